@@ -1,0 +1,22 @@
+// The Python face of the native core: dln._native.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "levels.h"
+
+namespace nb = nanobind;
+
+void bind_program(nb::module_& module);     // program.cpp
+void bind_population(nb::module_& module);  // population.cpp
+
+NB_MODULE(_native, module) {
+  module.doc() = "Train networks and evaluate circuits; every argument is checked before use.";
+  module.def("levels", [] {
+    std::vector<std::string> names;
+    for (dln::Level level : dln::available_levels()) names.push_back(dln::level_name(level));
+    return names;
+  }, "Instruction-set levels that run here, slowest first.");
+  bind_program(module);
+  bind_population(module);
+}

@@ -1,0 +1,346 @@
+// Train many networks side by side: the Python face of the trainer.
+//
+// A job is checked completely when it is made, so the kernels check nothing. Jobs share nothing
+// that is written, so the result is the same for any number of threads.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+
+#include "levels.h"
+#include "train_kernel.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace dln {
+namespace {
+
+template <typename T, int N>
+using Array = nb::ndarray<T, nb::numpy, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+
+void check(bool good, const char* message) {
+  if (!good) throw std::invalid_argument(message);
+}
+
+void check_range(double value, double low, double high, const char* name) {
+  if (!(value >= low && value <= high))
+    throw std::invalid_argument(std::string(name) + " is " + std::to_string(value) +
+                                ", expected " + std::to_string(low) + " to " +
+                                std::to_string(high));
+}
+
+// A network in training, with the arrays that it borrows kept alive.
+class BoundJob {
+ public:
+  BoundJob(Array<const float, 2> cells, Array<const int32_t, 1> target,
+           Array<const float, 1> weight, Array<const int64_t, 1> rows,
+           Array<const int64_t, 1> valid_rows, Array<const uint8_t, 1> literal_kind,
+           Array<const int32_t, 1> literal_column, Array<float, 1> literal_value,
+           Array<float, 1> slope, Array<const int32_t, 3> link_wire, Array<float, 3> link_logit,
+           Array<const uint8_t, 1> gate_choice, Array<float, 2> gate_logit,
+           Array<const int32_t, 1> rule_wire, Array<float, 2> vote_logit, const Options& options)
+      : keep_alive_{nb::cast(cells),          nb::cast(target),     nb::cast(weight),
+                    nb::cast(literal_kind),   nb::cast(literal_column),
+                    nb::cast(literal_value),  nb::cast(slope),      nb::cast(link_wire),
+                    nb::cast(link_logit),     nb::cast(gate_choice), nb::cast(gate_logit),
+                    nb::cast(rule_wire),      nb::cast(vote_logit)} {
+    job.table = {cells.data(), target.data(), weight.data(),
+                 static_cast<int64_t>(cells.shape(0)), static_cast<int32_t>(cells.shape(1))};
+    job.network = {static_cast<int32_t>(literal_kind.shape(0)),
+                   static_cast<int32_t>(link_wire.shape(0)),
+                   static_cast<int32_t>(link_wire.shape(2)),
+                   static_cast<int32_t>(gate_choice.shape(0)),
+                   static_cast<int32_t>(rule_wire.shape(0)),
+                   static_cast<int32_t>(vote_logit.shape(0)),
+                   literal_kind.data(), literal_column.data(), literal_value.data(),
+                   slope.data(), link_wire.data(), link_logit.data(), gate_choice.data(),
+                   gate_logit.data(), rule_wire.data(), vote_logit.data()};
+    job.rows.assign(rows.data(), rows.data() + rows.shape(0));
+    job.valid_rows.assign(valid_rows.data(), valid_rows.data() + valid_rows.shape(0));
+    job.options = options;
+
+    check(cells.shape(1) < (1u << 24), "too many columns");
+    check(target.shape(0) == cells.shape(0) && weight.shape(0) == cells.shape(0),
+          "cells, target and weight differ in their number of rows");
+    check(literal_column.shape(0) == literal_kind.shape(0) &&
+              literal_value.shape(0) == literal_kind.shape(0) &&
+              slope.shape(0) == literal_kind.shape(0),
+          "the arrays of the literals differ in length");
+    check(link_wire.shape(1) == 2 && link_logit.shape(0) == link_wire.shape(0) &&
+              link_logit.shape(1) == 2 && link_logit.shape(2) == link_wire.shape(2),
+          "link_wire and link_logit must both be (gates, 2, links)");
+    check(gate_logit.shape(0) == link_wire.shape(0) && gate_logit.shape(1) == gate_choice.shape(0),
+          "gate_logit must be (gates, choices)");
+    check(vote_logit.shape(1) == rule_wire.shape(0), "vote_logit must be (classes, rules)");
+    const double slots = static_cast<double>(link_wire.shape(0)) * 2 * link_wire.shape(2);
+    check(slots < 2e9 && link_wire.shape(0) + literal_kind.shape(0) < (1u << 30),
+          "the network is too large");
+    check_rows();
+    check_network();
+    check_options();
+  }
+
+  nb::ndarray<nb::numpy, float, nb::ndim<2>> history() const {
+    const size_t n = static_cast<size_t>(job.epochs_done.load(std::memory_order_acquire));
+    constexpr size_t width = sizeof(EpochRecord) / sizeof(float);
+    float* data = new float[n * width];
+    nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<float*>(p); });
+    const float* source = reinterpret_cast<const float*>(job.history.data());
+    std::copy_n(source, n * width, data);
+    return {data, {n, width}, owner};
+  }
+
+  nb::dict gradients(Array<const int64_t, 1> rows, int phase, const std::string& level) {
+    std::vector<int64_t> chosen(rows.data(), rows.data() + rows.shape(0));
+    check(!chosen.empty(), "a gradient needs at least one row");
+    check(phase >= 0 && phase <= 2, "phase must be 0 (gates), 1 (links) or 2 (both)");
+    for (int64_t row : chosen)
+      check(row >= 0 && row < job.table.n_rows, "a row is out of the table");
+    const Phase which = static_cast<Phase>(phase);
+    Gradients g;
+    switch (find_level(level)) {
+#if defined(__x86_64__)
+      case Level::avx512: g = avx512::gradients(job, chosen, which); break;
+      case Level::avx2: g = avx2::gradients(job, chosen, which); break;
+#endif
+      default: g = generic::gradients(job, chosen, which);
+    }
+    nb::dict result;
+    result["loss"] = g.loss;
+    result["cutoff"] = g.cutoff;
+    result["slope"] = g.slope;
+    result["link_logit"] = g.link_logit;
+    result["gate_logit"] = g.gate_logit;
+    result["vote_logit"] = g.vote_logit;
+    return result;
+  }
+
+  Job job;
+
+ private:
+  void check_rows() const {
+    const Table& table = job.table;
+    check(!job.rows.empty(), "training needs at least one row");
+    for (const auto* rows : {&job.rows, &job.valid_rows})
+      for (int64_t row : *rows)
+        check(row >= 0 && row < table.n_rows, "a row is out of the table");
+    for (int64_t row = 0; row < table.n_rows; ++row) {
+      check(table.target[row] >= 0 && table.target[row] < job.network.n_classes,
+            "a target is not a class");
+      check(table.weight[row] >= 0.0f && std::isfinite(table.weight[row]),
+            "a weight is negative or not finite");
+    }
+  }
+
+  void check_network() const {
+    const Network& n = job.network;
+    check(n.n_classes >= 1 && n.n_choices >= 1 && n.n_choices <= 16, "no class or no gate");
+    check(n.n_gates == 0 || n.n_links >= 1, "a gate needs at least one candidate link");
+    for (int i = 0; i < n.n_literals; ++i) {
+      check(n.literal_kind[i] <= 2, "unknown kind of literal");
+      check(n.literal_column[i] >= 0 && n.literal_column[i] < job.table.n_columns,
+            "a literal reads a column that is not there");
+      check(std::isfinite(n.literal_value[i]) && std::isfinite(n.slope[i]) && n.slope[i] > 0.0f,
+            "a cutoff or slope is not a finite number, or a slope is not positive");
+    }
+    for (int k = 0; k < n.n_choices; ++k) check(n.gate_choice[k] < 16, "unknown gate");
+    for (int64_t i = 0; i < 2 * static_cast<int64_t>(n.n_gates); ++i) {
+      bool any = false;
+      for (int k = 0; k < n.n_links; ++k) {
+        const int32_t wire = n.link_wire[i * n.n_links + k];
+        const float logit = n.link_logit[i * n.n_links + k];
+        check(wire >= 0 && wire < n.n_literals + i / 2, "a link does not point backwards");
+        check(logit < INFINITY, "a link logit is NaN or too large");
+        any |= logit > -INFINITY;
+      }
+      check(any, "all candidate links of a gate are masked");
+    }
+    for (int64_t i = 0; i < static_cast<int64_t>(n.n_gates) * n.n_choices; ++i)
+      check(std::isfinite(n.gate_logit[i]), "a gate logit is not finite");
+    for (int r = 0; r < n.n_rules; ++r)
+      check(n.rule_wire[r] >= 0 && n.rule_wire[r] < n.n_literals + n.n_gates,
+            "a rule reads a wire that is not there");
+    for (int64_t i = 0; i < static_cast<int64_t>(n.n_rules) * n.n_classes; ++i)
+      check(std::isfinite(n.vote_logit[i]), "a vote logit is not finite");
+  }
+
+  void check_options() const {
+    const Options& o = job.options;
+    check_range(o.epochs, 0, 1e9, "epochs");
+    check_range(o.batch_size, 1, 1e9, "batch_size");
+    check_range(o.rate, 0, 1e6, "rate");
+    check_range(o.final_rate, 0, 1, "final_rate");
+    check_range(o.threshold_rate, 0, 1e6, "threshold_rate");
+    check_range(o.tau, 1e-6, 1e9, "tau");
+    check_range(o.grad_factor, 0, 1e6, "grad_factor");
+    check_range(o.vote_threshold, 1e-6, 1 - 1e-6, "vote_threshold");
+    check_range(o.phase_epochs, 1, 1e9, "phase_epochs");
+    check_range(o.eval_every, 0, 1e9, "eval_every");
+    check_range(o.patience, 0, 1e9, "patience");
+  }
+
+  std::vector<nb::object> keep_alive_;
+};
+
+using TrainFunction = void (*)(Job&, const std::atomic<bool>&);
+
+TrainFunction train_function(Level level) {
+  switch (level) {
+#if defined(__x86_64__)
+    case Level::avx512: return avx512::train;
+    case Level::avx2: return avx2::train;
+#endif
+    default: return generic::train;
+  }
+}
+
+// Workers that take the next job until none is left or they are told to stop.
+class Workers {
+ public:
+  Workers(std::vector<BoundJob*> jobs, int n_threads, TrainFunction train)
+      : jobs_(std::move(jobs)), train_(train) {
+    // The longest first, so that no thread is left alone with one at the end.
+    std::stable_sort(jobs_.begin(), jobs_.end(),
+                     [](BoundJob* x, BoundJob* y) { return work(*x) > work(*y); });
+    const int n = std::min<int>(n_threads, static_cast<int>(jobs_.size()));
+    running_ = n;
+    for (int i = 0; i < n; ++i) threads_.emplace_back([this] { loop(); });
+  }
+  ~Workers() {
+    stop();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  void stop() { stop_.store(true); }
+
+  // Wait until all is done or the time is over; true when all is done.
+  bool wait_for(std::chrono::milliseconds time) {
+    std::unique_lock lock(mutex_);
+    return done_.wait_for(lock, time, [this] { return running_ == 0; });
+  }
+
+  void rethrow() {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  static double work(const BoundJob& bound) {
+    const Job& job = bound.job;
+    return static_cast<double>(job.rows.size()) * job.options.epochs *
+           (job.network.n_gates * (2.0 * job.network.n_links + job.network.n_choices) + 1.0);
+  }
+
+  void loop() {
+    try {
+      for (size_t i; !stop_.load() && (i = next_.fetch_add(1)) < jobs_.size();)
+        train_(jobs_[i]->job, stop_);
+    } catch (...) {
+      std::lock_guard lock(mutex_);
+      error_ = std::current_exception();
+      stop_.store(true);
+    }
+    std::lock_guard lock(mutex_);
+    --running_;
+    done_.notify_all();
+  }
+
+  std::vector<BoundJob*> jobs_;
+  TrainFunction train_;
+  std::atomic<size_t> next_{0};
+  std::atomic<bool> stop_{false};
+  std::mutex mutex_;
+  std::condition_variable done_;
+  int running_ = 0;
+  std::exception_ptr error_;
+  std::vector<std::thread> threads_;
+};
+
+// Train all jobs in place. Between waits the callback may look at the jobs, and Ctrl-C or an
+// exception of the callback stops the workers within a batch; the jobs keep what they learned.
+void train(const std::vector<BoundJob*>& jobs, int n_threads, nb::object on_progress,
+           const std::string& level) {
+  check(n_threads >= 1, "n_threads must be at least 1");
+  std::vector<BoundJob*> sorted = jobs;
+  std::sort(sorted.begin(), sorted.end());
+  check(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(),
+        "a job is listed twice");
+  for (BoundJob* bound : jobs) {
+    check(bound != nullptr, "a job is None");
+    bound->job.history.clear();
+    bound->job.history.reserve(bound->job.options.epochs);  // read while it is written
+    bound->job.epochs_done = 0;
+    bound->job.best_epoch = -1;
+  }
+  Workers workers(jobs, n_threads, train_function(find_level(level)));
+  for (bool done = false; !done;) {
+    {
+      nb::gil_scoped_release release;
+      done = workers.wait_for(std::chrono::milliseconds(100));
+    }
+    if (PyErr_CheckSignals() != 0) {
+      workers.stop();
+      throw nb::python_error();
+    }
+    if (!on_progress.is_none()) on_progress();
+  }
+  workers.rethrow();
+}
+
+}  // namespace
+}  // namespace dln
+
+void bind_population(nb::module_& module) {
+  using namespace dln;
+  nb::class_<Options>(module, "Options", "How one network is trained.")
+      .def(nb::init<>())
+      .def_rw("epochs", &Options::epochs)
+      .def_rw("batch_size", &Options::batch_size)
+      .def_rw("rate", &Options::rate)
+      .def_rw("final_rate", &Options::final_rate)
+      .def_rw("threshold_rate", &Options::threshold_rate)
+      .def_rw("tau", &Options::tau)
+      .def_rw("grad_factor", &Options::grad_factor)
+      .def_rw("vote_threshold", &Options::vote_threshold)
+      .def_prop_rw(
+          "schedule", [](const Options& o) { return static_cast<int>(o.schedule); },
+          [](Options& o, int value) {
+            check(value >= 0 && value <= 2, "schedule must be 0, 1 or 2");
+            o.schedule = static_cast<Schedule>(value);
+          })
+      .def_rw("phase_epochs", &Options::phase_epochs)
+      .def_rw("eval_every", &Options::eval_every)
+      .def_rw("patience", &Options::patience)
+      .def_rw("keep_best", &Options::keep_best)
+      .def_rw("soft_gate_gradient", &Options::soft_gate_gradient)
+      .def_rw("seed", &Options::seed);
+
+  nb::class_<BoundJob>(module, "Job", "One network, its rows and options; trained in place.")
+      .def(nb::init<Array<const float, 2>, Array<const int32_t, 1>, Array<const float, 1>,
+                    Array<const int64_t, 1>, Array<const int64_t, 1>, Array<const uint8_t, 1>,
+                    Array<const int32_t, 1>, Array<float, 1>, Array<float, 1>,
+                    Array<const int32_t, 3>, Array<float, 3>, Array<const uint8_t, 1>,
+                    Array<float, 2>, Array<const int32_t, 1>, Array<float, 2>, const Options&>(),
+           nb::kw_only(), "cells"_a, "target"_a, "weight"_a, "rows"_a, "valid_rows"_a,
+           "literal_kind"_a, "literal_column"_a, "literal_value"_a.noconvert(),
+           "slope"_a.noconvert(), "link_wire"_a, "link_logit"_a.noconvert(), "gate_choice"_a,
+           "gate_logit"_a.noconvert(), "rule_wire"_a, "vote_logit"_a.noconvert(), "options"_a)
+      .def_prop_ro("epochs_done", [](const BoundJob& b) { return b.job.epochs_done.load(); })
+      .def_prop_ro("best_epoch", [](const BoundJob& b) { return b.job.best_epoch; })
+      .def("history", &BoundJob::history,
+           "(epochs, 4): loss, training and validation balanced accuracy, live gates.")
+      .def("gradients", &BoundJob::gradients, "rows"_a, "phase"_a, "level"_a = "");
+
+  module.def("train", &train, "jobs"_a, "n_threads"_a, "on_progress"_a.none() = nb::none(),
+             "level"_a = "", "Train all jobs in place, on n_threads threads.");
+}

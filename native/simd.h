@@ -1,0 +1,253 @@
+// Sixteen floats at a time, with bits as masks: the few operations that the kernels are made of.
+//
+// Promise: each operation gives the same bits at every instruction-set level. Sums therefore have
+// one fixed order (sum16's tree), and nothing here may be contracted to a fused multiply-add.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace dln::DLN_LEVEL {
+
+constexpr int kLanes = 16;
+constexpr int kRows = 64;                // rows of a block: one bit each in a 64-bit word
+constexpr int kChunks = kRows / kLanes;  // vectors of a block
+
+#if defined(__AVX512F__)
+
+// One register. Masks are v16i: all bits of a lane set, or none.
+typedef float v16f __attribute__((vector_size(64)));
+typedef int32_t v16i __attribute__((vector_size(64)));
+
+inline v16f fill(float x) { return v16f{} + x; }
+inline v16i fill(int32_t x) { return v16i{} + x; }
+inline v16f select(v16i mask, v16f yes, v16f no) { return mask ? yes : no; }
+inline v16i select(v16i mask, v16i yes, v16i no) { return mask ? yes : no; }
+inline v16f to_power(v16f x) { return (v16f)((__builtin_convertvector(x, v16i) + 127) << 23); }
+
+#else
+
+// As many registers as it takes: the compiler would fall back to scalars if left alone with 64
+// bytes.
+#if defined(__AVX2__)
+constexpr int kPartBytes = 32;
+#else
+constexpr int kPartBytes = 16;
+#endif
+typedef float PartF __attribute__((vector_size(kPartBytes)));
+typedef int32_t PartI __attribute__((vector_size(kPartBytes)));
+constexpr int kParts = 64 / kPartBytes;
+
+template <typename Part>
+struct Vector {
+  Part part[kParts];
+  auto operator[](int lane) const {
+    constexpr int n = kPartBytes / 4;
+    return part[lane / n][lane % n];
+  }
+};
+using v16f = Vector<PartF>;
+using v16i = Vector<PartI>;
+
+template <typename Result, typename F>
+inline Result each(F f) {
+  Result y;
+  for (int i = 0; i < kParts; ++i) y.part[i] = f(i);
+  return y;
+}
+inline v16f fill(float x) { return each<v16f>([&](int) { return PartF{} + x; }); }
+inline v16i fill(int32_t x) { return each<v16i>([&](int) { return PartI{} + x; }); }
+inline v16f operator+(const v16f& x, const v16f& y) {
+  return each<v16f>([&](int i) { return x.part[i] + y.part[i]; });
+}
+inline v16f operator-(const v16f& x, const v16f& y) {
+  return each<v16f>([&](int i) { return x.part[i] - y.part[i]; });
+}
+inline v16f operator*(const v16f& x, const v16f& y) {
+  return each<v16f>([&](int i) { return x.part[i] * y.part[i]; });
+}
+inline v16f operator/(const v16f& x, const v16f& y) {
+  return each<v16f>([&](int i) { return x.part[i] / y.part[i]; });
+}
+inline v16f& operator+=(v16f& x, const v16f& y) { return x = x + y; }
+inline v16f& operator-=(v16f& x, const v16f& y) { return x = x - y; }
+inline v16i operator<(const v16f& x, const v16f& y) {
+  return each<v16i>([&](int i) { return x.part[i] < y.part[i]; });
+}
+inline v16i operator==(const v16i& x, const v16i& y) {
+  return each<v16i>([&](int i) { return x.part[i] == y.part[i]; });
+}
+template <typename Part>
+inline Vector<Part> select(const v16i& mask, const Vector<Part>& yes, const Vector<Part>& no) {
+  return each<Vector<Part>>([&](int i) { return mask.part[i] ? yes.part[i] : no.part[i]; });
+}
+inline v16f to_power(const v16f& x) {
+  return each<v16f>([&](int i) {
+    return (PartF)((__builtin_convertvector(x.part[i], PartI) + 127) << 23);
+  });
+}
+
+#endif
+
+inline v16f load(const float* p) {
+  v16f x;
+  std::memcpy(&x, p, sizeof x);
+  return x;
+}
+inline v16i load(const int32_t* p) {
+  v16i x;
+  std::memcpy(&x, p, sizeof x);
+  return x;
+}
+inline void store(float* p, const v16f& x) { std::memcpy(p, &x, sizeof x); }
+inline void store(int32_t* p, const v16i& x) { std::memcpy(p, &x, sizeof x); }
+inline v16f larger(v16f x, v16f y) { return select(y < x, x, y); }
+inline v16f minus_magnitude(v16f x) { return select(x < fill(0.0f), x, fill(0.0f) - x); }
+
+// The 16 bits of `word` that belong to one chunk of the block.
+inline uint16_t chunk_bits(uint64_t word, int chunk) {
+  return static_cast<uint16_t>(word >> (chunk * kLanes));
+}
+
+#if defined(__AVX512F__)
+
+// x where the bit is set, else 0.
+inline v16f keep(uint16_t bits, const v16f& x) {
+  return (v16f)_mm512_maskz_mov_ps(bits, (__m512)x);
+}
+// sum + x where the bit is set, else sum.
+inline v16f add_where(const v16f& sum, uint16_t bits, const v16f& x) {
+  return (v16f)_mm512_mask_add_ps((__m512)sum, bits, (__m512)sum, (__m512)x);
+}
+// `yes` where the bit is set, else `no`.
+inline v16f choose(uint16_t bits, const v16f& yes, const v16f& no) {
+  return (v16f)_mm512_mask_mov_ps((__m512)no, bits, (__m512)yes);
+}
+
+#else
+
+inline v16i lane_mask(uint16_t bits) {
+  constexpr int32_t lane[kLanes] = {1,      1 << 1, 1 << 2,  1 << 3,  1 << 4,  1 << 5,
+                                    1 << 6, 1 << 7, 1 << 8,  1 << 9,  1 << 10, 1 << 11,
+                                    1 << 12, 1 << 13, 1 << 14, 1 << 15};
+  const v16i bit = load(lane);
+  return each<v16i>([&](int i) {
+    return ((PartI{} + static_cast<int32_t>(bits)) & bit.part[i]) == bit.part[i];
+  });
+}
+inline v16f keep(uint16_t bits, const v16f& x) {
+  const v16i mask = lane_mask(bits);
+  return each<v16f>([&](int i) { return (PartF)((PartI)x.part[i] & mask.part[i]); });
+}
+inline v16f add_where(const v16f& sum, uint16_t bits, const v16f& x) {
+  return sum + keep(bits, x);
+}
+inline v16f choose(uint16_t bits, const v16f& yes, const v16f& no) {
+  return select(lane_mask(bits), yes, no);
+}
+
+#endif
+
+// Bits of the rows whose cell is above the cutoff; a missing cell (NaN) never is.
+inline uint64_t above(const float* cells, float cutoff) {
+  uint64_t word = 0;
+#if defined(__AVX512F__)
+  const __m512 limit = _mm512_set1_ps(cutoff);
+  for (int i = 0; i < kChunks; ++i)
+    word |= static_cast<uint64_t>(
+                _mm512_cmp_ps_mask(_mm512_loadu_ps(cells + kLanes * i), limit, _CMP_GT_OQ))
+            << (kLanes * i);
+#elif defined(__AVX2__)
+  const __m256 limit = _mm256_set1_ps(cutoff);
+  for (int i = 0; i < kRows / 8; ++i)
+    word |= static_cast<uint64_t>(_mm256_movemask_ps(
+                _mm256_cmp_ps(_mm256_loadu_ps(cells + 8 * i), limit, _CMP_GT_OQ)))
+            << (8 * i);
+#elif defined(__SSE2__)
+  const __m128 limit = _mm_set1_ps(cutoff);
+  for (int i = 0; i < kRows / 4; ++i)
+    word |= static_cast<uint64_t>(
+                _mm_movemask_ps(_mm_cmpgt_ps(_mm_loadu_ps(cells + 4 * i), limit)))
+            << (4 * i);
+#else
+  for (int i = 0; i < kRows; ++i) word |= static_cast<uint64_t>(cells[i] > cutoff) << i;
+#endif
+  return word;
+}
+
+inline uint64_t equal(const float* cells, float value) {
+  uint64_t word = 0;
+  for (int i = 0; i < kRows; ++i) word |= static_cast<uint64_t>(cells[i] == value) << i;
+  return word;
+}
+
+inline uint64_t missing(const float* cells) {
+  uint64_t word = 0;
+  for (int i = 0; i < kRows; ++i) word |= static_cast<uint64_t>(cells[i] != cells[i]) << i;
+  return word;
+}
+
+#if !defined(__AVX512F__)
+typedef float v4f __attribute__((vector_size(16)));
+
+// Fold 16 lanes to 4: halves, then quarters.
+inline v4f fold(const v16f& x) {
+  v4f quarter[4];
+  std::memcpy(quarter, &x, sizeof x);
+  return (quarter[0] + quarter[2]) + (quarter[1] + quarter[3]);
+}
+#endif
+
+// Lane i of the result is the sum of x[i]'s lanes: halves, quarters, pairs, in that order.
+inline v16f sum16(const v16f (&x)[kLanes]) {
+#if defined(__AVX512F__)
+  __m512 half[8], quarter[4], pair[2];
+  for (int i = 0; i < 8; ++i) {
+    const __m512 p = (__m512)x[i], q = (__m512)x[i + 8];
+    half[i] = _mm512_shuffle_f32x4(p, q, 0x44) + _mm512_shuffle_f32x4(p, q, 0xEE);
+  }
+  for (int i = 0; i < 4; ++i)
+    quarter[i] = _mm512_shuffle_f32x4(half[i], half[i + 4], 0x88) +
+                 _mm512_shuffle_f32x4(half[i], half[i + 4], 0xDD);
+  for (int i = 0; i < 2; ++i)
+    pair[i] = _mm512_shuffle_ps(quarter[i], quarter[i + 2], 0x44) +
+              _mm512_shuffle_ps(quarter[i], quarter[i + 2], 0xEE);
+  const __m512 sums = _mm512_shuffle_ps(pair[0], pair[1], 0x88) +
+                      _mm512_shuffle_ps(pair[0], pair[1], 0xDD);
+  const __m512i order = _mm512_setr_epi32(0, 2, 1, 3, 8, 10, 9, 11, 4, 6, 5, 7, 12, 14, 13, 15);
+  return (v16f)_mm512_permutexvar_ps(order, sums);
+#else
+  float sums[kLanes];
+  for (int i = 0; i < kLanes; i += 4) {
+    const v4f p = fold(x[i]), q = fold(x[i + 1]), r = fold(x[i + 2]), s = fold(x[i + 3]);
+    const v4f pq = __builtin_shufflevector(p, q, 0, 1, 4, 5) +
+                   __builtin_shufflevector(p, q, 2, 3, 6, 7);
+    const v4f rs = __builtin_shufflevector(r, s, 0, 1, 4, 5) +
+                   __builtin_shufflevector(r, s, 2, 3, 6, 7);
+    const v4f four = __builtin_shufflevector(pq, rs, 0, 2, 4, 6) +
+                     __builtin_shufflevector(pq, rs, 1, 3, 5, 7);
+    std::memcpy(sums + i, &four, sizeof four);
+  }
+  return load(sums);
+#endif
+}
+
+// e^x to about 1 unit in the last place; 0 below -87, and x is at most 0 wherever it is called.
+inline v16f exp_nonpositive(v16f x) {
+  const v16f shift = fill(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer
+  const v16f clamped = larger(x, fill(-87.0f));
+  const v16f rounded = (clamped * fill(1.44269504f) + shift) - shift;
+  const v16f rest = (clamped - rounded * fill(0.693359375f)) + rounded * fill(2.12194440e-4f);
+  v16f y = fill(1.9875691500e-4f);
+  for (float c : {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f,
+                  5.0000001201e-1f})
+    y = y * rest + fill(c);
+  y = (y * rest) * rest + rest + fill(1.0f);
+  return select(x < fill(-87.0f), fill(0.0f), y * to_power(rounded));
+}
+
+}  // namespace dln::DLN_LEVEL

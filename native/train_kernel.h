@@ -1,0 +1,91 @@
+// What a trainer reads and changes: a table, a flat network and the options of one training run.
+//
+// Wires are numbered once: literals first, then gates in topological order. A gate holds a logit
+// for each gate function of the subspace and, for each of its two inputs, a list of candidate
+// wires with a logit each. The paper's layers are only a way to fill those lists.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+namespace dln {
+
+enum class LiteralKind : uint8_t { above = 0, equals = 1, missing = 2 };
+enum class Phase : uint8_t { gates = 0, links = 1, both = 2 };
+enum class Schedule : uint8_t { unified = 0, epochs = 1, batches = 2 };
+
+// Rows of cells (n_rows x n_columns), NaN where missing, with a class and a weight each.
+struct Table {
+  const float* cells;
+  const int32_t* target;
+  const float* weight;
+  int64_t n_rows;
+  int32_t n_columns;
+};
+
+// Arrays owned by the caller; the logits, cutoffs and slopes are trained in place.
+struct Network {
+  int32_t n_literals, n_gates, n_links, n_choices, n_rules, n_classes;
+  const uint8_t* literal_kind;    // (n_literals)
+  const int32_t* literal_column;  // (n_literals)
+  float* literal_value;           // (n_literals) cutoff, or category code
+  float* slope;                   // (n_literals)
+  const int32_t* link_wire;       // (n_gates, 2, n_links)
+  float* link_logit;              // (n_gates, 2, n_links)
+  const uint8_t* gate_choice;     // (n_choices) gate codes
+  float* gate_logit;              // (n_gates, n_choices)
+  const int32_t* rule_wire;       // (n_rules)
+  float* vote_logit;              // (n_classes, n_rules)
+};
+
+struct Options {
+  int32_t epochs = 100;
+  int32_t batch_size = 64;
+  float rate = 0.05f;
+  float final_rate = 0.03f;      // the last rate as a part of the first: cosine decay, 1 = constant
+  float threshold_rate = 0.1f;   // rate of cutoffs and slopes as a part of the others'; 0 = fixed
+  float tau = 1.0f;              // divides the class sums before the softmax
+  float grad_factor = 1.0f;      // multiplies the gradient behind every layer
+  float vote_threshold = 0.8f;   // a vote link is on when sigmoid(logit) reaches this
+  Schedule schedule = Schedule::unified;
+  int32_t phase_epochs = 1;      // with Schedule::epochs: epochs before the phase changes
+  int32_t eval_every = 0;        // epochs between two looks at the validation rows; 0 = never
+  int32_t patience = 0;          // epochs without a better look before stopping; 0 = never stop
+  bool keep_best = false;        // end with the best look's parameters instead of the last epoch's
+  bool soft_gate_gradient = true;
+  uint64_t seed = 0;
+};
+
+struct EpochRecord {
+  float loss, train_accuracy, valid_accuracy;  // accuracies are balanced; NaN where not looked at
+  float live_gates;                            // gates that some vote depends on
+};
+
+struct Job {
+  Table table;
+  Network network;
+  Options options;
+  std::vector<int64_t> rows, valid_rows;
+  std::vector<EpochRecord> history;
+  int32_t best_epoch = -1;
+  std::atomic<int32_t> epochs_done{0};
+};
+
+// The gradient of the weighted mean loss of some rows, in the shapes of Network's arrays.
+struct Gradients {
+  std::vector<float> cutoff, slope, link_logit, gate_logit, vote_logit;
+  float loss;
+};
+
+#define DLN_DECLARE_LEVEL(level)                                                        \
+  namespace level {                                                                     \
+  void train(Job& job, const std::atomic<bool>& stop);                                  \
+  Gradients gradients(Job& job, const std::vector<int64_t>& rows, Phase phase);         \
+  }
+DLN_DECLARE_LEVEL(generic)
+DLN_DECLARE_LEVEL(avx2)
+DLN_DECLARE_LEVEL(avx512)
+#undef DLN_DECLARE_LEVEL
+
+}  // namespace dln

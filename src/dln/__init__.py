@@ -1,0 +1,1 @@
+"""Learn small, readable logic circuits from tables."""

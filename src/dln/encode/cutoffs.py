@@ -1,0 +1,38 @@
+"""Where thresholds start: the split points of a small tree on one column (paper, Sec. III)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.tree import DecisionTreeClassifier
+
+MAX_ROWS = 50_000
+"""Rows looked at: split points of more rows hardly differ."""
+
+
+def tree_cutoffs(
+    cells: NDArray[np.float32],
+    target: NDArray[np.int32],
+    weight: NDArray[np.float32],
+    n_cutoffs: int,
+) -> NDArray[np.float32]:
+    """Split one encoded column into at most `n_cutoffs` + 1 parts that separate the classes.
+
+    Missing cells (NaN) are left out. The rows are weighted as in training. A column without any
+    useful split gets its median, so that it can still act together with another column.
+    """
+    known = np.flatnonzero(~np.isnan(cells))
+    if len(known) > MAX_ROWS:
+        known = known[:: -(-len(known) // MAX_ROWS)]
+    values = cells[known]
+    if len(values) == 0 or values.min() == values.max():
+        return np.empty(0, dtype=np.float32)
+    tree = DecisionTreeClassifier(max_leaf_nodes=n_cutoffs + 1, random_state=0)
+    tree.fit(values[:, None], target[known], sample_weight=weight[known])
+    inner = tree.tree_.children_left >= 0
+    cutoffs = np.unique(tree.tree_.threshold[inner].astype(np.float32))
+    if len(cutoffs) == 0:
+        distinct = np.unique(values)
+        middle = len(distinct) // 2
+        cutoffs = (distinct[middle - 1 : middle] + distinct[middle : middle + 1]) / 2
+    return cutoffs

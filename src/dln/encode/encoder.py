@@ -1,0 +1,154 @@
+"""Table -> scaled columns and the literals that training starts from.
+
+An encoder is fitted on training rows only. A numeric column becomes one scaled column with a few
+thresholds on it; a column of categories becomes one column of group numbers with a literal for each
+group; a column with missing cells gets a literal of its own for them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.encode.cutoffs import tree_cutoffs
+from dln.encode.scale import Scale, fit_scale
+from dln.errors import TableError
+from dln.literals import Category, Column
+from dln.predict import encode_cells
+from dln.table import RawColumn, Table
+from dln.train.network import ABOVE, EQUALS, MISSING, LiteralSet
+
+MAX_GROUPS = 64
+"""Category literals of one column; the rarest categories beyond that are pooled into one."""
+
+
+@dataclass(frozen=True)
+class EncodeOptions:
+    """What an encoder places on each column.
+
+    Attributes
+    ----------
+    n_cutoffs
+        Thresholds on a numeric column at most (the paper uses 4 or 6).
+    n_knots
+        Knots of the scaling: 2 is the paper's min-max scaling, more follow the quantiles.
+    rare
+        A category in fewer training rows than this part of them is pooled with other rare ones.
+    """
+
+    n_cutoffs: int = 6
+    n_knots: int = 33
+    rare: float = 0.005
+
+
+@dataclass(frozen=True)
+class ColumnCode:
+    """How one column is encoded: by a scale (numbers) or by groups of categories."""
+
+    column: Column
+    scale: Scale | None
+    groups: tuple[tuple[int, ...], ...] = ()
+
+    def encode(self, raw: RawColumn) -> NDArray[np.float32]:
+        """Encode cells; missing ones become NaN, unknown categories match no group."""
+        values = encode_cells(raw, self.column)
+        if self.scale is not None:
+            return self.scale.apply(np.asarray(values, dtype=np.float64))
+        numbers = np.full(len(self.column.categories) + 2, -1.0, dtype=np.float32)
+        for number, group in enumerate(self.groups):
+            numbers[list(group)] = number
+        numbers[-1] = np.nan  # code -1: missing
+        return numbers[values]
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """The fitted encoding of a table."""
+
+    codes: tuple[ColumnCode, ...]
+    literals: LiteralSet
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the table."""
+        return tuple(code.column for code in self.codes)
+
+    def encode(self, table: Table) -> NDArray[np.float32]:
+        """Encode a table of the same columns: (n_rows, n_columns), row after row."""
+        cells = np.empty((table.n_rows, len(self.codes)), dtype=np.float32)
+        for index, code in enumerate(self.codes):
+            cells[:, index] = code.encode(table.read(index))
+        return cells
+
+
+def fit_encoder(
+    table: Table,
+    target: NDArray[np.int32],
+    weight: NDArray[np.float32],
+    options: EncodeOptions,
+) -> tuple[Encoder, NDArray[np.float32]]:
+    """Fit an encoder on training rows; gives it and the encoded rows."""
+    cells = np.empty((table.n_rows, table.n_columns), dtype=np.float32)
+    codes, kinds, columns, values = [], [], [], []
+
+    def place(kind: int, index: int, literal_values: NDArray[np.float32]) -> None:
+        kinds.append(np.full(len(literal_values), kind, dtype=np.uint8))
+        columns.append(np.full(len(literal_values), index, dtype=np.int32))
+        values.append(literal_values)
+
+    for index, name in enumerate(table.column_names()):
+        raw = table.read(index)
+        code = _fit_numbers(name, raw, options) if raw.kind != "category" else _fit_categories(
+            name, raw, options
+        )
+        encoded = code.encode(raw)
+        missing = np.isnan(encoded)
+        if code.scale is not None:
+            place(ABOVE, index, tree_cutoffs(encoded, target, weight, options.n_cutoffs))
+        else:
+            place(EQUALS, index, _group_literals(code, encoded, missing))
+        if missing.any() and not missing.all():
+            place(MISSING, index, np.zeros(1, dtype=np.float32))
+        codes.append(code)
+        cells[:, index] = encoded
+    if not kinds:
+        raise TableError("the table has 0 columns; at least one is needed")
+    literals = LiteralSet(np.concatenate(kinds), np.concatenate(columns), np.concatenate(values))
+    return Encoder(tuple(codes), literals), cells
+
+
+def _fit_numbers(name: str, raw: RawColumn, options: EncodeOptions) -> ColumnCode:
+    values = np.asarray(raw.values, dtype=np.float64)
+    return ColumnCode(Column(name, raw.kind), fit_scale(values, options.n_knots))
+
+
+def _fit_categories(name: str, raw: RawColumn, options: EncodeOptions) -> ColumnCode:
+    counts = Counter(cell for cell in raw.values if cell is not None)
+    categories = tuple(sorted(counts, key=_category_order))
+    enough = max(2.0, options.rare * len(raw.values))
+    common = sorted(
+        (index for index, category in enumerate(categories) if counts[category] >= enough),
+        key=lambda index: -counts[categories[index]],
+    )[: MAX_GROUPS - 1]
+    pooled = tuple(index for index in range(len(categories)) if index not in set(common))
+    groups = tuple((index,) for index in sorted(common)) + ((pooled,) if pooled else ())
+    return ColumnCode(Column(name, "category", categories), None, groups)
+
+
+def _category_order(category: Category) -> tuple[str, Category]:
+    return ("text" if isinstance(category, str) else "number", category)
+
+
+def _group_literals(
+    code: ColumnCode, encoded: NDArray[np.float32], missing: NDArray[np.bool_]
+) -> NDArray[np.float32]:
+    """Choose the groups that get a literal: all, but only one of two that complement each other."""
+    n_groups = len(code.groups)
+    if n_groups == 2 and not missing.any():
+        return np.array([1.0], dtype=np.float32)
+    if n_groups == 1 and not missing.any():
+        return np.empty(0, dtype=np.float32)
+    return np.arange(n_groups, dtype=np.float32)

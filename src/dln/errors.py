@@ -1,0 +1,50 @@
+"""Every exception that dln raises for a user's mistake.
+
+::
+
+    DlnError
+    ├── TableError (ValueError)            a table, target or weight that cannot be used
+    │   ├── MissingColumnError (KeyError)  the table lacks a column that the circuit reads
+    │   └── ColumnTypeError (TypeError)    a column holds values of another type
+    ├── CircuitError (ValueError)          a circuit that breaks its own rules
+    │   └── CircuitFileError               a file that does not hold a valid circuit
+    ├── OptionError (ValueError)           a parameter out of its range
+    └── ExtraMissingError (ImportError)    an optional part that is not installed
+
+A message says what was found, what was expected and what to do.
+"""
+
+
+class DlnError(Exception):
+    """Base class of everything below."""
+
+
+class TableError(DlnError, ValueError):
+    """A table, target or weight vector that cannot be used."""
+
+
+class MissingColumnError(TableError, KeyError):
+    """A table lacks a column that the circuit reads."""
+
+    # KeyError shows the repr of its argument; a sentence should be shown as it is.
+    __str__ = Exception.__str__
+
+
+class ColumnTypeError(TableError, TypeError):
+    """A column holds values of another type than the one it was trained with."""
+
+
+class CircuitError(DlnError, ValueError):
+    """A circuit that breaks its own rules, such as a wire that points forward."""
+
+
+class CircuitFileError(CircuitError):
+    """A file that does not hold a valid circuit."""
+
+
+class OptionError(DlnError, ValueError):
+    """A parameter out of its range."""
+
+
+class ExtraMissingError(DlnError, ImportError):
+    """An optional part that is not installed; the message names the extra."""

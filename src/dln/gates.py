@@ -1,0 +1,135 @@
+"""The 16 two-input gates: one truth table each, from which everything else follows.
+
+A gate's number is its truth table read as a binary number, which is also its number in the paper:
+AND is 0001 = 1, OR is 0111 = 7.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+_NAMES = (
+    "FALSE",
+    "AND",
+    "A_AND_NOT_B",
+    "A",
+    "NOT_A_AND_B",
+    "B",
+    "XOR",
+    "OR",
+    "NOR",
+    "XNOR",
+    "NOT_B",
+    "A_OR_NOT_B",
+    "NOT_A",
+    "NOT_A_OR_B",
+    "NAND",
+    "TRUE",
+)
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A two-input gate; `table` is its output for (a, b) = 00, 01, 10, 11.
+
+    >>> AND = GATES[1]
+    >>> AND.name, AND.table, AND.hard(1, 1)
+    ('AND', (0, 0, 0, 1), 1)
+    >>> AND.soft(0.5, 0.5)
+    0.25
+    """
+
+    name: str
+    table: tuple[int, int, int, int]
+
+    @cached_property
+    def code(self) -> int:
+        """The gate's number: its truth table read as a binary number."""
+        t00, t01, t10, t11 = self.table
+        return 8 * t00 + 4 * t01 + 2 * t10 + t11
+
+    @cached_property
+    def coefficients(self) -> tuple[int, int, int, int]:
+        """The (c0, c1, c2, c3) of its bilinear form `c0 + c1·a + c2·b + c3·ab`."""
+        t00, t01, t10, t11 = self.table
+        return t00, t10 - t00, t01 - t00, t00 - t01 - t10 + t11
+
+    @property
+    def reads_a(self) -> bool:
+        """Whether the output depends on input a."""
+        t00, t01, t10, t11 = self.table
+        return (t00, t01) != (t10, t11)
+
+    @property
+    def reads_b(self) -> bool:
+        """Whether the output depends on input b."""
+        t00, t01, t10, t11 = self.table
+        return (t00, t10) != (t01, t11)
+
+    def hard(self, a: int, b: int) -> int:
+        """Look the output up for two bits."""
+        return self.table[2 * a + b]
+
+    def soft(self, a: Any, b: Any) -> Any:
+        """Extend the table to [0, 1] (numbers or arrays); exact at the four corners."""
+        c0, c1, c2, c3 = self.coefficients
+        return c0 + c1 * a + c2 * b + c3 * (a * b)
+
+    def negate_a(self) -> Gate:
+        """Give the gate that reads NOT a where this one reads a."""
+        t00, t01, t10, t11 = self.table
+        return gate_of((t10, t11, t00, t01))
+
+    def negate_b(self) -> Gate:
+        """Give the gate that reads NOT b where this one reads b."""
+        t00, t01, t10, t11 = self.table
+        return gate_of((t01, t00, t11, t10))
+
+    def negate(self) -> Gate:
+        """Give the gate whose output is the opposite of this one's."""
+        return GATES[15 - self.code]
+
+    def swap(self) -> Gate:
+        """Give the gate that computes the same with its inputs exchanged."""
+        t00, t01, t10, t11 = self.table
+        return gate_of((t00, t10, t01, t11))
+
+
+def gate_of(table: tuple[int, int, int, int]) -> Gate:
+    """Find the gate with this truth table."""
+    t00, t01, t10, t11 = table
+    return GATES[8 * t00 + 4 * t01 + 2 * t10 + t11]
+
+
+GATES: tuple[Gate, ...] = tuple(
+    Gate(name, (code >> 3 & 1, code >> 2 & 1, code >> 1 & 1, code & 1))
+    for code, name in enumerate(_NAMES)
+)
+"""All gates by number."""
+
+GATE_BY_NAME: dict[str, Gate] = {gate.name: gate for gate in GATES}
+
+PRIORITY: tuple[Gate, ...] = tuple(
+    GATE_BY_NAME[name]
+    for name in (
+        "NOR",
+        "NAND",
+        "XOR",
+        "XNOR",
+        "OR",
+        "AND",
+        "A",
+        "B",
+        "NOT_A",
+        "NOT_B",
+        "A_OR_NOT_B",
+        "NOT_A_OR_B",
+        "A_AND_NOT_B",
+        "NOT_A_AND_B",
+        "FALSE",
+        "TRUE",
+    )
+)
+"""The paper's order by completeness and gradient flow: a gate subspace is its first k."""

@@ -1,0 +1,32 @@
+"""Fold away constants, copies, negations, twins and parts that no vote depends on.
+
+Promise: every row keeps every vote. Full simplification (logic synthesis, order between cutoffs)
+is left to later passes.
+"""
+
+from __future__ import annotations
+
+from dln.builder import TRUE, CircuitBuilder
+from dln.circuit import Circuit
+
+
+def fold(circuit: Circuit) -> Circuit:
+    """Fold a circuit, in one pass from the literals to the votes.
+
+    >>> from dln.circuit import Node, Rule
+    >>> from dln.gates import GATE_BY_NAME
+    >>> from dln.literals import Above, Column
+    >>> copy = Node(GATE_BY_NAME["A"], 0, 0)
+    >>> folded = fold(Circuit((Column("x", "number"),), (Above(0, 1.0),), (copy, copy),
+    ...               (Rule(1, (0, 1)), Rule(2, (0, 1))), (0, 0), ("no", "yes")))
+    >>> folded.n_gates, folded.rules
+    (0, (Rule(wire=0, votes=(0, 2)),))
+    """
+    builder = CircuitBuilder(circuit.columns, circuit.classes, circuit.temperature)
+    signals = [builder.literal(literal) for literal in circuit.literals]
+    for gate, a, b in circuit.nodes:
+        signals.append(builder.gate(gate, signals[a], signals[b]))
+    for rule in circuit.rules:
+        builder.vote(signals[rule.wire], rule.votes)
+    builder.vote(TRUE, circuit.base_votes)
+    return builder.finish()

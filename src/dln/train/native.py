@@ -1,0 +1,107 @@
+"""The native engine: many networks side by side on all cores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln import _native
+from dln.train.network import Network
+from dln.train.options import TrainOptions
+
+_SCHEDULES = {"unified": 0, "epochs": 1, "batches": 2}
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """Encoded rows to learn from: cells (n, columns), class numbers and weights (n,)."""
+
+    cells: NDArray[np.float32]
+    target: NDArray[np.int32]
+    weight: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One network to train in place, on some rows of a table."""
+
+    network: Network
+    data: TrainingRows
+    rows: NDArray[np.int64]
+    options: TrainOptions
+    valid_rows: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What is known of a training run.
+
+    `history` is (epochs, 4): loss, training and validation balanced accuracy (NaN where not looked
+    at), gates that some vote depends on.
+    """
+
+    network: Network
+    history: NDArray[np.float32]
+    best_epoch: int
+
+
+Progress = Callable[[list[NDArray[np.float32]]], None]
+"""Called about ten times a second with the histories of all jobs so far."""
+
+
+def train_population(
+    jobs: Sequence[Job],
+    *,
+    n_threads: int = 1,
+    on_progress: Progress | None = None,
+    level: str = "",
+) -> list[Trained]:
+    """Train every job's network in place; the result is the same for any number of threads.
+
+    Ctrl-C stops within a batch and raises KeyboardInterrupt; the networks keep what they learned.
+    """
+    bound = [_bind(job) for job in jobs]
+    callback = None
+    if on_progress is not None:
+        report = on_progress
+
+        def callback() -> None:
+            report([job.history() for job in bound])
+
+    _native.train(bound, n_threads, callback, level)
+    return [
+        Trained(job.network, native.history(), native.best_epoch)
+        for job, native in zip(jobs, bound, strict=True)
+    ]
+
+
+def _bind(job: Job) -> Any:
+    options = _native.Options()
+    for field in fields(job.options):
+        if field.name == "phases":
+            options.schedule = _SCHEDULES[job.options.phases]
+        else:
+            setattr(options, field.name, getattr(job.options, field.name))
+    network = job.network
+    return _native.Job(
+        cells=job.data.cells,
+        target=job.data.target,
+        weight=job.data.weight,
+        rows=job.rows,
+        valid_rows=np.empty(0, dtype=np.int64) if job.valid_rows is None else job.valid_rows,
+        literal_kind=network.literal_kind,
+        literal_column=network.literal_column,
+        literal_value=network.cutoffs,
+        slope=network.slopes,
+        link_wire=network.link_wires,
+        link_logit=network.link_logits,
+        gate_choice=network.gate_choices,
+        gate_logit=network.gate_logits,
+        rule_wire=network.rule_wires,
+        vote_logit=network.vote_logits,
+        options=options,
+    )

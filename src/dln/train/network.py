@@ -1,0 +1,210 @@
+"""The network under training: a flat list of wires with candidate links, gates and votes.
+
+Wires are numbered once: literals first, then gates in topological order. The paper's layers, its
+concatenated threshold layers and its subspaces are only different ways to fill the candidate
+lists; every engine trains this one form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal as OneOf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.gates import PRIORITY
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int32]
+Bytes = NDArray[np.uint8]
+
+ABOVE, EQUALS, MISSING = 0, 1, 2
+"""Kinds of literals, as the native engine numbers them."""
+
+Concatenation = OneOf["separate", "shared", "none"]
+
+
+@dataclass(frozen=True)
+class LiteralSet:
+    """Bits of an encoded row: `kind` (ABOVE, EQUALS, MISSING) of `column` against `value`."""
+
+    kind: Bytes
+    column: Ints
+    value: Floats
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    def take(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> LiteralSet:
+        """Select some of the literals."""
+        return LiteralSet(self.kind[which], self.column[which], self.value[which])
+
+    def __add__(self, other: LiteralSet) -> LiteralSet:
+        return LiteralSet(
+            np.concatenate([self.kind, other.kind]),
+            np.concatenate([self.column, other.column]),
+            np.concatenate([self.value, other.value]),
+        )
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How large a network is and what it may choose from.
+
+    Attributes
+    ----------
+    layers
+        Gates in each layer, the voting layer last.
+    n_links
+        Candidate wires for each input of a gate (the paper's link subspace); None means all.
+    n_gates
+        Gate functions to choose from: the first so many of the paper's priority order.
+    concatenation
+        Whether layers after the first also see thresholds: a set of their own, the first
+        layer's, or none.
+    """
+
+    layers: tuple[int, ...]
+    n_links: int | None = 8
+    n_gates: int = 8
+    concatenation: Concatenation = "separate"
+
+
+@dataclass(frozen=True)
+class Network:
+    """Parameters and wiring of one network; the arrays are trained in place by an engine.
+
+    Shapes: literals (n,), links (gates, 2, candidates), gate logits (gates, choices), votes
+    (classes, rules). In the paper's letters: `cutoffs` b, `slopes` s, `gate_logits` W,
+    `link_logits` U and V, `vote_logits` S.
+    """
+
+    literal_kind: Bytes
+    literal_column: Ints
+    cutoffs: Floats
+    slopes: Floats
+    link_wires: Ints
+    link_logits: Floats
+    gate_choices: Bytes
+    gate_logits: Floats
+    rule_wires: Ints
+    vote_logits: Floats
+
+    @property
+    def n_literals(self) -> int:
+        """How many wires are literals."""
+        return len(self.literal_kind)
+
+    @property
+    def n_gates(self) -> int:
+        """How many wires are gates."""
+        return len(self.gate_logits)
+
+    def copy(self) -> Network:
+        """Copy what training changes."""
+        return replace(
+            self,
+            cutoffs=self.cutoffs.copy(),
+            slopes=self.slopes.copy(),
+            link_logits=self.link_logits.copy(),
+            gate_logits=self.gate_logits.copy(),
+            vote_logits=self.vote_logits.copy(),
+        )
+
+
+def layer_sizes(first: int, ratio: float, n_layers: int, n_classes: int) -> tuple[int, ...]:
+    """Shrink geometrically from `first` to `first * ratio`, the last a multiple of the classes.
+
+    >>> layer_sizes(50, 0.25, 4, 2)
+    (50, 31, 20, 12)
+    """
+    sizes = [round(size) for size in np.geomspace(first, max(1, round(first * ratio)), n_layers)]
+    sizes[-1] = -(-sizes[-1] // n_classes) * n_classes
+    return tuple(max(1, size) for size in sizes)
+
+
+def build_network(
+    literals: LiteralSet,
+    shape: Shape,
+    *,
+    n_classes: int,
+    slope: float,
+    vote_threshold: float,
+    vote_density: float,
+    rng: np.random.Generator,
+) -> Network:
+    """Draw a network at its start.
+
+    Parameters
+    ----------
+    slope
+        First slope of every threshold, in units of the encoded columns.
+    vote_density
+        Part of the vote links that are on at the start. The paper starts with none.
+    """
+    thresholds = literals.take(literals.kind == ABOVE)
+    others = literals.take(literals.kind != ABOVE)
+    n_layers = len(shape.layers)
+    n_sets = n_layers if shape.concatenation == "separate" else 1
+    wires = others
+    for _ in range(n_sets):
+        wires = wires + thresholds
+    n_literals = len(wires)
+    shared = np.arange(len(others))
+
+    link_lists: list[Ints] = []
+    logit_lists: list[Floats] = []
+    previous = np.empty(0, dtype=np.intp)
+    start = n_literals
+    for layer, size in enumerate(shape.layers):
+        own = len(others) + (layer % n_sets) * len(thresholds) + np.arange(len(thresholds))
+        sees_literals = layer == 0 or shape.concatenation != "none"
+        inputs = np.concatenate([previous, shared, own] if sees_literals else [previous])
+        wanted = len(inputs) if shape.n_links is None else min(shape.n_links, len(inputs))
+        link_lists.append(_draw_candidates(inputs, 2 * size, wanted, rng))
+        logit_lists.append(rng.uniform(-0.1, 0.1, (2 * size, wanted)).astype(np.float32))
+        previous = np.arange(start, start + size)
+        start += size
+
+    # Lists of different lengths are padded with masked candidates (the paper's -infinity).
+    width = max(links.shape[1] for links in link_lists)
+    link_wires = np.concatenate([_pad(links, width, 0) for links in link_lists])
+    link_logits = np.concatenate([_pad(logits, width, -np.inf) for logits in logit_lists])
+    n_gates = sum(shape.layers)
+    limit = np.log(vote_threshold / (1 - vote_threshold))
+    votes = limit + 0.5 * (rng.random((n_classes, shape.layers[-1])) - (1 - vote_density))
+    return Network(
+        literal_kind=wires.kind,
+        literal_column=wires.column,
+        cutoffs=wires.value.copy(),
+        slopes=np.full(n_literals, slope, dtype=np.float32),
+        link_wires=np.ascontiguousarray(link_wires.reshape(n_gates, 2, width), dtype=np.int32),
+        link_logits=np.ascontiguousarray(link_logits.reshape(n_gates, 2, width)),
+        gate_choices=np.array([gate.code for gate in PRIORITY[: shape.n_gates]], dtype=np.uint8),
+        gate_logits=rng.uniform(-0.1, 0.1, (n_gates, shape.n_gates)).astype(np.float32),
+        rule_wires=previous.astype(np.int32),
+        vote_logits=votes.astype(np.float32),
+    )
+
+
+def _draw_candidates(
+    inputs: NDArray[np.intp], n_lists: int, wanted: int, rng: np.random.Generator
+) -> Ints:
+    """Draw lists of distinct inputs; over the lists, all inputs come up equally often.
+
+    Differs from the paper: its program draws with replacement, so that lists hold repeats.
+    """
+    if wanted == 0:
+        return np.empty((n_lists, 0), dtype=np.int32)
+    lists_per_deal = len(inputs) // wanted
+    n_deals = -(-n_lists // lists_per_deal)
+    deals = rng.permuted(np.broadcast_to(inputs, (n_deals, len(inputs))), axis=1)
+    dealt = deals[:, : lists_per_deal * wanted].reshape(-1, wanted)
+    # A list's neighbours come from the same deal; shuffle, so that a gate's two inputs do not.
+    return rng.permutation(dealt)[:n_lists].astype(np.int32)
+
+
+def _pad(lists: NDArray[np.generic], width: int, filler: float) -> NDArray[np.generic]:
+    """Lengthen lists (n, k) to (n, width)."""
+    return np.pad(lists, ((0, 0), (0, width - lists.shape[1])), constant_values=filler)
