@@ -322,7 +322,6 @@ void bind_population(nb::module_& module) {
       .def_rw("eval_every", &Options::eval_every)
       .def_rw("patience", &Options::patience)
       .def_rw("keep_best", &Options::keep_best)
-      .def_rw("soft_gate_gradient", &Options::soft_gate_gradient)
       .def_rw("seed", &Options::seed);
 
   nb::class_<BoundJob>(module, "Job", "One network, its rows and options; trained in place.")

@@ -221,21 +221,32 @@ void with_cell_type(CellType type, Use use) {
 // Row-major tables are turned a chunk of 16 bytes of each row at a time, as many rows at once as
 // fill vectors with their chunks: the shuffles then never cross a chunk, which keeps them cheap.
 inline constexpr std::size_t chunk_bytes = 16;
+template <class Cell>
+inline constexpr std::size_t cells_per_chunk = chunk_bytes / sizeof(Cell);
+
+typedef float Chunk __attribute__((vector_size(chunk_bytes)));
 using Chunks = Vector<float>;
 
+template <class From>
+Chunk load_chunk(const char* row) {
+  using Cell = CellFor<From>;
+  typedef From Raw __attribute__((vector_size(cells_per_chunk<Cell> * sizeof(From))));
+  typedef Cell Converted __attribute__((vector_size(chunk_bytes)));
+  Raw raw;
+  std::memcpy(&raw, row, sizeof raw);
+  return (Chunk)__builtin_convertvector(raw, Converted);
+}
+
+template <class From>
 Chunks load_chunks(const char* row, [[maybe_unused]] std::ptrdiff_t stride) {
+  const auto chunk = [=](int i) { return load_chunk<From>(row + i * stride); };
 #if defined(__AVX512F__)
-  const auto chunk = [=](int i) { return _mm_loadu_ps((const float*)(row + i * stride)); };
-  const __m512 first = _mm512_castps128_ps512(chunk(0));
-  const __m512 half = _mm512_insertf32x4(first, chunk(1), 1);
+  const __m512 half = _mm512_insertf32x4(_mm512_castps128_ps512(chunk(0)), chunk(1), 1);
   return _mm512_insertf32x4(_mm512_insertf32x4(half, chunk(2), 2), chunk(3), 3);
 #elif defined(__AVX2__)
-  const auto chunk = [=](int i) { return _mm_loadu_ps((const float*)(row + i * stride)); };
   return _mm256_insertf128_ps(_mm256_castps128_ps256(chunk(0)), chunk(1), 1);
 #else
-  Chunks chunk;
-  std::memcpy(&chunk, row, sizeof chunk);
-  return chunk;
+  return chunk(0);
 #endif
 }
 
@@ -256,21 +267,24 @@ Chunks interleave(Chunks a, Chunks b) {
 void store(Chunks cells, char* strip) { std::memcpy(strip, &cells, sizeof cells); }
 
 // Turn the chunks of vector_bytes / sizeof(cell) rows into as many cells of each of their columns.
-void turn(float, const char* row, std::ptrdiff_t stride, char* const* strips, std::size_t at) {
-  const auto load = [=](int i) { return load_chunks(row + i * stride, 4 * stride); };
-  const Chunks a = load(0), b = load(1), c = load(2), d = load(3);
-  const Chunks ab_01 = interleave<float, 0>(a, b), ab_23 = interleave<float, 1>(a, b);
-  const Chunks cd_01 = interleave<float, 0>(c, d), cd_23 = interleave<float, 1>(c, d);
-  store(interleave<double, 0>(ab_01, cd_01), strips[0] + at);
-  store(interleave<double, 1>(ab_01, cd_01), strips[1] + at);
-  store(interleave<double, 0>(ab_23, cd_23), strips[2] + at);
-  store(interleave<double, 1>(ab_23, cd_23), strips[3] + at);
-}
-
-void turn(double, const char* row, std::ptrdiff_t stride, char* const* strips, std::size_t at) {
-  const Chunks a = load_chunks(row, 2 * stride), b = load_chunks(row + stride, 2 * stride);
-  store(interleave<double, 0>(a, b), strips[0] + at);
-  store(interleave<double, 1>(a, b), strips[1] + at);
+template <class From>
+[[gnu::always_inline]] inline void turn(const char* row, std::ptrdiff_t stride,
+                                        char* const* strips, std::size_t at) {
+  constexpr int n = cells_per_chunk<CellFor<From>>;
+  const auto load = [=](int i) { return load_chunks<From>(row + i * stride, n * stride); };
+  const Chunks a = load(0), b = load(1);
+  if constexpr (n == 2) {
+    store(interleave<double, 0>(a, b), strips[0] + at);
+    store(interleave<double, 1>(a, b), strips[1] + at);
+  } else {
+    const Chunks c = load(2), d = load(3);
+    const Chunks ab_01 = interleave<float, 0>(a, b), ab_23 = interleave<float, 1>(a, b);
+    const Chunks cd_01 = interleave<float, 0>(c, d), cd_23 = interleave<float, 1>(c, d);
+    store(interleave<double, 0>(ab_01, cd_01), strips[0] + at);
+    store(interleave<double, 1>(ab_01, cd_01), strips[1] + at);
+    store(interleave<double, 0>(ab_23, cd_23), strips[2] + at);
+    store(interleave<double, 1>(ab_23, cd_23), strips[3] + at);
+  }
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -278,6 +292,9 @@ void turn(double, const char* row, std::ptrdiff_t stride, char* const* strips, s
 
 // Bits of a wire for one block: eight words, or one where few rows are left.
 typedef std::uint64_t EightWords __attribute__((vector_size(64)));
+
+// How far ahead of their use cells are asked for: some microseconds.
+inline constexpr std::size_t rows_ahead = 4 * rows_per_strip;
 
 template <class Bits, class Combine>
 const Step* run_same_steps(const Step* step, std::uint32_t n_steps, Bits* slots, Combine combine) {
@@ -325,70 +342,86 @@ class Evaluation {
 
   char* strip_of(std::size_t used) { return strips_ + used * bytes_per_strip; }
 
+  // Bring a strip of rows to bits, from word first_word of each slot on.
   void read_literals(std::size_t row, std::size_t n_rows, std::size_t first_word) {
-    const bool turns = table_.is_row_major && n_rows == rows_per_strip && can_turn();
-    if (turns && table_.columns[0].type == CellType::float32) turn_rows<float>(row);
-    if (turns && table_.columns[0].type == CellType::float64) turn_rows<double>(row);
+    const bool is_turned = turn_rows(row, n_rows);
     for (std::size_t used = 0; used < plan_.columns.size; ++used) {
-      Column column = table_.columns[used];
-      column.cells += std::ptrdiff_t(row) * column.stride;
-      if (turns) column = {strip_of(used), size_of(column.type), column.type};
-      answer_tests(used, column, n_rows, first_word);
+      prefetch(used, row + rows_ahead);
+      answer_tests(used, row, n_rows, first_word, is_turned);
     }
   }
 
-  void answer_tests(std::size_t used, const Column& column, std::size_t n_rows,
-                    std::size_t first_word) {
-    const std::size_t n_strip_words = (n_rows + rows_per_word - 1) / rows_per_word;
+  void answer_tests(std::size_t used, std::size_t row, std::size_t n_rows, std::size_t first_word,
+                    bool is_turned) {
+    const Column& column = table_.columns[used];
+    const char* first = column.cells + std::ptrdiff_t(row) * column.stride;
+    char* strip = strip_of(used);
+    const std::size_t n_words = (n_rows + rows_per_word - 1) / rows_per_word;
+    const auto answer_all = [&](const char* cells, auto answer) {
+      for (const Test& test : plan_.columns[used].tests)
+        answer(test, cells, n_words, bits_of(test.slot, first_word));
+    };
     if (plan_.columns[used].is_category) {
       using Code = std::int32_t;
-      const char* codes =
-          side_by_side<Code, Code>(column.cells, column.stride, n_rows, strip_of(used));
-      for (const Test& test : plan_.columns[used].tests)
-        answer_code_test(test, codes, n_strip_words, bits_of(test.slot, first_word));
-      return;
+      const char* codes = side_by_side<Code, Code>(first, column.stride, n_rows, strip);
+      return answer_all(codes, answer_code_test);
     }
     with_cell_type(column.type, [&](auto zero) {
       using From = decltype(zero);
       using Cell = CellFor<From>;
-      const char* cells =
-          side_by_side<From, Cell>(column.cells, column.stride, n_rows, strip_of(used));
-      for (const Test& test : plan_.columns[used].tests)
-        answer_number_test<Cell>(test, cells, n_strip_words, bits_of(test.slot, first_word));
+      answer_all(is_turned ? strip : side_by_side<From, Cell>(first, column.stride, n_rows, strip),
+                 answer_number_test<Cell>);
     });
   }
 
-  static std::ptrdiff_t size_of(CellType type) { return type == CellType::float32 ? 4 : 8; }
-
-  bool can_turn() const {
-    if (plan_.columns.size == 0) return false;
-    const CellType type = table_.columns[0].type;
-    return (type == CellType::float32 || type == CellType::float64) &&
-           table_.n_columns * size_of(type) >= chunk_bytes;
+  // Ask for memory that is needed some strips from now, a part with each column: the table is then
+  // read while the processor works rather than in bursts. Sparse rows are left alone.
+  void prefetch(std::size_t used, std::size_t row) {
+    if (row + rows_per_strip > table_.n_rows) return;
+    constexpr std::size_t line = 64;
+    const std::size_t n_used = plan_.columns.size;
+    const std::size_t dense = table_.is_row_major ? n_used * line : sizeof(double);
+    const Column& column = table_.columns[used];
+    if (column.stride <= 0 || std::size_t(column.stride) > dense) return;
+    const std::size_t n_bytes = rows_per_strip * std::size_t(column.stride);
+    const std::size_t begin = table_.is_row_major ? n_bytes * used / n_used : 0;
+    const std::size_t end = table_.is_row_major ? n_bytes * (used + 1) / n_used : n_bytes;
+    const char* cells = column.cells + row * std::size_t(column.stride);
+    for (std::size_t byte = begin; byte < end; byte += line) __builtin_prefetch(cells + byte);
   }
 
-  // Turn one strip of rows into columns, chunk by chunk; chunks without a used column are skipped.
-  template <class Cell>
-  void turn_rows(std::size_t row) {
-    constexpr std::size_t per_chunk = chunk_bytes / sizeof(Cell);
+  // Turn a whole strip of row-major rows into columns, if that is what the rows are.
+  bool turn_rows([[maybe_unused]] std::size_t row, std::size_t n_rows) {
+    bool is_turned = false;
+    if constexpr (max_rows >= rows_per_strip)
+      if (table_.is_row_major && n_rows == rows_per_strip && plan_.columns.size > 0)
+        with_cell_type(table_.columns[0].type,
+                       [&](auto zero) { is_turned = turn_rows_of<decltype(zero)>(row); });
+    return is_turned;
+  }
+
+  template <class From>
+  bool turn_rows_of(std::size_t row) {
+    using Cell = CellFor<From>;
+    constexpr std::size_t per_chunk = cells_per_chunk<Cell>;
+    if (table_.n_columns < per_chunk) return false;
     for (std::size_t used = 0; used < plan_.columns.size;) {
-      const std::size_t wanted = plan_.columns[used].column;
       // The last chunk overlaps the one before rather than reach over the end of the row.
+      const std::size_t wanted = plan_.columns[used].column;
       const std::size_t last_start = table_.n_columns - per_chunk;
       const std::size_t start = wanted < last_start ? wanted : last_start;
-      const Column& column = table_.columns[used];
-      const char* rows = column.cells - (wanted - start) * sizeof(Cell);
+      const std::ptrdiff_t stride = table_.columns[used].stride;
+      const char* rows = table_.columns[used].cells + std::ptrdiff_t(row) * stride -
+                         (wanted - start) * sizeof(From);
 
       char* strips[per_chunk];
       for (char*& strip : strips) strip = strip_of(plan_.columns.size);
       for (; used < plan_.columns.size && plan_.columns[used].column < start + per_chunk; ++used)
         strips[plan_.columns[used].column - start] = strip_of(used);
-
-      constexpr std::size_t rows_at_once = vector_bytes / sizeof(Cell);
-      for (std::size_t i = 0; i < rows_per_strip; i += rows_at_once)
-        turn(Cell{}, rows + std::ptrdiff_t(row + i) * column.stride, column.stride, strips,
-             i * sizeof(Cell));
+      for (std::size_t i = 0; i < rows_per_strip; i += vector_bytes / sizeof(Cell))
+        turn<From>(rows + std::ptrdiff_t(i) * stride, stride, strips, i * sizeof(Cell));
     }
+    return true;
   }
 
   void run_steps() {
@@ -413,39 +446,73 @@ class Evaluation {
     }
   }
 
-  // The values of a number, without its offset; all words of the block, whatever n_rows is.
-  void read_number(const Number& number, std::size_t n_rows, std::uint32_t* values) {
+  // Eight planes of a number for eight rows: the byte of each row, the first row's the lowest.
+  std::uint64_t read_bytes(const Number& number, std::size_t first_plane, std::size_t row) {
+    std::uint64_t bytes = 0;
+    for (std::size_t p = 0; p < 8 && first_plane + p < number.planes.size; ++p) {
+      std::uint64_t word;
+      std::memcpy(&word, bits_of(number.planes[first_plane + p], row / rows_per_word), sizeof word);
+      bytes |= spread(word >> row % rows_per_word & 0xff) << p;
+    }
+    return bytes;
+  }
+
+  // Pass on the value of a number for every row, without its offset.
+  template <class Use>
+  void for_each_value(const Number& number, std::size_t n_rows, Use use) {
     for (std::size_t row = 0; row < n_rows; row += 8) {
-      std::uint32_t* eight = values + row;
-      for (std::size_t i = 0; i < 8; ++i) eight[i] = 0;
-      for (std::size_t plane = 0; plane < number.planes.size; plane += 8) {
-        std::uint64_t bytes = 0;
-        for (std::size_t p = plane; p < plane + 8 && p < number.planes.size; ++p) {
-          std::uint64_t word;
-          std::memcpy(&word, bits_of(number.planes[p], row / rows_per_word), sizeof word);
-          bytes |= spread(word >> row % rows_per_word & 0xff) << (p - plane);
-        }
-        for (std::size_t i = 0; i < 8; ++i)
-          eight[i] |= std::uint32_t(bytes >> 8 * i & 0xff) << plane;
+      std::uint64_t bytes = read_bytes(number, 0, row);
+      if (number.planes.size <= 8 && n_rows - row >= 8) {  // the common case, kept in registers
+        for (std::size_t i = 0; i < 8; ++i, bytes >>= 8) use(row + i, std::uint32_t(bytes & 0xff));
+        continue;
       }
+      std::uint32_t values[8] = {};
+      for (std::size_t plane = 0; plane < number.planes.size; plane += 8) {
+        bytes = read_bytes(number, plane, row);
+        for (std::size_t i = 0; i < 8; ++i)
+          values[i] |= std::uint32_t(bytes >> 8 * i & 0xff) << plane;
+      }
+      for (std::size_t i = 0; i < 8 && row + i < n_rows; ++i) use(row + i, values[i]);
     }
   }
 
   void write_labels(std::size_t first_row, std::size_t n_rows) {
-    std::uint32_t classes[max_rows];
-    read_number(plan_.numbers[0], n_rows, classes);
-    for (std::size_t i = 0; i < n_rows; ++i)
-      answers_.labelled[first_row + i] = answers_.labels[classes[i]];
+    const std::uint64_t* labels = answers_.labels;
+    std::uint64_t* labelled = answers_.labelled + first_row;
+#if defined(__AVX512F__)
+    if (answers_.n_labels <= 8) return write_few_labels(labelled, n_rows);
+#endif
+    for_each_value(plan_.numbers[0], n_rows,
+                   [=](std::size_t row, std::uint32_t value) { labelled[row] = labels[value]; });
   }
+
+#if defined(__AVX512F__)
+  // All labels fit in a register, from which eight rows choose at once.
+  void write_few_labels(std::uint64_t* labelled, std::size_t n_rows) {
+    const auto first = [](std::size_t n) { return __mmask8(n < 8 ? (1u << n) - 1 : 0xff); };
+    const __m512i labels = _mm512_maskz_loadu_epi64(first(answers_.n_labels), answers_.labels);
+    const Slice<std::uint32_t>& planes = plan_.numbers[0].planes;
+    for (std::size_t row = 0; row < n_rows; row += 8) {
+      __m512i classes = _mm512_setzero_si512();
+      for (std::size_t p = 0; p < planes.size; ++p) {
+        __mmask8 bits;
+        std::memcpy(&bits, bits_of(planes[p], 0) + row / 8, sizeof bits);
+        classes = _mm512_mask_add_epi64(classes, bits, classes, _mm512_set1_epi64(1ll << p));
+      }
+      _mm512_mask_storeu_epi64(labelled + row, first(n_rows - row),
+                               _mm512_permutexvar_epi64(classes, labels));
+    }
+  }
+#endif
 
   void write_votes(std::size_t first_row, std::size_t n_rows) {
     const std::size_t n_classes = plan_.numbers.size;
     std::int32_t* votes = answers_.votes + first_row * n_classes;
     for (const Number& number : plan_.numbers) {
-      std::uint32_t values[max_rows];
-      read_number(number, n_rows, values);
-      for (std::size_t i = 0; i < n_rows; ++i)
-        votes[i * n_classes] = std::int32_t(values[i] + std::uint32_t(number.offset));
+      const auto offset = std::uint32_t(number.offset);
+      for_each_value(number, n_rows, [=](std::size_t row, std::uint32_t value) {
+        votes[row * n_classes] = std::int32_t(value + offset);
+      });
       ++votes;
     }
   }
@@ -464,7 +531,8 @@ void predict_rows(const Plan& plan, const Table& table, const Answers& answers, 
   // Blocks do not share state, and the two sizes of block lay the scratch memory out differently.
   for (std::size_t row = first; row < last;) {
     const std::size_t left = last - row;
-    if (left <= rows_per_word) return Evaluation<std::uint64_t>(plan, table, answers, scratch).run(row, left);
+    if (left <= rows_per_word)
+      return Evaluation<std::uint64_t>(plan, table, answers, scratch).run(row, left);
     Evaluation<EightWords> blocks(plan, table, answers, scratch);
     const std::size_t n_rows = left < rows_per_block ? left : rows_per_block;
     blocks.run(row, n_rows);

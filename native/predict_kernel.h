@@ -97,6 +97,7 @@ struct Column {
 };
 
 struct Table {
+  std::size_t n_rows;
   const Column* columns;  // one per used column of the plan
   std::size_t n_columns;  // used or not
   bool is_row_major;      // the n_columns cells of a row lie side by side, all of one type
@@ -105,6 +106,7 @@ struct Table {
 // Where answers go: labels[number 0] to `labelled`, or else every number to a row of `votes`.
 struct Answers {
   const std::uint64_t* labels;
+  std::size_t n_labels;
   std::uint64_t* labelled;
   std::int32_t* votes;
 };

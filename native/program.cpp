@@ -234,7 +234,7 @@ class OpenTable {
  public:
   OpenTable(const Plan& plan, size_t n_columns, nb::handle source,
             std::optional<std::int64_t> n_rows) {
-    table_ = {nullptr, n_columns, false};
+    table_ = {0, nullptr, n_columns, false};
     require(n_rows.value_or(0) >= 0, "n_rows is negative");
     if (n_rows) n_rows_ = size_t(*n_rows);
     if (PyObject_CheckBuffer(source.ptr())) {
@@ -245,11 +245,12 @@ class OpenTable {
       open_columns(plan, nb::steal<nb::tuple>(tuple_of(source)));
     }
     require(n_rows_.has_value(), "every column is None; give n_rows");
+    table_.n_rows = *n_rows_;
     table_.columns = columns_.data();
   }
 
   const Table& table() const { return table_; }
-  size_t n_rows() const { return *n_rows_; }
+  size_t n_rows() const { return table_.n_rows; }
 
  private:
   static PyObject* tuple_of(nb::handle source) {
@@ -334,8 +335,11 @@ constexpr size_t rows_worth_a_thread = 65536;
 constexpr size_t rows_worth_the_lock = 512;  // releasing and taking the GIL costs about as much
 
 size_t count_workers(size_t n_rows, int n_threads) {
-  const size_t n_cores = std::max(1u, std::thread::hardware_concurrency());
-  return std::max<size_t>(1, std::min({size_t(n_threads), n_cores, n_rows / rows_worth_a_thread}));
+  const size_t n_wanted = std::min(size_t(n_threads), n_rows / rows_worth_a_thread);
+  if (n_wanted < 2) return 1;
+  // Asked last: it reads files of the system, which takes longer than to evaluate a few rows.
+  const size_t n_cores = std::thread::hardware_concurrency();
+  return n_cores == 0 ? n_wanted : std::min(n_wanted, n_cores);
 }
 
 // Each worker has rows of its own and whole blocks of them, so that no answer depends on the split.
@@ -402,7 +406,7 @@ class Program {
     const OpenTable open(votes_.plan(), n_columns_, source, n_rows);
     const nb::object votes = empty_(nb::make_tuple(open.n_rows(), class_indices_.size()), int32_);
     const Array out(votes, {"votes"}, 2, PyBUF_RECORDS);
-    const Answers answers{nullptr, nullptr, reinterpret_cast<std::int32_t*>(out.data())};
+    const Answers answers{nullptr, 0, nullptr, reinterpret_cast<std::int32_t*>(out.data())};
     run(kernel_for(level_), votes_.plan(), open, answers, n_threads);
     return votes;
   }
@@ -434,7 +438,8 @@ class Program {
 
   void label(const OpenTable& open, const std::uint64_t* labels, const Array& out,
              int n_threads) const {
-    const Answers answers{labels, reinterpret_cast<std::uint64_t*>(out.data()), nullptr};
+    const Answers answers{labels, class_indices_.size(),
+                          reinterpret_cast<std::uint64_t*>(out.data()), nullptr};
     run(kernel_for(level_), winner_.plan(), open, answers, n_threads);
   }
 
@@ -480,11 +485,11 @@ void bind_program(nb::module_& module) {
            "gate_code"_a, "gate_a"_a, "gate_b"_a, "rule_wire"_a, "rule_votes"_a, "base_votes"_a,
            "level"_a = "")
       .def_prop_ro("level", &Program::level, "The instruction-set level that the program runs on.")
-      .def("votes", &Program::votes, "source"_a, "n_threads"_a = 1, "n_rows"_a = nb::none(),
+      .def("votes", &Program::votes, "source"_a.none(), "n_threads"_a = 1, "n_rows"_a = nb::none(),
            "Votes of every row for every class: int32 (n, n_classes).")
-      .def("classify", &Program::classify, "source"_a, "n_threads"_a = 1, "n_rows"_a = nb::none(),
+      .def("classify", &Program::classify, "source"_a.none(), "n_threads"_a = 1, "n_rows"_a = nb::none(),
            "Index of the class with most votes, the first of several: int64 (n,).")
-      .def("classify_into", &Program::classify_into, "source"_a, "labels"_a, "out"_a,
+      .def("classify_into", &Program::classify_into, "source"_a.none(), "labels"_a, "out"_a,
            "n_threads"_a = 1, "n_rows"_a = nb::none(),
            "Write the label of the class with most votes to `out`, for every row.");
 }

@@ -196,6 +196,7 @@ class Trainer {
 
   // Bookkeeping.
   Phase phase_of(int epoch, int64_t batch) const;
+  void finish();
   double evaluate(const std::vector<int64_t>& rows);
   int live_gates() const;
   bool trains_literal(int wire) const {
@@ -218,7 +219,6 @@ class Trainer {
   Floats link_probability_, gate_probability_;                // tiled
   std::vector<int32_t> source_;                               // (n_inputs) the hard link
   std::vector<uint8_t> code_;                                 // (n_gates) the hard gate
-  std::vector<Bilinear> mixture_;                             // (n_gates) the soft gate
   std::vector<Bilinear> choice_;                              // (n_choices)
   Floats vote_weight_;                                        // (n_classes, n_rules_padded) soft
   std::vector<std::vector<int32_t>> voters_;                  // by class: rules whose link is on
@@ -252,7 +252,6 @@ void Trainer::allocate() {
   gate_probability_.assign(gate_layout_.size(), 0.0f);
   source_.assign(tiles(n_inputs_) * kLanes, 0);
   code_.assign(gates, 0);
-  mixture_.assign(gates, {});
   for (int k = 0; k < net_.n_choices; ++k) choice_.push_back(bilinear(net_.gate_choice[k]));
   vote_weight_.assign(vote_logits_.value.size(), 0.0f);
   voters_.resize(classes);
@@ -318,18 +317,9 @@ void Trainer::refresh_gates() {
     const size_t start = static_cast<size_t>(tile) * net_.n_choices * kLanes;
     const v16i best = softmax_tile(&gate_logits_.value[start], &gate_probability_[start],
                                    net_.n_choices);
-    v16f c1 = {}, c2 = {}, c3 = {};
-    for (int k = 0; k < net_.n_choices; ++k) {
-      const v16f p = load(&gate_probability_[start + k * kLanes]);
-      c1 += p * fill(choice_[k].c1);
-      c2 += p * fill(choice_[k].c2);
-      c3 += p * fill(choice_[k].c3);
-    }
     const int end = std::min(kLanes, net_.n_gates - tile * kLanes);
-    for (int lane = 0; lane < end; ++lane) {
+    for (int lane = 0; lane < end; ++lane)
       code_[tile * kLanes + lane] = net_.gate_choice[best[lane]];
-      mixture_[tile * kLanes + lane] = {0.0f, c1[lane], c2[lane], c3[lane]};
-    }
   }
 }
 
@@ -541,7 +531,8 @@ void Trainer::backward_gates(Phase phase) {
     Gradient d, to_a, to_b;
     const bool any = collect(net_.n_literals + g, trains_links, d);
     if (any) {
-      const Bilinear c = trains_gates && options_.soft_gate_gradient ? mixture_[g] : bilinear(code_[g]);
+      // Differs from the paper: through the hard gate, also while the gates are being trained.
+      const Bilinear c = bilinear(code_[g]);
       for (int i = 0; i < kChunks; ++i) {
         to_a[i] = d[i] * choose(chunk_bits(b, i), fill(c.c1 + c.c3), fill(c.c1));
         to_b[i] = d[i] * choose(chunk_bits(a, i), fill(c.c2 + c.c3), fill(c.c2));
@@ -742,7 +733,7 @@ void Trainer::run(const std::atomic<bool>& stop) {
     std::fill(right_.begin(), right_.end(), 0);
     std::fill(total_.begin(), total_.end(), 0);
     for (int64_t batch = 0; batch < n_batches; ++batch, ++batch_number, step += 1.0) {
-      if (stop.load(std::memory_order_relaxed)) return unpack();
+      if (stop.load(std::memory_order_relaxed)) return finish();
       // Batches of nearly equal size: no row is dropped and none is in a tiny batch.
       const int64_t start = n * batch / n_batches, end = n * (batch + 1) / n_batches;
       const Phase phase = phase_of(epoch, batch_number);
@@ -775,6 +766,11 @@ void Trainer::run(const std::atomic<bool>& stop) {
                        epoch - job_.best_epoch >= options_.patience;
     if (stale) break;
   }
+  finish();
+}
+
+// Hand the parameters over, unless those of the best look have been handed over already.
+void Trainer::finish() {
   if (!options_.keep_best || job_.best_epoch < 0) unpack();
 }
 

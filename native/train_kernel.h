@@ -53,7 +53,6 @@ struct Options {
   int32_t eval_every = 0;        // epochs between two looks at the validation rows; 0 = never
   int32_t patience = 0;          // epochs without a better look before stopping; 0 = never stop
   bool keep_best = false;        // end with the best look's parameters instead of the last epoch's
-  bool soft_gate_gradient = true;
   uint64_t seed = 0;
 };
 

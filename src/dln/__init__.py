@@ -1,1 +1,42 @@
-"""Learn small, readable logic circuits from tables."""
+"""Learn small, readable logic circuits from tables.
+
+table -> encode -> train -> Circuit -> predict | explain | export
+"""
+
+from dln.circuit import Circuit, Node, Rule
+from dln.errors import (
+    CircuitError,
+    CircuitFileError,
+    ColumnTypeError,
+    DlnError,
+    ExtraMissingError,
+    MissingColumnError,
+    OptionError,
+    TableError,
+)
+from dln.estimator import DLNClassifier
+from dln.gates import GATES, Gate
+from dln.literals import Above, Among, Column, Missing
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "GATES",
+    "Above",
+    "Among",
+    "Circuit",
+    "CircuitError",
+    "CircuitFileError",
+    "Column",
+    "ColumnTypeError",
+    "DLNClassifier",
+    "DlnError",
+    "ExtraMissingError",
+    "Gate",
+    "Missing",
+    "MissingColumnError",
+    "Node",
+    "OptionError",
+    "Rule",
+    "TableError",
+]

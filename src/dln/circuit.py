@@ -145,6 +145,10 @@ class Circuit:
         """Give the class with the most votes for each row; ties go to the first class."""
         return self._predictor.predict(X)
 
+    def winners(self, X: Any) -> NDArray[np.int64]:
+        """Give the number of the class with the most votes for each row."""
+        return self._predictor.winners(X)
+
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Give the softmax of votes / temperature: (n_rows, n_classes), monotone in the margin."""
         return self._predictor.predict_proba(X)

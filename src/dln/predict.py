@@ -53,27 +53,24 @@ class Predictor:
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Give the label with the most votes; ties go to the first class."""
-        if (
-            type(X) is np.ndarray
-            and X.ndim == 2
-            and X.dtype in _FAST_DTYPES
-            and self._all_numeric
-            and self._program is not None
-            and X.shape[1] == len(self._circuit.columns)
-        ):
-            source, n_rows = X, len(X)
-        else:
-            source, n_rows = self._source(X)
-        if self._program is None:
-            return self._labels[numpy_votes(self._circuit, source, n_rows).argmax(axis=1)]
-        if self._words is None:
-            index = self._program.classify(source, n_threads=_threads(n_rows), n_rows=n_rows)
-            return self._labels[index]
+        if self._words is None or self._program is None:
+            return self._labels[self.winners(X)]
+        source, n_rows = self._source(X)
         out = np.empty(n_rows, dtype=self._labels.dtype)
         self._program.classify_into(
             source, self._words, out.view(np.uint64), n_threads=_threads(n_rows), n_rows=n_rows
         )
         return out
+
+    def winners(self, X: Any) -> NDArray[np.int64]:
+        """Give the number of the class with the most votes; ties go to the first class."""
+        source, n_rows = self._source(X)
+        if self._program is None:
+            return numpy_votes(self._circuit, source, n_rows).argmax(axis=1)
+        winners: NDArray[np.int64] = self._program.classify(
+            source, n_threads=_threads(n_rows), n_rows=n_rows
+        )
+        return winners
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Give the softmax of votes / temperature."""
@@ -85,6 +82,9 @@ class Predictor:
 
     def _source(self, X: Any) -> tuple[Any, int]:
         """Find what the program reads: one numeric array, or an array for each used column."""
+        if type(X) is np.ndarray and X.dtype in _FAST_DTYPES and X.ndim == 2 and self._all_numeric:
+            if X.shape[1] == len(self._circuit.columns):  # the short way for the common case
+                return X, len(X)
         table = read_table(X)
         circuit = self._circuit
         places = _places(table, circuit.columns, self._used)
@@ -122,8 +122,10 @@ def _places(table: Table, columns: Sequence[Column], used: Sequence[int]) -> dic
 
 
 def _native_matrix(matrix: NDArray[Any]) -> NDArray[Any]:
-    return matrix.astype(np.float32) if matrix.dtype == np.float16 else (
-        matrix if matrix.dtype.itemsize <= 8 else matrix.astype(np.float64)
+    return (
+        matrix.astype(np.float32)
+        if matrix.dtype == np.float16
+        else (matrix if matrix.dtype.itemsize <= 8 else matrix.astype(np.float64))
     )
 
 
@@ -151,8 +153,9 @@ def encode_cells(raw: RawColumn, column: Column) -> NDArray[Any]:
 def _category_codes(raw: RawColumn, column: Column) -> NDArray[np.int32]:
     codes = {category: code for code, category in enumerate(column.categories)}
     if raw.kind == "category":
-        found = [MISSING_CODE if cell is None else codes.get(cell, UNSEEN_CODE)
-                 for cell in raw.values]
+        found = [
+            MISSING_CODE if cell is None else codes.get(cell, UNSEEN_CODE) for cell in raw.values
+        ]
         return np.array(found, dtype=np.int32)
     numeric = np.asarray(raw.values, dtype=np.float64)
     absent = np.isnan(numeric)

@@ -104,9 +104,7 @@ def circuit_from_json(text: str) -> Circuit:
         return Circuit(
             columns=tuple(_column_from_json(part) for part in _rows(document, "columns")),
             literals=tuple(_literal_from_json(part) for part in _rows(document, "literals")),
-            nodes=tuple(
-                Node(GATE_BY_NAME[name], a, b) for name, a, b in _rows(document, "gates")
-            ),
+            nodes=tuple(Node(GATE_BY_NAME[name], a, b) for name, a, b in _rows(document, "gates")),
             rules=tuple(
                 Rule(part["wire"], tuple(part["votes"])) for part in _rows(document, "rules")
             ),

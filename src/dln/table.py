@@ -57,6 +57,20 @@ class Table:
         """Forget the names, so that columns are matched by position."""
         return replace(self, names=None)
 
+    def take(self, rows: NDArray[np.intp]) -> Table:
+        """Select some rows."""
+
+        def read(index: int) -> RawColumn:
+            raw = self.read(index)
+            return RawColumn(raw.kind, raw.values[rows])
+
+        return Table(len(rows), self.n_columns, self.names, read)
+
+    def kept(self) -> Table:
+        """Read every column once, for those who look at them often."""
+        columns = [self.read(index) for index in range(self.n_columns)]
+        return replace(self, read=columns.__getitem__)
+
     def column_names(self) -> tuple[str, ...]:
         """Names to show: the table's own, or x0, x1, …"""
         return self.names or tuple(f"x{index}" for index in range(self.n_columns))
@@ -135,8 +149,9 @@ def _read_array(values: NDArray[Any]) -> RawColumn:
 def _seconds(moments: NDArray[Any]) -> NDArray[np.float64]:
     """Convert datetime64 of any unit to seconds since 1970."""
     unit = np.datetime_data(moments.dtype)[0]
-    exact = moments.astype("datetime64[s]" if unit in ("Y", "M", "W", "D", "h", "m", "s") else
-                           "datetime64[us]")
+    exact = moments.astype(
+        "datetime64[s]" if unit in ("Y", "M", "W", "D", "h", "m", "s") else "datetime64[us]"
+    )
     scale = 1.0 if exact.dtype == np.dtype("datetime64[s]") else 1e-6
     seconds = exact.astype(np.int64).astype(np.float64) * scale
     seconds[np.isnat(moments)] = np.nan

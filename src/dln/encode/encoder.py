@@ -101,8 +101,10 @@ def fit_encoder(
 
     for index, name in enumerate(table.column_names()):
         raw = table.read(index)
-        code = _fit_numbers(name, raw, options) if raw.kind != "category" else _fit_categories(
-            name, raw, options
+        code = (
+            _fit_numbers(name, raw, options)
+            if raw.kind != "category"
+            else _fit_categories(name, raw, options)
         )
         encoded = code.encode(raw)
         missing = np.isnan(encoded)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
+from typing import Literal as OneOf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +48,7 @@ class Trained:
     network: Network
     history: NDArray[np.float32]
     best_epoch: int
+    interrupted: bool = False
 
 
 Progress = Callable[[list[NDArray[np.float32]]], None]
@@ -58,11 +60,13 @@ def train_population(
     *,
     n_threads: int = 1,
     on_progress: Progress | None = None,
+    on_interrupt: OneOf["raise", "keep"] = "raise",
     level: str = "",
 ) -> list[Trained]:
     """Train every job's network in place; the result is the same for any number of threads.
 
-    Ctrl-C stops within a batch and raises KeyboardInterrupt; the networks keep what they learned.
+    Ctrl-C stops within a batch. The networks keep what they learned so far, and KeyboardInterrupt
+    is raised unless on_interrupt="keep".
     """
     bound = [_bind(job) for job in jobs]
     callback = None
@@ -72,9 +76,15 @@ def train_population(
         def callback() -> None:
             report([job.history() for job in bound])
 
-    _native.train(bound, n_threads, callback, level)
+    interrupted = False
+    try:
+        _native.train(bound, n_threads, callback, level)
+    except KeyboardInterrupt:
+        if on_interrupt == "raise":
+            raise
+        interrupted = True
     return [
-        Trained(job.network, native.history(), native.best_epoch)
+        Trained(job.network, native.history(), native.best_epoch, interrupted)
         for job, native in zip(jobs, bound, strict=True)
     ]
 

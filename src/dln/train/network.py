@@ -117,7 +117,7 @@ def layer_sizes(first: int, ratio: float, n_layers: int, n_classes: int) -> tupl
     """Shrink geometrically from `first` to `first * ratio`, the last a multiple of the classes.
 
     >>> layer_sizes(50, 0.25, 4, 2)
-    (50, 31, 20, 12)
+    (50, 31, 19, 12)
     """
     sizes = [round(size) for size in np.geomspace(first, max(1, round(first * ratio)), n_layers)]
     sizes[-1] = -(-sizes[-1] // n_classes) * n_classes

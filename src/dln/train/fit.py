@@ -1,0 +1,217 @@
+"""Columns + target -> Circuit: choose a recipe, train its networks on all rows, discretise.
+
+This is the whole path of a fit, without any face: no printing, no scikit-learn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal as OneOf
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+
+from dln.circuit import Circuit
+from dln.encode.encoder import EncodeOptions, Encoder, fit_encoder
+from dln.labels import Label
+from dln.table import Table
+from dln.train.discretise import discretise
+from dln.train.native import Job, TrainingRows, train_population
+from dln.train.network import build_network
+from dln.train.recipe import Recipe
+from dln.train.select import Score, cross_validate
+
+MAX_SELECTION_ROWS = 8_000
+"""Recipes are compared on at most so many rows: enough to tell them apart."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A table to learn from: class numbers (n,) and weights (n,) beside it."""
+
+    table: Table
+    target: NDArray[np.int32]
+    weight: NDArray[np.float32]
+    classes: tuple[Label, ...]
+
+    def take(self, rows: NDArray[np.int64]) -> Problem:
+        """Select some rows."""
+        return Problem(self.table.take(rows), self.target[rows], self.weight[rows], self.classes)
+
+
+@dataclass(frozen=True)
+class FitPlan:
+    """What to try and what to train.
+
+    Attributes
+    ----------
+    recipes
+        Candidates; with more than one, cross-validation chooses.
+    n_selection_fits
+        Networks trained for each candidate in that cross-validation.
+    n_networks
+        Networks trained with the chosen recipe; all of them vote in the circuit.
+    validation_fraction
+        Part of the rows held back to keep the best epoch; 0 trains on all rows to the end.
+    """
+
+    recipes: tuple[Recipe, ...]
+    encode: EncodeOptions
+    n_selection_fits: int
+    n_networks: int
+    validation_fraction: float = 0.0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a fit is: the stage and the histories (epochs, 4) of its networks so far."""
+
+    stage: OneOf["select", "train"]
+    epochs: tuple[int, ...]
+    histories: list[NDArray[np.float32]]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A circuit with what is known of its training."""
+
+    circuit: Circuit
+    recipe: Recipe
+    histories: list[NDArray[np.float32]]
+    scores: tuple[Score, ...] = ()
+    interrupted: bool = False
+
+
+def fit_circuit(
+    problem: Problem,
+    plan: FitPlan,
+    *,
+    rng: np.random.Generator,
+    n_threads: int = 1,
+    on_progress: Callable[[Progress], None] | None = None,
+    on_interrupt: OneOf["raise", "keep"] = "raise",
+) -> Fitted:
+    """Fit a circuit.
+
+    With on_interrupt="keep", Ctrl-C ends the training early: the circuit is what the networks have
+    learned so far. Before that, while recipes are compared, it ends the comparison.
+    """
+    scores: tuple[Score, ...] = ()
+    recipe = plan.recipes[0]
+    interrupted = False
+    if len(plan.recipes) > 1:
+        try:
+            scores = _compare(problem, plan, rng, n_threads, on_progress)
+        except KeyboardInterrupt:
+            if on_interrupt == "raise":
+                raise
+            interrupted = True
+        if scores:
+            recipe = max(scores, key=lambda score: score.mean).recipe
+
+    encoder, cells = fit_encoder(problem.table, problem.target, problem.weight, plan.encode)
+    jobs = _final_jobs(problem, plan, recipe, encoder, cells, rng)
+    trained = train_population(
+        jobs,
+        n_threads=n_threads,
+        on_progress=_reporter("train", jobs, on_progress),
+        on_interrupt=on_interrupt,
+    )
+    circuit = discretise(
+        [result.network for result in trained],
+        encoder,
+        problem.table,
+        cells,
+        classes=problem.classes,
+        vote_threshold=recipe.options.vote_threshold,
+        temperature=recipe.options.tau * plan.n_networks,
+    )
+    return Fitted(
+        circuit,
+        recipe,
+        [result.history for result in trained],
+        scores,
+        interrupted or any(result.interrupted for result in trained),
+    )
+
+
+def _compare(
+    problem: Problem,
+    plan: FitPlan,
+    rng: np.random.Generator,
+    n_threads: int,
+    on_progress: Callable[[Progress], None] | None,
+) -> tuple[Score, ...]:
+    """Cross-validate the plan's recipes, on a sample where there are many rows."""
+    if len(problem.target) > MAX_SELECTION_ROWS:
+        chosen = rng.choice(len(problem.target), MAX_SELECTION_ROWS, replace=False)
+        problem = problem.take(np.sort(chosen).astype(np.int64))
+    return cross_validate(
+        plan.recipes,
+        problem.table.kept(),
+        problem.target,
+        problem.weight,
+        encode=plan.encode,
+        n_classes=len(problem.classes),
+        n_fits=plan.n_selection_fits,
+        rng=rng,
+        n_threads=n_threads,
+        on_progress=lambda jobs: _reporter("select", jobs, on_progress),
+    )
+
+
+def _final_jobs(
+    problem: Problem,
+    plan: FitPlan,
+    recipe: Recipe,
+    encoder: Encoder,
+    cells: NDArray[np.float32],
+    rng: np.random.Generator,
+) -> list[Job]:
+    """Set up the networks of the circuit, each with a start and an order of rows of its own."""
+    data = TrainingRows(cells, problem.target, problem.weight)
+    rows, valid_rows = _hold_back(problem.target, plan.validation_fraction, rng)
+    options = recipe.options
+    if len(valid_rows):
+        options = replace(options, eval_every=options.eval_every or 1, keep_best=True)
+    jobs = []
+    for _ in range(plan.n_networks):
+        seed = int(rng.integers(2**63))
+        network = build_network(
+            encoder.literals,
+            recipe.shape,
+            n_classes=len(problem.classes),
+            slope=recipe.slope,
+            vote_threshold=options.vote_threshold,
+            vote_density=recipe.vote_density,
+            rng=np.random.default_rng(seed),
+        )
+        jobs.append(Job(network, data, rows, replace(options, seed=seed), valid_rows))
+    return jobs
+
+
+def _hold_back(
+    target: NDArray[np.int32], fraction: float, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Split the rows into those to train on and those to choose the epoch with."""
+    rows = np.arange(len(target), dtype=np.int64)
+    if fraction == 0.0:
+        return rows, rows[:0]
+    seed = int(rng.integers(2**31))
+    counts = np.bincount(target)
+    stratify = target if counts[counts > 0].min() >= 2 else None
+    train, valid = train_test_split(rows, test_size=fraction, stratify=stratify, random_state=seed)
+    return train, valid
+
+
+def _reporter(
+    stage: OneOf["select", "train"],
+    jobs: Sequence[Job],
+    on_progress: Callable[[Progress], None] | None,
+) -> Callable[[list[NDArray[np.float32]]], None] | None:
+    if on_progress is None:
+        return None
+    epochs = tuple(job.options.epochs for job in jobs)
+    return lambda histories: on_progress(Progress(stage, epochs, histories))

@@ -1,0 +1,179 @@
+"""What to train for a table of a given size: the user's wishes completed by what works.
+
+The rules here were chosen by measurement (`benchmarks/default_accuracy.py`), the same for every
+table.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from typing import Literal as OneOf
+
+from dln.errors import OptionError
+from dln.train.network import Concatenation, Shape
+from dln.train.options import Phases, TrainOptions
+
+Auto = OneOf["auto"]
+T = TypeVar("T")
+
+_TAU_FACTORS = (1.0, 2.0, 4.0)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything that decides a network and its training, but the data and the seed.
+
+    Attributes
+    ----------
+    slope
+        First slope of the thresholds on columns scaled to [0, 1]. The paper starts at 2, so flat
+        that every row pulls on every cutoff.
+    vote_density
+        Part of the vote links that are on at the start. The paper starts with none, and learns
+        nothing until some have climbed to the threshold.
+    """
+
+    shape: Shape
+    options: TrainOptions
+    slope: float
+    vote_density: float
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """The user's choices, "auto" where they leave it to the data; see `DLNClassifier`."""
+
+    layers: Auto | tuple[int, ...] = "auto"
+    n_networks: Auto | int = "auto"
+    n_links: int | None = 16
+    n_gates: int = 8
+    concatenation: Concatenation = "separate"
+    tau: Auto | float = "auto"
+    epochs: Auto | int = "auto"
+    batch_size: Auto | int = "auto"
+    rate: float = 0.05
+    final_rate: float = 0.03
+    threshold_rate: float = 0.1
+    slope: float = 20.0
+    phases: Phases = "unified"
+    grad_factor: float = 1.0
+    vote_threshold: float = 0.8
+    vote_density: Auto | float = "auto"
+    selection_fits: Auto | int = "auto"
+
+    def __post_init__(self) -> None:
+        _check_wishes(self)
+
+
+def make_recipes(
+    wishes: Wishes, n_rows: int, n_classes: int
+) -> tuple[tuple[Recipe, ...], int, int]:
+    """Complete the wishes for a table: candidates, fits to compare each with, final networks.
+
+    The first candidate is the one to use where they are not compared.
+    """
+    layers = wishes.layers if wishes.layers != "auto" else _layers(n_rows, n_classes)
+    density = _or(wishes.vote_density, _vote_density(n_classes))
+    n_networks = _or(wishes.n_networks, 3 if n_rows < 4_000 else 1)
+    n_fits = _or(wishes.selection_fits, 10 if n_rows < 1_000 else 5 if n_rows < 4_000 else 0)
+    if wishes.tau != "auto":
+        taus: tuple[float, ...] = (wishes.tau,)
+    else:
+        # Where the votes of the start spread over a few units; on small tables smoother.
+        natural = max(1.0, layers[-1] * density / 4)
+        best_guess = 2.0 if n_rows < 1_000 else 1.0
+        factors = sorted(_TAU_FACTORS if n_fits else (best_guess,), key=lambda f: f != best_guess)
+        taus = tuple(natural * factor for factor in factors)
+    recipes = tuple(
+        Recipe(
+            shape=Shape(tuple(layers), wishes.n_links, wishes.n_gates, wishes.concatenation),
+            options=TrainOptions(
+                epochs=_or(wishes.epochs, _epochs(n_rows)),
+                batch_size=_or(wishes.batch_size, 64 if n_rows < 4_000 else 128),
+                rate=wishes.rate,
+                final_rate=wishes.final_rate,
+                threshold_rate=wishes.threshold_rate,
+                tau=tau,
+                grad_factor=wishes.grad_factor,
+                vote_threshold=wishes.vote_threshold,
+                phases=wishes.phases,
+            ),
+            slope=wishes.slope,
+            vote_density=density,
+        )
+        for tau in taus
+    )
+    return recipes, n_fits, n_networks
+
+
+def _layers(n_rows: int, n_classes: int) -> tuple[int, ...]:
+    first = 64 if n_rows < 1_000 else 128 if n_rows < 4_000 else 300
+    first = round(first * (n_classes / 2) ** 0.75)
+    return first, -(-first // 2)
+
+
+def _vote_density(n_classes: int) -> float:
+    return 0.4 if n_classes == 2 else 0.3 if n_classes == 3 else 0.15 if n_classes < 10 else 0.1
+
+
+def _epochs(n_rows: int) -> int:
+    """Fewer passes over more rows, so that the number of steps stays within bounds."""
+    if n_rows < 5_000:
+        return 100
+    return max(3, min(60, math.ceil(60 * 20_000 / n_rows)))
+
+
+def _or(wish: Auto | T, default: T) -> T:
+    return default if wish == "auto" else wish  # type: ignore[return-value]
+
+
+# -- checks -----------------------------------------------------------------------------------
+
+
+def _check_wishes(wishes: Wishes) -> None:
+    whole, real = numbers.Integral, numbers.Real
+    if wishes.layers != "auto":
+        sizes = wishes.layers
+        good = isinstance(sizes, (tuple, list)) and len(sizes) > 0
+        if not good or not all(isinstance(size, whole) and size >= 1 for size in sizes):
+            raise OptionError(f'layers is {sizes!r}, expected "auto" or positive integers')
+    if wishes.n_links is not None:
+        _check_number("n_links", wishes.n_links, whole, 1, 10_000)
+    _check_number("n_gates", wishes.n_gates, whole, 1, 16)
+    for name, low, high in (
+        ("n_networks", 1, 10_000),
+        ("epochs", 1, 10**7),
+        ("batch_size", 1, 10**9),
+        ("selection_fits", 0, 10_000),
+    ):
+        if getattr(wishes, name) != "auto":
+            _check_number(name, getattr(wishes, name), whole, low, high)
+    for name, low_real, high_real in (
+        ("rate", 0.0, 1e3),
+        ("final_rate", 0.0, 1.0),
+        ("threshold_rate", 0.0, 1e3),
+        ("slope", 0.01, 1e6),
+        ("grad_factor", 0.0, 1e6),
+        ("vote_threshold", 1e-3, 0.999),
+    ):
+        _check_number(name, getattr(wishes, name), real, low_real, high_real)
+    for name, low_real, high_real in (("tau", 1e-3, 1e6), ("vote_density", 0.0, 1.0)):
+        if getattr(wishes, name) != "auto":
+            _check_number(name, getattr(wishes, name), real, low_real, high_real)
+    _check_choice("concatenation", wishes.concatenation, ("separate", "shared", "none"))
+    _check_choice("phases", wishes.phases, ("unified", "epochs", "batches"))
+
+
+def _check_number(name: str, value: Any, kind: type, low: float, high: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, kind) or not low <= value <= high:
+        what = "an integer" if kind is numbers.Integral else "a number"
+        shown = "learning_rate" if name == "rate" else name
+        raise OptionError(f"{shown} is {value!r}, expected {what} from {low} to {high}")
+
+
+def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise OptionError(f"{name} is {value!r}, expected one of {', '.join(map(repr, choices))}")
