@@ -1,7 +1,7 @@
 // Evaluate a planned circuit on rows, bit-sliced: a wire is one bit per row, 64 rows to a word.
 //
 // A block of rows goes through three stages: literals (cells to bits), steps (bits to bits: gates,
-// counters, comparisons) and answers (bits to labels or votes). Nothing is checked or allocated here.
+// counters, comparisons) and answers (bits to labels or votes). Nothing is checked or allocated.
 #include "predict_kernel.h"
 
 #include <cstring>
@@ -90,7 +90,7 @@ struct Lanes {
     std::memcpy(&x, cells, sizeof x);
     return x;
   }
-  static Cells fill(Cell x) { return x - Cells{}; }
+  static Cells fill(Cell x) { return x - Cells{}; }  // a sum would turn -0.0 into 0.0
   static Mask none() { return Mask{}; }
   static Mask above(Cells x, Cells t) { return (Mask)(x > t); }
   static Mask missing(Cells x) { return (Mask)(x != x); }
@@ -115,7 +115,7 @@ void pack_word(const char* cells, char* bits, Ask ask) {
     typename L::Mask collected = {}, worth = first_worth;
     for (std::size_t i = 0; i < rows_per_lane; i += L::n_lanes) {
       collected |= worth & ask(L::load(cells + (row + i) * sizeof(Cell)));
-      worth <<= L::n_lanes;
+      worth <<= typename L::Whole(L::n_lanes);
     }
     typename L::Whole joined = 0;
     for (std::size_t lane = 0; lane < L::n_lanes; ++lane) joined |= collected[lane];
@@ -136,8 +136,7 @@ float cutoff_for(const Test& test, float) { return test.cutoff_float32; }
 double cutoff_for(const Test& test, double) { return test.cutoff; }
 
 template <class Cell>
-void answer_number_test(const Test& test, const char* cells, std::size_t n_words,
-                        char* bits) {
+void answer_number_test(const Test& test, const char* cells, std::size_t n_words, char* bits) {
   using L = Lanes<Cell>;
   if (test.question == Question::missing)
     return pack<Cell>(cells, n_words, bits, [](auto x) { return L::missing(x); });
@@ -159,8 +158,7 @@ void look_up_codes(const Slice<std::uint64_t>& code_bits, const char* cells, std
   }
 }
 
-void answer_code_test(const Test& test, const char* cells, std::size_t n_words,
-                      char* bits) {
+void answer_code_test(const Test& test, const char* cells, std::size_t n_words, char* bits) {
   using L = Lanes<std::int32_t>;
   if (test.question == Question::among_codes)
     return look_up_codes(test.code_bits, cells, n_words, bits);
@@ -192,7 +190,8 @@ void fetch(const char* cells, std::ptrdiff_t stride, std::size_t n_rows, char* s
 // Return n_rows cells as `To`, side by side and with a whole number of words readable after them:
 // the table's own memory where it is like that, or else a copy in `strip`.
 template <class From, class To>
-const char* side_by_side(const char* cells, std::ptrdiff_t stride, std::size_t n_rows, char* strip) {
+const char* side_by_side(const char* cells, std::ptrdiff_t stride, std::size_t n_rows,
+                         char* strip) {
   if (stride != sizeof(From)) {
     fetch<From, To>(cells, stride, n_rows, strip);
     return strip;
@@ -254,9 +253,11 @@ Chunks load_chunks(const char* row, [[maybe_unused]] std::ptrdiff_t stride) {
 template <class Unit, std::size_t half, std::size_t... i>
 Chunks interleave(Chunks a, Chunks b, std::index_sequence<i...>) {
   constexpr std::size_t per_chunk = chunk_bytes / sizeof(Unit), from_b = sizeof...(i);
-  return (Chunks)__builtin_shufflevector(
-      (Vector<Unit>)a, (Vector<Unit>)b,
-      int(i / per_chunk * per_chunk + half * per_chunk / 2 + i % per_chunk / 2 + i % 2 * from_b)...);
+  constexpr auto source = [](std::size_t at) {
+    const std::size_t chunk = at / per_chunk * per_chunk, unit = at % per_chunk / 2;
+    return int(chunk + half * per_chunk / 2 + unit + at % 2 * from_b);
+  };
+  return (Chunks)__builtin_shufflevector((Vector<Unit>)a, (Vector<Unit>)b, source(i)...);
 }
 
 template <class Unit, std::size_t half>
@@ -292,9 +293,6 @@ template <class From>
 
 // Bits of a wire for one block: eight words, or one where few rows are left.
 typedef std::uint64_t EightWords __attribute__((vector_size(64)));
-
-// How far ahead of their use cells are asked for: some microseconds.
-inline constexpr std::size_t rows_ahead = 4 * rows_per_strip;
 
 template <class Bits, class Combine>
 const Step* run_same_steps(const Step* step, std::uint32_t n_steps, Bits* slots, Combine combine) {
@@ -345,10 +343,8 @@ class Evaluation {
   // Bring a strip of rows to bits, from word first_word of each slot on.
   void read_literals(std::size_t row, std::size_t n_rows, std::size_t first_word) {
     const bool is_turned = turn_rows(row, n_rows);
-    for (std::size_t used = 0; used < plan_.columns.size; ++used) {
-      prefetch(used, row + rows_ahead);
+    for (std::size_t used = 0; used < plan_.columns.size; ++used)
       answer_tests(used, row, n_rows, first_word, is_turned);
-    }
   }
 
   void answer_tests(std::size_t used, std::size_t row, std::size_t n_rows, std::size_t first_word,
@@ -374,29 +370,16 @@ class Evaluation {
     });
   }
 
-  // Ask for memory that is needed some strips from now, a part with each column: the table is then
-  // read while the processor works rather than in bursts. Sparse rows are left alone.
-  void prefetch(std::size_t used, std::size_t row) {
-    if (row + rows_per_strip > table_.n_rows) return;
-    constexpr std::size_t line = 64;
-    const std::size_t n_used = plan_.columns.size;
-    const std::size_t dense = table_.is_row_major ? n_used * line : sizeof(double);
-    const Column& column = table_.columns[used];
-    if (column.stride <= 0 || std::size_t(column.stride) > dense) return;
-    const std::size_t n_bytes = rows_per_strip * std::size_t(column.stride);
-    const std::size_t begin = table_.is_row_major ? n_bytes * used / n_used : 0;
-    const std::size_t end = table_.is_row_major ? n_bytes * (used + 1) / n_used : n_bytes;
-    const char* cells = column.cells + row * std::size_t(column.stride);
-    for (std::size_t byte = begin; byte < end; byte += line) __builtin_prefetch(cells + byte);
-  }
-
   // Turn a whole strip of row-major rows into columns, if that is what the rows are.
-  bool turn_rows([[maybe_unused]] std::size_t row, std::size_t n_rows) {
+  bool turn_rows(std::size_t row, std::size_t n_rows) {
+    if (!table_.is_row_major || n_rows < rows_per_strip || plan_.columns.size == 0) return false;
     bool is_turned = false;
-    if constexpr (max_rows >= rows_per_strip)
-      if (table_.is_row_major && n_rows == rows_per_strip && plan_.columns.size > 0)
-        with_cell_type(table_.columns[0].type,
-                       [&](auto zero) { is_turned = turn_rows_of<decltype(zero)>(row); });
+    with_cell_type(table_.columns[0].type, [&](auto zero) {
+      using From = decltype(zero);
+      // Narrower cells would be converted one by one while turning: fetching them is as fast.
+      if constexpr (max_rows >= rows_per_strip && sizeof(From) == sizeof(CellFor<From>))
+        is_turned = turn_rows_of<From>(row);
+    });
     return is_turned;
   }
 
@@ -499,8 +482,9 @@ class Evaluation {
         std::memcpy(&bits, bits_of(planes[p], 0) + row / 8, sizeof bits);
         classes = _mm512_mask_add_epi64(classes, bits, classes, _mm512_set1_epi64(1ll << p));
       }
-      _mm512_mask_storeu_epi64(labelled + row, first(n_rows - row),
-                               _mm512_permutexvar_epi64(classes, labels));
+      const __mmask8 rows = first(n_rows - row);
+      _mm512_mask_storeu_epi64(labelled + row, rows,
+                               _mm512_maskz_permutexvar_epi64(rows, classes, labels));
     }
   }
 #endif
@@ -528,15 +512,14 @@ class Evaluation {
 
 void predict_rows(const Plan& plan, const Table& table, const Answers& answers, std::size_t first,
                   std::size_t last, std::byte* scratch) {
-  // Blocks do not share state, and the two sizes of block lay the scratch memory out differently.
-  for (std::size_t row = first; row < last;) {
+  // The two sizes of block lay the scratch memory out differently: each block starts afresh.
+  for (std::size_t row = first; row < last; row += rows_per_block) {
     const std::size_t left = last - row;
     if (left <= rows_per_word)
-      return Evaluation<std::uint64_t>(plan, table, answers, scratch).run(row, left);
-    Evaluation<EightWords> blocks(plan, table, answers, scratch);
-    const std::size_t n_rows = left < rows_per_block ? left : rows_per_block;
-    blocks.run(row, n_rows);
-    row += n_rows;
+      Evaluation<std::uint64_t>(plan, table, answers, scratch).run(row, left);
+    else
+      Evaluation<EightWords>(plan, table, answers, scratch)
+          .run(row, left < rows_per_block ? left : rows_per_block);
   }
 }
 

@@ -97,7 +97,6 @@ struct Column {
 };
 
 struct Table {
-  std::size_t n_rows;
   const Column* columns;  // one per used column of the plan
   std::size_t n_columns;  // used or not
   bool is_row_major;      // the n_columns cells of a row lie side by side, all of one type

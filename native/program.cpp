@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "levels.h"
@@ -56,7 +57,8 @@ std::optional<CellType> find_cell_type(const Py_buffer& view) {
   };
   using enum CellType;
   if (std::strchr("fd", *format)) return of_size({{4, float32}, {8, float64}});
-  if (std::strchr("bhilqn", *format)) return of_size({{1, int8}, {2, int16}, {4, int32}, {8, int64}});
+  if (std::strchr("bhilqn", *format))
+    return of_size({{1, int8}, {2, int16}, {4, int32}, {8, int64}});
   if (std::strchr("?BHILQN", *format))
     return of_size({{1, uint8}, {2, uint16}, {4, uint32}, {8, uint64}});
   return std::nullopt;
@@ -188,8 +190,8 @@ void check_literals(const Circuit& circuit) {
             " with a cutoff, but it holds categories");
     require(kind != LiteralKind::above || std::isfinite(circuit.literal_cutoff[i]), "literal ", i,
             " has a cutoff that is not finite");
-    require(kind != LiteralKind::among || is_category, "literal ", i, " looks for categories in column ",
-            column, ", but it holds numbers");
+    require(kind != LiteralKind::among || is_category, "literal ", i,
+            " looks for categories in column ", column, ", but it holds numbers");
   }
 }
 
@@ -229,12 +231,12 @@ const Circuit& checked(const Circuit& circuit) {
 // ---------------------------------------------------------------------------------------------
 // Tables
 
-// A table that Python gave, opened for one plan: only the columns that the plan reads are looked at.
+// A table that Python gave, opened for one plan: only the columns that it reads are looked at.
 class OpenTable {
  public:
   OpenTable(const Plan& plan, size_t n_columns, nb::handle source,
             std::optional<std::int64_t> n_rows) {
-    table_ = {0, nullptr, n_columns, false};
+    table_ = {nullptr, n_columns, false};
     require(n_rows.value_or(0) >= 0, "n_rows is negative");
     if (n_rows) n_rows_ = size_t(*n_rows);
     if (PyObject_CheckBuffer(source.ptr())) {
@@ -245,12 +247,11 @@ class OpenTable {
       open_columns(plan, nb::steal<nb::tuple>(tuple_of(source)));
     }
     require(n_rows_.has_value(), "every column is None; give n_rows");
-    table_.n_rows = *n_rows_;
     table_.columns = columns_.data();
   }
 
   const Table& table() const { return table_; }
-  size_t n_rows() const { return table_.n_rows; }
+  size_t n_rows() const { return *n_rows_; }
 
  private:
   static PyObject* tuple_of(nb::handle source) {
@@ -485,9 +486,10 @@ void bind_program(nb::module_& module) {
            "gate_code"_a, "gate_a"_a, "gate_b"_a, "rule_wire"_a, "rule_votes"_a, "base_votes"_a,
            "level"_a = "")
       .def_prop_ro("level", &Program::level, "The instruction-set level that the program runs on.")
-      .def("votes", &Program::votes, "source"_a.none(), "n_threads"_a = 1, "n_rows"_a = nb::none(),
-           "Votes of every row for every class: int32 (n, n_classes).")
-      .def("classify", &Program::classify, "source"_a.none(), "n_threads"_a = 1, "n_rows"_a = nb::none(),
+      .def("votes", &Program::votes, "source"_a.none(), "n_threads"_a = 1,
+           "n_rows"_a = nb::none(), "Votes of every row for every class: int32 (n, n_classes).")
+      .def("classify", &Program::classify, "source"_a.none(), "n_threads"_a = 1,
+           "n_rows"_a = nb::none(),
            "Index of the class with most votes, the first of several: int64 (n,).")
       .def("classify_into", &Program::classify_into, "source"_a.none(), "labels"_a, "out"_a,
            "n_threads"_a = 1, "n_rows"_a = nb::none(),

@@ -1,7 +1,7 @@
 // Plan a circuit for the kernels: circuit -> netlist of word operations -> steps over slots.
 //
-// Promise: a plan computes what the circuit says on every row. It reads only the literals and holds
-// only the steps that its answers need. The circuit must have been checked; nothing here knows Python.
+// Promise: a plan computes what the circuit says on every row, reads only the literals and holds
+// only the steps that its answers need. Checks, and all that is Python, are left to program.cpp.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <map>
 #include <stdexcept>
@@ -228,7 +229,8 @@ inline std::vector<Answer> count_votes(const Circuit& circuit, Netlist& netlist)
 // The votes that most classes get from a rule; of equally common ones, those of the first class.
 inline std::int64_t commonest_vote(const Circuit& circuit, std::size_t rule) {
   std::map<std::int64_t, std::size_t> count;
-  for (std::size_t label = 0; label < circuit.n_classes(); ++label) ++count[circuit.vote(rule, label)];
+  for (std::size_t label = 0; label < circuit.n_classes(); ++label)
+    ++count[circuit.vote(rule, label)];
   std::int64_t commonest = circuit.vote(rule, 0);
   for (std::size_t label = 1; label < circuit.n_classes(); ++label)
     if (count[circuit.vote(rule, label)] > count[commonest]) commonest = circuit.vote(rule, label);
@@ -237,7 +239,8 @@ inline std::int64_t commonest_vote(const Circuit& circuit, std::size_t rule) {
 
 // What every class gets from a rule cannot change the winner and is left out. With two classes the
 // first is then left with nothing to count: one count remains, compared with a constant.
-inline std::vector<Counter> count_contest(const Circuit& circuit, const std::vector<Signal>& rules) {
+inline std::vector<Counter> count_contest(const Circuit& circuit,
+                                          const std::vector<Signal>& rules) {
   std::vector<Counter> counters(circuit.n_classes());
   for (std::size_t r = 0; r < rules.size(); ++r) {
     const std::int64_t shared = commonest_vote(circuit, r);
@@ -325,11 +328,16 @@ class Scheduler {
     std::vector<std::vector<std::uint32_t>> readers(nodes_.size());
     std::vector<int> n_waiting(nodes_.size(), 0);
     std::array<std::vector<std::uint32_t>, n_operations> ready;
-    const auto queue = [&](std::uint32_t n) -> auto& { return ready[std::size_t(nodes_[n].operation)]; };
+    const auto queue = [&](std::uint32_t n) -> auto& {
+      return ready[std::size_t(nodes_[n].operation)];
+    };
     for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
       if (!is_needed_[n_inputs_ + n]) continue;
       for (std::uint32_t wire : nodes_[n].wires)
-        if (wire >= n_inputs_) readers[wire - n_inputs_].push_back(n), ++n_waiting[n];
+        if (wire >= n_inputs_) {
+          readers[wire - n_inputs_].push_back(n);
+          ++n_waiting[n];
+        }
       if (n_waiting[n] == 0) queue(n).push_back(n);
     }
     const auto shorter = [](const auto& a, const auto& b) { return a.size() < b.size(); };
@@ -394,11 +402,12 @@ inline float round_down(double cutoff) {
   return nearest > cutoff ? std::nextafter(nearest, -infinity) : nearest;
 }
 
+// The fewest ranges that cover codes in rising order.
 inline std::vector<CodeRange> ranges_of(const std::vector<std::int32_t>& codes) {
   std::vector<CodeRange> ranges;
-  for (std::int32_t code : codes) {  // rising
-    const bool continues = !ranges.empty() && code - 1 == ranges.back().low + std::int64_t(ranges.back().span);
-    if (continues)
+  for (std::int32_t code : codes) {
+    const auto next = [&] { return std::int64_t{ranges.back().low} + ranges.back().span + 1; };
+    if (!ranges.empty() && code == next())
       ++ranges.back().span;
     else
       ranges.push_back({code, 0});

@@ -11,6 +11,10 @@
 #include <immintrin.h>
 #endif
 
+// These must vanish into their callers: a vector that is passed through memory costs more than the
+// operation on it.
+#define DLN_INLINE [[gnu::always_inline]] inline
+
 namespace dln::DLN_LEVEL {
 
 constexpr int kLanes = 16;
@@ -23,11 +27,21 @@ constexpr int kChunks = kRows / kLanes;  // vectors of a block
 typedef float v16f __attribute__((vector_size(64)));
 typedef int32_t v16i __attribute__((vector_size(64)));
 
-inline v16f fill(float x) { return v16f{} + x; }
-inline v16i fill(int32_t x) { return v16i{} + x; }
-inline v16f select(v16i mask, v16f yes, v16f no) { return mask ? yes : no; }
-inline v16i select(v16i mask, v16i yes, v16i no) { return mask ? yes : no; }
-inline v16f to_power(v16f x) { return (v16f)((__builtin_convertvector(x, v16i) + 127) << 23); }
+DLN_INLINE v16f fill(float x) { return v16f{} + x; }
+DLN_INLINE v16i fill(int32_t x) { return v16i{} + x; }
+DLN_INLINE v16f select(v16i mask, v16f yes, v16f no) { return mask ? yes : no; }
+DLN_INLINE v16i select(v16i mask, v16i yes, v16i no) { return mask ? yes : no; }
+DLN_INLINE v16f to_power(v16f x) { return (v16f)((__builtin_convertvector(x, v16i) + 127) << 23); }
+template <typename To, typename From>
+inline To copy_of(const From* p) {
+  To x;
+  std::memcpy(&x, p, sizeof x);
+  return x;
+}
+DLN_INLINE v16f load(const float* p) { return copy_of<v16f>(p); }
+DLN_INLINE v16i load(const int32_t* p) { return copy_of<v16i>(p); }
+DLN_INLINE void store(float* p, v16f x) { std::memcpy(p, &x, sizeof x); }
+DLN_INLINE void store(int32_t* p, v16i x) { std::memcpy(p, &x, sizeof x); }
 
 #else
 
@@ -54,38 +68,55 @@ using v16f = Vector<PartF>;
 using v16i = Vector<PartI>;
 
 template <typename Result, typename F>
-inline Result each(F f) {
+DLN_INLINE Result each(F f) {
   Result y;
   for (int i = 0; i < kParts; ++i) y.part[i] = f(i);
   return y;
 }
-inline v16f fill(float x) { return each<v16f>([&](int) { return PartF{} + x; }); }
-inline v16i fill(int32_t x) { return each<v16i>([&](int) { return PartI{} + x; }); }
-inline v16f operator+(const v16f& x, const v16f& y) {
+// Part by part: a copy of the whole struct would go through narrower registers and stall.
+template <typename Result, typename From>
+DLN_INLINE Result load_parts(const From* p) {
+  return each<Result>([&](int i) __attribute__((always_inline)) {
+    decltype(Result{}.part[0] + Result{}.part[0]) x;
+    std::memcpy(&x, p + i * kPartBytes / 4, sizeof x);
+    return x;
+  });
+}
+DLN_INLINE v16f load(const float* p) { return load_parts<v16f>(p); }
+DLN_INLINE v16i load(const int32_t* p) { return load_parts<v16i>(p); }
+DLN_INLINE void store(float* p, const v16f& x) {
+  for (int i = 0; i < kParts; ++i) std::memcpy(p + i * kPartBytes / 4, &x.part[i], kPartBytes);
+}
+DLN_INLINE void store(int32_t* p, const v16i& x) {
+  for (int i = 0; i < kParts; ++i) std::memcpy(p + i * kPartBytes / 4, &x.part[i], kPartBytes);
+}
+DLN_INLINE v16f fill(float x) { return each<v16f>([&](int) { return PartF{} + x; }); }
+DLN_INLINE v16i fill(int32_t x) { return each<v16i>([&](int) { return PartI{} + x; }); }
+DLN_INLINE v16f operator+(const v16f& x, const v16f& y) {
   return each<v16f>([&](int i) { return x.part[i] + y.part[i]; });
 }
-inline v16f operator-(const v16f& x, const v16f& y) {
+DLN_INLINE v16f operator-(const v16f& x, const v16f& y) {
   return each<v16f>([&](int i) { return x.part[i] - y.part[i]; });
 }
-inline v16f operator*(const v16f& x, const v16f& y) {
+DLN_INLINE v16f operator*(const v16f& x, const v16f& y) {
   return each<v16f>([&](int i) { return x.part[i] * y.part[i]; });
 }
-inline v16f operator/(const v16f& x, const v16f& y) {
+DLN_INLINE v16f operator/(const v16f& x, const v16f& y) {
   return each<v16f>([&](int i) { return x.part[i] / y.part[i]; });
 }
-inline v16f& operator+=(v16f& x, const v16f& y) { return x = x + y; }
-inline v16f& operator-=(v16f& x, const v16f& y) { return x = x - y; }
-inline v16i operator<(const v16f& x, const v16f& y) {
+DLN_INLINE v16f& operator+=(v16f& x, const v16f& y) { return x = x + y; }
+DLN_INLINE v16f& operator-=(v16f& x, const v16f& y) { return x = x - y; }
+DLN_INLINE v16i operator<(const v16f& x, const v16f& y) {
   return each<v16i>([&](int i) { return x.part[i] < y.part[i]; });
 }
-inline v16i operator==(const v16i& x, const v16i& y) {
+DLN_INLINE v16i operator==(const v16i& x, const v16i& y) {
   return each<v16i>([&](int i) { return x.part[i] == y.part[i]; });
 }
 template <typename Part>
-inline Vector<Part> select(const v16i& mask, const Vector<Part>& yes, const Vector<Part>& no) {
+DLN_INLINE Vector<Part> select(const v16i& mask, const Vector<Part>& yes, const Vector<Part>& no) {
   return each<Vector<Part>>([&](int i) { return mask.part[i] ? yes.part[i] : no.part[i]; });
 }
-inline v16f to_power(const v16f& x) {
+DLN_INLINE v16f to_power(const v16f& x) {
   return each<v16f>([&](int i) {
     return (PartF)((__builtin_convertvector(x.part[i], PartI) + 127) << 23);
   });
@@ -93,44 +124,39 @@ inline v16f to_power(const v16f& x) {
 
 #endif
 
-inline v16f load(const float* p) {
-  v16f x;
-  std::memcpy(&x, p, sizeof x);
-  return x;
-}
-inline v16i load(const int32_t* p) {
-  v16i x;
-  std::memcpy(&x, p, sizeof x);
-  return x;
-}
-inline void store(float* p, const v16f& x) { std::memcpy(p, &x, sizeof x); }
-inline void store(int32_t* p, const v16i& x) { std::memcpy(p, &x, sizeof x); }
-inline v16f larger(v16f x, v16f y) { return select(y < x, x, y); }
-inline v16f minus_magnitude(v16f x) { return select(x < fill(0.0f), x, fill(0.0f) - x); }
+DLN_INLINE v16f larger(v16f x, v16f y) { return select(y < x, x, y); }
+DLN_INLINE v16f minus_magnitude(v16f x) { return select(x < fill(0.0f), x, fill(0.0f) - x); }
 
-// The 16 bits of `word` that belong to one chunk of the block.
-inline uint16_t chunk_bits(uint64_t word, int chunk) {
-  return static_cast<uint16_t>(word >> (chunk * kLanes));
+// The 16 bits of a word that belong to one chunk of the block. By reference: a mask register is
+// loaded from memory faster than from a shifted integer.
+DLN_INLINE uint16_t chunk_bits(const uint64_t& word, int chunk) {
+  uint16_t bits;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  std::memcpy(&bits, reinterpret_cast<const char*>(&word) + 2 * chunk, sizeof bits);
+#else
+  bits = static_cast<uint16_t>(word >> (chunk * kLanes));
+#endif
+  return bits;
 }
 
 #if defined(__AVX512F__)
 
 // x where the bit is set, else 0.
-inline v16f keep(uint16_t bits, const v16f& x) {
+DLN_INLINE v16f keep(uint16_t bits, const v16f& x) {
   return (v16f)_mm512_maskz_mov_ps(bits, (__m512)x);
 }
 // sum + x where the bit is set, else sum.
-inline v16f add_where(const v16f& sum, uint16_t bits, const v16f& x) {
+DLN_INLINE v16f add_where(const v16f& sum, uint16_t bits, const v16f& x) {
   return (v16f)_mm512_mask_add_ps((__m512)sum, bits, (__m512)sum, (__m512)x);
 }
 // `yes` where the bit is set, else `no`.
-inline v16f choose(uint16_t bits, const v16f& yes, const v16f& no) {
+DLN_INLINE v16f choose(uint16_t bits, const v16f& yes, const v16f& no) {
   return (v16f)_mm512_mask_mov_ps((__m512)no, bits, (__m512)yes);
 }
 
 #else
 
-inline v16i lane_mask(uint16_t bits) {
+DLN_INLINE v16i lane_mask(uint16_t bits) {
   constexpr int32_t lane[kLanes] = {1,      1 << 1, 1 << 2,  1 << 3,  1 << 4,  1 << 5,
                                     1 << 6, 1 << 7, 1 << 8,  1 << 9,  1 << 10, 1 << 11,
                                     1 << 12, 1 << 13, 1 << 14, 1 << 15};
@@ -139,21 +165,21 @@ inline v16i lane_mask(uint16_t bits) {
     return ((PartI{} + static_cast<int32_t>(bits)) & bit.part[i]) == bit.part[i];
   });
 }
-inline v16f keep(uint16_t bits, const v16f& x) {
+DLN_INLINE v16f keep(uint16_t bits, const v16f& x) {
   const v16i mask = lane_mask(bits);
   return each<v16f>([&](int i) { return (PartF)((PartI)x.part[i] & mask.part[i]); });
 }
-inline v16f add_where(const v16f& sum, uint16_t bits, const v16f& x) {
+DLN_INLINE v16f add_where(const v16f& sum, uint16_t bits, const v16f& x) {
   return sum + keep(bits, x);
 }
-inline v16f choose(uint16_t bits, const v16f& yes, const v16f& no) {
+DLN_INLINE v16f choose(uint16_t bits, const v16f& yes, const v16f& no) {
   return select(lane_mask(bits), yes, no);
 }
 
 #endif
 
 // Bits of the rows whose cell is above the cutoff; a missing cell (NaN) never is.
-inline uint64_t above(const float* cells, float cutoff) {
+DLN_INLINE uint64_t above(const float* cells, float cutoff) {
   uint64_t word = 0;
 #if defined(__AVX512F__)
   const __m512 limit = _mm512_set1_ps(cutoff);
@@ -179,13 +205,13 @@ inline uint64_t above(const float* cells, float cutoff) {
   return word;
 }
 
-inline uint64_t equal(const float* cells, float value) {
+DLN_INLINE uint64_t equal(const float* cells, float value) {
   uint64_t word = 0;
   for (int i = 0; i < kRows; ++i) word |= static_cast<uint64_t>(cells[i] == value) << i;
   return word;
 }
 
-inline uint64_t missing(const float* cells) {
+DLN_INLINE uint64_t missing(const float* cells) {
   uint64_t word = 0;
   for (int i = 0; i < kRows; ++i) word |= static_cast<uint64_t>(cells[i] != cells[i]) << i;
   return word;
@@ -195,7 +221,7 @@ inline uint64_t missing(const float* cells) {
 typedef float v4f __attribute__((vector_size(16)));
 
 // Fold 16 lanes to 4: halves, then quarters.
-inline v4f fold(const v16f& x) {
+DLN_INLINE v4f fold(const v16f& x) {
   v4f quarter[4];
   std::memcpy(quarter, &x, sizeof x);
   return (quarter[0] + quarter[2]) + (quarter[1] + quarter[3]);
@@ -203,7 +229,7 @@ inline v4f fold(const v16f& x) {
 #endif
 
 // Lane i of the result is the sum of x[i]'s lanes: halves, quarters, pairs, in that order.
-inline v16f sum16(const v16f (&x)[kLanes]) {
+DLN_INLINE v16f sum16(const v16f (&x)[kLanes]) {
 #if defined(__AVX512F__)
   __m512 half[8], quarter[4], pair[2];
   for (int i = 0; i < 8; ++i) {
@@ -237,7 +263,7 @@ inline v16f sum16(const v16f (&x)[kLanes]) {
 }
 
 // e^x to about 1 unit in the last place; 0 below -87, and x is at most 0 wherever it is called.
-inline v16f exp_nonpositive(v16f x) {
+DLN_INLINE v16f exp_nonpositive(v16f x) {
   const v16f shift = fill(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer
   const v16f clamped = larger(x, fill(-87.0f));
   const v16f rounded = (clamped * fill(1.44269504f) + shift) - shift;
@@ -251,3 +277,5 @@ inline v16f exp_nonpositive(v16f x) {
 }
 
 }  // namespace dln::DLN_LEVEL
+
+#undef DLN_INLINE

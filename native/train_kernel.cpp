@@ -129,7 +129,7 @@ void softmax_gradient_tile(const float* probabilities, float* gradient, int n_ca
   }
 }
 
-v16f masked_sum(const float* rows, uint64_t word) {
+[[gnu::always_inline]] inline v16f masked_sum(const float* rows, const uint64_t& word) {
   v16f sum = keep(chunk_bits(word, 0), load(rows));
   for (int i = 1; i < kChunks; ++i)
     sum = add_where(sum, chunk_bits(word, i), load(rows + i * kLanes));
@@ -385,7 +385,7 @@ void Trainer::count_votes() {
   for (int c = 0; c < net_.n_classes; ++c) {
     Gradient sum = {};
     for (int32_t rule : voters_[c]) {
-      const uint64_t word = bits_[net_.rule_wire[rule]];
+      const uint64_t& word = bits_[net_.rule_wire[rule]];
       for (int i = 0; i < kChunks; ++i)
         sum[i] = add_where(sum[i], chunk_bits(word, i), fill(1.0f));
     }
@@ -527,7 +527,7 @@ void Trainer::backward_gates(Phase phase) {
   const bool trains_gates = phase != Phase::links, trains_links = phase != Phase::gates;
   const bool trains_thresholds = trains_gates && options_.threshold_rate > 0.0f;
   for (int g = net_.n_gates - 1; g >= 0; --g) {
-    const uint64_t a = bits_[source_[2 * g]], b = bits_[source_[2 * g + 1]];
+    const uint64_t &a = bits_[source_[2 * g]], &b = bits_[source_[2 * g + 1]], both = a & b;
     Gradient d, to_a, to_b;
     const bool any = collect(net_.n_literals + g, trains_links, d);
     if (any) {
@@ -546,7 +546,7 @@ void Trainer::backward_gates(Phase phase) {
         sums[0] += d[i];
         sums[1] = add_where(sums[1], chunk_bits(a, i), d[i]);
         sums[2] = add_where(sums[2], chunk_bits(b, i), d[i]);
-        sums[3] = add_where(sums[3], chunk_bits(a & b, i), d[i]);
+        sums[3] = add_where(sums[3], chunk_bits(both, i), d[i]);
       }
       for (int j = 0; j < 4; ++j) partial_[j][g % kLanes] = sums[j];
     }

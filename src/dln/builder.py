@@ -1,12 +1,13 @@
 """Build a circuit part by part, folding as it grows.
 
-Promise: what is built votes like what was described. Constants, copies, negations and twins never
-become gates, parts that no vote depends on are left out, and a negation is placed only where a rule
-reads one.
+Promise: what is built votes like what was described. Constants, copies, negations and twins (also
+twins that are each other's negation) never become gates, parts that no vote depends on are left
+out, and a negation is placed only where a rule reads one that no gate can give it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from dln.circuit import Circuit, Node, Rule
@@ -45,10 +46,10 @@ class CircuitBuilder:
         self._columns = columns
         self._classes = classes
         self._temperature = temperature
-        self._parts: list[Literal | Node] = []  # a node's a and b are numbers of parts here
+        # A node's a and b are numbers of parts here, and every node is 0 where both are 0.
+        self._parts: list[Literal | Node] = []
         self._numbers: dict[Literal | Node, int] = {}
-        self._votes: dict[int, list[int]] = {}
-        self._base = [0] * len(classes)
+        self._votes: dict[Signal, tuple[int, ...]] = {}
 
     def literal(self, literal: Literal) -> Signal:
         """Find or add a literal."""
@@ -61,69 +62,84 @@ class CircuitBuilder:
             # One part behind both inputs: only (0, 0) and (1, 1) can occur.
             t00, _, _, t11 = gate.table
             gate = gate_of((t00, t00, t11, t11))
-        opposite = gate.table[0] == 1
+        negated = gate.table[0] == 1
         if not gate.reads_a and not gate.reads_b:
-            return TRUE if opposite else FALSE
+            return TRUE if negated else FALSE
         if not gate.reads_b:
-            return Signal(a.part, opposite)
+            return Signal(a.part, negated)
         if not gate.reads_a:
-            return Signal(b.part, opposite)
+            return Signal(b.part, negated)
         assert a.part is not None
         assert b.part is not None
-        return Signal(self._place(gate, a.part, b.part), False)
+        node = _in_order(gate.negate() if negated else gate, a.part, b.part)
+        return Signal(self._add(node), negated)
 
     def vote(self, signal: Signal, votes: tuple[int, ...]) -> None:
         """Give votes to the classes where the signal is 1."""
-        if signal.part is None:
-            if signal.negated:
-                self._base = [x + y for x, y in zip(self._base, votes, strict=True)]
-            return
-        part = self._positive(signal.part) if signal.negated else signal.part
-        old = self._votes.setdefault(part, [0] * len(self._classes))
-        self._votes[part] = [x + y for x, y in zip(old, votes, strict=True)]
+        old = self._votes.get(signal, (0,) * len(self._classes))
+        self._votes[signal] = tuple(x + y for x, y in zip(old, votes, strict=True))
 
     def finish(self) -> Circuit:
-        """Number the parts that some vote depends on, literals first, and make the circuit."""
-        votes = {part: tuple(v) for part, v in self._votes.items() if any(v)}
-        live = [part in votes for part in range(len(self._parts))]
-        for part in range(len(self._parts) - 1, -1, -1):
-            node = self._parts[part]
-            if live[part] and isinstance(node, Node):
-                live[node.a] = live[node.b] = True
-        literals, nodes = [], []
-        for part, item in enumerate(self._parts):
-            if live[part]:
-                (nodes if isinstance(item, Node) else literals).append((part, item))
-        wire = {part: index for index, (part, _) in enumerate(literals + nodes)}
+        """Make the circuit of the parts that some vote depends on, literals first."""
+        voted = {
+            signal: votes
+            for signal, votes in self._votes.items()
+            if signal.part is not None and any(votes)
+        }
+        literals, nodes, wires = self._place_parts(voted)
         return Circuit(
             columns=self._columns,
-            literals=tuple(item for _, item in literals if not isinstance(item, Node)),
-            nodes=tuple(
-                Node(item.gate, wire[item.a], wire[item.b])
-                for _, item in nodes
-                if isinstance(item, Node)
-            ),
-            rules=tuple(Rule(wire[part], v) for part, v in votes.items()),
-            base_votes=tuple(self._base),
+            literals=literals,
+            nodes=nodes,
+            rules=tuple(Rule(wires[signal], votes) for signal, votes in voted.items()),
+            base_votes=self._votes.get(TRUE, (0,) * len(self._classes)),
             classes=self._classes,
             temperature=self._temperature,
         )
 
-    def _positive(self, part: int) -> int:
-        """Give a part that carries the negation of this one."""
-        item = self._parts[part]
-        if isinstance(item, Node) and item.gate is not _NOT:
-            return self._place(item.gate.negate(), item.a, item.b)
-        return self._add(Node(_NOT, part, part))
+    def _place_parts(
+        self, voted: Collection[Signal]
+    ) -> tuple[tuple[Literal, ...], tuple[Node, ...], dict[Signal, int]]:
+        """Choose the literals and nodes of the circuit, and the wire of each signal."""
+        read = self._find_read(voted)
+        used = sorted(read.union(signal.part for signal in voted if signal.part is not None))
+        literals = {part: item for part in used if not isinstance(item := self._parts[part], Node)}
+        gates = {part: item for part in used if isinstance(item := self._parts[part], Node)}
+        wires = {Signal(part, False): wire for wire, part in enumerate(literals)}
+        nodes = []
+        for part, (gate, a, b) in gates.items():
+            # Only rules read a negation: where nobody reads the gate itself, it is turned round.
+            negated = part not in read and Signal(part, False) not in voted
+            wires[Signal(part, negated)] = len(literals) + len(nodes)
+            gate = gate.negate() if negated else gate
+            nodes.append(_in_order(gate, wires[Signal(a, False)], wires[Signal(b, False)]))
+        for signal in voted:
+            if signal not in wires:
+                wire = wires[Signal(signal.part, False)]
+                wires[signal] = len(literals) + len(nodes)
+                nodes.append(Node(_NOT, wire, wire))
+        return tuple(literals.values()), tuple(nodes), wires
 
-    def _place(self, gate: Gate, a: int, b: int) -> int:
-        return self._add(Node(gate, a, b) if a < b else Node(gate.swap(), b, a))
+    def _find_read(self, voted: Collection[Signal]) -> set[int]:
+        """Find the parts that are read by a gate that some vote depends on."""
+        live = {signal.part for signal in voted}
+        read: set[int] = set()
+        for part in range(len(self._parts) - 1, -1, -1):
+            node = self._parts[part]
+            if isinstance(node, Node) and (part in live or part in read):
+                read |= {node.a, node.b}
+        return read
 
     def _add(self, item: Literal | Node) -> int:
         number = self._numbers.setdefault(item, len(self._parts))
         if number == len(self._parts):
             self._parts.append(item)
         return number
+
+
+def _in_order(gate: Gate, a: int, b: int) -> Node:
+    """Make a node whose first input is the smaller one, so that twins look alike."""
+    return Node(gate, a, b) if a <= b else Node(gate.swap(), b, a)
 
 
 def _absorb_a(gate: Gate, a: Signal) -> Gate:

@@ -131,7 +131,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         final_rate: float = 0.03,
         threshold_rate: float = 0.1,
         slope: float = 20.0,
-        phases: Phases = "unified",
+        phases: Phases = "batches",
         grad_factor: float = 1.0,
         vote_threshold: float = 0.8,
         vote_density: OneOf["auto"] | float = "auto",

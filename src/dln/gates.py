@@ -44,6 +44,9 @@ class Gate:
     name: str
     table: tuple[int, int, int, int]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return gate_of, (self.table,)  # there are 16 gates, also after pickling and copying
+
     @cached_property
     def code(self) -> int:
         """The gate's number: its truth table read as a binary number."""
@@ -110,6 +113,7 @@ GATES: tuple[Gate, ...] = tuple(
 """All gates by number."""
 
 GATE_BY_NAME: dict[str, Gate] = {gate.name: gate for gate in GATES}
+"""All gates by name."""
 
 PRIORITY: tuple[Gate, ...] = tuple(
     GATE_BY_NAME[name]

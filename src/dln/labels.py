@@ -6,6 +6,7 @@ Text, integers, numbers, booleans, dates and moments are kept with their type.
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -15,6 +16,8 @@ from numpy.typing import NDArray
 from dln.errors import TableError
 
 Label = str | int | float | bool | datetime.date | datetime.datetime
+
+_ARRAY_KINDS = {str: "U", int: "i", float: "f", bool: "b"}
 
 
 def plain_labels(classes: Iterable[Any]) -> tuple[Label, ...]:
@@ -33,20 +36,27 @@ def _plain(label: Any) -> Label:
         label = label.item()
     elif isinstance(label, datetime.datetime):  # pandas.Timestamp among them
         label = datetime.datetime.fromisoformat(label.isoformat())
-    if isinstance(label, (str, bool, int, float, datetime.date)):
-        return label
+    if is_label(label):
+        plain: Label = label
+        return plain
     raise TableError(
         f"class label {label!r} is a {type(label).__name__}; "
         "expected text, a number, a boolean or a date"
     )
 
 
+def is_label(value: object) -> bool:
+    """Tell whether a value can be a class label; NaN cannot, as it does not equal itself."""
+    return isinstance(value, (str, bool, int, float, datetime.date)) and value == value
+
+
 def label_array(labels: Sequence[Label]) -> NDArray[Any]:
-    """Make an array whose elements compare equal to the labels, of objects only if need be."""
-    kinds = {type(label) for label in labels}
-    if kinds in ({str}, {int}, {float}, {bool}):
+    """Make an array whose elements equal the labels, of objects only if need be."""
+    types = {type(label) for label in labels}
+    if len(types) == 1:
         array = np.array(labels)
-        if array.dtype.kind in "Uifb":
+        # NumPy drops NULs at the end of text and makes floats of integers beyond 64 bits.
+        if array.dtype.kind == _ARRAY_KINDS.get(types.pop()) and array.tolist() == list(labels):
             return array
     array = np.empty(len(labels), dtype=object)
     array[:] = labels
@@ -59,16 +69,22 @@ def label_to_json(label: Label) -> Any:
         return {"moment": label.isoformat()}
     if isinstance(label, datetime.date):
         return {"date": label.isoformat()}
+    if isinstance(label, float) and math.isinf(label):  # JSON has no word for it
+        return {"number": str(label)}
     return label
 
 
 def label_from_json(value: Any) -> Label:
     """Read a label back; raises ValueError for anything else."""
-    if isinstance(value, (str, bool, int, float)):
-        return value
-    if isinstance(value, dict) and len(value) == 1:
-        if isinstance(value.get("moment"), str):
-            return datetime.datetime.fromisoformat(value["moment"])
-        if isinstance(value.get("date"), str):
-            return datetime.date.fromisoformat(value["date"])
-    raise ValueError(f"{value!r} is not a class label")
+    match value:
+        case {"moment": str(text), **rest} if not rest:
+            return datetime.datetime.fromisoformat(text)
+        case {"date": str(text), **rest} if not rest:
+            return datetime.date.fromisoformat(text)
+        case {"number": "inf" | "-inf" as text, **rest} if not rest:
+            return float(text)
+        case float() if not math.isfinite(value):
+            raise ValueError("a number is too large for float64")
+        case str() | bool() | int() | float():
+            return value
+    raise ValueError("expected text, a number, true, false or a date")

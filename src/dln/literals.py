@@ -7,6 +7,7 @@ else is a negation. A missing cell is above no cutoff and in no set of categorie
 from __future__ import annotations
 
 import datetime
+import re
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
@@ -15,6 +16,12 @@ Category = str | int | float | bool
 
 COLUMN_KINDS: tuple[ColumnKind, ...] = ("number", "integer", "boolean", "date", "category")
 _EPOCH = datetime.datetime(1970, 1, 1)
+_MISREAD = re.compile(
+    r"""[<>="'{},]|\b(and|or|xor|not|always|never|is missing)\b|^[(+-]"""
+    r"""|^(true|false|nan|inf|[\d._]+(e[+-]?\d+)?)$""",
+    re.IGNORECASE,
+)
+"""Text that the words and signs around it could change the meaning of."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +51,10 @@ class Above:
     def describe(self, columns: tuple[Column, ...], *, negated: bool = False) -> str:
         """Say the literal, or its negation, in the user's words."""
         column = columns[self.column]
+        name = format_text(column.name)
         if column.kind == "boolean" and 0 <= self.cutoff < 1:
-            return f"not {column.name}" if negated else column.name
-        return f"{column.name} {'<=' if negated else '>'} {format_value(self.cutoff, column)}"
+            return f"not {name}" if negated else name
+        return f"{name} {'<=' if negated else '>'} {format_value(self.cutoff, column)}"
 
 
 @dataclass(frozen=True)
@@ -59,11 +67,11 @@ class Among:
     def describe(self, columns: tuple[Column, ...], *, negated: bool = False) -> str:
         """Say the literal, or its negation, in the user's words."""
         column = columns[self.column]
-        names = [format_category(column.categories[index]) for index in self.categories]
-        if len(names) == 1:
-            return f"{column.name} {'!=' if negated else '='} {names[0]}"
-        shown = ", ".join(names) if len(names) <= 6 else f"{', '.join(names[:5])}, … {len(names)}"
-        return f"{column.name} {'not in' if negated else 'in'} {{{shown}}}"
+        name = format_text(column.name)
+        shown = [format_category(column.categories[index]) for index in self.categories]
+        if len(shown) == 1:
+            return f"{name} {'!=' if negated else '='} {shown[0]}"
+        return f"{name} {'not in' if negated else 'in'} {{{', '.join(shown)}}}"
 
 
 @dataclass(frozen=True)
@@ -74,30 +82,55 @@ class Missing:
 
     def describe(self, columns: tuple[Column, ...], *, negated: bool = False) -> str:
         """Say the literal, or its negation, in the user's words."""
-        return f"{columns[self.column].name} is {'not ' if negated else ''}missing"
+        name = format_text(columns[self.column].name)
+        return f"{name} is {'not ' if negated else ''}missing"
 
 
 Literal = Above | Among | Missing
 
 
 def format_value(value: float, column: Column) -> str:
-    """Write a number of this column the way its user would.
+    """Write a number of this column the way its user would, exactly.
 
     >>> format_value(54.0, Column("age", "integer")), format_value(86400.0, Column("d", "date"))
     ('54', '1970-01-02')
     """
     if column.kind == "date":
-        try:
-            moment = _EPOCH + datetime.timedelta(seconds=value)
-        except OverflowError:
-            return f"{value!r} s since 1970"
-        return moment.date().isoformat() if moment.time() == datetime.time() else moment.isoformat()
+        return _format_date(value)
     return repr(int(value)) if value.is_integer() and abs(value) < 1e16 else repr(float(value))
 
 
+def _format_date(seconds: float) -> str:
+    try:
+        moment = _EPOCH + datetime.timedelta(seconds=seconds)
+        exact = (moment - _EPOCH).total_seconds() == seconds
+    except OverflowError:
+        exact = False
+    if not exact:  # before year 1, after year 9999, or between two microseconds
+        return f"{float(seconds)!r} s since 1970"
+    return moment.date().isoformat() if moment.time() == datetime.time() else moment.isoformat()
+
+
 def format_category(category: Category) -> str:
-    """Write a category; text is quoted only where a bare word could be misread."""
-    if not isinstance(category, str):
-        return repr(category)
-    plain = category.isprintable() and category == category.strip() and category != ""
-    return category if plain and not set(category) & set("\"',{}") else repr(category)
+    """Write a category: text as `format_text` does, numbers and booleans as Python does."""
+    return format_text(category) if isinstance(category, str) else repr(category)
+
+
+def format_text(text: str) -> str:
+    """Write a name or a category; it is quoted only where the bare words could be misread.
+
+    >>> print(format_text("petal length (cm)"), format_text("salt and pepper"), format_text("7"))
+    petal length (cm) 'salt and pepper' '7'
+    """
+    plain = text.isprintable() and text == text.strip() != "" and not _MISREAD.search(text)
+    return text if plain and _is_balanced(text) else repr(text)
+
+
+def _is_balanced(text: str) -> bool:
+    """Tell whether every parenthesis in the text has its partner."""
+    depth = 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if depth < 0:
+            return False
+    return depth == 0

@@ -14,20 +14,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.errors import ColumnTypeError, MissingColumnError, TableError
-from dln.literals import Above, Among, Column
+from dln.literals import Above, Among, Column, ColumnKind, Missing
 from dln.table import RawColumn, Table, read_table
 
 if TYPE_CHECKING:
+    from dln._native import Program
     from dln.circuit import Circuit
 
-try:
-    from dln import _native
-except ImportError:  # pragma: no cover - a machine without the compiled extension
-    _native = None  # type: ignore[assignment]
+
+def _find_native() -> type[Program] | None:
+    try:
+        from dln._native import Program
+    except ImportError:  # a machine without the compiled extension
+        return None
+    return Program
+
 
 MISSING_CODE, UNSEEN_CODE = -1, -2
-_FAST_DTYPES = tuple(np.dtype(code) for code in ("f4", "f8"))
+_NATIVE_PROGRAM = _find_native()
+_FAST_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 _ROWS_PER_THREAD = 65536
+_LITERAL_KINDS = {Above: 0, Among: 1, Missing: 2}
+"""Kinds of literals, as the native program numbers them."""
 
 
 class Predictor:
@@ -36,8 +44,11 @@ class Predictor:
     def __init__(self, circuit: Circuit) -> None:
         self._circuit = circuit
         self._used = sorted({literal.column for literal in circuit.literals})
-        self._all_numeric = all(circuit.columns[index].is_numeric for index in self._used)
-        self._program = None if _native is None else _compile(circuit)
+        # Columns that a matrix of numbers can hold as they are: no categories and no dates.
+        self._all_numbers = all(
+            circuit.columns[index].kind not in ("category", "date") for index in self._used
+        )
+        self._program = None if _NATIVE_PROGRAM is None else compile_circuit(circuit)
         labels = circuit.class_labels
         # Labels of eight bytes are written by the program itself, without a second pass.
         self._words = labels.view(np.uint64) if labels.dtype.str[1:] in ("i8", "f8") else None
@@ -49,7 +60,7 @@ class Predictor:
         if self._program is None:
             return numpy_votes(self._circuit, source, n_rows)
         counts = self._program.votes(source, n_threads=_threads(n_rows), n_rows=n_rows)
-        return np.asarray(counts).astype(np.int64)
+        return counts.astype(np.int64)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Give the label with the most votes; ties go to the first class."""
@@ -67,39 +78,49 @@ class Predictor:
         source, n_rows = self._source(X)
         if self._program is None:
             return numpy_votes(self._circuit, source, n_rows).argmax(axis=1)
-        winners: NDArray[np.int64] = self._program.classify(
-            source, n_threads=_threads(n_rows), n_rows=n_rows
-        )
-        return winners
+        return self._program.classify(source, n_threads=_threads(n_rows), n_rows=n_rows)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Give the softmax of votes / temperature."""
-        scaled = self.votes(X) / self._circuit.temperature
-        scaled -= scaled.max(axis=1, keepdims=True)
-        np.exp(scaled, out=scaled)
-        scaled /= scaled.sum(axis=1, keepdims=True)
-        return scaled
+        votes = self.votes(X)
+        # The lead over the winner is taken in integers: no temperature makes it inf - inf.
+        behind = votes - votes.max(axis=1, keepdims=True)
+        with np.errstate(over="ignore"):
+            odds = np.exp(behind / self._circuit.temperature)
+        odds /= odds.sum(axis=1, keepdims=True)
+        return odds
 
     def _source(self, X: Any) -> tuple[Any, int]:
         """Find what the program reads: one numeric array, or an array for each used column."""
-        if type(X) is np.ndarray and X.dtype in _FAST_DTYPES and X.ndim == 2 and self._all_numeric:
-            if X.shape[1] == len(self._circuit.columns):  # the short way for the common case
-                return X, len(X)
+        columns = self._circuit.columns
+        if (  # the short way for the common case
+            type(X) is np.ndarray
+            and X.dtype in _FAST_DTYPES
+            and X.ndim == 2
+            and X.shape[1] == len(columns)
+            and self._all_numbers
+        ):
+            return X, len(X)
         table = read_table(X)
-        circuit = self._circuit
-        places = _places(table, circuit.columns, self._used)
-        if table.matrix is not None and self._all_numeric and table.names is None:
-            return _native_matrix(table.matrix), table.n_rows
-        source: list[NDArray[Any] | None] = [None] * len(circuit.columns)
+        places = _places(table, columns, self._used)
+        if table.matrix is not None and self._all_numbers and table.names is None:
+            return _native_numbers(table.matrix), table.n_rows
+        source: list[NDArray[Any] | None] = [None] * len(columns)
         for index in self._used:
-            source[index] = encode_cells(table.read(places[index]), circuit.columns[index])
+            source[index] = encode_cells(table.read(places[index]), columns[index])
         return source, table.n_rows
 
 
 def _threads(n_rows: int) -> int:
     if n_rows < 2 * _ROWS_PER_THREAD:
         return 1
-    return min(len(os.sched_getaffinity(0)), n_rows // _ROWS_PER_THREAD)
+    return min(_count_cores(), n_rows // _ROWS_PER_THREAD)
+
+
+def _count_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):  # on Linux: the cores that this process may use
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _places(table: Table, columns: Sequence[Column], used: Sequence[int]) -> dict[int, int]:
@@ -121,12 +142,12 @@ def _places(table: Table, columns: Sequence[Column], used: Sequence[int]) -> dic
     return {index: where[columns[index].name] for index in used}
 
 
-def _native_matrix(matrix: NDArray[Any]) -> NDArray[Any]:
-    return (
-        matrix.astype(np.float32)
-        if matrix.dtype == np.float16
-        else (matrix if matrix.dtype.itemsize <= 8 else matrix.astype(np.float64))
-    )
+def _native_numbers(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Convert what the native program does not read: half, extended and foreign-endian floats."""
+    dtype = numbers.dtype
+    if dtype.kind == "f" and dtype not in _FAST_DTYPES:
+        return numbers.astype(np.float64)
+    return numbers if dtype.isnative else numbers.astype(dtype.newbyteorder("="))
 
 
 def encode_cells(raw: RawColumn, column: Column) -> NDArray[Any]:
@@ -134,72 +155,88 @@ def encode_cells(raw: RawColumn, column: Column) -> NDArray[Any]:
 
     Raises `ColumnTypeError` where a number was expected and text was found, or the reverse.
     """
-    if column.is_numeric:
-        if raw.kind == "category":
-            cell = next(cell for cell in raw.values if isinstance(cell, str))
-            raise ColumnTypeError(
-                f"column {column.name!r} holds {cell!r}, expected a {column.kind}; "
-                "convert the column to numbers, with missing cells for what has none"
-            )
-        if (raw.kind == "date") != (column.kind == "date") and not np.isnan(raw.values).all():
-            raise ColumnTypeError(
-                f"column {column.name!r} holds {raw.kind}s, expected {column.kind}s; "
-                "convert it to what the circuit was trained on"
-            )
-        return _native_matrix(raw.values)
-    return _category_codes(raw, column)
+    if not column.is_numeric:
+        return _category_codes(raw, column)
+    if raw.kind == "category":
+        cell = next(cell for cell in raw.values if cell is not None)
+        text = next((cell for cell in raw.values if isinstance(cell, str)), cell)
+        raise ColumnTypeError(
+            f"column {column.name!r} holds {text!r}, expected {_kind_words(column.kind)}; "
+            "convert the column, with missing cells for what has no value"
+        )
+    if (raw.kind == "date") != (column.kind == "date") and not np.isnan(raw.values).all():
+        raise ColumnTypeError(
+            f"column {column.name!r} holds {_kind_words(raw.kind)}, "
+            f"expected {_kind_words(column.kind)}; convert it to what the circuit was trained on"
+        )
+    return _native_numbers(raw.values)
+
+
+def _kind_words(kind: ColumnKind) -> str:
+    return {
+        "number": "numbers",
+        "integer": "integers",
+        "boolean": "booleans",
+        "date": "dates",
+        "category": "categories",
+    }[kind]
 
 
 def _category_codes(raw: RawColumn, column: Column) -> NDArray[np.int32]:
+    if raw.kind != "category":
+        return _category_codes_of_numbers(raw, column)
     codes = {category: code for code, category in enumerate(column.categories)}
-    if raw.kind == "category":
-        found = [
-            MISSING_CODE if cell is None else codes.get(cell, UNSEEN_CODE) for cell in raw.values
-        ]
-        return np.array(found, dtype=np.int32)
-    numeric = np.asarray(raw.values, dtype=np.float64)
-    absent = np.isnan(numeric)
-    if not absent.all() and all(isinstance(category, str) for category in column.categories):
+    found = (MISSING_CODE if cell is None else codes.get(cell, UNSEEN_CODE) for cell in raw.values)
+    return np.fromiter(found, dtype=np.int32, count=len(raw.values))
+
+
+def _category_codes_of_numbers(raw: RawColumn, column: Column) -> NDArray[np.int32]:
+    """Find numbers among the categories: a column of text and numbers may bring only the latter."""
+    missing = np.isnan(raw.values)
+    numbers = {
+        category: code
+        for code, category in enumerate(column.categories)
+        if not isinstance(category, str)
+    }
+    if not missing.all() and (raw.kind == "date" or not numbers):
+        known = ", ".join(repr(category) for category in column.categories[:3]) or "none"
         raise ColumnTypeError(
-            f"column {column.name!r} holds {raw.kind}s, expected categories such as "
-            f"{column.categories[0]!r}; convert the column to text"
+            f"column {column.name!r} holds {_kind_words(raw.kind)}, expected categories such as "
+            f"those it was trained on ({known}); convert the column to text"
         )
-    result = np.full(len(numeric), UNSEEN_CODE, dtype=np.int32)
-    for category, code in codes.items():
-        if not isinstance(category, str):
-            result[numeric == category] = code
-    result[absent] = MISSING_CODE
-    return result
+    found = (numbers.get(cell, UNSEEN_CODE) for cell in raw.values.tolist())
+    codes = np.fromiter(found, dtype=np.int32, count=len(raw.values))
+    codes[missing] = MISSING_CODE
+    return codes
 
 
-def _compile(circuit: Circuit) -> Any:
-    kinds, columns, cutoffs, starts, codes = [], [], [], [0], []
-    for literal in circuit.literals:
-        columns.append(literal.column)
-        cutoffs.append(literal.cutoff if isinstance(literal, Above) else 0.0)
-        if isinstance(literal, Among):
-            codes += literal.categories
-        kinds.append(0 if isinstance(literal, Above) else 1 if isinstance(literal, Among) else 2)
-        starts.append(len(codes))
+def compile_circuit(circuit: Circuit, level: str = "") -> Program:
+    """Make the native program of a circuit, for the best or a named instruction-set level."""
+    assert _NATIVE_PROGRAM is not None
+    literals = circuit.literals
+    choices = [x.categories if isinstance(x, Among) else () for x in literals]
     nodes = np.array(
         [(node.gate.code, node.a, node.b) for node in circuit.nodes], dtype=np.int32
     ).reshape(-1, 3)
-    return _native.Program(
+    return _NATIVE_PROGRAM(
         n_columns=len(circuit.columns),
         column_is_category=np.array([not c.is_numeric for c in circuit.columns], dtype=np.uint8),
-        literal_kind=np.array(kinds, dtype=np.uint8),
-        literal_column=np.array(columns, dtype=np.int32),
-        literal_cutoff=np.array(cutoffs, dtype=np.float64),
-        category_start=np.array(starts, dtype=np.int64),
-        category_code=np.array(codes, dtype=np.int32),
-        gate_code=np.ascontiguousarray(nodes[:, 0], dtype=np.uint8),
-        gate_a=np.ascontiguousarray(nodes[:, 1]),
-        gate_b=np.ascontiguousarray(nodes[:, 2]),
+        literal_kind=np.array([_LITERAL_KINDS[type(x)] for x in literals], dtype=np.uint8),
+        literal_column=np.array([x.column for x in literals], dtype=np.int32),
+        literal_cutoff=np.array(
+            [x.cutoff if isinstance(x, Above) else 0.0 for x in literals], dtype=np.float64
+        ),
+        category_start=np.cumsum([0, *map(len, choices)], dtype=np.int64),
+        category_code=np.array([code for choice in choices for code in choice], dtype=np.int32),
+        gate_code=nodes[:, 0].astype(np.uint8),
+        gate_a=nodes[:, 1],
+        gate_b=nodes[:, 2],
         rule_wire=np.array([rule.wire for rule in circuit.rules], dtype=np.int32),
         rule_votes=np.array([rule.votes for rule in circuit.rules], dtype=np.int32).reshape(
             -1, circuit.n_classes
         ),
         base_votes=np.array(circuit.base_votes, dtype=np.int32),
+        level=level,
     )
 
 

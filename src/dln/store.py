@@ -9,15 +9,26 @@ from __future__ import annotations
 import json
 import math
 import os
-import tempfile
+import reprlib
+import secrets
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dln.errors import CircuitError, CircuitFileError
-from dln.gates import GATE_BY_NAME
+from dln.gates import GATE_BY_NAME, Gate
 from dln.labels import label_from_json, label_to_json
-from dln.literals import Above, Among, Column, Literal, Missing
+from dln.literals import (
+    COLUMN_KINDS,
+    Above,
+    Among,
+    Category,
+    Column,
+    ColumnKind,
+    Literal,
+    Missing,
+)
 
 if TYPE_CHECKING:
     from dln.circuit import Circuit
@@ -25,34 +36,28 @@ if TYPE_CHECKING:
 FORMAT = "dln-circuit"
 VERSION = 1
 
+_T = TypeVar("_T")
+
+
+# -- writing ----------------------------------------------------------------------------------
+
 
 def write_circuit_file(circuit: Circuit, path: str | PathLike[str]) -> None:
     """Write beside the target, then rename: nobody ever sees half a file."""
-    target = Path(path)
     text = circuit_to_json(circuit)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    target = Path(path).resolve()  # a link stays a link
+    if target.exists() and not target.is_file():  # such as /dev/stdout
+        target.write_text(text, encoding="utf-8", errors="backslashreplace")
+        return
+    draft = target.with_name(f".{secrets.token_hex(8)}.dln")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+        # Half a surrogate pair has no UTF-8; its backslash form is what JSON writes for it.
+        with open(draft, "x", encoding="utf-8", errors="backslashreplace") as stream:
             stream.write(text)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)  # mkstemp's files are private, a saved model need not be
-        os.replace(name, target)
+        os.replace(draft, target)
     except BaseException:
-        os.unlink(name)
+        draft.unlink(missing_ok=True)
         raise
-
-
-def read_circuit_file(path: str | PathLike[str]) -> Circuit:
-    """Read and check a file."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise CircuitFileError(f"{path} is not a text file; expected a circuit as JSON") from error
-    try:
-        return circuit_from_json(text)
-    except CircuitError as error:
-        raise CircuitFileError(f"{path}: {error}") from error
 
 
 def circuit_to_json(circuit: Circuit) -> str:
@@ -68,7 +73,7 @@ def circuit_to_json(circuit: Circuit) -> str:
         "classes": [label_to_json(label) for label in circuit.classes],
         "temperature": circuit.temperature,
     }
-    parts = [f"  {json.dumps(key)}: {_dump_part(value)}" for key, value in document.items()]
+    parts = [f"  {_dump(key)}: {_dump_part(value)}" for key, value in document.items()]
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
@@ -83,76 +88,11 @@ def _dump(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def circuit_from_json(text: str) -> Circuit:
-    """Read a circuit from JSON text, checking every part; raises `CircuitFileError`."""
-    from dln.circuit import Circuit, Node, Rule  # the one place where a file becomes a circuit
-
-    try:
-        document = json.loads(text, parse_constant=_refuse_constant)
-    except RecursionError as error:
-        raise CircuitFileError("the file is nested too deeply to be a circuit") from error
-    except ValueError as error:
-        raise CircuitFileError(f"the file is not valid JSON ({error})") from error
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise CircuitFileError(f'the file is not a circuit: it has no "format": "{FORMAT}"')
-    if document.get("version") != VERSION:
-        raise CircuitFileError(
-            f"the file has version {document.get('version')!r}, this dln reads version {VERSION}; "
-            "read it with the dln that wrote it, or train again"
-        )
-    try:
-        return Circuit(
-            columns=tuple(_column_from_json(part) for part in _rows(document, "columns")),
-            literals=tuple(_literal_from_json(part) for part in _rows(document, "literals")),
-            nodes=tuple(Node(GATE_BY_NAME[name], a, b) for name, a, b in _rows(document, "gates")),
-            rules=tuple(
-                Rule(part["wire"], tuple(part["votes"])) for part in _rows(document, "rules")
-            ),
-            base_votes=tuple(_rows(document, "base_votes")),
-            classes=tuple(label_from_json(part) for part in _rows(document, "classes")),
-            temperature=_number(document["temperature"]),
-        )
-    except CircuitError as error:
-        raise CircuitFileError(str(error)) from error
-    except KeyError as error:
-        raise CircuitFileError(f"the file lacks or does not know {error}") from error
-    except (TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise CircuitFileError(f"the file holds a part of the wrong form ({error})") from error
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not a number that JSON allows")
-
-
-def _rows(document: dict[str, Any], key: str) -> list[Any]:
-    rows = document[key]
-    if not isinstance(rows, list):
-        raise ValueError(f"{key} is not a list")
-    return rows
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ValueError(f"{value!r} is not a number")
-    number = float(value)
-    if not math.isfinite(number):
-        raise ValueError("a number is too large")
-    return number
-
-
 def _column_to_json(column: Column) -> dict[str, Any]:
     part: dict[str, Any] = {"name": column.name, "kind": column.kind}
     if column.categories:
-        part["categories"] = list(column.categories)
+        part["categories"] = [label_to_json(category) for category in column.categories]
     return part
-
-
-def _column_from_json(part: dict[str, Any]) -> Column:
-    categories = tuple(part.get("categories", ()))
-    for category in categories:
-        if not isinstance(category, (str, int, float, bool)):
-            raise ValueError(f"category {category!r} is not text, a number or a boolean")
-    return Column(part["name"], part["kind"], categories)
 
 
 def _literal_to_json(literal: Literal) -> dict[str, Any]:
@@ -163,12 +103,162 @@ def _literal_to_json(literal: Literal) -> dict[str, Any]:
     return {"column": literal.column, "missing": True}
 
 
-def _literal_from_json(part: dict[str, Any]) -> Literal:
-    column = part["column"]
-    if "above" in part:
-        return Above(column, _number(part["above"]))
-    if "among" in part:
-        return Among(column, tuple(part["among"]))
-    if part.get("missing") is True:
-        return Missing(column)
-    raise ValueError(f"literal {part!r} is neither above, among nor missing")
+# -- reading ----------------------------------------------------------------------------------
+
+
+def read_circuit_file(path: str | PathLike[str]) -> Circuit:
+    """Read and check a file; raises `CircuitFileError` for anything but a circuit."""
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise CircuitFileError(f"{path}: not a text file; expected a circuit as JSON") from error
+    try:
+        return circuit_from_json(text)
+    except CircuitFileError as error:
+        raise CircuitFileError(f"{path}: {error}") from error
+
+
+def circuit_from_json(text: str) -> Circuit:
+    """Read a circuit from JSON text, checking every part; raises `CircuitFileError`."""
+    from dln.circuit import Circuit, Node, Rule  # the one place where a file becomes a circuit
+
+    document = _read_document(text)
+    try:
+        return Circuit(
+            columns=_read_parts(document, "columns", _read_column),
+            literals=_read_parts(document, "literals", _read_literal),
+            nodes=tuple(Node(*node) for node in _read_parts(document, "gates", _read_node)),
+            rules=tuple(Rule(*rule) for rule in _read_parts(document, "rules", _read_rule)),
+            base_votes=_read_parts(document, "base_votes", _read_integer),
+            classes=_read_parts(document, "classes", label_from_json),
+            temperature=_read_number(_get(document, "temperature")),
+        )
+    except ValueError as error:  # CircuitError among them
+        raise CircuitFileError(str(error)) from error
+
+
+def _read_document(text: str) -> dict[str, Any]:
+    try:
+        document = json.loads(text, parse_constant=_refuse_constant)
+    except RecursionError as error:
+        raise CircuitFileError("nested too deeply to be a circuit") from error
+    except ValueError as error:
+        raise CircuitFileError(f"not valid JSON, or not all of it ({error})") from error
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise CircuitFileError(f'not a circuit: it has no "format": "{FORMAT}"')
+    version = document.get("version")
+    if type(version) is not int or version != VERSION:
+        raise CircuitFileError(
+            f"the circuit has version {_show(version)}, this dln reads version {VERSION}; "
+            "read it with the dln that wrote it, or train again"
+        )
+    return document
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a number that JSON allows")
+
+
+def _read_parts(document: dict[str, Any], key: str, read: Callable[[Any], _T]) -> tuple[_T, ...]:
+    parts = []
+    for index, part in enumerate(_read_list(document, key)):
+        try:
+            parts.append(read(part))
+        except ValueError as error:
+            raise CircuitError(f"{key}[{index}] is {_show(part)}: {error}") from error
+    return tuple(parts)
+
+
+def _read_column(part: Any) -> Column:
+    categories = _read_list(part, "categories") if "categories" in _object(part) else []
+    return Column(
+        _read_text(_get(part, "name")),
+        _read_kind(_get(part, "kind")),
+        tuple(_read_category(category) for category in categories),
+    )
+
+
+def _read_kind(value: Any) -> ColumnKind:
+    for kind in COLUMN_KINDS:
+        if value == kind:
+            return kind
+    raise ValueError(f"the kind {_show(value)} is none of {', '.join(COLUMN_KINDS)}")
+
+
+def _read_category(value: Any) -> Category:
+    category = label_from_json(value)
+    if not isinstance(category, (str, bool, int, float)):
+        raise ValueError("a category must be text, a number, true or false")
+    return category
+
+
+def _read_literal(part: Any) -> Literal:
+    column = _read_integer(_get(part, "column"))
+    match {key: value for key, value in part.items() if key != "column"}:
+        case {"above": cutoff, **rest} if not rest:
+            return Above(column, _read_number(cutoff))
+        case {"among": list(categories), **rest} if not rest:
+            return Among(column, tuple(_read_integer(category) for category in categories))
+        case {"missing": True, **rest} if not rest:
+            return Missing(column)
+    raise ValueError('expected "above": a number, "among": a list or "missing": true')
+
+
+def _read_node(part: Any) -> tuple[Gate, int, int]:
+    match part:
+        case [str(name), a, b] if name in GATE_BY_NAME:
+            return GATE_BY_NAME[name], _read_integer(a), _read_integer(b)
+    raise ValueError("expected the name of a gate and two wires")
+
+
+def _read_rule(part: Any) -> tuple[int, tuple[int, ...]]:
+    votes = tuple(_read_integer(vote) for vote in _read_list(part, "votes"))
+    return _read_integer(_get(part, "wire")), votes
+
+
+def _object(part: Any) -> dict[str, Any]:
+    if not isinstance(part, dict):
+        raise ValueError('expected an object in "{ }"')
+    return part
+
+
+def _get(part: Any, key: str) -> Any:
+    if key not in _object(part):
+        raise ValueError(f'"{key}" is missing')
+    return part[key]
+
+
+def _read_list(part: Any, key: str) -> list[Any]:
+    value = _get(part, key)
+    if not isinstance(value, list):
+        raise ValueError(f'"{key}" is {_show(value)}, expected a list')
+    return value
+
+
+def _read_text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{_show(value)} is not text")
+    return value
+
+
+def _read_integer(value: Any) -> int:
+    if type(value) is not int:
+        raise ValueError(f"{_show(value)} is not an integer")
+    return value
+
+
+def _read_number(value: Any) -> float:
+    if type(value) not in (int, float):
+        raise ValueError(f"{_show(value)} is not a number")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError(f"{_show(value)} is too large for float64")
+    return number
+
+
+def _show(value: Any) -> str:
+    """Show a value from the file in a few words, however large it is."""
+    return reprlib.repr(value)

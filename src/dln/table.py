@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 from dln.errors import ColumnTypeError, TableError
 from dln.literals import ColumnKind
 
-_TEXT_MISSING = ("NAType", "NaTType")  # pandas' marks, recognised without importing pandas
+_MISSING_TYPES = ("NAType", "NaTType")  # pandas' marks, recognised without importing pandas
+_CATEGORY_TYPES = (nw.String, nw.Categorical, nw.Enum)
+_NUMBER_TYPES = (numbers.Real, decimal.Decimal, np.bool_)
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class Table:
         return replace(self, read=columns.__getitem__)
 
     def column_names(self) -> tuple[str, ...]:
-        """Names to show: the table's own, or x0, x1, …"""
+        """Give the names to show: the table's own, or x0, x1, and so on."""
         return self.names or tuple(f"x{index}" for index in range(self.n_columns))
 
 
@@ -84,8 +86,10 @@ def read_table(X: Any) -> Table:
     """
     if isinstance(X, Table):
         return X
+    if isinstance(X, np.ma.MaskedArray):
+        return _from_array(_without_masked(X))
     if isinstance(X, np.ndarray):
-        return _from_array(X)
+        return _from_array(np.asarray(X))
     if isinstance(X, (list, tuple)):
         return _from_array(_rows_to_array(X))
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
@@ -94,6 +98,8 @@ def read_table(X: Any) -> Table:
         )
     try:
         frame = nw.from_native(X, eager_only=True)
+    except nw.exceptions.DuplicateError:
+        raise _named_twice([str(name) for name in X.columns]) from None
     except TypeError:
         if hasattr(X, "__array__"):
             return _from_array(np.asarray(X))
@@ -107,18 +113,37 @@ def read_table(X: Any) -> Table:
 # -- arrays and lists -------------------------------------------------------------------------
 
 
-def _rows_to_array(rows: Any) -> NDArray[Any]:
+def _without_masked(X: Any) -> NDArray[Any]:
+    """Put None where a masked array hides a cell."""
+    cells = np.ma.getdata(X)
+    if cells.dtype.kind == "M":  # as objects, nanoseconds would be integers
+        cells = cells.astype("datetime64[us]")
+    return np.where(np.ma.getmaskarray(X), None, cells)
+
+
+def _rows_to_array(rows: Sequence[Any]) -> NDArray[Any]:
+    """Keep every cell as it came: NumPy would make texts of [1, "a"] and numbers of [True, 1]."""
+    if len(rows) == 0:
+        raise TableError("the table has 0 rows (0 sample(s)); a minimum of 1 is required")
     try:
-        array = np.asarray(rows)
-    except ValueError as error:
-        raise TableError("the rows differ in length; every row needs one cell a column") from error
-    if array.dtype.kind in "US" or array.dtype == object:
-        # NumPy would turn [1, "a"] into two texts: keep every cell as it came.
         array = np.array(rows, dtype=object)
+    except ValueError:
+        array = None
+    if array is None or (array.ndim == 1 and any(_is_row(row) for row in rows)):
+        raise TableError("the rows differ in length; every row needs one cell a column")
     return array
 
 
+def _is_row(value: Any) -> bool:
+    return isinstance(value, (list, tuple, np.ndarray))
+
+
 def _from_array(array: NDArray[Any]) -> Table:
+    if array.dtype.names is not None:
+        raise ColumnTypeError(
+            f"the table is a structured array of {list(array.dtype.names)}; "
+            "convert it to a data frame, pandas.DataFrame(X)"
+        )
     if array.ndim != 2:
         raise TableError(
             f"the table has {array.ndim} dimension(s), expected 2 (rows and columns). "
@@ -128,10 +153,14 @@ def _from_array(array: NDArray[Any]) -> Table:
         raise TableError("Complex data not supported: split it into real and imaginary columns")
     n_rows, n_columns = array.shape
     matrix = array if array.dtype.kind in "fiub" and array.dtype.isnative else None
-    return Table(n_rows, n_columns, None, lambda index: _read_array(array[:, index]), matrix)
+    return Table(
+        n_rows, n_columns, None, lambda index: _read_array(array[:, index], f"x{index}"), matrix
+    )
 
 
-def _read_array(values: NDArray[Any]) -> RawColumn:
+def _read_array(values: NDArray[Any], name: str) -> RawColumn:
+    if not values.dtype.isnative:
+        values = values.astype(values.dtype.newbyteorder("="))
     kind = values.dtype.kind
     if kind == "b":
         return RawColumn("boolean", values)
@@ -142,69 +171,84 @@ def _read_array(values: NDArray[Any]) -> RawColumn:
     if kind == "M":
         return RawColumn("date", _seconds(values))
     if kind == "m":
-        raise _unsupported(values[0] if len(values) else values.dtype)
-    return _read_objects(values.astype(object))
+        raise _unsupported(name, values[0] if len(values) else values.dtype)
+    return _read_objects(values.astype(object), name, text=kind in "UT")
 
 
 def _seconds(moments: NDArray[Any]) -> NDArray[np.float64]:
     """Convert datetime64 of any unit to seconds since 1970."""
-    unit = np.datetime_data(moments.dtype)[0]
-    exact = moments.astype(
-        "datetime64[s]" if unit in ("Y", "M", "W", "D", "h", "m", "s") else "datetime64[us]"
-    )
-    scale = 1.0 if exact.dtype == np.dtype("datetime64[s]") else 1e-6
-    seconds = exact.astype(np.int64).astype(np.float64) * scale
+    whole = np.datetime_data(moments.dtype)[0] in ("Y", "M", "W", "D", "h", "m", "s")
+    ticks = moments.astype("datetime64[s]" if whole else "datetime64[us]").astype(np.int64)
+    # Divided, not multiplied by 1e-6: a moment is the same number whatever its unit.
+    seconds = ticks / (1.0 if whole else 1e6)
     seconds[np.isnat(moments)] = np.nan
     return seconds
 
 
-def _read_objects(values: NDArray[Any]) -> RawColumn:
-    """Find out what a column of Python objects holds; mixed numbers and text are categories."""
-    cells = [None if _is_missing(value) else value for value in values.tolist()]
-    known = [cell for cell in cells if cell is not None]
-    if all(isinstance(cell, (bool, np.bool_)) for cell in known):
-        return RawColumn("boolean" if known else "number", _numbers(cells))
-    if all(isinstance(cell, (numbers.Real, decimal.Decimal)) for cell in known):
-        whole = all(isinstance(cell, numbers.Integral) for cell in known)
-        return RawColumn("integer" if whole else "number", _numbers(cells))
-    if all(isinstance(cell, datetime.date) for cell in known):
-        moments = [None if cell is None else _utc(cell) for cell in cells]
-        return RawColumn("date", _seconds(np.array(moments, dtype="datetime64[us]")))
+def _read_objects(values: NDArray[Any], name: str, *, text: bool = False) -> RawColumn:
+    """Find out what a column of Python objects holds; mixed numbers and text are categories.
+
+    With `text` the column was declared to hold text or categories: numbers in it are categories.
+    """
+    cells = [None if is_missing(value) else value for value in values.tolist()]
+    types = {type(cell) for cell in cells if cell is not None}
+
+    def hold(*kinds: type) -> bool:
+        return all(issubclass(kind, kinds) for kind in types)
+
+    if not types:
+        empty = np.full(len(cells), None if text else np.nan, dtype=object if text else np.float64)
+        return RawColumn("category" if text else "number", empty)
+    if hold(datetime.date, np.datetime64):
+        moments = np.array([_moment(cell) for cell in cells], dtype="datetime64[us]")
+        return RawColumn("date", _seconds(moments))
+    if not text and hold(*_NUMBER_TYPES):
+        whole = hold(numbers.Integral, np.bool_)
+        kind: ColumnKind = "boolean" if hold(bool, np.bool_) else "integer" if whole else "number"
+        return RawColumn(kind, _numbers(cells, name))
     plain = np.empty(len(cells), dtype=object)
     for index, cell in enumerate(cells):
-        plain[index] = None if cell is None else _plain_category(cell)
+        plain[index] = None if cell is None else _plain_category(cell, name)
     return RawColumn("category", plain)
 
 
-def _is_missing(value: Any) -> bool:
-    return (
-        value is None
-        or (isinstance(value, float) and value != value)
-        or type(value).__name__ in _TEXT_MISSING
-    )
+def is_missing(value: Any) -> bool:
+    """Recognise every mark of a missing cell: None, NaN, NaT, NA."""
+    if isinstance(value, decimal.Decimal):
+        return value.is_nan()
+    if isinstance(value, (float, np.floating, np.datetime64, np.timedelta64)):
+        return bool(value != value)
+    return value is None or type(value).__name__ in _MISSING_TYPES
 
 
-def _numbers(cells: list[Any]) -> NDArray[np.float64]:
-    return np.array([np.nan if cell is None else float(cell) for cell in cells], dtype=np.float64)
+def _numbers(cells: list[Any], name: str) -> NDArray[np.float64]:
+    try:
+        return np.array([np.nan if cell is None else float(cell) for cell in cells])
+    except OverflowError:
+        raise TableError(
+            f"column {name!r} holds an integer too large for a 64-bit float; "
+            "convert the column to text or to smaller numbers"
+        ) from None
 
 
-def _utc(moment: Any) -> Any:
-    if isinstance(moment, datetime.datetime) and moment.tzinfo is not None:
-        return moment.astimezone(datetime.UTC).replace(tzinfo=None)
-    return moment
+def _moment(cell: Any) -> Any:
+    """Give a moment without time zone, in UTC where it had one."""
+    if isinstance(cell, datetime.datetime) and cell.tzinfo is not None:
+        return cell.astimezone(datetime.UTC).replace(tzinfo=None)
+    return cell
 
 
-def _plain_category(cell: Any) -> Any:
-    cell = cell.item() if isinstance(cell, np.generic) else cell
-    if isinstance(cell, (str, int, float, bool)):
-        return cell
-    raise _unsupported(cell)
+def _plain_category(cell: Any, name: str) -> Any:
+    plain = cell.item() if isinstance(cell, np.generic) else cell
+    if isinstance(plain, (str, int, float, bool)):
+        return plain
+    raise _unsupported(name, cell)
 
 
-def _unsupported(cell: Any) -> ColumnTypeError:
+def _unsupported(name: str, cell: Any) -> ColumnTypeError:
     return ColumnTypeError(
-        f"a cell holds {cell!r}, a {type(cell).__name__}; argument must be a string, a number, "
-        "a boolean or a date: convert the column (durations: to a number of seconds or days)"
+        f"column {name!r} holds {cell!r}, a {type(cell).__name__}; argument must be a string, "
+        "a number, a boolean or a date: convert the column (durations: to seconds or days)"
     )
 
 
@@ -212,36 +256,41 @@ def _unsupported(cell: Any) -> ColumnTypeError:
 
 
 def _from_frame(frame: nw.DataFrame[Any]) -> Table:
-    names = [str(name) for name in frame.columns]
+    names = tuple(str(name) for name in frame.columns)
     if len(set(names)) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise TableError(f"two columns are named {twice!r}; rename one of them")
+        raise _named_twice(names)
 
     def read(index: int) -> RawColumn:
-        return _read_series(frame[:, index])
+        return _read_series(frame[:, index], names[index])
 
-    return Table(frame.shape[0], frame.shape[1], tuple(names), read)
+    return Table(frame.shape[0], frame.shape[1], names, read)
 
 
-def _read_series(series: nw.Series[Any]) -> RawColumn:
+def _named_twice(names: Sequence[str]) -> TableError:
+    twice = next(name for name in names if names.count(name) > 1)
+    return TableError(f"two columns are named {twice!r}; rename one of them")
+
+
+def _read_series(series: nw.Series[Any], name: str) -> RawColumn:
     dtype = series.dtype
     if dtype == nw.Boolean:
         if series.null_count():
             return RawColumn("boolean", series.cast(nw.Float64).to_numpy().astype(np.float64))
         return RawColumn("boolean", series.to_numpy().astype(bool))
     if dtype.is_numeric():
-        return _read_numeric_series(series, integer=dtype.is_integer())
+        return _read_numeric_series(series, name)
     if dtype in (nw.Datetime, nw.Date):
-        if dtype == nw.Datetime and getattr(dtype, "time_zone", None):
+        if getattr(dtype, "time_zone", None):
             series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
         return RawColumn("date", _seconds(series.to_numpy().astype("datetime64[us]")))
     if dtype == nw.Duration:
-        raise _unsupported(series[0] if len(series) else dtype)
-    return _read_objects(np.array(series.to_list(), dtype=object))
+        raise _unsupported(name, series[0] if len(series) else dtype)
+    cells = np.fromiter(series.to_list(), dtype=object, count=len(series))
+    return _read_objects(cells, name, text=dtype in _CATEGORY_TYPES)
 
 
-def _read_numeric_series(series: nw.Series[Any], *, integer: bool) -> RawColumn:
+def _read_numeric_series(series: nw.Series[Any], name: str) -> RawColumn:
     values = series.to_numpy()
     if values.dtype == object:  # nullable integers, decimals
-        values = _numbers([None if _is_missing(value) else value for value in values.tolist()])
-    return RawColumn("integer" if integer else "number", values)
+        values = _numbers([None if is_missing(value) else value for value in values], name)
+    return RawColumn("integer" if series.dtype.is_integer() else "number", values)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _SAMPLE = 200_000
+_INFINITE_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -34,21 +35,36 @@ def fit_scale(values: NDArray[np.float64], n_knots: int) -> Scale:
     """Place knots at quantiles of the finite values: two make a clipped min-max scaling.
 
     More knots make the scaled column more uniform, so that one slope suits skewed columns too.
+    Infinite values get a level of their own at either end.
     """
     finite = values[np.isfinite(values)]
     if len(finite) > _SAMPLE:
         finite = finite[:: -(-len(finite) // _SAMPLE)]
+    knots, levels = _finite_knots(finite, n_knots)
+    below, above = bool(np.isneginf(values).any()), bool(np.isposinf(values).any())
+    share = _INFINITE_SHARE * (below + above)
+    levels = below * _INFINITE_SHARE + (1.0 - share) * levels
+    if below:
+        knots, levels = np.append(-np.inf, knots), np.append(0.0, levels)
+    if above:
+        knots, levels = np.append(knots, np.inf), np.append(levels, 1.0)
+    return Scale(knots, levels)
+
+
+def _finite_knots(
+    finite: NDArray[np.float64], n_knots: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Place knots, strictly rising, and their levels from 0 to 1."""
     if len(finite) == 0:
-        return Scale(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
-    knots = np.quantile(finite, np.linspace(0.005, 0.995, n_knots))
+        return np.array([0.0, 1.0]), np.array([0.0, 1.0])
+    # Quantiles that are values of the column: between two huge ones, a mean would overflow.
+    places = np.rint(np.linspace(0.005, 0.995, n_knots) * (len(finite) - 1)).astype(np.intp)
+    knots = np.partition(finite, np.unique(places))[places]
     levels = np.linspace(0.0, 1.0, n_knots)
     distinct, first = np.unique(knots, return_index=True)
     if len(distinct) == 1:
-        low, high = float(finite.min()), float(finite.max())
-        if low == high:
-            high = low + max(abs(low), 1.0)
-        return Scale(np.array([low, high]), np.array([0.0, 1.0]))
+        ends = np.unique([finite.min(), finite.max()])
+        return ends, np.linspace(0.0, 1.0, len(ends))
     counts = np.diff(np.append(first, n_knots))
     middle = levels[first] + (counts - 1) / 2 * (levels[1] - levels[0])
-    middle = (middle - middle[0]) / (middle[-1] - middle[0])
-    return Scale(distinct, middle)
+    return distinct, (middle - middle[0]) / (middle[-1] - middle[0])

@@ -1,1 +1,1 @@
-"""."""
+"""Circuit -> smaller Circuit, same votes."""

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
+import sys
 from decimal import Decimal
 
 import numpy as np
 
 from dln.literals import ColumnKind
 
+_LARGEST = sys.float_info.max
+_MOST_DECIMALS = 345
+
 
 def readable_cutoff(low: float, high: float, kind: ColumnKind) -> float:
     """Choose t with low <= t < high, so that `x > t` is false for low and true for high.
 
-    The shortest decimal is chosen, the one nearest to the middle among equally short ones; for an
-    integer column an integer; for dates the roundest moment (a year, a month, a day, …).
+    The decimal with the fewest digits is chosen, 0 before all others, else the one nearest to the
+    middle; for an integer column an integer; for dates the roundest moment (a year, a month, a
+    day, …). Beside an infinite end the number stays near the other end.
 
     >>> readable_cutoff(0.4471, 0.4602, "number"), readable_cutoff(54.0, 58.0, "integer")
     (0.45, 56.0)
@@ -23,33 +28,48 @@ def readable_cutoff(low: float, high: float, kind: ColumnKind) -> float:
         return 0.5
     if kind == "date":
         return _round_moment(low, high)
-    if math.isinf(low):
-        low = -float(np.finfo(np.float64).max)
-    if math.isinf(high):
-        high = float(np.finfo(np.float64).max)
-    smallest = 0 if kind == "integer" else -400
-    largest = max(abs(low), abs(high))
-    exponent = math.frexp(largest)[1] * 30103 // 100000 + 1
+    low, high = _finite_ends(low, high)
+    if low <= 0 < high:
+        return 0.0
     lowest, highest = Decimal(low), Decimal(high)
     middle = (lowest + highest) / 2
+    # From the power of ten above both ends down: the coarsest step has the fewest digits.
+    exponent = math.frexp(max(abs(low), abs(high)))[1] * 30103 // 100000 + 1
+    smallest = 0 if kind == "integer" else -_MOST_DECIMALS
     while exponent >= smallest:
-        found = _multiple(lowest, highest, middle, Decimal(1).scaleb(exponent))
-        if found is not None and low <= found < high:
-            return found
-        if Decimal(1).scaleb(exponent) * 1_000 < highest - lowest:
-            break
+        step = Decimal(1).scaleb(exponent)
+        found = _nearest_multiple(lowest, highest, middle, step)
+        if found is not None:
+            if abs(found) < 10 * step and exponent > smallest:  # one digit; a finer one may do too
+                finer = _nearest_multiple(lowest, highest, middle, step / 10)
+                if finer is not None and abs(finer) < step:
+                    found = min(found, finer, key=lambda number: abs(number - middle))
+            if low <= float(found) < high:
+                return float(found)
         exponent -= 1
     return low
 
 
-def _multiple(low: Decimal, high: Decimal, middle: Decimal, step: Decimal) -> float | None:
+def _finite_ends(low: float, high: float) -> tuple[float, float]:
+    """Replace an infinite end by one that is as far from the other as that is from 0."""
+    if math.isinf(low) and math.isinf(high):
+        return -1.0, 1.0
+    if math.isinf(high):
+        high = min(low + max(abs(low), 1.0), _LARGEST)
+    if math.isinf(low):
+        low = max(high - max(abs(high), 1.0), -_LARGEST)
+    return low, high
+
+
+def _nearest_multiple(
+    low: Decimal, high: Decimal, middle: Decimal, step: Decimal
+) -> Decimal | None:
     """Find the multiple of `step` in [low, high) that is nearest to the middle."""
     first = math.ceil(low / step)
     last = math.ceil(high / step) - 1
     if first > last:
         return None
-    nearest = min(max(round(middle / step), first), last)
-    return float(nearest * step)
+    return min(max(round(middle / step), first), last) * step
 
 
 def _round_moment(low: float, high: float) -> float:

@@ -45,7 +45,7 @@ class TrainOptions:
     tau: float = 3.0
     grad_factor: float = 1.0
     vote_threshold: float = 0.8
-    phases: Phases = "unified"
+    phases: Phases = "batches"
     phase_epochs: int = 1
     eval_every: int = 0
     patience: int = 0

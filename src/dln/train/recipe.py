@@ -58,7 +58,7 @@ class Wishes:
     final_rate: float = 0.03
     threshold_rate: float = 0.1
     slope: float = 20.0
-    phases: Phases = "unified"
+    phases: Phases = "batches"
     grad_factor: float = 1.0
     vote_threshold: float = 0.8
     vote_density: Auto | float = "auto"

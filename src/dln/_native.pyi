@@ -1,0 +1,130 @@
+"""Types of the native core: train networks and evaluate circuits (native/)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+def levels() -> list[str]:
+    """Name the instruction-set levels that run here, slowest first."""
+
+class Program:
+    """A circuit, checked and planned for fast evaluation."""
+
+    def __init__(
+        self,
+        n_columns: int,
+        column_is_category: NDArray[np.uint8],
+        literal_kind: NDArray[np.uint8],
+        literal_column: NDArray[np.int32],
+        literal_cutoff: NDArray[np.float64],
+        category_start: NDArray[np.int64],
+        category_code: NDArray[np.int32],
+        gate_code: NDArray[np.uint8],
+        gate_a: NDArray[np.int32],
+        gate_b: NDArray[np.int32],
+        rule_wire: NDArray[np.int32],
+        rule_votes: NDArray[np.int32],
+        base_votes: NDArray[np.int32],
+        level: str = "",
+    ) -> None: ...
+    @property
+    def level(self) -> str:
+        """The instruction-set level that the program runs on."""
+
+    def votes(
+        self,
+        source: NDArray[Any] | Sequence[NDArray[Any] | None],
+        n_threads: int = 1,
+        n_rows: int | None = None,
+    ) -> NDArray[np.int32]:
+        """Count the votes of every row for every class: (n, n_classes)."""
+
+    def classify(
+        self,
+        source: NDArray[Any] | Sequence[NDArray[Any] | None],
+        n_threads: int = 1,
+        n_rows: int | None = None,
+    ) -> NDArray[np.int64]:
+        """Give the index of the class with most votes, the first of several: (n,)."""
+
+    def classify_into(
+        self,
+        source: NDArray[Any] | Sequence[NDArray[Any] | None],
+        labels: NDArray[np.uint64],
+        out: NDArray[np.uint64],
+        n_threads: int = 1,
+        n_rows: int | None = None,
+    ) -> None:
+        """Write the label of the class with most votes to `out`, for every row."""
+
+class Options:
+    """How one network is trained."""
+
+    def __init__(self) -> None: ...
+    epochs: int
+    batch_size: int
+    rate: float
+    final_rate: float
+    threshold_rate: float
+    tau: float
+    grad_factor: float
+    vote_threshold: float
+    schedule: int
+    phase_epochs: int
+    eval_every: int
+    patience: int
+    keep_best: bool
+    seed: int
+
+class Gradients(TypedDict):
+    """What `Job.gradients` gives: flat lists in the order of the network's arrays."""
+
+    loss: float
+    cutoff: list[float]
+    slope: list[float]
+    link_logit: list[float]
+    gate_logit: list[float]
+    vote_logit: list[float]
+
+class Job:
+    """One network, its rows and options; trained in place."""
+
+    def __init__(
+        self,
+        *,
+        cells: NDArray[np.float32],
+        target: NDArray[np.int32],
+        weight: NDArray[np.float32],
+        rows: NDArray[np.int64],
+        valid_rows: NDArray[np.int64],
+        literal_kind: NDArray[np.uint8],
+        literal_column: NDArray[np.int32],
+        literal_value: NDArray[np.float32],
+        slope: NDArray[np.float32],
+        link_wire: NDArray[np.int32],
+        link_logit: NDArray[np.float32],
+        gate_choice: NDArray[np.uint8],
+        gate_logit: NDArray[np.float32],
+        rule_wire: NDArray[np.int32],
+        vote_logit: NDArray[np.float32],
+        options: Options,
+    ) -> None: ...
+    @property
+    def epochs_done(self) -> int: ...
+    @property
+    def best_epoch(self) -> int: ...
+    def history(self) -> NDArray[np.float32]:
+        """Give (epochs, 4): loss, training and validation balanced accuracy, live gates."""
+
+    def gradients(self, rows: NDArray[np.int64], phase: int, level: str = "") -> Gradients:
+        """Compute the gradients on some rows; phase 0: gates, 1: links, 2: both."""
+
+def train(
+    jobs: Sequence[Job],
+    n_threads: int,
+    on_progress: Callable[[], None] | None = None,
+    level: str = "",
+) -> None:
+    """Train all jobs in place, on n_threads threads."""
