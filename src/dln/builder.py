@@ -106,7 +106,7 @@ class CircuitBuilder:
         literals = {part: item for part in used if not isinstance(item := self._parts[part], Node)}
         gates = {part: item for part in used if isinstance(item := self._parts[part], Node)}
         wires = {Signal(part, False): wire for wire, part in enumerate(literals)}
-        nodes = []
+        nodes: list[Node] = []
         for part, (gate, a, b) in gates.items():
             # Only rules read a negation: where nobody reads the gate itself, it is turned round.
             negated = part not in read and Signal(part, False) not in voted

@@ -234,7 +234,8 @@ def _check_categories(column: Column) -> None:
     for category in column.categories:
         if not isinstance(category, (str, bool, int, float)) or category != category:
             raise CircuitError(
-                f"category {category!r} of column {column.name!r} is not text, a number or a boolean"
+                f"column {column.name!r} has category {category!r}, "
+                "expected text, a number or a boolean"
             )
     twice = _find_twin(column.categories)
     if twice is not None:

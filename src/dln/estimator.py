@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import logging
+import numbers
 import os
 import warnings
 from collections.abc import Mapping
@@ -25,11 +27,11 @@ from dln.encode.encoder import EncodeOptions
 from dln.errors import OptionError, TableError
 from dln.labels import plain_labels
 from dln.progress import progress_bar
-from dln.table import Table, read_table
+from dln.table import Table, is_missing, read_table
 from dln.train.fit import FitPlan, Problem, fit_circuit
 from dln.train.network import Concatenation
 from dln.train.options import Phases
-from dln.train.recipe import Wishes, make_recipes
+from dln.train.recipe import Wishes, make_candidates
 
 _log = logging.getLogger("dln")
 
@@ -180,28 +182,26 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y
             Class labels (n_rows,): text, numbers, booleans or dates, none missing.
         sample_weight
-            Weights of the rows (n_rows,), not negative.
+            Weights of the rows (n_rows,), not negative. A row of weight 0 is left out.
         """
         wishes = self._wishes()
+        n_threads = _n_threads(self.n_jobs)
+        rng = np.random.default_rng(_seed(self.random_state))
         table = self._read(X, reset=True)
         target, self.classes_ = _read_target(y, table.n_rows)
-        weight = self._row_weights(X, target, sample_weight)
+        weight = self._row_weights(target, sample_weight)
         problem = Problem(table, target, weight, plain_labels(self.classes_))
-        recipes, n_fits, n_networks = make_recipes(wishes, table.n_rows, len(self.classes_))
-        plan = FitPlan(
-            recipes,
-            EncodeOptions(n_cutoffs=self.n_cutoffs),
-            n_fits,
-            n_networks,
-            self.validation_fraction,
-        )
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        if not weight.all():
+            problem = problem.take(np.flatnonzero(weight))
+        candidates = make_candidates(wishes, len(problem.target), len(self.classes_))
+        encode = EncodeOptions(n_cutoffs=self.n_cutoffs)
+        plan = FitPlan(candidates, encode, self.validation_fraction)
         with progress_bar(enabled=bool(self.verbose)) as on_progress:
             fitted = fit_circuit(
                 problem,
                 plan,
-                rng=np.random.default_rng(seed),
-                n_threads=_n_threads(self.n_jobs),
+                rng=rng,
+                n_threads=n_threads,
                 on_progress=on_progress,
                 on_interrupt=self.on_interrupt,
             )
@@ -217,7 +217,8 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "standard_error": score.standard_error,
                 "chosen": score.recipe is fitted.recipe,
             }
-            for score in fitted.scores
+            for row in fitted.scores
+            for score in row
         ]
         _log.info("fitted %r", self.circuit_)
         return self
@@ -225,12 +226,13 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _wishes(self) -> Wishes:
         if self.on_interrupt not in ("raise", "keep"):
             raise OptionError(f'on_interrupt is {self.on_interrupt!r}, expected "raise" or "keep"')
-        if not 0 <= self.validation_fraction < 1:
-            raise OptionError(
-                f"validation_fraction is {self.validation_fraction!r}, expected 0 up to below 1"
-            )
-        if not (isinstance(self.n_cutoffs, (int, np.integer)) and self.n_cutoffs >= 1):
-            raise OptionError(f"n_cutoffs is {self.n_cutoffs!r}, expected an integer of at least 1")
+        part = self.validation_fraction
+        if isinstance(part, bool) or not isinstance(part, numbers.Real) or not 0 <= part < 1:
+            raise OptionError(f"validation_fraction is {part!r}, expected 0 up to below 1")
+        for name, least in (("n_cutoffs", 1), ("verbose", 0)):
+            value = getattr(self, name)
+            if not isinstance(value, numbers.Integral) or value < least:
+                raise OptionError(f"{name} is {value!r}, expected an integer of at least {least}")
         return Wishes(
             layers=self.layers,
             n_networks=self.n_networks,
@@ -251,30 +253,22 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             selection_fits=self.selection_fits,
         )
 
-    def _row_weights(
-        self, X: Any, target: NDArray[np.int32], sample_weight: Any
-    ) -> NDArray[np.float32]:
+    def _row_weights(self, target: NDArray[np.int32], sample_weight: Any) -> NDArray[np.float32]:
         """Multiply the weights of rows and classes; their mean is 1."""
         rows = np.zeros((len(target), 1))
         weight = _check_sample_weight(
             sample_weight, rows, dtype=np.float64, ensure_non_negative=True
         )
-        if not weight.sum() > 0:
+        if not weight.any():
             raise TableError("all sample weights are zero; at least one row must count")
-        n_classes = len(self.classes_)
-        if self.class_weight == "balanced":
-            mass = np.bincount(target, weights=weight, minlength=n_classes)
-            by_class = np.divide(1.0, mass, out=np.zeros(n_classes), where=mass > 0)
-        elif self.class_weight is None:
-            by_class = np.ones(n_classes)
-        elif isinstance(self.class_weight, Mapping):
-            by_class = np.array([self.class_weight.get(label, 1.0) for label in self.classes_])
-        else:
+        weight = weight / weight.max()  # so that sums stay within range
+        weight = weight * _class_weights(self.class_weight, self.classes_, target, weight)[target]
+        if not weight.any():
             raise OptionError(
-                f"class_weight is {self.class_weight!r}, expected 'balanced', None or a dict"
+                f"class_weight is {self.class_weight!r}, which leaves no row to count"
             )
-        weight = weight * by_class[target]
-        return (weight / weight.mean()).astype(np.float32)
+        normal: NDArray[np.float32] = (weight / weight.mean()).astype(np.float32)
+        return normal
 
     # -- prediction -----------------------------------------------------------------------------
 
@@ -323,27 +317,78 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _read_target(y: Any, n_rows: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
-    """Number the classes; refuse a target with missing or unusable values."""
+    """Give the number of each row's class and the classes; a missing class is refused."""
     if y is None:
         raise TableError("requires y to be passed, but the target y is None")
-    labels = column_or_1d(y, warn=True)
+    # With `to_numpy`, pandas' nullable integers stay integers.
+    labels = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if labels.ndim == 1:
+        _check_no_missing(labels)
+    labels = column_or_1d(labels, warn=True)
     if len(labels) != n_rows:
         raise TableError(f"the table has {n_rows} rows, but the target has {len(labels)}")
-    missing = np.array([label is None or label != label for label in labels.tolist()], dtype=bool)
-    if missing.any():
-        raise TableError(
-            f"Input y contains NaN or None: the target is missing in {missing.sum()} of {n_rows} "
-            f"rows, first in row {int(np.argmax(missing))}; drop those rows"
-        )
+    _check_no_missing(labels)
     if labels.dtype.kind == "f" and np.isinf(labels).any():
         raise TableError("Input y contains infinity; class labels must be finite")
-    check_classification_targets(labels)
+    if labels.dtype == object:
+        labels = _labels_of_one_type(labels)
+    if labels.dtype != object:
+        check_classification_targets(labels)
     classes, target = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         raise TableError(
             f"the target has only one class ({classes[0]!r}); a classifier needs at least two"
         )
     return target.astype(np.int32), classes
+
+
+def _check_no_missing(labels: NDArray[Any]) -> None:
+    if labels.dtype.kind in "fM":
+        missing = labels != labels
+    elif labels.dtype == object:
+        missing = np.array([is_missing(label) for label in labels], dtype=bool)
+    else:
+        return
+    if missing.any():
+        raise TableError(
+            f"Input y contains NaN or None: the target is missing in {missing.sum()} of "
+            f"{len(labels)} rows, first in row {int(np.argmax(missing))}; drop those rows"
+        )
+
+
+def _labels_of_one_type(labels: NDArray[Any]) -> NDArray[Any]:
+    """Refuse a mixture of types, which has no order; numbers become an array of numbers."""
+    types = {type(label) for label in labels}
+    if all(issubclass(kind, str) for kind in types):
+        return labels
+    if len(types) > 1:
+        names = ", ".join(sorted(kind.__name__ for kind in types))
+        raise TableError(
+            f"Unknown label type: the target mixes {names}; convert all labels to one type"
+        )
+    dates = all(issubclass(kind, datetime.date) for kind in types)
+    return labels if dates else np.array(labels.tolist())
+
+
+def _class_weights(
+    wish: Any, classes: NDArray[Any], target: NDArray[np.int32], weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Give the weight of each class; "balanced" looks at the weights of its rows."""
+    if wish is None:
+        return np.ones(len(classes))
+    if isinstance(wish, str) and wish == "balanced":
+        mass = np.bincount(target, weights=weight, minlength=len(classes))
+        return np.divide(1.0, mass, out=np.zeros(len(classes)), where=mass > 0)
+    if not isinstance(wish, Mapping):
+        raise OptionError(f"class_weight is {wish!r}, expected 'balanced', None or a dict")
+    known = list(classes)
+    unknown = [label for label in wish if label not in known]
+    if unknown:
+        raise OptionError(f"class_weight names {unknown}, but the classes are {classes.tolist()}")
+    for weight in wish.values():
+        if not isinstance(weight, (int, float, np.number)) or not 0 <= weight < np.inf:
+            raise OptionError(f"class_weight holds {weight!r}, expected numbers of at least 0")
+    return np.array([wish.get(label, 1.0) for label in known], dtype=np.float64)
 
 
 def _history(histories: list[NDArray[np.float32]]) -> dict[str, NDArray[np.float32]]:
@@ -363,3 +408,13 @@ def _n_threads(n_jobs: int | None) -> int:
     if isinstance(n_jobs, (int, np.integer)) and n_jobs >= 1:
         return int(n_jobs)
     raise OptionError(f"n_jobs is {n_jobs!r}, expected a positive integer, -1 or None")
+
+
+def _seed(random_state: Any) -> int:
+    try:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except ValueError:
+        raise OptionError(
+            f"random_state is {random_state!r}, expected an integer of at least 0, "
+            "a RandomState or None"
+        ) from None

@@ -36,6 +36,13 @@ _FAST_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 _ROWS_PER_THREAD = 65536
 _LITERAL_KINDS = {Above: 0, Among: 1, Missing: 2}
 """Kinds of literals, as the native program numbers them."""
+_KIND_WORDS: dict[ColumnKind, str] = {
+    "number": "numbers",
+    "integer": "integers",
+    "boolean": "booleans",
+    "date": "dates",
+    "category": "categories",
+}
 
 
 class Predictor:
@@ -77,7 +84,8 @@ class Predictor:
         """Give the number of the class with the most votes; ties go to the first class."""
         source, n_rows = self._source(X)
         if self._program is None:
-            return numpy_votes(self._circuit, source, n_rows).argmax(axis=1)
+            winners: NDArray[np.int64] = numpy_votes(self._circuit, source, n_rows).argmax(axis=1)
+            return winners
         return self._program.classify(source, n_threads=_threads(n_rows), n_rows=n_rows)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -86,7 +94,7 @@ class Predictor:
         # The lead over the winner is taken in integers: no temperature makes it inf - inf.
         behind = votes - votes.max(axis=1, keepdims=True)
         with np.errstate(over="ignore"):
-            odds = np.exp(behind / self._circuit.temperature)
+            odds: NDArray[np.float64] = np.exp(behind / self._circuit.temperature)
         odds /= odds.sum(axis=1, keepdims=True)
         return odds
 
@@ -158,28 +166,20 @@ def encode_cells(raw: RawColumn, column: Column) -> NDArray[Any]:
     if not column.is_numeric:
         return _category_codes(raw, column)
     if raw.kind == "category":
-        cell = next(cell for cell in raw.values if cell is not None)
-        text = next((cell for cell in raw.values if isinstance(cell, str)), cell)
-        raise ColumnTypeError(
-            f"column {column.name!r} holds {text!r}, expected {_kind_words(column.kind)}; "
-            "convert the column, with missing cells for what has no value"
-        )
-    if (raw.kind == "date") != (column.kind == "date") and not np.isnan(raw.values).all():
-        raise ColumnTypeError(
-            f"column {column.name!r} holds {_kind_words(raw.kind)}, "
-            f"expected {_kind_words(column.kind)}; convert it to what the circuit was trained on"
-        )
-    return _native_numbers(raw.values)
-
-
-def _kind_words(kind: ColumnKind) -> str:
-    return {
-        "number": "numbers",
-        "integer": "integers",
-        "boolean": "booleans",
-        "date": "dates",
-        "category": "categories",
-    }[kind]
+        text = next((cell for cell in raw.values if isinstance(cell, str)), None)
+        found = repr(text)
+        all_missing = text is None
+    elif (raw.kind == "date") != (column.kind == "date"):
+        found = _KIND_WORDS[raw.kind]
+        all_missing = bool(np.isnan(raw.values).all())
+    else:
+        return _native_numbers(raw.values)
+    if all_missing:  # such a column may look like any other
+        return np.full(len(raw.values), np.nan)
+    raise ColumnTypeError(
+        f"column {column.name!r} holds {found}, expected {_KIND_WORDS[column.kind]}; "
+        "convert the column, with missing cells for what has no value"
+    )
 
 
 def _category_codes(raw: RawColumn, column: Column) -> NDArray[np.int32]:
@@ -201,7 +201,7 @@ def _category_codes_of_numbers(raw: RawColumn, column: Column) -> NDArray[np.int
     if not missing.all() and (raw.kind == "date" or not numbers):
         known = ", ".join(repr(category) for category in column.categories[:3]) or "none"
         raise ColumnTypeError(
-            f"column {column.name!r} holds {_kind_words(raw.kind)}, expected categories such as "
+            f"column {column.name!r} holds {_KIND_WORDS[raw.kind]}, expected categories such as "
             f"those it was trained on ({known}); convert the column to text"
         )
     found = (numbers.get(cell, UNSEEN_CODE) for cell in raw.values.tolist())

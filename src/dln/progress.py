@@ -21,11 +21,13 @@ def progress_bar(*, enabled: bool) -> Iterator[Callable[[Progress], None] | None
         return
     try:
         from rich.console import Console
-        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, TaskID, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
     except ImportError:
-        yield _show_plain
-        sys.stderr.write("\n")
+        try:
+            yield _show_plain
+        finally:
+            sys.stderr.write("\n")
         return
     with Bar(
         TextColumn("{task.description}"),
@@ -35,7 +37,7 @@ def progress_bar(*, enabled: bool) -> Iterator[Callable[[Progress], None] | None
         TextColumn("{task.fields[state]}"),
         console=Console(stderr=True),
     ) as bar:
-        tasks: dict[str, object] = {}
+        tasks: dict[str, TaskID] = {}
 
         def show(progress: Progress) -> None:
             if progress.stage not in tasks:

@@ -115,10 +115,12 @@ def read_table(X: Any) -> Table:
 
 def _without_masked(X: Any) -> NDArray[Any]:
     """Put None where a masked array hides a cell."""
-    cells = np.ma.getdata(X)
+    cells: NDArray[Any] = np.ma.getdata(X)
     if cells.dtype.kind == "M":  # as objects, nanoseconds would be integers
         cells = cells.astype("datetime64[us]")
-    return np.where(np.ma.getmaskarray(X), None, cells)
+    shown = cells.astype(object)
+    shown[np.ma.getmaskarray(X)] = None
+    return shown
 
 
 def _rows_to_array(rows: Sequence[Any]) -> NDArray[Any]:
@@ -196,9 +198,8 @@ def _read_objects(values: NDArray[Any], name: str, *, text: bool = False) -> Raw
     def hold(*kinds: type) -> bool:
         return all(issubclass(kind, kinds) for kind in types)
 
-    if not types:
-        empty = np.full(len(cells), None if text else np.nan, dtype=object if text else np.float64)
-        return RawColumn("category" if text else "number", empty)
+    if not types:  # nothing is known of the column; no literal will read it
+        return RawColumn("number", np.full(len(cells), np.nan))
     if hold(datetime.date, np.datetime64):
         moments = np.array([_moment(cell) for cell in cells], dtype="datetime64[us]")
         return RawColumn("date", _seconds(moments))

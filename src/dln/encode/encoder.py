@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from dln.encode.cutoffs import tree_cutoffs
 from dln.encode.scale import Scale, fit_scale
-from dln.errors import TableError
 from dln.literals import Category, Column
 from dln.predict import encode_cells
 from dln.table import RawColumn, Table
@@ -61,7 +60,8 @@ class ColumnCode:
         for number, group in enumerate(self.groups):
             numbers[list(group)] = number
         numbers[-1] = np.nan  # code -1: missing
-        return numbers[values]
+        encoded: NDArray[np.float32] = numbers[values]
+        return encoded
 
 
 @dataclass(frozen=True)
@@ -111,13 +111,13 @@ def fit_encoder(
         if code.scale is not None:
             place(ABOVE, index, tree_cutoffs(encoded, target, weight, options.n_cutoffs))
         else:
-            place(EQUALS, index, _group_literals(code, encoded, missing))
+            place(EQUALS, index, _group_literals(len(code.groups), any_missing=bool(missing.any())))
         if missing.any() and not missing.all():
             place(MISSING, index, np.zeros(1, dtype=np.float32))
         codes.append(code)
         cells[:, index] = encoded
-    if not kinds:
-        raise TableError("the table has 0 columns; at least one is needed")
+    if sum(map(len, kinds)) == 0:  # nothing to tell rows apart: a constant, so that networks can be
+        place(MISSING, 0, np.zeros(1, dtype=np.float32))
     literals = LiteralSet(np.concatenate(kinds), np.concatenate(columns), np.concatenate(values))
     return Encoder(tuple(codes), literals), cells
 
@@ -135,7 +135,8 @@ def _fit_categories(name: str, raw: RawColumn, options: EncodeOptions) -> Column
         (index for index, category in enumerate(categories) if counts[category] >= enough),
         key=lambda index: -counts[categories[index]],
     )[: MAX_GROUPS - 1]
-    pooled = tuple(index for index in range(len(categories)) if index not in set(common))
+    alone = set(common)
+    pooled = tuple(index for index in range(len(categories)) if index not in alone)
     groups = tuple((index,) for index in sorted(common)) + ((pooled,) if pooled else ())
     return ColumnCode(Column(name, "category", categories), None, groups)
 
@@ -144,13 +145,10 @@ def _category_order(category: Category) -> tuple[str, Category]:
     return ("text" if isinstance(category, str) else "number", category)
 
 
-def _group_literals(
-    code: ColumnCode, encoded: NDArray[np.float32], missing: NDArray[np.bool_]
-) -> NDArray[np.float32]:
-    """Choose the groups that get a literal: all, but only one of two that complement each other."""
-    n_groups = len(code.groups)
-    if n_groups == 2 and not missing.any():
-        return np.array([1.0], dtype=np.float32)
-    if n_groups == 1 and not missing.any():
-        return np.empty(0, dtype=np.float32)
-    return np.arange(n_groups, dtype=np.float32)
+def _group_literals(n_groups: int, *, any_missing: bool) -> NDArray[np.float32]:
+    """Choose the groups that get a literal: of two that complement each other only the second.
+
+    The one group of a column is the complement of its missing cells, which have a literal.
+    """
+    first = 1 if n_groups == 1 or (n_groups == 2 and not any_missing) else 0
+    return np.arange(first, n_groups, dtype=np.float32)

@@ -28,7 +28,9 @@ class Scale:
         # Rounding may carry a value over its knot's level; keep the map monotone to the last bit.
         right = np.searchsorted(self.knots, values, side="right")
         top = self.levels[np.minimum(right, len(self.levels) - 1)]
-        return np.minimum(scaled, top).astype(np.float32)
+        rounded = np.minimum(scaled, top).astype(np.float32)
+        rounded[np.isnan(values)] = np.nan  # np.interp loses them where there is one knot only
+        return rounded
 
 
 def fit_scale(values: NDArray[np.float64], n_knots: int) -> Scale:

@@ -1,30 +1,37 @@
 """Write a circuit's rules in the user's words.
 
 Promise: the text says exactly what the circuit computes; nothing is rounded or left out. A gate
-that several rules share, or that would make a line too long, gets a name and a line of its own.
+that several rules share, or that would make a line too long, gets a name and a line of its own, and
+so does a long list of categories. `x <= t` is the negation of `x > t`, so it holds for a missing
+cell too, as `x != c` and `x not in {c, d}` do.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING
 
 from dln.gates import Gate
+from dln.labels import Label
+from dln.literals import Among, format_text
 
 if TYPE_CHECKING:
     from dln.circuit import Circuit
 
 _INLINE_SIZE = 12  # literals in one line at most
 _SHARED_SIZE = 3  # a shared gate of more literals gets a name
+_INLINE_CATEGORIES = 6  # a literal of more categories gets a name
 
 
 def render_rules(circuit: Circuit) -> str:
     """Write every rule under the classes that it votes for, and the named gates below."""
     writer = _Writer(circuit)
-    tie = circuit.classes[0]
-    lines = [f"Most votes win; a tie goes to {tie}."]
-    for index, label in enumerate(circuit.classes):
+    labels = [_label_text(label) for label in circuit.classes]
+    lines = [f"Most votes win; a tie goes to {labels[0]}."]
+    for index, label in enumerate(labels):
         base = circuit.base_votes[index]
         votes = [(rule.votes[index], rule.wire) for rule in circuit.rules if rule.votes[index]]
         if not votes and not base:
@@ -37,6 +44,10 @@ def render_rules(circuit: Circuit) -> str:
         lines += [f"  {weight:+d}  {writer.text(wire)}" for weight, wire in ranked]
     named = [f"  {name} = {text}" for name, text in writer.definitions()]
     return "\n".join([*lines, *(["where"] if named else []), *named])
+
+
+def _label_text(label: Label) -> str:
+    return format_text(label) if isinstance(label, str) else str(label)
 
 
 @dataclass(frozen=True)
@@ -66,7 +77,8 @@ class _Writer:
         self._circuit = circuit
         self._named = _wires_to_name(circuit)
         self._names: dict[int, str] = {}
-        self._pending: list[int] = []
+        self._free_names = _free_names(circuit)
+        self._pending: deque[int] = deque()
 
     def text(self, wire: int) -> str:
         """Write one wire; its gates are written out, except named ones."""
@@ -74,34 +86,30 @@ class _Writer:
         return f" {word} ".join(terms)
 
     def definitions(self) -> list[tuple[str, str]]:
-        """Write the named gates met so far, and those that they need in turn."""
+        """Write what was named so far, and what that needs in turn."""
         lines = []
         while self._pending:
-            wire = self._pending.pop(0)
-            word, terms = self._gate_terms(wire, negated=False)
+            wire = self._pending.popleft()
+            word, terms = self._written_out(wire, negated=False)
             lines.append((self._names[wire], f" {word} ".join(terms)))
         return lines
 
     def _name(self, wire: int) -> str:
         if wire not in self._names:
-            taken = {column.name for column in self._circuit.columns}
-            number = len(self._names) + 1
-            while f"part{number}" in taken:
-                number += len(taken)
-            self._names[wire] = f"part{number}"
+            self._names[wire] = next(self._free_names)
             self._pending.append(wire)
         return self._names[wire]
 
     def _terms(self, wire: int, *, negated: bool) -> tuple[str, list[str]]:
         """Give the terms of a wire and the word that joins them, "" for a single term."""
+        if wire in self._named:
+            return "", [("not " if negated else "") + self._name(wire)]
+        return self._written_out(wire, negated=negated)
+
+    def _written_out(self, wire: int, *, negated: bool) -> tuple[str, list[str]]:
         if wire < self._circuit.n_literals:
             literal = self._circuit.literals[wire]
             return "", [literal.describe(self._circuit.columns, negated=negated)]
-        if wire in self._named:
-            return "", [("not " if negated else "") + self._name(wire)]
-        return self._gate_terms(wire, negated=negated)
-
-    def _gate_terms(self, wire: int, *, negated: bool) -> tuple[str, list[str]]:
         gate, a, b = self._circuit.nodes[wire - self._circuit.n_literals]
         gate = gate.negate() if negated else gate
         if not gate.reads_a and not gate.reads_b:
@@ -119,14 +127,23 @@ class _Writer:
         return form.word, terms
 
 
+def _free_names(circuit: Circuit) -> Iterator[str]:
+    """Give part1, part2, … except those that are columns of the user."""
+    taken = {column.name for column in circuit.columns}
+    return (name for number in count(1) if (name := f"part{number}") not in taken)
+
+
 def _wires_to_name(circuit: Circuit) -> set[int]:
-    """Choose the gates that get a name: shared ones, and ones too long for a line."""
+    """Choose the wires that get a name: shared gates, and what is too long for a line."""
     readers: Counter[int] = Counter(rule.wire for rule in circuit.rules)
     for _, a, b in circuit.nodes:
-        readers[a] += 1
-        readers[b] += 1
+        readers.update((a, b))
+    named = {
+        wire
+        for wire, literal in enumerate(circuit.literals)
+        if isinstance(literal, Among) and len(literal.categories) > _INLINE_CATEGORIES
+    }
     size = [1] * circuit.n_literals
-    named = set()
     for wire, (_, a, b) in enumerate(circuit.nodes, start=circuit.n_literals):
         own = size[a] + size[b]
         if own > _INLINE_SIZE or (readers[wire] > 1 and own > _SHARED_SIZE):

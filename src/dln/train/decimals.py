@@ -28,10 +28,10 @@ def readable_cutoff(low: float, high: float, kind: ColumnKind) -> float:
         return 0.5
     if kind == "date":
         return _round_moment(low, high)
-    low, high = _finite_ends(low, high)
+    low, high = _finite_ends(float(low), float(high))
     if low <= 0 < high:
         return 0.0
-    lowest, highest = Decimal(low), Decimal(high)
+    lowest, highest = Decimal(repr(low)), Decimal(repr(high))  # the ends as people write them
     middle = (lowest + highest) / 2
     # From the power of ten above both ends down: the coarsest step has the fewest digits.
     exponent = math.frexp(max(abs(low), abs(high)))[1] * 30103 // 100000 + 1

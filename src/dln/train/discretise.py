@@ -6,8 +6,10 @@ A cutoff moves, between the two training values that it separates, to the most r
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +23,7 @@ from dln.literals import Above, Among, Missing
 from dln.predict import encode_cells
 from dln.table import Table
 from dln.train.decimals import readable_cutoff
-from dln.train.network import ABOVE, EQUALS, Network
+from dln.train.network import ABOVE, MISSING, Network
 
 
 def discretise(
@@ -38,11 +40,14 @@ def discretise(
 
     Several networks become one circuit in which all of them vote.
     """
-    gaps = _Gaps(encoder, table, cells)
     builder = CircuitBuilder(encoder.columns, classes, float(temperature))
-    for network in networks:
-        hard = _HardNetwork(network, vote_threshold)
-        signals = {wire: gaps.signal(builder, network, wire) for wire in hard.live_literals()}
+    hard_networks = [_HardNetwork(network, vote_threshold) for network in networks]
+    translator = _Translator(
+        builder, encoder, cells, _find_gaps(hard_networks, encoder, table, cells)
+    )
+    for hard in hard_networks:
+        network = hard.network
+        signals = {wire: translator.signal(network, wire) for wire in hard.live_literals()}
         for gate in hard.live_gates():
             a, b = hard.sources[gate].tolist()
             signals[network.n_literals + gate] = builder.gate(
@@ -57,6 +62,7 @@ class _HardNetwork:
     """The argmax of a network: one gate and two sources for each gate, votes that are on."""
 
     def __init__(self, network: Network, vote_threshold: float) -> None:
+        self.network = network
         self._n_literals = network.n_literals
         self.codes = network.gate_choices[network.gate_logits.argmax(axis=1)]
         best = network.link_logits.argmax(axis=2)
@@ -87,43 +93,87 @@ class _HardNetwork:
         return [int(gate) for gate in np.flatnonzero(self._live[self._n_literals :])]
 
 
-class _Gaps:
-    """Training values of each column in order, to find the gap that a cutoff lies in."""
+class _Gap(NamedTuple):
+    """The two neighbouring training values that a cutoff separates; None where there is none."""
 
-    def __init__(self, encoder: Encoder, table: Table, cells: NDArray[np.float32]) -> None:
+    low: float | None
+    high: float | None
+
+
+_Gaps = dict[tuple[int, float], _Gap]
+"""The gap of each column and cutoff on the encoded column."""
+
+
+def _cutoff(network: Network, wire: int) -> float:
+    value = float(network.cutoffs[wire])
+    return math.inf if math.isnan(value) else value  # nothing is above NaN
+
+
+def _find_gaps(
+    hard_networks: Sequence[_HardNetwork],
+    encoder: Encoder,
+    table: Table,
+    cells: NDArray[np.float32],
+) -> _Gaps:
+    """Find the gap of every threshold that some vote depends on, column by column."""
+    wanted: defaultdict[int, set[float]] = defaultdict(set)
+    for hard in hard_networks:
+        network = hard.network
+        for wire in hard.live_literals():
+            if network.literal_kind[wire] == ABOVE:
+                wanted[int(network.literal_column[wire])].add(_cutoff(network, wire))
+    gaps: _Gaps = {}
+    for column, cutoffs in wanted.items():
+        raw = encode_cells(table.read(column), encoder.codes[column].column)
+        values = np.asarray(raw, dtype=np.float64)
+        order = np.argsort(values)[: np.count_nonzero(~np.isnan(values))]  # NaN comes last
+        values, scaled = values[order], cells[order, column]
+        for cutoff in cutoffs:
+            below = int(np.searchsorted(scaled, cutoff, side="right"))
+            gaps[column, cutoff] = _Gap(
+                low=float(values[below - 1]) if below > 0 else None,
+                high=float(values[below]) if below < len(values) else None,
+            )
+    return gaps
+
+
+class _Translator:
+    """Says what a literal of a network tests in the user's table."""
+
+    def __init__(
+        self,
+        builder: CircuitBuilder,
+        encoder: Encoder,
+        cells: NDArray[np.float32],
+        gaps: _Gaps,
+    ) -> None:
+        self._builder = builder
         self._encoder = encoder
-        self._table = table
         self._cells = cells
-        self._sorted: dict[int, tuple[NDArray[Any], NDArray[np.float32]]] = {}
+        self._gaps = gaps
 
-    def signal(self, builder: CircuitBuilder, network: Network, wire: int) -> Signal:
-        """Say what a literal of the network tests in the user's table."""
+    def signal(self, network: Network, wire: int) -> Signal:
+        """Find or add what the literal on this wire tests."""
         column = int(network.literal_column[wire])
         kind = network.literal_kind[wire]
         if kind == ABOVE:
-            return self._above(builder, column, network.cutoffs[wire])
-        if kind == EQUALS:
-            group = self._encoder.codes[column].groups[int(network.cutoffs[wire])]
-            return builder.literal(Among(column, group))
-        return builder.literal(Missing(column))
+            return self._above(column, self._gaps[column, _cutoff(network, wire)])
+        if kind == MISSING:
+            return self._missing(column)
+        group = self._encoder.codes[column].groups[int(network.cutoffs[wire])]
+        return self._builder.literal(Among(column, group))
 
-    def _above(self, builder: CircuitBuilder, column: int, cutoff: np.float32) -> Signal:
-        values, scaled = self._column(column)
-        below = int(np.searchsorted(scaled, cutoff, side="right"))
-        if below == len(values):
+    def _above(self, column: int, gap: _Gap) -> Signal:
+        if gap.high is None:
             return FALSE
-        if below == 0:  # every known cell is above
-            if len(values) == len(self._cells):
-                return TRUE
-            return Signal(builder.literal(Missing(column)).part, True)
+        if gap.low is None:  # every known cell is above
+            missing = self._missing(column)
+            return Signal(missing.part, not missing.negated)
         kind = self._encoder.codes[column].column.kind
-        low, high = float(values[below - 1]), float(values[below])
-        return builder.literal(Above(column, readable_cutoff(low, high, kind)))
+        return self._builder.literal(Above(column, readable_cutoff(gap.low, gap.high, kind)))
 
-    def _column(self, column: int) -> tuple[NDArray[Any], NDArray[np.float32]]:
-        if column not in self._sorted:
-            raw = encode_cells(self._table.read(column), self._encoder.codes[column].column)
-            values = np.asarray(raw, dtype=np.float64)
-            order = np.argsort(values, kind="stable")[: np.count_nonzero(~np.isnan(values))]
-            self._sorted[column] = values[order], self._cells[order, column]
-        return self._sorted[column]
+    def _missing(self, column: int) -> Signal:
+        absent = np.isnan(self._cells[:, column])
+        if not absent.any():
+            return FALSE
+        return TRUE if absent.all() else self._builder.literal(Missing(column))

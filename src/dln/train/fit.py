@@ -11,19 +11,19 @@ from typing import Literal as OneOf
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import train_test_split
 
 from dln.circuit import Circuit
 from dln.encode.encoder import EncodeOptions, Encoder, fit_encoder
+from dln.errors import OptionError
 from dln.labels import Label
 from dln.table import Table
 from dln.train.discretise import discretise
 from dln.train.native import Job, TrainingRows, train_population
 from dln.train.network import build_network
-from dln.train.recipe import Recipe
-from dln.train.select import Score, cross_validate
+from dln.train.recipe import Candidates, Recipe
+from dln.train.select import Score, choose, cross_validate
 
-MAX_SELECTION_ROWS = 8_000
+MAX_SELECTION_ROWS = 5_000
 """Recipes are compared on at most so many rows: enough to tell them apart."""
 
 
@@ -47,20 +47,16 @@ class FitPlan:
 
     Attributes
     ----------
-    recipes
-        Candidates; with more than one, cross-validation chooses.
-    n_selection_fits
-        Networks trained for each candidate in that cross-validation.
-    n_networks
-        Networks trained with the chosen recipe; all of them vote in the circuit.
+    candidates
+        Recipes; where there are several, cross-validation chooses one.
+    encode
+        What the encoder places on each column.
     validation_fraction
         Part of the rows held back to keep the best epoch; 0 trains on all rows to the end.
     """
 
-    recipes: tuple[Recipe, ...]
+    candidates: Candidates
     encode: EncodeOptions
-    n_selection_fits: int
-    n_networks: int
     validation_fraction: float = 0.0
 
 
@@ -80,7 +76,7 @@ class Fitted:
     circuit: Circuit
     recipe: Recipe
     histories: list[NDArray[np.float32]]
-    scores: tuple[Score, ...] = ()
+    scores: tuple[tuple[Score, ...], ...] = ()
     interrupted: bool = False
 
 
@@ -98,18 +94,15 @@ def fit_circuit(
     With on_interrupt="keep", Ctrl-C ends the training early: the circuit is what the networks have
     learned so far. Before that, while recipes are compared, it ends the comparison.
     """
-    scores: tuple[Score, ...] = ()
-    recipe = plan.recipes[0]
+    scores: tuple[tuple[Score, ...], ...] = ()
     interrupted = False
-    if len(plan.recipes) > 1:
-        try:
-            scores = _compare(problem, plan, rng, n_threads, on_progress)
-        except KeyboardInterrupt:
-            if on_interrupt == "raise":
-                raise
-            interrupted = True
-        if scores:
-            recipe = max(scores, key=lambda score: score.mean).recipe
+    try:
+        scores = _compare(problem, plan, rng, n_threads, on_progress)
+    except KeyboardInterrupt:
+        if on_interrupt == "raise":
+            raise
+        interrupted = True
+    recipe = choose(scores) if scores else plan.candidates.usual
 
     encoder, cells = fit_encoder(problem.table, problem.target, problem.weight, plan.encode)
     jobs = _final_jobs(problem, plan, recipe, encoder, cells, rng)
@@ -126,7 +119,7 @@ def fit_circuit(
         cells,
         classes=problem.classes,
         vote_threshold=recipe.options.vote_threshold,
-        temperature=recipe.options.tau * plan.n_networks,
+        temperature=recipe.options.tau * plan.candidates.n_networks,
     )
     return Fitted(
         circuit,
@@ -143,23 +136,31 @@ def _compare(
     rng: np.random.Generator,
     n_threads: int,
     on_progress: Callable[[Progress], None] | None,
-) -> tuple[Score, ...]:
-    """Cross-validate the plan's recipes, on a sample where there are many rows."""
+) -> tuple[tuple[Score, ...], ...]:
+    """Cross-validate the candidates, on a sample where there are many rows; empty if not compared.
+
+    The scores have the shape of the grid of candidates.
+    """
+    recipes = [recipe for row in plan.candidates.grid for recipe in row]
+    if len(recipes) == 1 or plan.candidates.n_fits == 0:
+        return ()
     if len(problem.target) > MAX_SELECTION_ROWS:
         chosen = rng.choice(len(problem.target), MAX_SELECTION_ROWS, replace=False)
         problem = problem.take(np.sort(chosen).astype(np.int64))
-    return cross_validate(
-        plan.recipes,
+    scores = cross_validate(
+        recipes,
         problem.table.kept(),
         problem.target,
         problem.weight,
         encode=plan.encode,
         n_classes=len(problem.classes),
-        n_fits=plan.n_selection_fits,
+        n_fits=plan.candidates.n_fits,
         rng=rng,
         n_threads=n_threads,
         on_progress=lambda jobs: _reporter("select", jobs, on_progress),
     )
+    width = len(plan.candidates.grid[0])
+    return tuple(scores[start : start + width] for start in range(0, len(scores), width))
 
 
 def _final_jobs(
@@ -177,7 +178,7 @@ def _final_jobs(
     if len(valid_rows):
         options = replace(options, eval_every=options.eval_every or 1, keep_best=True)
     jobs = []
-    for _ in range(plan.n_networks):
+    for _ in range(plan.candidates.n_networks):
         seed = int(rng.integers(2**63))
         network = build_network(
             encoder.literals,
@@ -195,15 +196,21 @@ def _final_jobs(
 def _hold_back(
     target: NDArray[np.int32], fraction: float, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Split the rows into those to train on and those to choose the epoch with."""
-    rows = np.arange(len(target), dtype=np.int64)
-    if fraction == 0.0:
-        return rows, rows[:0]
-    seed = int(rng.integers(2**31))
-    counts = np.bincount(target)
-    stratify = target if counts[counts > 0].min() >= 2 else None
-    train, valid = train_test_split(rows, test_size=fraction, stratify=stratify, random_state=seed)
-    return train, valid
+    """Split the rows into those to train on and those to choose the epoch with.
+
+    Every class gives its part, but keeps at least one row to train on.
+    """
+    held_back = np.zeros(len(target), dtype=bool)
+    if fraction > 0.0:
+        for number in np.unique(target):
+            rows = rng.permutation(np.flatnonzero(target == number))
+            held_back[rows[: min(round(fraction * len(rows)), len(rows) - 1)]] = True
+        if not held_back.any():
+            raise OptionError(
+                f"validation_fraction is {fraction}, which holds back none of {len(target)} rows; "
+                "use a larger part, or 0"
+            )
+    return np.flatnonzero(~held_back), np.flatnonzero(held_back)
 
 
 def _reporter(

@@ -19,7 +19,8 @@ from dln.train.options import Phases, TrainOptions
 Auto = OneOf["auto"]
 T = TypeVar("T")
 
-_TAU_FACTORS = (1.0, 2.0, 4.0)
+_TAUS = (2.0, 4.0, 8.0, 16.0, 32.0)
+_USUAL_TAU = 8.0
 
 
 @dataclass(frozen=True)
@@ -68,51 +69,68 @@ class Wishes:
         _check_wishes(self)
 
 
-def make_recipes(
-    wishes: Wishes, n_rows: int, n_classes: int
-) -> tuple[tuple[Recipe, ...], int, int]:
-    """Complete the wishes for a table: candidates, fits to compare each with, final networks.
+@dataclass(frozen=True)
+class Candidates:
+    """Recipes to choose from: one row for each size (smallest first), its temperatures in order.
 
-    The first candidate is the one to use where they are not compared.
+    Attributes
+    ----------
+    usual
+        The recipe to use where they are not compared.
+    n_fits
+        Networks to compare each recipe with.
+    n_networks
+        Networks to train with the chosen recipe.
     """
-    layers = wishes.layers if wishes.layers != "auto" else _layers(n_rows, n_classes)
-    density = _or(wishes.vote_density, _vote_density(n_classes))
-    n_networks = _or(wishes.n_networks, 3 if n_rows < 4_000 else 1)
-    n_fits = _or(wishes.selection_fits, 10 if n_rows < 1_000 else 5 if n_rows < 4_000 else 0)
-    if wishes.tau != "auto":
-        taus: tuple[float, ...] = (wishes.tau,)
-    else:
-        # Where the votes of the start spread over a few units; on small tables smoother.
-        natural = max(1.0, layers[-1] * density / 4)
-        best_guess = 2.0 if n_rows < 1_000 else 1.0
-        factors = sorted(_TAU_FACTORS if n_fits else (best_guess,), key=lambda f: f != best_guess)
-        taus = tuple(natural * factor for factor in factors)
-    recipes = tuple(
-        Recipe(
-            shape=Shape(tuple(layers), wishes.n_links, wishes.n_gates, wishes.concatenation),
-            options=TrainOptions(
-                epochs=_or(wishes.epochs, _epochs(n_rows)),
-                batch_size=_or(wishes.batch_size, 64 if n_rows < 4_000 else 128),
-                rate=wishes.rate,
-                final_rate=wishes.final_rate,
-                threshold_rate=wishes.threshold_rate,
-                tau=tau,
-                grad_factor=wishes.grad_factor,
-                vote_threshold=wishes.vote_threshold,
-                phases=wishes.phases,
-            ),
-            slope=wishes.slope,
-            vote_density=density,
-        )
-        for tau in taus
+
+    grid: tuple[tuple[Recipe, ...], ...]
+    usual: Recipe
+    n_fits: int
+    n_networks: int
+
+
+def make_candidates(wishes: Wishes, n_rows: int, n_classes: int) -> Candidates:
+    """Complete the wishes for a table of this size."""
+    sizes = (tuple(wishes.layers),) if wishes.layers != "auto" else _sizes(n_rows, n_classes)
+    taus = (wishes.tau,) if wishes.tau != "auto" else _TAUS
+    grid = tuple(
+        tuple(_recipe(wishes, layers, tau, n_rows, n_classes) for tau in taus) for layers in sizes
     )
-    return recipes, n_fits, n_networks
+    n_fits = _or(wishes.selection_fits, 10 if n_rows < 1_000 else 5 if n_rows < 4_000 else 2)
+    return Candidates(
+        grid=grid,
+        usual=grid[-1][taus.index(_USUAL_TAU) if len(taus) > 1 else 0],
+        n_fits=n_fits,
+        n_networks=_or(wishes.n_networks, 3 if n_rows < 2_000 else 1),
+    )
 
 
-def _layers(n_rows: int, n_classes: int) -> tuple[int, ...]:
-    first = 64 if n_rows < 1_000 else 128 if n_rows < 4_000 else 300
-    first = round(first * (n_classes / 2) ** 0.75)
-    return first, -(-first // 2)
+def _recipe(
+    wishes: Wishes, layers: tuple[int, ...], tau: float, n_rows: int, n_classes: int
+) -> Recipe:
+    return Recipe(
+        shape=Shape(layers, wishes.n_links, wishes.n_gates, wishes.concatenation),
+        options=TrainOptions(
+            epochs=_or(wishes.epochs, _epochs(n_rows)),
+            batch_size=_or(wishes.batch_size, 64 if n_rows < 4_000 else 128),
+            rate=wishes.rate,
+            final_rate=wishes.final_rate,
+            threshold_rate=wishes.threshold_rate,
+            tau=tau,
+            grad_factor=wishes.grad_factor,
+            vote_threshold=wishes.vote_threshold,
+            phases=wishes.phases,
+        ),
+        slope=wishes.slope,
+        vote_density=_or(wishes.vote_density, _vote_density(n_classes)),
+    )
+
+
+def _sizes(n_rows: int, n_classes: int) -> tuple[tuple[int, ...], ...]:
+    """Give the layers to choose from: two layers, the second half as wide as the first."""
+    widths = (16, 32, 64) if n_rows < 2_000 else (64, 128) if n_rows < 4_000 else (100, 300)
+    scaled = [round(width * (n_classes / 2) ** 0.75) for width in widths]
+    return tuple((first, -(-first // 2)) for first in scaled)
 
 
 def _vote_density(n_classes: int) -> float:

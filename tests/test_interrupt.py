@@ -1,0 +1,92 @@
+"""Ctrl-C ends a fit at once, and can keep what was learned."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="sends SIGINT to a child process")
+
+# The child prints READY from inside the training, through the callback that shows progress.
+CHILD = """
+import contextlib, sys, warnings
+import numpy as np
+import dln.estimator
+from dln import DLNClassifier
+
+stage, on_interrupt = sys.argv[1:]
+
+def show(progress):
+    if progress.stage == stage and any(len(history) for history in progress.histories):
+        print("READY", flush=True)
+
+@contextlib.contextmanager
+def printing(*, enabled):
+    yield show
+
+dln.estimator.progress_bar = printing
+rng = np.random.default_rng(0)
+X = rng.normal(size=(500, 5))
+y = (X[:, 0] > 0).astype(int)
+model = DLNClassifier(
+    epochs=2_000_000,
+    tau="auto" if stage == "select" else 2.0,
+    layers=(8, 4), n_networks=1, random_state=0, on_interrupt=on_interrupt,
+)
+try:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+except KeyboardInterrupt:
+    print("KeyboardInterrupt", flush=True)
+else:
+    print([str(warning.message) for warning in caught], flush=True)
+    print("score", model.score(X, y), "epochs", model.history_["loss"].shape[1], flush=True)
+"""
+
+LONG = 60.0  # a stuck child is a failure, a slow machine is not
+
+
+def interrupt(stage: str, on_interrupt: str) -> tuple[str, float]:
+    """Interrupt a child in the midst of training; gives what it printed and how long it took."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD, stage, on_interrupt],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        assert child.stdout is not None
+        lines = []
+        for line in child.stdout:
+            lines.append(line)
+            if line == "READY\n":
+                break
+        assert "READY\n" in lines, "".join(lines)
+        start = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        rest, _ = child.communicate(timeout=LONG)
+        return rest.replace("READY\n", ""), time.monotonic() - start
+    finally:
+        child.kill()
+        child.wait()
+
+
+@pytest.mark.parametrize("stage", ["select", "train"])
+def test_ctrl_c_raises_keyboard_interrupt_at_once(stage: str) -> None:
+    said, seconds = interrupt(stage, "raise")
+    assert said == "KeyboardInterrupt\n"
+    assert seconds < 5  # about one second, and room for a busy machine
+
+
+def test_ctrl_c_keeps_what_was_learned_with_a_warning() -> None:
+    said, seconds = interrupt("train", "keep")
+    warned, result = said.splitlines()
+    assert "the fit was interrupted; kept what was learned so far" in warned
+    _, score, _, epochs = result.split()
+    assert float(score) > 0.8
+    assert 1 <= int(epochs) < 2_000_000
+    assert seconds < 5

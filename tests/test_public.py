@@ -1,0 +1,100 @@
+"""The public surface: what `__all__` lists exists, is documented, and costs little to import."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import subprocess
+import sys
+import types
+from importlib.metadata import version
+
+import pytest
+
+import dln
+
+
+def test_all_lists_exactly_the_public_names() -> None:
+    importable = {
+        name
+        for name, value in vars(dln).items()
+        if not name.startswith("_") and not isinstance(value, types.ModuleType)
+    }
+    assert importable == set(dln.__all__)
+    assert len(dln.__all__) == len(set(dln.__all__))
+
+
+def test_a_star_import_gives_them_all() -> None:
+    code = "from dln import *; print(*sorted(n for n in dir() if not n.startswith('_')))"
+    assert _run(code).split() == sorted(dln.__all__)
+
+
+CLASSES = [name for name in dln.__all__ if inspect.isclass(getattr(dln, name))]
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_every_public_class_and_method_says_what_it_does(name: str) -> None:
+    public = getattr(dln, name)
+    assert _first_line(public).endswith(".")
+    for member, value in vars(public).items():
+        described = inspect.isfunction(value) or isinstance(value, (property, classmethod))
+        if described and not member.startswith("_"):
+            assert _first_line(getattr(public, member, value)).endswith("."), member
+
+
+def _first_line(thing: object) -> str:
+    text = inspect.getdoc(thing) or ""
+    assert len(text.split()) >= 3, thing
+    # A dataclass or a tuple without words of its own gets its signature as text.
+    assert not text.startswith((f"{getattr(thing, '__name__', '?')}(", "Alias for field")), thing
+    return text.split("\n\n")[0]
+
+
+@pytest.mark.parametrize("name", ["Circuit", "DLNClassifier", "Gate"])
+def test_the_main_classes_have_examples(name: str) -> None:
+    # Doctests are run with the modules; here it is enough that they are there.
+    assert doctest.DocTestParser().get_examples(inspect.getdoc(getattr(dln, name)) or "")
+
+
+def test_importing_dln_imports_no_heavy_or_optional_library() -> None:
+    # scikit-learn itself imports pandas and rich where they are installed.
+    code = """
+import sys
+import sklearn.base, sklearn.tree, sklearn.utils.multiclass, sklearn.utils.validation
+before = set(sys.modules)
+import dln
+heavy = {"torch", "pandas", "polars", "matplotlib", "rich", "pyarrow", "lightgbm"}
+print(sorted(heavy & (set(sys.modules) - before)))
+"""
+    assert _run(code) == "[]"
+
+
+def test_dln_works_where_no_optional_library_is_installed() -> None:
+    code = """
+import sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name in ("pandas", "polars", "torch", "rich", "pyarrow", "matplotlib"):
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Absent())
+import dln
+circuit = dln.Circuit((dln.Column("x", "number"),), (dln.Above(0, 1.0),), (),
+                      (dln.Rule(0, (0, 1)),), (0, 0), ("no", "yes"))
+print(circuit.predict([[2.0]])[0], circuit.predict([[None]])[0])
+"""
+    assert _run(code) == "yes no"
+
+
+def test_the_version_is_the_one_that_was_installed() -> None:
+    assert dln.__version__ == version("dln")
+
+
+def _run(code: str) -> str:
+    """Run code in a fresh interpreter and give what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()

@@ -1,0 +1,382 @@
+"""The printed rules say exactly what the circuit computes: they are parsed back and evaluated."""
+
+from __future__ import annotations
+
+import ast
+import datetime
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import circuits, law, logic_circuits, plain_votes, rows_for
+
+from dln.circuit import Circuit, Node, Rule
+from dln.gates import GATE_BY_NAME, GATES, Gate
+from dln.literals import Above, Among, Column, Missing, format_text, format_value
+
+Row = dict[Any, Any]
+Test = Callable[[Row], bool]
+
+
+# -- a reader of the printed text -------------------------------------------------------------
+
+_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_TOKEN = re.compile(
+    rf"\s*(?:(?P<quoted>{_QUOTED})"
+    r"|(?P<sign><=|>|!=|=|[(){},])"
+    r"|(?P<number>[+-]?(?:\d+(?:\.\d*)?(?:e[+-]?\d+)?|inf)(?![\w.-])(?: s since 1970)?)"
+    r"|(?P<date>\d{4}-\d\d-\d\d(?:T[\d:.]+)?)"
+    r"|(?P<word>\w+))"
+)
+
+
+class Reader:
+    """A recursive-descent reader of one rule, for names that are single words or quoted."""
+
+    def __init__(self, text: str, parts: dict[str, Test]) -> None:
+        self.tokens: list[tuple[str, str]] = []
+        place = 0
+        while place < len(text):
+            match = _TOKEN.match(text, place)
+            assert match, text[place:]
+            self.tokens.append((str(match.lastgroup), match[match.lastgroup or 0]))
+            place = match.end()
+        self.parts = parts
+
+    def next_is(self, *words: str) -> bool:
+        return bool(self.tokens) and self.tokens[0] in [("word", w) for w in words] + [
+            ("sign", w) for w in words
+        ]
+
+    def take(self, *words: str) -> bool:
+        if self.next_is(*words):
+            self.tokens.pop(0)
+            return True
+        return False
+
+    def read(self) -> Test:
+        test = self.chain()
+        assert not self.tokens, self.tokens
+        return test
+
+    def chain(self) -> Test:
+        """Read terms joined by one word: mixed words would be ambiguous without parentheses."""
+        terms, words = [self.term()], set()
+        while self.next_is("and", "or", "xor"):
+            words.add(self.tokens.pop(0)[1])
+            terms.append(self.term())
+        assert len(words) <= 1, words
+        if words == {"or"}:
+            return lambda row: any(term(row) for term in terms)
+        if words == {"xor"}:
+            return lambda row: sum(term(row) for term in terms) % 2 == 1
+        return lambda row: all(term(row) for term in terms)
+
+    def term(self) -> Test:
+        if self.take("("):
+            inner = self.chain()
+            assert self.take(")")
+            return inner
+        if self.take("not"):
+            opposite = self.term()
+            return lambda row: not opposite(row)
+        if self.take("always"):
+            return lambda row: True
+        if self.take("never"):
+            return lambda row: False
+        return self.test_of(self.name())
+
+    def name(self) -> tuple[str, str]:
+        kind, text = self.tokens.pop(0)
+        assert kind in ("word", "quoted"), (kind, text)
+        return kind, ast.literal_eval(text) if kind == "quoted" else text
+
+    def test_of(self, name: tuple[str, str]) -> Test:
+        column = name[1]
+        if name[0] == "word" and column in self.parts:
+            return lambda row: self.parts[column](row)
+        if self.take("is"):
+            negated = self.take("not")
+            assert self.take("missing")
+            return lambda row: is_missing(row[column]) != negated
+        if self.take(">"):
+            cutoff = self.value()
+            return lambda row: is_above(row[column], cutoff)
+        if self.take("<="):
+            cutoff = self.value()
+            return lambda row: not is_above(row[column], cutoff)
+        if self.next_is("=", "!="):
+            negated = self.tokens.pop(0)[1] == "!="
+            value = self.value()
+            return lambda row: (row[column] == value) != negated
+        if self.next_is("in", "not"):
+            negated = self.take("not")
+            assert self.take("in")
+            values = self.values()
+            return lambda row: (row[column] in values) != negated
+        return lambda row: row[column] is True
+
+    def values(self) -> list[Any]:
+        assert self.take("{")
+        values = [self.value()]
+        while self.take(","):
+            values.append(self.value())
+        assert self.take("}")
+        return values
+
+    def value(self) -> Any:
+        kind, text = self.tokens.pop(0)
+        if kind == "quoted":
+            return ast.literal_eval(text)
+        if kind == "number":
+            text = text.removesuffix(" s since 1970")
+            return float(text) if not re.fullmatch(r"-?\d+", text) else int(text)
+        if kind == "date":
+            moment = datetime.datetime.fromisoformat(text)
+            return (moment - datetime.datetime(1970, 1, 1)).total_seconds()
+        return {"True": True, "False": False}.get(text, text)
+
+
+def is_missing(cell: Any) -> bool:
+    return cell is None or cell != cell
+
+
+def is_above(cell: Any, cutoff: float) -> bool:
+    if isinstance(cell, datetime.datetime):
+        cell = (cell - datetime.datetime(1970, 1, 1)).total_seconds()
+    return not is_missing(cell) and float(cell) > cutoff
+
+
+def _kept(name: str, test: Test) -> Test:
+    """Evaluate a named part once a row, however many read it."""
+
+    def kept(row: Row) -> bool:
+        if ("part", name) not in row:
+            row["part", name] = test(row)
+        return bool(row["part", name])
+
+    return kept
+
+
+def read_votes(text: str) -> Callable[[Row], list[int]]:
+    """Read printed rules back: a function that counts the votes of a row."""
+    head, _, tail = text.partition("\nwhere\n")
+    rules = [line.strip().partition(" = ") for line in tail.splitlines()]
+    names = [name for name, _, _ in rules]
+    assert len(set(names)) == len(names)
+    parts: dict[str, Test] = dict.fromkeys(names, bool)
+    for name, _, rule in rules:
+        parts[name] = _kept(name, Reader(rule, parts).read())
+    votes: list[list[tuple[int, Test]]] = []
+    first, *lines = head.splitlines()
+    assert first.startswith("Most votes win; a tie goes to ")
+    for line in lines:
+        if line.startswith("  "):
+            weight, rule = line.strip().split("  ", 1)
+            votes[-1].append((int(weight), Reader(rule, parts).read()))
+        else:
+            assert line.endswith((":", ": no votes"))
+            votes.append([])
+    return lambda row: [sum(weight * test(row) for weight, test in rules) for rules in votes]
+
+
+# -- laws -------------------------------------------------------------------------------------
+
+
+def renamed(circuit: Circuit) -> Circuit:
+    """Give the circuit names of one word, and classes that are."""
+    columns = tuple(
+        Column(f"{column.kind}{index}", column.kind, column.categories)
+        for index, column in enumerate(circuit.columns)
+    )
+    state = circuit.__getstate__()
+    classes = tuple(f"class{index}" for index in range(circuit.n_classes))
+    return Circuit(**state | {"columns": columns, "classes": classes})
+
+
+def assert_text_votes_like_the_circuit(circuit: Circuit, rows: list[list[Any]]) -> None:
+    votes_of = read_votes(str(circuit))
+    names = [column.name for column in circuit.columns]
+    shown = [votes_of(dict(zip(names, row, strict=True))) for row in rows]
+    assert shown == plain_votes(circuit, rows).tolist()
+
+
+@law
+@given(data=st.data(), circuit=circuits())
+def test_the_text_votes_like_the_circuit(data: st.DataObject, circuit: Circuit) -> None:
+    circuit = renamed(circuit)
+    assert_text_votes_like_the_circuit(circuit, data.draw(rows_for(circuit)))
+
+
+@law
+@given(circuit=logic_circuits(max_literals=4, max_gates=30))
+def test_the_text_of_large_logic_votes_like_the_circuit_on_every_row(circuit: Circuit) -> None:
+    n = len(circuit.columns)
+    rows = [[bool(number >> bit & 1) for bit in range(n)] for number in range(2**n)]
+    assert_text_votes_like_the_circuit(circuit, rows)
+
+
+@pytest.mark.parametrize("gate", GATES, ids=lambda gate: gate.name)
+def test_every_gate_reads_as_what_it_computes(gate: Gate) -> None:
+    circuit = _logic([Node(gate, 0, 1), Node(gate, 2, 0)], [Rule(3, (0, 1))])
+    rows = [[a, b] for a in (True, False) for b in (True, False)]
+    assert_text_votes_like_the_circuit(circuit, rows)
+
+
+def test_parts_that_are_shared_get_names_that_no_column_has() -> None:
+    nodes = [Node(GATE_BY_NAME["XOR"], 0, 1)]
+    nodes += [Node(GATE_BY_NAME["XOR"], wire, wire % 2) for wire in range(2, 40)]
+    rules = [Rule(wire, (0, 1)) for wire in range(20, 40)]
+    names = tuple(Column(name, "boolean") for name in ("part1", "part3"))
+    circuit = Circuit(**_logic(nodes, rules).__getstate__() | {"columns": names})
+    text = str(circuit)
+    defined = re.findall(r"^  (part\d+) = ", text, re.MULTILINE)
+    assert len(set(defined)) == len(defined) > 5
+    assert not {"part1", "part3"} & set(defined)
+    assert_text_votes_like_the_circuit(circuit, [[True, False], [True, True], [False, False]])
+
+
+def test_no_line_grows_with_the_circuit() -> None:
+    nodes = [Node(GATE_BY_NAME["AND"], wire - 1, wire % 2) for wire in range(2, 400)]
+    text = str(_logic(nodes, [Rule(399, (0, 1))]))
+    assert max(map(len, text.splitlines())) < 200
+
+
+def test_long_lists_of_categories_are_written_in_full_on_a_line_of_their_own() -> None:
+    cities = tuple(f"city{index}" for index in range(30))
+    circuit = Circuit(
+        columns=(Column("city", "category", cities), Column("age", "number")),
+        literals=(Among(0, tuple(range(20))), Above(1, 3.0)),
+        nodes=(Node(GATE_BY_NAME["A_AND_NOT_B"], 1, 0),),
+        rules=(Rule(2, (1,)),),
+        base_votes=(0,),
+        classes=("a",),
+    )
+    lines = str(circuit).splitlines()
+    assert lines[2:4] == ["  +1  age > 3 and not part1", "where"]
+    assert lines[4] == f"  part1 = city in {{{', '.join(cities[:20])}}}"
+    assert_text_votes_like_the_circuit(circuit, [["city3", 4.0], ["city25", 4.0], [None, 4.0]])
+
+
+# -- words ------------------------------------------------------------------------------------
+
+
+def test_a_whole_circuit_reads_well() -> None:
+    circuit = Circuit(
+        columns=(
+            Column("age", "integer"),
+            Column("smoker", "boolean"),
+            Column("petal length (cm)", "number"),
+            Column("colour", "category", ("blue", "red", "dark red")),
+            Column("born", "date"),
+        ),
+        literals=(
+            Above(0, 54.0),
+            Above(1, 0.5),
+            Above(2, 1.75),
+            Among(3, (1,)),
+            Among(3, (0, 2)),
+            Above(4, 86400.0),
+            Missing(0),
+        ),
+        nodes=(
+            Node(GATE_BY_NAME["A_AND_NOT_B"], 0, 1),
+            Node(GATE_BY_NAME["NOR"], 2, 3),
+            Node(GATE_BY_NAME["XNOR"], 4, 5),
+            Node(GATE_BY_NAME["OR"], 7, 8),
+            Node(GATE_BY_NAME["NOT_A"], 6, 6),
+        ),
+        rules=(Rule(10, (0, 2)), Rule(9, (-1, 3)), Rule(11, (1, 0)), Rule(1, (0, 1))),
+        base_votes=(2, 0),
+        classes=("healthy", "ill"),
+    )
+    assert str(circuit).splitlines() == [
+        "Most votes win; a tie goes to healthy.",
+        "healthy:",
+        "  +2  always",
+        "  -1  colour not in {blue, dark red} xor born > 1970-01-02",
+        "  +1  age is not missing",
+        "ill:",
+        "  +3  colour not in {blue, dark red} xor born > 1970-01-02",
+        "  +2  (age > 54 and not smoker) or (petal length (cm) <= 1.75 and colour != red)",
+        "  +1  smoker",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("age", "age"),
+        ("petal length (cm)", "petal length (cm)"),
+        ("Größe / m²", "Größe / m²"),
+        ("is_android", "is_android"),
+        ("2nd", "2nd"),
+        ("salt and pepper", "'salt and pepper'"),
+        ("NOT smoker", "'NOT smoker'"),
+        ("always", "'always'"),
+        ("it is missing", "'it is missing'"),
+        (">50K", "'>50K'"),
+        ("a, b", "'a, b'"),
+        ("don't", '"don\'t"'),
+        ("(odd", "'(odd'"),
+        (")", "')'"),
+        ("", "''"),
+        (" x", "' x'"),
+        ("two\nlines", r"'two\nlines'"),
+        ("17", "'17'"),
+        ("-1.5e3", "'-1.5e3'"),
+        ("True", "'True'"),
+        ("inf", "'inf'"),
+    ],
+)
+def test_text_is_quoted_only_where_it_could_be_misread(text: str, shown: str) -> None:
+    assert format_text(text) == shown
+
+
+@law
+@given(st.text())
+def test_quoted_text_reads_back_and_stays_on_its_line(text: str) -> None:
+    shown = format_text(text)
+    assert len(shown.splitlines()) == 1
+    assert shown == text or ast.literal_eval(shown) == text
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "shown"),
+    [
+        ("number", 54.0, "54"),
+        ("number", -0.0, "0"),
+        ("number", 0.1, "0.1"),
+        ("number", 1e16, "1e+16"),
+        ("number", 1e-300, "1e-300"),
+        ("integer", -3.0, "-3"),
+        ("date", 0.0, "1970-01-01"),
+        ("date", -0.5, "1969-12-31T23:59:59.500000"),
+        ("date", 86399.0, "1970-01-01T23:59:59"),
+        ("date", 1e300, "1e+300 s since 1970"),
+        ("date", 1e-9, "1e-09 s since 1970"),
+    ],
+)
+def test_cutoffs_are_written_exactly(kind: Any, value: float, shown: str) -> None:
+    assert format_value(value, Column("x", kind)) == shown
+
+
+@pytest.mark.parametrize("label", ["two\nlines", "", "7", 7, 1.5, True, datetime.date(2020, 1, 2)])
+def test_labels_of_any_type_stay_on_their_line(label: Any) -> None:
+    circuit = Circuit((), (), (), (), (0,), (label,))
+    shown = repr(label) if isinstance(label, str) else str(label)
+    assert str(circuit) == f"Most votes win; a tie goes to {shown}.\n{shown}: no votes"
+
+
+def _logic(nodes: list[Node], rules: list[Rule]) -> Circuit:
+    return Circuit(
+        columns=(Column("x", "boolean"), Column("y", "boolean")),
+        literals=(Above(0, 0.5), Above(1, 0.5)),
+        nodes=tuple(nodes),
+        rules=tuple(rules),
+        base_votes=(0, 0),
+        classes=("no", "yes"),
+    )
