@@ -171,7 +171,8 @@ class Trainer {
   void list_readers();
 
   // One step.
-  void accumulate(const int64_t* rows, int n, Phase phase);
+  void accumulate(const int64_t* rows, int n, const int64_t* end, Phase phase);
+  void prefetch(const int64_t* rows, const int64_t* end) const;
   void load_block(const int64_t* rows, int n);
   void forward();
   void count_votes();
@@ -364,6 +365,20 @@ void Trainer::load_block(const int64_t* rows, int n) {
     for (int c = 0; c < table.n_columns; ++c) cells_[c * kRows + r] = row[c];
     target_[r] = table.target[rows[r]];
     weight_[r] = table.weight[rows[r]];
+  }
+}
+
+// Rows come in random order: in a large table each of them is a wait for memory otherwise.
+void Trainer::prefetch(const int64_t* rows, const int64_t* end) const {
+  constexpr int kLine = 64 / sizeof(float);
+  const Table& table = job_.table;
+  const int64_t n = std::min<int64_t>(kRows, end - rows);
+  for (const int64_t* row = rows; row < rows + n; ++row) {
+    const float* cells = table.cells + *row * table.n_columns;
+    for (int c = 0; c < table.n_columns; c += kLine) __builtin_prefetch(cells + c);
+    __builtin_prefetch(cells + table.n_columns - 1);
+    __builtin_prefetch(table.target + *row);
+    __builtin_prefetch(table.weight + *row);
   }
 }
 
@@ -619,14 +634,16 @@ void Trainer::clear_gradients() {
   std::fill(gate_sums_.begin(), gate_sums_.end(), 0.0f);
 }
 
-// Forward and backward over some rows, in blocks; leaves sums that finish_gradients completes.
-void Trainer::accumulate(const int64_t* rows, int n, Phase phase) {
+// Forward and backward over n rows, in blocks; leaves sums that finish_gradients completes. The
+// list of rows goes on until `end`: what comes next is fetched while a block is at work.
+void Trainer::accumulate(const int64_t* rows, int n, const int64_t* end, Phase phase) {
   double total = 0.0;
   for (int r = 0; r < n; ++r) total += job_.table.weight[rows[r]];
   if (total <= 0.0) return;
   for (int start = 0; start < n; start += kRows) {
     const int size = std::min(kRows, n - start);
     load_block(rows + start, size);
+    prefetch(rows + start + size, end);
     forward();
     count_votes();
     score_block(size);
@@ -738,7 +755,7 @@ void Trainer::run(const std::atomic<bool>& stop) {
       const int64_t start = n * batch / n_batches, end = n * (batch + 1) / n_batches;
       const Phase phase = phase_of(epoch, batch_number);
       clear_gradients();
-      accumulate(&job_.rows[start], static_cast<int>(end - start), phase);
+      accumulate(&job_.rows[start], static_cast<int>(end - start), job_.rows.data() + n, phase);
       finish_gradients(phase);
       const double decay = 0.5 * (1.0 + cosine(step / n_steps));
       const double factor = options_.final_rate + (1.0 - options_.final_rate) * decay;
@@ -776,7 +793,7 @@ void Trainer::finish() {
 
 Gradients Trainer::gradients(const std::vector<int64_t>& rows, Phase phase) {
   clear_gradients();
-  accumulate(rows.data(), static_cast<int>(rows.size()), phase);
+  accumulate(rows.data(), static_cast<int>(rows.size()), rows.data() + rows.size(), phase);
   finish_gradients(phase);
   Gradients result;
   result.cutoff = cutoffs_.gradient;

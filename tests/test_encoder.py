@@ -73,7 +73,7 @@ def test_unseen_categories_and_missing_cells_match_no_group() -> None:
 
 
 def test_rare_categories_share_one_group() -> None:
-    encoder, cells = fit(text_column(*["a"] * 500, *["b"] * 500, "rare", "rarer"))
+    encoder, cells = fit(text_column(*["a"] * 500, *["b"] * 500, *["rare"] * 3, "rarer"))
     assert encoder.codes[0].groups == ((0,), (1,), (2, 3))
     assert cells[-1, 0] == cells[-2, 0] == 2
 

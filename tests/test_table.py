@@ -135,6 +135,11 @@ def test_whole_seconds_are_exact_whatever_the_unit(seconds: int) -> None:
         assert read_column(moment.astype(f"datetime64[{unit}]")) == ("date", [float(seconds)])
 
 
+def test_parts_of_a_second_are_the_nearest_floats() -> None:
+    moments = np.array([[1], [100_000], [123_456]], dtype="datetime64[us]")
+    assert read_column(moments) == ("date", [0.000001, 0.1, 0.123456])
+
+
 def test_time_zones_are_brought_to_utc() -> None:
     zoned = pd.Series([pd.Timestamp("2020-01-01 01:00", tz="Europe/Berlin"), pd.NaT])
     expected = ("date", [NEW_YEAR, None])

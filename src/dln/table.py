@@ -181,7 +181,7 @@ def _seconds(moments: NDArray[Any]) -> NDArray[np.float64]:
     """Convert datetime64 of any unit to seconds since 1970."""
     whole = np.datetime_data(moments.dtype)[0] in ("Y", "M", "W", "D", "h", "m", "s")
     ticks = moments.astype("datetime64[s]" if whole else "datetime64[us]").astype(np.int64)
-    # Divided, not multiplied by 1e-6: a moment is the same number whatever its unit.
+    # Divided, not multiplied by 1e-6: the nearest float, which prints as the moment it was.
     seconds = ticks / (1.0 if whole else 1e6)
     seconds[np.isnat(moments)] = np.nan
     return seconds

@@ -1,0 +1,133 @@
+"""What `DLNClassifier()` reaches without any tuning, on the paper's public tables.
+
+    DLN_DATA=folder python benchmarks/default_accuracy.py                # 19 tables x 5 seeds
+    DLN_DATA=folder python benchmarks/default_accuracy.py --names Heart,Liver --seeds 2
+
+For each table and seed: a stratified 75/25 split (the official one for HAR and SatIm), a fit with
+default parameters, the balanced accuracy on the test rows. Every result is written to the output
+file at once; a run that was stopped goes on where it stopped. The table at the end puts the means
+beside the figures that the paper reports for its tuned DLN.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import platform
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.model_selection import train_test_split
+
+from dln import DLNClassifier, datasets
+
+FIELDS = ("dataset", "seed", "accuracy", "gates", "literals", "seconds", "cores", "commit")
+DEFAULT_OUTPUT = Path(__file__).parent / "results" / "default_accuracy.csv"
+
+
+def split(dataset: datasets.Dataset, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Give the numbers of training and test rows."""
+    if dataset.split is not None:
+        is_train = np.asarray(dataset.split) == "train"
+        return np.flatnonzero(is_train), np.flatnonzero(~is_train)
+    rows = np.arange(len(dataset.y))
+    train, test = train_test_split(rows, test_size=0.25, stratify=dataset.y, random_state=seed)
+    return train, test
+
+
+def measure(dataset: datasets.Dataset, seed: int) -> dict[str, object]:
+    """Fit with default parameters and test."""
+    train, test = split(dataset, seed)
+    start = time.perf_counter()
+    model = DLNClassifier(random_state=seed).fit(dataset.X.iloc[train], dataset.y.iloc[train])
+    seconds = time.perf_counter() - start
+    predicted = model.predict(dataset.X.iloc[test])
+    return {
+        "dataset": dataset.name,
+        "seed": seed,
+        "accuracy": f"{100 * balanced_accuracy_score(dataset.y.iloc[test], predicted):.3f}",
+        "gates": model.circuit_.n_gates,
+        "literals": model.circuit_.n_literals,
+        "seconds": f"{seconds:.2f}",
+        "cores": len(os.sched_getaffinity(0)),
+        "commit": commit(),
+    }
+
+
+def commit() -> str:
+    """Name the commit that is measured; a + marks uncommitted changes of the package."""
+    git = ["git", "-C", str(Path(__file__).parent.parent)]
+    name = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+    changes = [*git, "status", "--porcelain", "--", "src", "native"]
+    dirty = subprocess.run(changes, capture_output=True, text=True).stdout.strip()
+    return name.stdout.strip() + ("+" if dirty else "")
+
+
+def read_results(path: Path) -> list[dict[str, str]]:
+    """Read what an earlier run has written."""
+    if not path.exists():
+        return []
+    with path.open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def summary(results: list[dict[str, str]]) -> str:
+    """Write the means over seeds as a Markdown table."""
+    lines = [
+        "| table | balanced accuracy | ± | paper, tuned | gates | literals | seconds |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    means = {}
+    for name in dict.fromkeys(row["dataset"] for row in results):
+        rows = [row for row in results if row["dataset"] == name]
+        column = {key: np.array([float(row[key]) for row in rows]) for key in FIELDS[2:6]}
+        means[name] = column["accuracy"].mean()
+        error = column["accuracy"].std() / np.sqrt(len(rows))
+        lines.append(
+            f"| {name} | {means[name]:.1f} | {error:.1f} | {datasets.PAPER_DLN[name]:.1f} "
+            f"| {column['gates'].mean():.0f} | {column['literals'].mean():.0f} "
+            f"| {column['seconds'].mean():.1f} |"
+        )
+    paper = np.mean([datasets.PAPER_DLN[name] for name in means])
+    lines.append(
+        f"| mean of {len(means)} | {np.mean(list(means.values())):.2f} | | {paper:.1f} | | | |"
+    )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Run what is missing and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--names", default=",".join(datasets.NAMES), help="tables, by commas")
+    parser.add_argument("--seeds", type=int, default=5, help="splits of each table")
+    parser.add_argument("--output", type=Path, default=DEFAULT_OUTPUT, help="CSV file of results")
+    parser.add_argument("--fresh", action="store_true", help="forget the results so far")
+    arguments = parser.parse_args()
+    output: Path = arguments.output
+    output.parent.mkdir(parents=True, exist_ok=True)
+    if arguments.fresh:
+        output.unlink(missing_ok=True)
+    done = {(row["dataset"], int(row["seed"])) for row in read_results(output)}
+    for name in arguments.names.split(","):
+        missing = [seed for seed in range(arguments.seeds) if (name, seed) not in done]
+        dataset = datasets.load(name) if missing else None
+        for seed in missing:
+            assert dataset is not None
+            result = measure(dataset, seed)
+            is_new = not output.exists()
+            with output.open("a", newline="") as stream:
+                writer = csv.DictWriter(stream, FIELDS)
+                if is_new:
+                    writer.writeheader()
+                writer.writerow(result)
+            print(" ".join(f"{key}={value}" for key, value in result.items()), flush=True)
+    print(f"\n{platform.processor() or platform.machine()}, Python {platform.python_version()}")
+    print(summary(read_results(output)))
+
+
+if __name__ == "__main__":
+    main()
