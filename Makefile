@@ -1,23 +1,31 @@
 # Two commands do everything on a fresh machine: `make demo` and `make test`.
-PYTHON ?= python3.11
-VENV   := .venv
-BIN    := $(VENV)/bin
-STAMP  := $(VENV)/.installed
-NATIVE := CMakeLists.txt $(wildcard native/*)
+PYTHON   ?= python3.11
+VENV     := .venv
+BIN      := $(VENV)/bin
+STAMP    := $(VENV)/.installed
+PIP      := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja
+NATIVE   := CMakeLists.txt $(wildcard native/*)
+SANITIZE := build/sanitize
 
-export DLN_DATA ?= $(abspath $(wildcard ../shared/data))
+# Tests and benchmarks read the paper's tables where a folder of them stands beside the repository.
+DLN_DATA ?= $(abspath $(wildcard ../shared/data))
+export DLN_DATA
 
-.PHONY: setup demo test lint sanitize bench clean
+.PHONY: setup demo test lint check bench sanitize clean
 
 setup: $(STAMP)
 
-$(VENV)/bin/python:
-	@command -v $(PYTHON) >/dev/null || { echo "make: needs $(PYTHON); or say PYTHON=/path/to/python"; exit 1; }
+$(BIN)/python:
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "make: $(PYTHON) is not on the path; say PYTHON=/path/to/python (3.11 or later)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-# Quick the second time: only a change of the project file or of the native sources reinstalls.
-$(STAMP): $(VENV)/bin/python pyproject.toml $(NATIVE)
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[dev]"
+# Quick the second time: only a change of the project file or of the native sources reinstalls. The
+# build tools stand in the environment itself, so that a rebuild compiles only what changed.
+$(STAMP): $(BIN)/python pyproject.toml $(NATIVE)
+	$(PIP) $(BUILD_TOOLS)
+	$(PIP) --no-build-isolation --editable ".[dev]"
 	@touch $@
 
 demo: setup
@@ -28,8 +36,29 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: lint
-	$(BIN)/pytest
+check: setup
+	$(BIN)/python -m pytest
+
+test: lint check
+
+bench: setup
+	$(PIP) lightgbm pandas
+	$(BIN)/python benchmarks/train_speed.py --memory
+	$(BIN)/python benchmarks/predict_speed.py
+
+# The native core under address and undefined-behaviour sanitizers, in an environment of its own
+# that borrows everything but dln from the first one.
+sanitize: setup
+	$(PYTHON) -m venv $(SANITIZE)
+	$(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))" \
+	  > $(SANITIZE)/lib/$$(ls $(SANITIZE)/lib)/site-packages/borrowed.pth
+	$(SANITIZE)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
+	  --no-build-isolation --force-reinstall \
+	  -C build-dir=$(SANITIZE)/cmake -C cmake.define.DLN_SANITIZE=ON .
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	  $(SANITIZE)/bin/python -m pytest -p no:cacheprovider \
+	  tests/test_native_train.py tests/test_predict.py tests/test_discretise.py tests/test_bad_input.py
 
 clean:
 	rm -rf $(VENV) build dist demo

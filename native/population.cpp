@@ -266,17 +266,28 @@ class Workers {
   std::vector<std::thread> threads_;
 };
 
+// Jobs run side by side: what one of them writes, no other may touch.
+void check_nothing_shared(const std::vector<BoundJob*>& jobs) {
+  std::vector<const float*> written;
+  for (const BoundJob* bound : jobs) {
+    const Network& n = bound->job.network;
+    if (n.n_literals > 0) written.insert(written.end(), {n.literal_value, n.slope});
+    if (n.n_gates > 0) written.insert(written.end(), {n.link_logit, n.gate_logit});
+    if (n.n_rules > 0) written.push_back(n.vote_logit);
+  }
+  std::sort(written.begin(), written.end());
+  check(std::adjacent_find(written.begin(), written.end()) == written.end(),
+        "two jobs share an array that is trained; give each a network of its own");
+}
+
 // Train all jobs in place. Between waits the callback may look at the jobs, and Ctrl-C or an
 // exception of the callback stops the workers within a batch; the jobs keep what they learned.
 void train(const std::vector<BoundJob*>& jobs, int n_threads, nb::object on_progress,
            const std::string& level) {
   check(n_threads >= 1, "n_threads must be at least 1");
-  std::vector<BoundJob*> sorted = jobs;
-  std::sort(sorted.begin(), sorted.end());
-  check(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(),
-        "a job is listed twice");
+  for (BoundJob* bound : jobs) check(bound != nullptr, "a job is None");
+  check_nothing_shared(jobs);
   for (BoundJob* bound : jobs) {
-    check(bound != nullptr, "a job is None");
     bound->job.history.clear();
     bound->job.history.reserve(bound->job.options.epochs);  // read while it is written
     bound->job.epochs_done = 0;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +15,7 @@ from dln.gates import GATE_BY_NAME, GATES, Gate
 from dln.literals import Above, Column
 from dln.simplify.fold import fold
 
+WIRINGS = [(0, 1), (1, 0), (1, 1)]
 AND, NAND, NOT = GATE_BY_NAME["AND"], GATE_BY_NAME["NAND"], GATE_BY_NAME["NOT_A"]
 
 
@@ -94,6 +97,16 @@ def test_every_gate_folds_to_what_it_computes(gate: Gate, same: bool) -> None:
     assert_array_equal(folded.votes(every_row(circuit)), circuit.votes(every_row(circuit)))
     inputs = {"a": gate.reads_a, "b": gate.reads_b}
     assert n_real_gates(folded) == int(all(inputs.values()) and not same)
+
+
+@pytest.mark.parametrize("first", GATES, ids=lambda gate: gate.name)
+def test_every_pair_of_gates_keeps_its_votes_however_it_is_wired(first: Gate) -> None:
+    for second, (a, b), (c, d) in itertools.product(GATES, WIRINGS, [(2, 0), (1, 2), (2, 2)]):
+        nodes = [Node(first, a, b), Node(second, c, d)]
+        for rules in ([Rule(3, (0, 1))], [Rule(2, (2, 0)), Rule(3, (0, 1))]):
+            circuit = logic(2, nodes, rules)
+            table = every_row(circuit)
+            assert_array_equal(fold(circuit).votes(table), circuit.votes(table))
 
 
 def test_a_gate_and_its_negation_become_one_gate() -> None:

@@ -23,6 +23,7 @@ from dln.literals import Above, Among, Column, Missing
 from dln.predict import Predictor, compile_circuit, numpy_votes
 
 LEVELS = _native.levels()
+DTYPES = ("f2", "f4", "g", ">f4", ">f8", ">i4", ">u8", "i1", "u2", "i4", "i8", "u8", "?")
 NUMERIC = ("number", "integer", "boolean")
 
 
@@ -76,14 +77,15 @@ def test_layouts_and_types_of_arrays_change_no_vote(data: st.DataObject, circuit
     for matrix in matrices(rows):
         assert_array_equal(circuit.votes(matrix), plain_votes(circuit, cells))
     with np.errstate(over="ignore", invalid="ignore"):
-        others = [
-            rows.astype(t) for t in ("f2", "f4", "g", ">f4", "i1", "u2", "i4", "i8", "u8", "?")
-        ]
+        others = [rows.astype(dtype) for dtype in DTYPES]
     for other in others:
         expected = plain_votes(circuit, other.astype(np.float64).tolist())
         assert_array_equal(circuit.votes(other), expected)
         assert_array_equal(circuit.votes(np.asfortranarray(other)), expected)
         assert_array_equal(circuit.votes(other[::-1]), expected[::-1])
+        if other.dtype.str not in ("<f2", "<f16"):  # pandas has no such columns
+            frame = pd.DataFrame(other, columns=[column.name for column in circuit.columns])
+            assert_array_equal(circuit.votes(frame), expected)
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -15,7 +15,7 @@ from strategies import circuits, law, logic_circuits, plain_votes, rows_for
 
 from dln.circuit import Circuit, Node, Rule
 from dln.gates import GATE_BY_NAME, GATES, Gate
-from dln.literals import Above, Among, Column, Missing, format_text, format_value
+from dln.literals import Above, Among, Category, Column, Missing, format_text, format_value
 
 Row = dict[Any, Any]
 Test = Callable[[Row], bool]
@@ -164,7 +164,7 @@ def _kept(name: str, test: Test) -> Test:
 def read_votes(text: str) -> Callable[[Row], list[int]]:
     """Read printed rules back: a function that counts the votes of a row."""
     head, _, tail = text.partition("\nwhere\n")
-    rules = [line.strip().partition(" = ") for line in tail.splitlines()]
+    rules = [line.strip().partition(": ") for line in tail.splitlines()]
     names = [name for name, _, _ in rules]
     assert len(set(names)) == len(names)
     parts: dict[str, Test] = dict.fromkeys(names, bool)
@@ -186,10 +186,21 @@ def read_votes(text: str) -> Callable[[Row], list[int]]:
 # -- laws -------------------------------------------------------------------------------------
 
 
+def readable(category: Category, index: int) -> Category:
+    """Keep what the reader can read: numbers, single words and quoted text."""
+    if not isinstance(category, str) or format_text(category) != category:
+        return category
+    return category if re.fullmatch(r"\w+", category) else f"word{index}"
+
+
 def renamed(circuit: Circuit) -> Circuit:
     """Give the circuit names of one word, and classes that are."""
     columns = tuple(
-        Column(f"{column.kind}{index}", column.kind, column.categories)
+        Column(
+            f"{column.kind}{index}",
+            column.kind,
+            tuple(readable(category, place) for place, category in enumerate(column.categories)),
+        )
         for index, column in enumerate(circuit.columns)
     )
     state = circuit.__getstate__()
@@ -233,10 +244,27 @@ def test_parts_that_are_shared_get_names_that_no_column_has() -> None:
     names = tuple(Column(name, "boolean") for name in ("part1", "part3"))
     circuit = Circuit(**_logic(nodes, rules).__getstate__() | {"columns": names})
     text = str(circuit)
-    defined = re.findall(r"^  (part\d+) = ", text, re.MULTILINE)
+    defined = re.findall(r"^  (part\d+): ", text, re.MULTILINE)
     assert len(set(defined)) == len(defined) > 5
     assert not {"part1", "part3"} & set(defined)
     assert_text_votes_like_the_circuit(circuit, [[True, False], [True, True], [False, False]])
+
+
+def test_words_that_read_alike_are_chained_and_others_get_parentheses() -> None:
+    def shown(*words: str) -> str:
+        nodes = [Node(GATE_BY_NAME[word], wire, wire % 2) for wire, word in enumerate(words, 1)]
+        return str(_logic(nodes, [Rule(len(words) + 1, (0, 1))])).splitlines()[-1].strip()
+
+    assert shown("NOT_A_AND_B", "AND") == "+1  not y and y and x"
+    assert shown("XOR", "OR", "OR") == "+1  (y xor y) or x or y"
+    assert shown("XOR", "XOR") == "+1  (y xor y) xor x"  # to some, a chain is "exactly one"
+
+
+def test_a_term_is_written_once_in_a_chain() -> None:
+    nodes = [Node(GATE_BY_NAME["AND"], 0, 1), Node(GATE_BY_NAME["AND"], 0, 2)]
+    assert str(_logic(nodes, [Rule(3, (0, 1))])).splitlines()[-1] == "  +1  x and y"
+    nodes = [Node(GATE_BY_NAME["OR"], 0, 0), Node(GATE_BY_NAME["NAND"], 2, 1)]
+    assert str(_logic(nodes, [Rule(3, (0, 1))])).splitlines()[-1] == "  +1  not x or not y"
 
 
 def test_no_line_grows_with_the_circuit() -> None:
@@ -257,7 +285,7 @@ def test_long_lists_of_categories_are_written_in_full_on_a_line_of_their_own() -
     )
     lines = str(circuit).splitlines()
     assert lines[2:4] == ["  +1  age > 3 and not part1", "where"]
-    assert lines[4] == f"  part1 = city in {{{', '.join(cities[:20])}}}"
+    assert lines[4] == f"  part1: city in {{{', '.join(cities[:20])}}}"
     assert_text_votes_like_the_circuit(circuit, [["city3", 4.0], ["city25", 4.0], [None, 4.0]])
 
 

@@ -151,11 +151,9 @@ def _places(table: Table, columns: Sequence[Column], used: Sequence[int]) -> dic
 
 
 def _native_numbers(numbers: NDArray[Any]) -> NDArray[Any]:
-    """Convert what the native program does not read: half, extended and foreign-endian floats."""
-    dtype = numbers.dtype
-    if dtype.kind == "f" and dtype not in _FAST_DTYPES:
-        return numbers.astype(np.float64)
-    return numbers if dtype.isnative else numbers.astype(dtype.newbyteorder("="))
+    """Convert what the native program does not read: half and extended floats."""
+    odd = numbers.dtype.kind == "f" and numbers.dtype not in _FAST_DTYPES
+    return numbers.astype(np.float64) if odd else numbers
 
 
 def encode_cells(raw: RawColumn, column: Column) -> NDArray[Any]:

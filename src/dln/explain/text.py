@@ -42,7 +42,7 @@ def render_rules(circuit: Circuit) -> str:
             lines.append(f"  {base:+d}  always")
         ranked = sorted(votes, key=lambda vote: -abs(vote[0]))
         lines += [f"  {weight:+d}  {writer.text(wire)}" for weight, wire in ranked]
-    named = [f"  {name} = {text}" for name, text in writer.definitions()]
+    named = [f"  {name}: {text}" for name, text in writer.definitions()]
     return "\n".join([*lines, *(["where"] if named else []), *named])
 
 
@@ -124,7 +124,9 @@ class _Writer:
                 terms += inner
             else:
                 terms.append(f"({f' {word} '.join(inner)})")
-        return form.word, terms
+        if form.word != "xor":
+            terms = list(dict.fromkeys(terms))  # x and y and x: a term says no more the second time
+        return (form.word if len(terms) > 1 else ""), terms
 
 
 def _free_names(circuit: Circuit) -> Iterator[str]:
