@@ -175,7 +175,7 @@ def test_gradients_equal_those_of_plain_numpy(
     options = TrainOptions(tau=2.0, grad_factor=grad_factor)
     job = random_job(seed, n_rows=n_rows, shape=shape, n_classes=n_classes, options=options)
     expected = Oracle(job.network, job.data, options).gradients(job.rows, phase)
-    found = _bind(job).gradients(job.rows, PHASES[phase], level)
+    found = _bind(_native, job).gradients(job.rows, PHASES[phase], level)
     for name, values in expected.items():
         scale = max(float(np.abs(values).max()), 1e-3)
         got = np.asarray(found[name]).reshape(values.shape)
@@ -346,9 +346,7 @@ def test_a_broken_network_is_refused_before_training(
         ({"options": TrainOptions(rate=float("inf"))}, "rate"),
     ],
 )
-def test_rows_and_options_out_of_range_are_refused(
-    change: dict[str, object], message: str
-) -> None:
+def test_rows_and_options_out_of_range_are_refused(change: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         train_population([replace(random_job(0), **change)])  # type: ignore[arg-type]
 

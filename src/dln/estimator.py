@@ -124,7 +124,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n_networks: OneOf["auto"] | int = "auto",
         n_cutoffs: int = 6,
         n_links: int | None = 16,
-        n_gates: int = 8,
+        n_gates: int = 16,
         concatenation: Concatenation = "separate",
         tau: OneOf["auto"] | float = "auto",
         epochs: OneOf["auto"] | int = "auto",
@@ -322,6 +322,8 @@ def _read_target(y: Any, n_rows: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
         raise TableError("requires y to be passed, but the target y is None")
     # With `to_numpy`, pandas' nullable integers stay integers.
     labels = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if labels.dtype.kind == "c":
+        raise TableError("Complex data not supported: class labels cannot be complex numbers")
     if labels.ndim == 1:
         _check_no_missing(labels)
     labels = column_or_1d(labels, warn=True)

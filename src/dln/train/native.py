@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from types import ModuleType
 from typing import Any
 from typing import Literal as OneOf
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dln import _native
+from dln.errors import ExtraMissingError
 from dln.train.network import Network
 from dln.train.options import TrainOptions
 
@@ -68,7 +69,8 @@ def train_population(
     Ctrl-C stops within a batch. The networks keep what they learned so far, and KeyboardInterrupt
     is raised unless on_interrupt="keep".
     """
-    bound = [_bind(job) for job in jobs]
+    native = _engine()
+    bound = [_bind(native, job) for job in jobs]
     callback = None
     if on_progress is not None:
         report = on_progress
@@ -78,26 +80,38 @@ def train_population(
 
     interrupted = False
     try:
-        _native.train(bound, n_threads, callback, level)
+        native.train(bound, n_threads, callback, level)
     except KeyboardInterrupt:
         if on_interrupt == "raise":
             raise
         interrupted = True
     return [
-        Trained(job.network, native.history(), native.best_epoch, interrupted)
-        for job, native in zip(jobs, bound, strict=True)
+        Trained(job.network, run.history(), run.best_epoch, interrupted)
+        for job, run in zip(jobs, bound, strict=True)
     ]
 
 
-def _bind(job: Job) -> Any:
-    options = _native.Options()
+def _engine() -> ModuleType:
+    """Find the compiled extension; circuits predict without it, but nothing trains."""
+    try:
+        from dln import _native
+    except ImportError as error:
+        raise ExtraMissingError(
+            "training needs dln's compiled extension, which is not part of this installation; "
+            "install a wheel of dln, or build it with a C++ compiler"
+        ) from error
+    return _native
+
+
+def _bind(native: ModuleType, job: Job) -> Any:
+    options = native.Options()
     for field in fields(job.options):
         if field.name == "phases":
             options.schedule = _SCHEDULES[job.options.phases]
         else:
             setattr(options, field.name, getattr(job.options, field.name))
     network = job.network
-    return _native.Job(
+    return native.Job(
         cells=job.data.cells,
         target=job.data.target,
         weight=job.data.weight,

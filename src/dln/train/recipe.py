@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 from typing import Literal as OneOf
 
 from dln.errors import OptionError
@@ -50,7 +50,7 @@ class Wishes:
     layers: Auto | tuple[int, ...] = "auto"
     n_networks: Auto | int = "auto"
     n_links: int | None = 16
-    n_gates: int = 8
+    n_gates: int = 16
     concatenation: Concatenation = "separate"
     tau: Auto | float = "auto"
     epochs: Auto | int = "auto"
@@ -145,51 +145,63 @@ def _epochs(n_rows: int) -> int:
 
 
 def _or(wish: Auto | T, default: T) -> T:
-    return default if wish == "auto" else wish  # type: ignore[return-value]
+    return default if wish == "auto" else wish
 
 
 # -- checks -----------------------------------------------------------------------------------
 
 
+_INTEGERS = {"n_networks": 10_000, "epochs": 10**7, "batch_size": 10**9, "n_links": 10**6}
+_NUMBERS = {
+    "rate": (0.0, 1e3),
+    "final_rate": (0.0, 1.0),
+    "threshold_rate": (0.0, 1e3),
+    "slope": (0.01, 1e6),
+    "grad_factor": (0.0, 1e6),
+    "vote_threshold": (1e-3, 0.999),
+    "tau": (1e-3, 1e6),
+    "vote_density": (0.0, 1.0),
+}
+_MAY_BE_AUTO = ("n_networks", "epochs", "batch_size", "tau", "vote_density", "selection_fits")
+
+
 def _check_wishes(wishes: Wishes) -> None:
-    whole, real = numbers.Integral, numbers.Real
-    if wishes.layers != "auto":
-        sizes = wishes.layers
-        good = isinstance(sizes, (tuple, list)) and len(sizes) > 0
-        if not good or not all(isinstance(size, whole) and size >= 1 for size in sizes):
-            raise OptionError(f'layers is {sizes!r}, expected "auto" or positive integers')
-    if wishes.n_links is not None:
-        _check_number("n_links", wishes.n_links, whole, 1, 10_000)
-    _check_number("n_gates", wishes.n_gates, whole, 1, 16)
-    for name, low, high in (
-        ("n_networks", 1, 10_000),
-        ("epochs", 1, 10**7),
-        ("batch_size", 1, 10**9),
-        ("selection_fits", 0, 10_000),
-    ):
-        if getattr(wishes, name) != "auto":
-            _check_number(name, getattr(wishes, name), whole, low, high)
-    for name, low_real, high_real in (
-        ("rate", 0.0, 1e3),
-        ("final_rate", 0.0, 1.0),
-        ("threshold_rate", 0.0, 1e3),
-        ("slope", 0.01, 1e6),
-        ("grad_factor", 0.0, 1e6),
-        ("vote_threshold", 1e-3, 0.999),
-    ):
-        _check_number(name, getattr(wishes, name), real, low_real, high_real)
-    for name, low_real, high_real in (("tau", 1e-3, 1e6), ("vote_density", 0.0, 1.0)):
-        if getattr(wishes, name) != "auto":
-            _check_number(name, getattr(wishes, name), real, low_real, high_real)
-    _check_choice("concatenation", wishes.concatenation, ("separate", "shared", "none"))
-    _check_choice("phases", wishes.phases, ("unified", "epochs", "batches"))
+    _check_layers(wishes.layers)
+    values = {
+        name: value
+        for name, value in vars(wishes).items()
+        if not (name in _MAY_BE_AUTO and value == "auto")
+        and not (name == "n_links" and value is None)
+    }
+    for name, high in _INTEGERS.items():
+        _check_integer(name, values.get(name, 1), 1, high)
+    _check_integer("n_gates", wishes.n_gates, 1, 16)
+    _check_integer("selection_fits", values.get("selection_fits", 0), 0, 10_000)
+    for name, (low, most) in _NUMBERS.items():
+        _check_number("learning_rate" if name == "rate" else name, values.get(name, low), low, most)
+    _check_choice("concatenation", wishes.concatenation, get_args(Concatenation))
+    _check_choice("phases", wishes.phases, get_args(Phases))
 
 
-def _check_number(name: str, value: Any, kind: type, low: float, high: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, kind) or not low <= value <= high:
-        what = "an integer" if kind is numbers.Integral else "a number"
-        shown = "learning_rate" if name == "rate" else name
-        raise OptionError(f"{shown} is {value!r}, expected {what} from {low} to {high}")
+def _check_layers(layers: Any) -> None:
+    if isinstance(layers, str) and layers == "auto":
+        return
+    if not isinstance(layers, (tuple, list)) or len(layers) == 0:
+        raise OptionError(f'layers is {layers!r}, expected "auto" or a tuple of integers')
+    for size in layers:
+        _check_integer("layers holds a size that", size, 1, 10**7)
+
+
+def _check_integer(name: str, value: Any, low: int, high: int) -> None:
+    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not (is_integer and low <= int(value) <= high):
+        raise OptionError(f"{name} is {value!r}, expected an integer from {low} to {high}")
+
+
+def _check_number(name: str, value: Any, low: float, high: float) -> None:
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not (is_number and low <= float(value) <= high):
+        raise OptionError(f"{name} is {value!r}, expected a number from {low:g} to {high:g}")
 
 
 def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:

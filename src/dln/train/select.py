@@ -19,7 +19,6 @@ from dln.train.native import Job, Progress, TrainingRows, train_population
 from dln.train.network import build_network
 from dln.train.recipe import Recipe
 
-
 SHORT_FROM_ROWS = 1_000
 """From so many rows on, recipes are compared with half the epochs: the ranking is the same."""
 
@@ -96,7 +95,7 @@ def choose(scores: Sequence[Sequence[Score]]) -> Recipe:
     for _ in range(2):
         padded = np.pad(means, ((0, 0), (1, 1)), mode="edge")
         means = (padded[:, :-2] + 2 * means + padded[:, 2:]) / 4
-    best_size, best_tau = np.unravel_index(means.argmax(), means.shape)
+    best_size, best_tau = divmod(int(means.argmax()), means.shape[1])
     tolerance = min(MAX_TOLERANCE, scores[best_size][best_tau].standard_error)
     size = int(np.argmax(means.max(axis=1) >= means.max() - tolerance))
     return scores[size][int(means[size].argmax())].recipe

@@ -1,0 +1,65 @@
+// Rows of candidates (links of an input, functions of a gate) kept in tiles of 16 rows.
+//
+// In a tile, lane i of every vector belongs to row i: a softmax, an argmax or a gradient over the
+// candidates is a loop over vectors, without any step across lanes.
+#pragma once
+
+#include <vector>
+
+#include "adam.h"
+#include "simd.h"
+
+namespace dln::DLN_LEVEL {
+
+inline int tiles(int n) { return (n + kLanes - 1) / kLanes; }
+
+// [tile][candidate][lane] of the arrays that hold one row of candidates per input or gate.
+struct TileLayout {
+  int n, n_candidates;
+  size_t size() const { return static_cast<size_t>(tiles(n)) * n_candidates * kLanes; }
+  size_t at(int i, int candidate) const {
+    return (static_cast<size_t>(i / kLanes) * n_candidates + candidate) * kLanes + i % kLanes;
+  }
+  void pack(const float* rows, Floats& tiled) const {
+    for (int i = 0; i < n; ++i)
+      for (int k = 0; k < n_candidates; ++k) tiled[at(i, k)] = rows[i * n_candidates + k];
+  }
+  void unpack(const Floats& tiled, float* rows) const {
+    for (int i = 0; i < n; ++i)
+      for (int k = 0; k < n_candidates; ++k) rows[i * n_candidates + k] = tiled[at(i, k)];
+  }
+};
+
+// Softmax of one tile over its candidates, and the candidate with the largest logit per lane.
+inline v16i softmax_tile(const float* logits, float* probabilities, int n_candidates) {
+  v16f top = load(logits);
+  v16i best = fill(0);
+  for (int k = 1; k < n_candidates; ++k) {
+    const v16f logit = load(logits + k * kLanes);
+    best = select(top < logit, fill(k), best);
+    top = larger(logit, top);
+  }
+  v16f total = {};
+  for (int k = 0; k < n_candidates; ++k) {
+    const v16f e = exp_nonpositive(load(logits + k * kLanes) - top);
+    store(probabilities + k * kLanes, e);
+    total += e;
+  }
+  const v16f scale = fill(1.0f) / total;
+  for (int k = 0; k < n_candidates; ++k)
+    store(probabilities + k * kLanes, load(probabilities + k * kLanes) * scale);
+  return best;
+}
+
+// From d loss / d mixture weight to d loss / d logit, in place: p (G - sum p G).
+inline void softmax_gradient_tile(const float* probabilities, float* gradient, int n_candidates) {
+  v16f mean = {};
+  for (int k = 0; k < n_candidates; ++k)
+    mean += load(probabilities + k * kLanes) * load(gradient + k * kLanes);
+  for (int k = 0; k < n_candidates; ++k) {
+    const v16f p = load(probabilities + k * kLanes);
+    store(gradient + k * kLanes, p * (load(gradient + k * kLanes) - mean));
+  }
+}
+
+}  // namespace dln::DLN_LEVEL

@@ -1,0 +1,124 @@
+// Train one network: the hard circuit forward, its relaxation's gradient backward, Adam.
+//
+// A block is 64 rows: a wire's values are the bits of one word, a gradient is four vectors of 16
+// floats. Parameters are kept in tiles (tiles.h). train_kernel.cpp sets up and runs, the two other
+// sources hold the forward and the backward pass.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "adam.h"
+#include "random.h"
+#include "simd.h"
+#include "tiles.h"
+#include "train_kernel.h"
+
+namespace dln::DLN_LEVEL {
+
+using Gradient = v16f[kChunks];  // of one wire, for the rows of a block
+
+struct Bilinear {
+  float c0, c1, c2, c3;  // c0 + c1 a + c2 b + c3 ab
+};
+
+inline Bilinear bilinear(uint8_t code) {
+  const float t00 = code >> 3 & 1, t01 = code >> 2 & 1, t10 = code >> 1 & 1, t11 = code & 1;
+  return {t00, t10 - t00, t01 - t00, t00 - t01 - t10 + t11};
+}
+
+class Trainer {
+ public:
+  explicit Trainer(Job& job)
+      : job_(job), net_(job.network), options_(job.options), random_(job.options.seed),
+        n_wires_(net_.n_literals + net_.n_gates), n_inputs_(2 * net_.n_gates),
+        link_layout_{n_inputs_, net_.n_links}, gate_layout_{net_.n_gates, net_.n_choices} {
+    allocate();
+    pack();
+    refresh_gates();
+    refresh_links();
+    refresh_votes();
+  }
+
+  void run(const std::atomic<bool>& stop);
+  Gradients gradients(const std::vector<int64_t>& rows, Phase phase);
+
+ private:
+  // Set-up.
+  void allocate();
+  void pack();
+  void unpack();
+  void list_readers();
+
+  // One step.
+  void accumulate(const int64_t* rows, int n, const int64_t* end, Phase phase);
+  void prefetch(const int64_t* rows, const int64_t* end) const;
+  void load_block(const int64_t* rows, int n);
+  void forward();
+  void count_votes();
+  void loss_gradient(float scale);
+  void score_block(int n);
+  void backward(Phase phase);
+  void backward_votes(bool soft);
+  void backward_gates(Phase phase);
+  void backward_gate_tile(int tile);
+  void backward_link_tile(int tile);
+  void backward_literals(bool soft);
+  bool collect(int wire, bool soft, Gradient& d) const;
+  void pass_on(int wire, const Gradient& d);
+  void clear_gradients();
+  void finish_gradients(Phase phase);
+  void update(Phase phase, float rate);
+
+  // What follows from the parameters.
+  void refresh_gates();
+  void refresh_links();
+  void refresh_votes();
+
+  // Bookkeeping.
+  Phase phase_of(int epoch, int64_t batch) const;
+  void finish();
+  double evaluate(const std::vector<int64_t>& rows);
+  int live_gates() const;
+  bool trains_literal(int wire) const {
+    return net_.literal_kind[wire] == static_cast<uint8_t>(LiteralKind::above);
+  }
+
+  Job& job_;
+  Network& net_;
+  const Options& options_;
+  Random random_;
+  const int n_wires_, n_inputs_;
+  const TileLayout link_layout_, gate_layout_;
+  int n_rules_padded_ = 0;
+
+  Parameters cutoffs_, slopes_, gate_logits_, link_logits_, vote_logits_;
+  AdamStep gate_steps_, link_steps_;
+
+  std::vector<int32_t> link_wire_;                            // tiled, as link_logits_
+  std::vector<int32_t> reader_start_, reader_slot_, reader_input_;  // by wire: who may read it
+  Floats link_probability_, gate_probability_;                // tiled
+  std::vector<int32_t> source_;                               // (n_inputs) the hard link
+  std::vector<uint8_t> code_;                                 // (n_gates) the hard gate
+  std::vector<Bilinear> choice_;                              // (n_choices)
+  Floats vote_weight_;                                        // (n_classes, n_rules_padded) soft
+  std::vector<std::vector<int32_t>> voters_;                  // by class: rules whose link is on
+
+  Floats cells_;                       // (n_columns, 64)
+  int32_t target_[kRows];
+  float weight_[kRows];
+  std::vector<uint64_t> bits_;         // (n_wires)
+  Floats score_;                       // (n_classes, 64), then its gradient
+  float row_loss_[kRows];
+  Floats input_gradient_;              // (padded n_inputs, 64)
+  Floats wire_gradient_;               // (n_wires, 64), valid where reached_
+  std::vector<uint8_t> reached_;       // (n_wires)
+  Floats gate_sums_;                   // [tile][4][lane]: sums of g, ga, gb, gab
+  v16f partial_[4][kLanes] = {};       // the same for one tile and block, before summing lanes
+
+  double loss_ = 0.0, weight_total_ = 0.0;
+  std::vector<int64_t> right_, total_;
+};
+
+}  // namespace dln::DLN_LEVEL
