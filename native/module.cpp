@@ -11,6 +11,8 @@ void bind_program(nb::module_& module);     // program.cpp
 void bind_population(nb::module_& module);  // population.cpp
 
 NB_MODULE(_native, module) {
+  // Circuits may live until the interpreter ends; nanobind would call that a leak, on stderr.
+  nb::set_leak_warnings(false);
   module.doc() = "Train networks and evaluate circuits; every argument is checked before use.";
   module.def("levels", [] {
     std::vector<std::string> names;

@@ -10,7 +10,7 @@ import numpy as np
 
 from dln.train.fit import Progress
 
-_TITLES = {"select": "choosing a size", "train": "training"}
+_TITLES = {"select": "choosing", "train": "training"}
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def progress_bar(*, enabled: bool) -> Iterator[Callable[[Progress], None] | None
         return
     try:
         from rich.console import Console
-        from rich.progress import BarColumn, TaskID, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, TaskID, TextColumn
         from rich.progress import Progress as Bar
     except ImportError:
         try:
@@ -31,9 +31,8 @@ def progress_bar(*, enabled: bool) -> Iterator[Callable[[Progress], None] | None
         return
     with Bar(
         TextColumn("{task.description}"),
-        BarColumn(),
+        BarColumn(bar_width=16),
         TextColumn("{task.percentage:3.0f}%"),
-        TimeRemainingColumn(),
         TextColumn("{task.fields[state]}"),
         console=Console(stderr=True),
     ) as bar:
@@ -65,5 +64,5 @@ def _summary(progress: Progress) -> tuple[float, str]:
     loss, accuracy, _, gates = np.mean(latest, axis=0)
     return done, (
         f"epoch {epochs.max()}/{total.max()}  loss {loss:.3f}  "
-        f"balanced accuracy {accuracy:.3f}  gates {gates:.0f}"
+        f"accuracy {accuracy:.3f}  gates {gates:.0f}"
     )
