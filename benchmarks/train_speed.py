@@ -20,10 +20,11 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 from dln import DLNClassifier
+from dln.encode.bits import LiteralSet
 from dln.encode.encoder import EncodeOptions, fit_encoder
 from dln.table import read_table
 from dln.train.native import Job, TrainingRows, train_population
-from dln.train.network import LiteralSet, Shape, build_network, layer_sizes
+from dln.train.network import Shape, build_network, layer_sizes
 from dln.train.options import TrainOptions
 
 # Milliseconds per step of the authors' program, one core, batch 64, alternating epochs, 8 links and

@@ -5,291 +5,13 @@
 #include "predict_kernel.h"
 
 #include <cstring>
-#include <type_traits>
-#include <utility>
 
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
+#include "predict_literals.h"
+#include "predict_strips.h"
+#include "predict_vectors.h"
 
 namespace dln::DLN_LEVEL {
 namespace {
-
-#if defined(__AVX512F__)
-inline constexpr std::size_t vector_bytes = 64;
-#elif defined(__AVX2__)
-inline constexpr std::size_t vector_bytes = 32;
-#else
-inline constexpr std::size_t vector_bytes = 16;
-#endif
-
-template <class Cell>
-struct VectorOf {
-  typedef Cell type __attribute__((vector_size(vector_bytes)));
-};
-template <class Cell>
-using Vector = typename VectorOf<Cell>::type;
-
-// ---------------------------------------------------------------------------------------------
-// Cells to bits
-
-// Lanes<Cell>: as many cells as a register holds, and the questions that literals ask of them.
-// pack_word: the answers for 64 cells, the first cell in the lowest bit.
-#if defined(__AVX512F__)
-
-template <class Cell>
-struct Lanes;
-
-template <>
-struct Lanes<float> {
-  static __m512 load(const char* cells) { return _mm512_loadu_ps(cells); }
-  static __m512 fill(float x) { return _mm512_set1_ps(x); }
-  static __mmask16 above(__m512 x, __m512 t) { return _mm512_cmp_ps_mask(x, t, _CMP_GT_OQ); }
-  static __mmask16 missing(__m512 x) { return _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q); }
-};
-
-template <>
-struct Lanes<double> {
-  static __m512d load(const char* cells) { return _mm512_loadu_pd(cells); }
-  static __m512d fill(double x) { return _mm512_set1_pd(x); }
-  static __mmask8 above(__m512d x, __m512d t) { return _mm512_cmp_pd_mask(x, t, _CMP_GT_OQ); }
-  static __mmask8 missing(__m512d x) { return _mm512_cmp_pd_mask(x, x, _CMP_UNORD_Q); }
-};
-
-template <>
-struct Lanes<std::int32_t> {
-  static __m512i load(const char* cells) { return _mm512_loadu_si512(cells); }
-  static __m512i fill(std::int32_t x) { return _mm512_set1_epi32(x); }
-  static __mmask16 none() { return 0; }
-  static __mmask16 within(__m512i x, __m512i low, __m512i span) {
-    return _mm512_cmple_epu32_mask(_mm512_sub_epi32(x, low), span);
-  }
-};
-
-// Masks go to memory one by one: joining four of them in registers takes more instructions.
-template <class Cell, class Ask>
-void pack_word(const char* cells, char* bits, Ask ask) {
-  for (std::size_t byte = 0; byte < rows_per_word * sizeof(Cell); byte += 64) {
-    const auto mask = ask(Lanes<Cell>::load(cells + byte));
-    std::memcpy(bits, &mask, sizeof mask);
-    bits += sizeof mask;
-  }
-}
-
-#else
-
-template <class Cell>
-struct Lanes {
-  using Whole = std::conditional_t<sizeof(Cell) == 8, std::uint64_t, std::uint32_t>;
-  using Cells = Vector<Cell>;
-  using Mask = Vector<Whole>;  // all bits of a lane, or none
-  static constexpr std::size_t n_lanes = vector_bytes / sizeof(Cell);
-
-  static Cells load(const char* cells) {
-    Cells x;
-    std::memcpy(&x, cells, sizeof x);
-    return x;
-  }
-  static Cells fill(Cell x) { return x - Cells{}; }  // a sum would turn -0.0 into 0.0
-  static Mask none() { return Mask{}; }
-  static Mask above(Cells x, Cells t) { return (Mask)(x > t); }
-  static Mask missing(Cells x) { return (Mask)(x != x); }
-  static Mask within(Cells x, Cells low, Cells span) {
-    return (Mask)((Mask)x - (Mask)low <= (Mask)span);
-  }
-};
-
-// Lane l of the v-th vector is worth bit v * n_lanes + l. The bits of a lane are collected for as
-// many rows as a lane has bits, then the lanes are joined: no instruction is needed that gathers
-// the signs of a vector, which not every processor has.
-template <class Cell, class Ask>
-void pack_word(const char* cells, char* bits, Ask ask) {
-  using L = Lanes<Cell>;
-  constexpr std::size_t rows_per_lane = 8 * sizeof(Cell);
-  typename L::Mask first_worth;
-  for (std::size_t lane = 0; lane < L::n_lanes; ++lane)
-    first_worth[lane] = typename L::Whole{1} << lane;
-
-  std::uint64_t word = 0;
-  for (std::size_t row = 0; row < rows_per_word; row += rows_per_lane) {
-    typename L::Mask collected = {}, worth = first_worth;
-    for (std::size_t i = 0; i < rows_per_lane; i += L::n_lanes) {
-      collected |= worth & ask(L::load(cells + (row + i) * sizeof(Cell)));
-      worth <<= typename L::Whole(L::n_lanes);
-    }
-    typename L::Whole joined = 0;
-    for (std::size_t lane = 0; lane < L::n_lanes; ++lane) joined |= collected[lane];
-    word |= std::uint64_t{joined} << row;
-  }
-  std::memcpy(bits, &word, sizeof word);
-}
-
-#endif
-
-template <class Cell, class Ask>
-void pack(const char* cells, std::size_t n_words, char* bits, Ask ask) {
-  for (std::size_t w = 0; w < n_words; ++w)
-    pack_word<Cell>(cells + w * rows_per_word * sizeof(Cell), bits + w * bytes_per_word, ask);
-}
-
-float cutoff_for(const Test& test, float) { return test.cutoff_float32; }
-double cutoff_for(const Test& test, double) { return test.cutoff; }
-
-template <class Cell>
-void answer_number_test(const Test& test, const char* cells, std::size_t n_words, char* bits) {
-  using L = Lanes<Cell>;
-  if (test.question == Question::missing)
-    return pack<Cell>(cells, n_words, bits, [](auto x) { return L::missing(x); });
-  const auto cutoff = L::fill(cutoff_for(test, Cell{}));
-  pack<Cell>(cells, n_words, bits, [cutoff](auto x) { return L::above(x, cutoff); });
-}
-
-void look_up_codes(const Slice<std::uint64_t>& code_bits, const char* cells, std::size_t n_words,
-                   char* bits) {
-  for (std::size_t w = 0; w < n_words; ++w) {
-    std::uint64_t word = 0;
-    for (std::size_t i = 0; i < rows_per_word; ++i, cells += sizeof(std::int32_t)) {
-      std::uint32_t code;
-      std::memcpy(&code, cells, sizeof code);  // negative codes become large and are not among them
-      const bool is_among = code / 64 < code_bits.size && (code_bits[code / 64] >> code % 64 & 1);
-      word |= std::uint64_t{is_among} << i;
-    }
-    std::memcpy(bits + w * bytes_per_word, &word, sizeof word);
-  }
-}
-
-void answer_code_test(const Test& test, const char* cells, std::size_t n_words, char* bits) {
-  using L = Lanes<std::int32_t>;
-  if (test.question == Question::among_codes)
-    return look_up_codes(test.code_bits, cells, n_words, bits);
-  pack<std::int32_t>(cells, n_words, bits, [&test](auto code) {
-    auto is_among = L::none();
-    for (const CodeRange& range : test.ranges)
-      is_among |= L::within(code, L::fill(range.low), L::fill(std::int32_t(range.span)));
-    return is_among;
-  });
-}
-
-// ---------------------------------------------------------------------------------------------
-// Table to strips of cells
-
-// Numbers are compared as float32 where that is exact, and as float64 otherwise.
-template <class From>
-using CellFor = std::conditional_t<std::is_same_v<From, float> || sizeof(From) <= 2, float, double>;
-
-template <class From, class To>
-void fetch(const char* cells, std::ptrdiff_t stride, std::size_t n_rows, char* strip) {
-  for (std::size_t i = 0; i < n_rows; ++i) {
-    From cell;
-    std::memcpy(&cell, cells + std::ptrdiff_t(i) * stride, sizeof cell);
-    const To converted = static_cast<To>(cell);
-    std::memcpy(strip + i * sizeof converted, &converted, sizeof converted);
-  }
-}
-
-// Return n_rows cells as `To`, side by side and with a whole number of words readable after them:
-// the table's own memory where it is like that, or else a copy in `strip`.
-template <class From, class To>
-const char* side_by_side(const char* cells, std::ptrdiff_t stride, std::size_t n_rows,
-                         char* strip) {
-  if (stride != sizeof(From)) {
-    fetch<From, To>(cells, stride, n_rows, strip);
-    return strip;
-  }
-  if (std::is_same_v<From, To> && n_rows % rows_per_word == 0) return cells;
-  fetch<From, To>(cells, sizeof(From), n_rows, strip);
-  return strip;
-}
-
-template <class Use>
-void with_cell_type(CellType type, Use use) {
-  switch (type) {
-    case CellType::float32: return use(float{});
-    case CellType::float64: return use(double{});
-    case CellType::int8: return use(std::int8_t{});
-    case CellType::int16: return use(std::int16_t{});
-    case CellType::int32: return use(std::int32_t{});
-    case CellType::int64: return use(std::int64_t{});
-    case CellType::uint8: return use(std::uint8_t{});
-    case CellType::uint16: return use(std::uint16_t{});
-    case CellType::uint32: return use(std::uint32_t{});
-    case CellType::uint64: return use(std::uint64_t{});
-  }
-}
-
-// Row-major tables are turned a chunk of 16 bytes of each row at a time, as many rows at once as
-// fill vectors with their chunks: the shuffles then never cross a chunk, which keeps them cheap.
-inline constexpr std::size_t chunk_bytes = 16;
-template <class Cell>
-inline constexpr std::size_t cells_per_chunk = chunk_bytes / sizeof(Cell);
-
-typedef float Chunk __attribute__((vector_size(chunk_bytes)));
-using Chunks = Vector<float>;
-
-template <class From>
-Chunk load_chunk(const char* row) {
-  using Cell = CellFor<From>;
-  typedef From Raw __attribute__((vector_size(cells_per_chunk<Cell> * sizeof(From))));
-  typedef Cell Converted __attribute__((vector_size(chunk_bytes)));
-  Raw raw;
-  std::memcpy(&raw, row, sizeof raw);
-  return (Chunk)__builtin_convertvector(raw, Converted);
-}
-
-template <class From>
-Chunks load_chunks(const char* row, [[maybe_unused]] std::ptrdiff_t stride) {
-  const auto chunk = [=](int i) { return load_chunk<From>(row + i * stride); };
-#if defined(__AVX512F__)
-  const __m512 half = _mm512_insertf32x4(_mm512_castps128_ps512(chunk(0)), chunk(1), 1);
-  return _mm512_insertf32x4(_mm512_insertf32x4(half, chunk(2), 2), chunk(3), 3);
-#elif defined(__AVX2__)
-  return _mm256_insertf128_ps(_mm256_castps128_ps256(chunk(0)), chunk(1), 1);
-#else
-  return chunk(0);
-#endif
-}
-
-// Interleave the units in the first halves of each chunk (half 0) or in the second halves (half 1).
-template <class Unit, std::size_t half, std::size_t... i>
-Chunks interleave(Chunks a, Chunks b, std::index_sequence<i...>) {
-  constexpr std::size_t per_chunk = chunk_bytes / sizeof(Unit), from_b = sizeof...(i);
-  constexpr auto source = [](std::size_t at) {
-    const std::size_t chunk = at / per_chunk * per_chunk, unit = at % per_chunk / 2;
-    return int(chunk + half * per_chunk / 2 + unit + at % 2 * from_b);
-  };
-  return (Chunks)__builtin_shufflevector((Vector<Unit>)a, (Vector<Unit>)b, source(i)...);
-}
-
-template <class Unit, std::size_t half>
-Chunks interleave(Chunks a, Chunks b) {
-  return interleave<Unit, half>(a, b, std::make_index_sequence<vector_bytes / sizeof(Unit)>{});
-}
-
-void store(Chunks cells, char* strip) { std::memcpy(strip, &cells, sizeof cells); }
-
-// Turn the chunks of vector_bytes / sizeof(cell) rows into as many cells of each of their columns.
-template <class From>
-[[gnu::always_inline]] inline void turn(const char* row, std::ptrdiff_t stride,
-                                        char* const* strips, std::size_t at) {
-  constexpr int n = cells_per_chunk<CellFor<From>>;
-  const auto load = [=](int i) { return load_chunks<From>(row + i * stride, n * stride); };
-  const Chunks a = load(0), b = load(1);
-  if constexpr (n == 2) {
-    store(interleave<double, 0>(a, b), strips[0] + at);
-    store(interleave<double, 1>(a, b), strips[1] + at);
-  } else {
-    const Chunks c = load(2), d = load(3);
-    const Chunks ab_01 = interleave<float, 0>(a, b), ab_23 = interleave<float, 1>(a, b);
-    const Chunks cd_01 = interleave<float, 0>(c, d), cd_23 = interleave<float, 1>(c, d);
-    store(interleave<double, 0>(ab_01, cd_01), strips[0] + at);
-    store(interleave<double, 1>(ab_01, cd_01), strips[1] + at);
-    store(interleave<double, 0>(ab_23, cd_23), strips[2] + at);
-    store(interleave<double, 1>(ab_23, cd_23), strips[3] + at);
-  }
-}
-
-// ---------------------------------------------------------------------------------------------
-// The three stages
 
 // Bits of a wire for one block: eight words, or one where few rows are left.
 typedef std::uint64_t EightWords __attribute__((vector_size(64)));
@@ -313,7 +35,7 @@ class Evaluation {
  public:
   static constexpr std::size_t max_rows = 8 * sizeof(Bits);
 
-  Evaluation(const Plan& plan, const Table& table, const Answers& answers, std::byte* scratch)
+  Evaluation(const Plan& plan, const TableView& table, const Answers& answers, std::byte* scratch)
       : plan_(plan), table_(table), answers_(answers), slots_(reinterpret_cast<Bits*>(scratch)),
         strips_(reinterpret_cast<char*>(scratch) + plan.n_slots * sizeof(Bits)) {
     slots_[0] = Bits{};
@@ -376,8 +98,7 @@ class Evaluation {
     bool is_turned = false;
     with_cell_type(table_.columns[0].type, [&](auto zero) {
       using From = decltype(zero);
-      // Narrower cells would be converted one by one while turning: fetching them is as fast.
-      if constexpr (max_rows >= rows_per_strip && sizeof(From) == sizeof(CellFor<From>))
+      if constexpr (max_rows >= rows_per_strip && is_worth_turning<From>)
         is_turned = turn_rows_of<From>(row);
     });
     return is_turned;
@@ -502,7 +223,7 @@ class Evaluation {
   }
 
   const Plan& plan_;
-  const Table& table_;
+  const TableView& table_;
   const Answers& answers_;
   Bits* slots_;
   char* strips_;
@@ -510,8 +231,8 @@ class Evaluation {
 
 }  // namespace
 
-void predict_rows(const Plan& plan, const Table& table, const Answers& answers, std::size_t first,
-                  std::size_t last, std::byte* scratch) {
+void predict_rows(const Plan& plan, const TableView& table, const Answers& answers,
+                  std::size_t first, std::size_t last, std::byte* scratch) {
   // The two sizes of block lay the scratch memory out differently: each block starts afresh.
   for (std::size_t row = first; row < last; row += rows_per_block) {
     const std::size_t left = last - row;

@@ -96,7 +96,7 @@ struct Column {
   CellType type;
 };
 
-struct Table {
+struct TableView {
   const Column* columns;  // one per used column of the plan
   std::size_t n_columns;  // used or not
   bool is_row_major;      // the n_columns cells of a row lie side by side, all of one type
@@ -110,11 +110,6 @@ struct Answers {
   std::int32_t* votes;
 };
 
-// Evaluate rows first <= row < last. `scratch` has scratch_bytes(plan), zeroed when it was made and
-// aligned to 64 bytes; no two threads share it.
-using Kernel = void (*)(const Plan& plan, const Table& table, const Answers& answers,
-                        std::size_t first, std::size_t last, std::byte* scratch);
-
 // Cells are read a strip of rows at a time: few enough to stay in the first-level cache.
 inline constexpr std::size_t rows_per_strip = 256;
 // One line more than the cells need: columns a power of two apart would share few cache sets.
@@ -125,15 +120,21 @@ inline std::size_t scratch_bytes(const Plan& plan) {
   return plan.n_slots * rows_per_block / 8 + n_strips * bytes_per_strip;
 }
 
+// Evaluate rows first <= row < last. `scratch` has scratch_bytes(plan), zeroed when it was made and
+// aligned to 64 bytes; no two threads share it.
+using PredictRows = void(const Plan& plan, const TableView& table, const Answers& answers,
+                         std::size_t first, std::size_t last, std::byte* scratch);
+using Kernel = PredictRows*;
+
 namespace generic {
-void predict_rows(const Plan&, const Table&, const Answers&, std::size_t, std::size_t, std::byte*);
+PredictRows predict_rows;
 }
 #if defined(__x86_64__)
 namespace avx2 {
-void predict_rows(const Plan&, const Table&, const Answers&, std::size_t, std::size_t, std::byte*);
+PredictRows predict_rows;
 }
 namespace avx512 {
-void predict_rows(const Plan&, const Table&, const Answers&, std::size_t, std::size_t, std::byte*);
+PredictRows predict_rows;
 }
 #endif
 

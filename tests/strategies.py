@@ -19,10 +19,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dln.circuit import Circuit, Node, Rule
+from dln.circuit import Circuit
 from dln.gates import GATES
 from dln.labels import Label
 from dln.literals import COLUMN_KINDS, Above, Among, Category, Column, ColumnKind, Literal, Missing
+from dln.parts import Node, Rule
 
 law = settings(
     max_examples=int(os.environ.get("DLN_EXAMPLES", "60")),

@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from strategies import as_rows, circuits, law, rows_for
 
-from dln.circuit import MAX_VOTES, Circuit, Node, Rule
+from dln.circuit import Circuit
 from dln.errors import CircuitError
 from dln.gates import GATE_BY_NAME, Gate
 from dln.literals import Above, Among, Column, Missing
+from dln.parts import MAX_VOTES, Node, Rule
 from dln.simplify.fold import fold
 
 AND, XOR = GATE_BY_NAME["AND"], GATE_BY_NAME["XOR"]

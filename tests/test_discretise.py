@@ -12,12 +12,13 @@ from numpy.testing import assert_array_equal
 from sklearn.metrics import balanced_accuracy_score
 
 from dln.circuit import Circuit
+from dln.encode.bits import ABOVE, EQUALS
 from dln.encode.encoder import EncodeOptions, fit_encoder
 from dln.literals import Above, Among, Missing
 from dln.table import read_table
 from dln.train.discretise import discretise
 from dln.train.native import Job, TrainingRows, train_population
-from dln.train.network import ABOVE, EQUALS, Network, Shape, build_network
+from dln.train.network import Network, Shape, build_network
 from dln.train.options import TrainOptions
 
 VOTE_THRESHOLD = 0.8

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
+from dln.encode.bits import ABOVE, EQUALS, MISSING
 from dln.encode.encoder import MAX_GROUPS, EncodeOptions, Encoder, fit_encoder
 from dln.table import read_table
-from dln.train.network import ABOVE, EQUALS, MISSING
 
 
 def fit(X: Any, target: Any = None, **options: Any) -> tuple[Encoder, Any]:

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from strategies import as_rows, circuits, every_row, law, logic_circuits, rows_for
 
-from dln.circuit import Circuit, Node, Rule
+from dln.circuit import Circuit
 from dln.gates import GATE_BY_NAME, GATES, Gate
 from dln.literals import Above, Column
+from dln.parts import Node, Rule
 from dln.simplify.fold import fold
 
 WIRINGS = [(0, 1), (1, 0), (1, 1)]

@@ -12,9 +12,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
 from dln import _native
+from dln.encode.bits import ABOVE, EQUALS, MISSING, LiteralSet
 from dln.gates import GATES
 from dln.train.native import Job, TrainingRows, _bind, train_population
-from dln.train.network import ABOVE, EQUALS, MISSING, LiteralSet, Network, Shape, build_network
+from dln.train.network import Network, Shape, build_network
 from dln.train.options import TrainOptions
 
 PHASES = {"gates": 0, "links": 1, "both": 2}

@@ -16,10 +16,11 @@ from numpy.testing import assert_array_equal
 from strategies import FORMS, as_rows, circuits, law, matrices, plain_votes, rows_for
 
 from dln import _native, predict
-from dln.circuit import Circuit, Node, Rule
+from dln.circuit import Circuit
 from dln.errors import ColumnTypeError, MissingColumnError, TableError
 from dln.gates import GATE_BY_NAME
 from dln.literals import Above, Among, Column, Missing
+from dln.parts import Node, Rule
 from dln.predict import Predictor, compile_circuit, numpy_votes
 
 LEVELS = _native.levels()

@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import circuits, law, logic_circuits, plain_votes, rows_for
 
-from dln.circuit import Circuit, Node, Rule
+from dln.circuit import Circuit
 from dln.gates import GATE_BY_NAME, GATES, Gate
 from dln.literals import Above, Among, Category, Column, Missing, format_text, format_value
+from dln.parts import Node, Rule
 
 Row = dict[Any, Any]
 Test = Callable[[Row], bool]

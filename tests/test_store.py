@@ -16,10 +16,11 @@ from numpy.testing import assert_array_equal
 from strategies import as_rows, circuits, law, rows_for
 
 from dln import store
-from dln.circuit import MAX_VOTES, Circuit, Node, Rule
+from dln.circuit import Circuit
 from dln.errors import CircuitFileError
 from dln.gates import GATE_BY_NAME
 from dln.literals import Above, Among, Column, Missing
+from dln.parts import MAX_VOTES, Node, Rule
 from dln.store import circuit_from_json, circuit_to_json
 
 CIRCUIT = Circuit(

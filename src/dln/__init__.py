@@ -3,7 +3,7 @@
 table -> encode -> train -> Circuit -> predict | explain | export
 """
 
-from dln.circuit import Circuit, Node, Rule
+from dln.circuit import Circuit
 from dln.errors import (
     CircuitError,
     CircuitFileError,
@@ -17,6 +17,7 @@ from dln.errors import (
 from dln.estimator import DLNClassifier
 from dln.gates import GATES, Gate
 from dln.literals import Above, Among, Column, Missing
+from dln.parts import Node, Rule
 
 __version__ = "0.1.0"
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from dln.circuit import Circuit, Node, Rule
+from dln.circuit import Circuit
 from dln.gates import GATE_BY_NAME, Gate, gate_of
 from dln.labels import Label
 from dln.literals import Column, Literal
+from dln.parts import Node, Rule
 
 _NOT = GATE_BY_NAME["NOT_A"]
 

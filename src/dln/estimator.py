@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import logging
 import numbers
-import os
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -23,6 +22,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from dln.cores import count_cores
 from dln.encode.encoder import EncodeOptions
 from dln.errors import OptionError, TableError
 from dln.labels import plain_labels
@@ -404,9 +404,8 @@ def _history(histories: list[NDArray[np.float32]]) -> dict[str, NDArray[np.float
 
 
 def _n_threads(n_jobs: int | None) -> int:
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     if n_jobs is None or n_jobs == -1:
-        return available or 1
+        return count_cores()
     if isinstance(n_jobs, (int, np.integer)) and n_jobs >= 1:
         return int(n_jobs)
     raise OptionError(f"n_jobs is {n_jobs!r}, expected a positive integer, -1 or None")

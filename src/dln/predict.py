@@ -6,13 +6,13 @@ of NumPy: its oracle in the tests, and its stand-in where the extension is absen
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dln.cores import count_cores
 from dln.errors import ColumnTypeError, MissingColumnError, TableError
 from dln.literals import Above, Among, Column, ColumnKind, Missing
 from dln.table import RawColumn, Table, read_table
@@ -122,13 +122,7 @@ class Predictor:
 def _threads(n_rows: int) -> int:
     if n_rows < 2 * _ROWS_PER_THREAD:
         return 1
-    return min(_count_cores(), n_rows // _ROWS_PER_THREAD)
-
-
-def _count_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):  # on Linux: the cores that this process may use
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return min(count_cores(), n_rows // _ROWS_PER_THREAD)
 
 
 def _places(table: Table, columns: Sequence[Column], used: Sequence[int]) -> dict[int, int]:

@@ -29,6 +29,7 @@ from dln.literals import (
     Literal,
     Missing,
 )
+from dln.parts import Node, Rule
 
 if TYPE_CHECKING:
     from dln.circuit import Circuit
@@ -120,7 +121,7 @@ def read_circuit_file(path: str | PathLike[str]) -> Circuit:
 
 def circuit_from_json(text: str) -> Circuit:
     """Read a circuit from JSON text, checking every part; raises `CircuitFileError`."""
-    from dln.circuit import Circuit, Node, Rule  # the one place where a file becomes a circuit
+    from dln.circuit import Circuit  # the one place where a file becomes a circuit
 
     document = _read_document(text)
     try:

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dln.encode.bits import ABOVE, EQUALS, MISSING, LiteralSet
 from dln.encode.cutoffs import tree_cutoffs
 from dln.encode.scale import Scale, fit_scale
 from dln.literals import Category, Column
 from dln.predict import encode_cells
 from dln.table import RawColumn, Table
-from dln.train.network import ABOVE, EQUALS, MISSING, LiteralSet
 
 MAX_GROUPS = 64
 """Category literals of one column; the rarest categories beyond that are pooled into one."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dln.builder import FALSE, TRUE, CircuitBuilder, Signal
 from dln.circuit import Circuit
+from dln.encode.bits import ABOVE, MISSING
 from dln.encode.encoder import Encoder
 from dln.gates import GATES
 from dln.labels import Label
@@ -23,7 +24,7 @@ from dln.literals import Above, Among, Missing
 from dln.predict import encode_cells
 from dln.table import Table
 from dln.train.decimals import readable_cutoff
-from dln.train.network import ABOVE, MISSING, Network
+from dln.train.network import Network
 
 
 def discretise(

@@ -13,39 +13,14 @@ from typing import Literal as OneOf
 import numpy as np
 from numpy.typing import NDArray
 
+from dln.encode.bits import ABOVE, LiteralSet
 from dln.gates import PRIORITY
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int32]
 Bytes = NDArray[np.uint8]
 
-ABOVE, EQUALS, MISSING = 0, 1, 2
-"""Kinds of literals, as the native engine numbers them."""
-
 Concatenation = OneOf["separate", "shared", "none"]
-
-
-@dataclass(frozen=True)
-class LiteralSet:
-    """Bits of an encoded row: `kind` (ABOVE, EQUALS, MISSING) of `column` against `value`."""
-
-    kind: Bytes
-    column: Ints
-    value: Floats
-
-    def __len__(self) -> int:
-        return len(self.kind)
-
-    def take(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> LiteralSet:
-        """Select some of the literals."""
-        return LiteralSet(self.kind[which], self.column[which], self.value[which])
-
-    def __add__(self, other: LiteralSet) -> LiteralSet:
-        return LiteralSet(
-            np.concatenate([self.kind, other.kind]),
-            np.concatenate([self.column, other.column]),
-            np.concatenate([self.value, other.value]),
-        )
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,33 @@
+// Vectors as wide as the registers of an instruction-set level.
+//
+// This header, predict_literals.h and predict_strips.h are parts of predict_kernel.cpp, which is
+// compiled once per level. All they define is in an unnamed namespace: the linker could otherwise
+// merge it with code of another level, to be run on a processor that lacks the instructions.
+#pragma once
+
+#include <cstddef>
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+namespace dln::DLN_LEVEL {
+namespace {
+
+#if defined(__AVX512F__)
+inline constexpr std::size_t vector_bytes = 64;
+#elif defined(__AVX2__)
+inline constexpr std::size_t vector_bytes = 32;
+#else
+inline constexpr std::size_t vector_bytes = 16;
+#endif
+
+template <class Cell>
+struct VectorOf {
+  typedef Cell type __attribute__((vector_size(vector_bytes)));
+};
+template <class Cell>
+using Vector = typename VectorOf<Cell>::type;
+
+}  // namespace
+}  // namespace dln::DLN_LEVEL

@@ -1,0 +1,89 @@
+// Circuit to answers: the netlist of its votes for each class, or of the class with most votes.
+//
+// Promise: of several classes with most votes, the first wins.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "program_circuit.h"
+#include "program_netlist.h"
+#include "program_numbers.h"
+
+namespace dln {
+
+// A number that the plan answers: the bits, and what to add to them.
+struct Answer {
+  Bits bits;
+  std::int32_t offset = 0;
+};
+
+inline std::vector<Signal> build_rules(const Circuit& circuit, Netlist& netlist) {
+  std::vector<Signal> wires;
+  for (std::size_t i = 0; i < circuit.n_literals(); ++i) wires.push_back(Netlist::literal(i));
+  for (std::size_t g = 0; g < circuit.gate_code.size(); ++g)
+    wires.push_back(netlist.gate(circuit.gate_code[g], wires[std::size_t(circuit.gate_a[g])],
+                                 wires[std::size_t(circuit.gate_b[g])]));
+  std::vector<Signal> rules;
+  for (std::int32_t wire : circuit.rule_wire) rules.push_back(wires[std::size_t(wire)]);
+  return rules;
+}
+
+inline std::vector<Answer> count_votes(const Circuit& circuit, Netlist& netlist) {
+  const std::vector<Signal> rules = build_rules(circuit, netlist);
+  std::vector<Answer> votes;
+  for (std::size_t label = 0; label < circuit.n_classes(); ++label) {
+    Counter counter;
+    for (std::size_t r = 0; r < rules.size(); ++r) counter.add(rules[r], circuit.vote(r, label));
+    counter.offset += circuit.base_votes[label];
+    votes.push_back({counter.total(netlist), std::int32_t(counter.offset)});
+  }
+  return votes;
+}
+
+// The votes that most classes get from a rule; of equally common ones, those of the first class.
+inline std::int64_t commonest_vote(const Circuit& circuit, std::size_t rule) {
+  std::map<std::int64_t, std::size_t> count;
+  for (std::size_t label = 0; label < circuit.n_classes(); ++label)
+    ++count[circuit.vote(rule, label)];
+  std::int64_t commonest = circuit.vote(rule, 0);
+  for (std::size_t label = 1; label < circuit.n_classes(); ++label)
+    if (count[circuit.vote(rule, label)] > count[commonest]) commonest = circuit.vote(rule, label);
+  return commonest;
+}
+
+// What every class gets from a rule cannot change the winner and is left out. With two classes the
+// first is then left with nothing to count: one count remains, compared with a constant.
+inline std::vector<Counter> count_contest(const Circuit& circuit,
+                                          const std::vector<Signal>& rules) {
+  std::vector<Counter> counters(circuit.n_classes());
+  for (std::size_t r = 0; r < rules.size(); ++r) {
+    const std::int64_t shared = commonest_vote(circuit, r);
+    for (std::size_t label = 0; label < counters.size(); ++label)
+      counters[label].add(rules[r], circuit.vote(r, label) - shared);
+  }
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t label = 0; label < counters.size(); ++label)
+    least = std::min(least, counters[label].offset += circuit.base_votes[label]);
+  for (Counter& counter : counters) counter.add(always, counter.offset - least);
+  return counters;
+}
+
+// The index of the class with most votes, the first of several.
+inline std::vector<Answer> find_winner(const Circuit& circuit, Netlist& netlist) {
+  std::vector<Counter> counters = count_contest(circuit, build_rules(circuit, netlist));
+  Bits winner, most = counters[0].total(netlist);
+  for (std::size_t label = 1; label < counters.size(); ++label) {
+    const Bits votes = counters[label].total(netlist);
+    const Signal wins = is_greater(votes, most, netlist);
+    winner = select(wins, constant(label), winner, netlist);
+    most = select(wins, votes, most, netlist);
+  }
+  return {{winner, 0}};
+}
+
+}  // namespace dln

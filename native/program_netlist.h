@@ -1,0 +1,129 @@
+// Gates to the word operations of the kernels, simplified while they are built.
+//
+// Promise: a signal computes what its builder was asked for. Nodes that nothing needs are left to
+// program_schedule.h.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "predict_kernel.h"
+
+namespace dln {
+
+// Twice a wire of the netlist, plus one where it is inverted. Wire 0 is constantly false.
+using Signal = std::uint32_t;
+inline constexpr Signal never = 0, always = 1;
+
+// Word operations in the order they were asked for. Each builder returns the simplest signal it
+// knows: constants fold, inversions move into the operations, twins are built once.
+class Netlist {
+ public:
+  struct Node {
+    Operation operation;
+    std::array<std::uint32_t, 3> wires;
+  };
+
+  explicit Netlist(std::size_t n_literals) : n_inputs_(std::uint32_t(n_literals + 1)) {}
+
+  static std::uint32_t literal_wire(std::size_t i) { return std::uint32_t(i + 1); }
+  static Signal literal(std::size_t i) { return 2 * literal_wire(i); }
+  std::uint32_t n_inputs() const { return n_inputs_; }
+  const std::vector<Node>& nodes() const { return nodes_; }
+
+  Signal both(Signal a, Signal b) {
+    if (a > b) std::swap(a, b);
+    if (a == never || a == (b ^ 1)) return never;
+    if (a == always || a == b) return b;
+    if (is_inverted(a) && is_inverted(b)) return add(Operation::neither, a, b);
+    if (is_inverted(a)) return add(Operation::but_not, b, a);
+    return add(is_inverted(b) ? Operation::but_not : Operation::both, a, b);
+  }
+
+  Signal either(Signal a, Signal b) { return both(a ^ 1, b ^ 1) ^ 1; }
+
+  Signal differ(Signal a, Signal b) {
+    const Signal inverted = (a ^ b) & 1;
+    if (a > b) std::swap(a, b);
+    if (is_same_wire(a, b)) return inverted;
+    if (is_constant(a)) return (b & ~1u) ^ inverted;
+    return add(Operation::differ, a, b) ^ inverted;
+  }
+
+  Signal parity(Signal a, Signal b, Signal c) {
+    sort(a, b, c);
+    if (is_constant(a) || is_same_wire(a, b)) return differ(differ(a, b), c);
+    if (is_same_wire(b, c)) return differ(a, differ(b, c));
+    return add(Operation::parity, a, b, c) ^ ((a ^ b ^ c) & 1);
+  }
+
+  Signal majority(Signal a, Signal b, Signal c) {
+    sort(a, b, c);
+    if (is_constant(a)) return a == never ? both(b, c) : either(b, c);
+    if (is_same_wire(a, b)) return a == b ? a : c;
+    if (is_same_wire(b, c)) return b == c ? b : a;
+    const Signal n_inverted = (a & 1) + (b & 1) + (c & 1);
+    if (n_inverted > 1) return majority(a ^ 1, b ^ 1, c ^ 1) ^ 1;
+    if (n_inverted == 0) return add(Operation::majority, a, b, c);
+    if (is_inverted(a)) std::swap(a, c);
+    if (is_inverted(b)) std::swap(b, c);
+    return add(Operation::majority_not, a, b, c);
+  }
+
+  Signal select(Signal condition, Signal yes, Signal no) {
+    if (yes == no) return yes;
+    if (yes == (no ^ 1)) return differ(condition, no);
+    if (is_constant(no)) return no == never ? both(condition, yes) : either(condition ^ 1, yes);
+    if (is_constant(yes)) return yes == never ? both(condition ^ 1, no) : either(condition, no);
+    return differ(no, both(condition, differ(yes, no)));
+  }
+
+  // The gate with truth table t00 t01 t10 t11, t00 the highest bit: a chooses between two functions
+  // of b alone. Every one of the 16 tables comes out as one operation, or none.
+  Signal gate(unsigned table, Signal a, Signal b) {
+    const auto of_b = [b](unsigned half) -> Signal {  // half: values for b = 0 (high), b = 1 (low)
+      const Signal at_0 = half >> 1, at_1 = half & 1;
+      return at_0 == at_1 ? at_0 : b ^ at_0;
+    };
+    return select(a, of_b(table & 3), of_b(table >> 2));
+  }
+
+  // A wire, not inverted, that carries the signal.
+  std::uint32_t wire_of(Signal signal) {
+    return (is_inverted(signal) ? add(Operation::neither, signal, signal) : signal) / 2;
+  }
+
+ private:
+  static bool is_inverted(Signal a) { return a & 1; }
+  static bool is_same_wire(Signal a, Signal b) { return a / 2 == b / 2; }
+  static bool is_constant(Signal a) { return is_same_wire(a, never); }
+
+  static void sort(Signal& a, Signal& b, Signal& c) {
+    if (a > b) std::swap(a, b);
+    if (b > c) std::swap(b, c);
+    if (a > b) std::swap(a, b);
+  }
+
+  Signal add(Operation operation, Signal a, Signal b, Signal c = never) {
+    const Node node{operation, {a / 2, b / 2, c / 2}};
+    const std::size_t wire = n_inputs_ + nodes_.size();
+    const auto [twin, is_new] = wires_.try_emplace({operation, node.wires}, std::uint32_t(wire));
+    if (!is_new) return 2 * twin->second;
+    if (wire > std::numeric_limits<std::uint32_t>::max() / 2 - 1)
+      throw std::invalid_argument("the circuit is too large: its plan has over 2^31 wires");
+    nodes_.push_back(node);
+    return Signal(2 * wire);
+  }
+
+  std::uint32_t n_inputs_;
+  std::vector<Node> nodes_;
+  std::map<std::pair<Operation, std::array<std::uint32_t, 3>>, std::uint32_t> wires_;
+};
+
+}  // namespace dln

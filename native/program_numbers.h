@@ -1,0 +1,90 @@
+// Numbers made of signals: add up, compare and choose them, as nodes of a netlist.
+//
+// Promise: exact. A sum has as many bits as its largest value needs.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <vector>
+
+#include "program_netlist.h"
+
+namespace dln {
+
+// An unsigned number per row, the lowest bit first.
+using Bits = std::vector<Signal>;
+
+// Adds up weighted signals. What is below zero goes to an offset: -w * x = w * ~x - w.
+class Counter {
+ public:
+  std::int64_t offset = 0;
+
+  void add(Signal signal, std::int64_t weight) {
+    if (weight < 0) {
+      offset += weight;
+      signal ^= 1;
+    }
+    std::uint64_t left = std::uint64_t(std::abs(weight));
+    most_ += left;
+    for (std::size_t bit = 0; left; ++bit, left >>= 1)
+      if (left & 1) column(bit).push_back(signal);
+  }
+
+  // Replace three signals worth 2^i by one worth 2^i and one worth twice that, until one is left.
+  Bits total(Netlist& netlist) {
+    const std::size_t n_bits = std::size_t(std::bit_width(most_));  // what carries beyond is zero
+    Bits sum;
+    for (std::size_t bit = 0; bit < n_bits; ++bit) {
+      // First come, first added: a tree rather than a chain, whose steps wait less for each other.
+      std::size_t next = 0;
+      while (column(bit).size() - next > 1) {
+        const Signal a = columns_[bit][next++], b = columns_[bit][next++];
+        const Signal c = next < columns_[bit].size() ? columns_[bit][next++] : never;
+        columns_[bit].push_back(netlist.parity(a, b, c));
+        column(bit + 1).push_back(netlist.majority(a, b, c));
+      }
+      sum.push_back(columns_[bit].empty() ? never : columns_[bit][next]);
+    }
+    return sum;
+  }
+
+ private:
+  std::vector<Signal>& column(std::size_t bit) {
+    if (columns_.size() <= bit) columns_.resize(bit + 1);
+    return columns_[bit];
+  }
+
+  std::vector<std::vector<Signal>> columns_;
+  std::uint64_t most_ = 0;
+};
+
+// Beyond its highest bit a number is zero.
+inline Signal bit_of(const Bits& number, std::size_t bit) {
+  return bit < number.size() ? number[bit] : never;
+}
+
+// From the lowest bit up: a bit that differs overrules those before it.
+inline Signal is_greater(const Bits& a, const Bits& b, Netlist& netlist) {
+  Signal greater = never;
+  for (std::size_t bit = 0; bit < std::max(a.size(), b.size()); ++bit)
+    greater = netlist.majority(bit_of(a, bit), bit_of(b, bit) ^ 1, greater);
+  return greater;
+}
+
+inline Bits select(Signal condition, const Bits& yes, const Bits& no, Netlist& netlist) {
+  Bits chosen;
+  for (std::size_t bit = 0; bit < std::max(yes.size(), no.size()); ++bit)
+    chosen.push_back(netlist.select(condition, bit_of(yes, bit), bit_of(no, bit)));
+  return chosen;
+}
+
+inline Bits constant(std::size_t value) {
+  Bits bits;
+  for (; value; value >>= 1) bits.push_back(value & 1 ? always : never);
+  return bits;
+}
+
+}  // namespace dln

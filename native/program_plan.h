@@ -1,0 +1,139 @@
+// Circuit to plan: what the kernels run, with the memory that it points to.
+//
+// Promise: a plan computes what the circuit says on every row, reads only the literals and holds
+// only the steps that its answers need. Checks are left to program_check.h.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "predict_kernel.h"
+#include "program_answers.h"
+#include "program_circuit.h"
+#include "program_netlist.h"
+#include "program_schedule.h"
+
+namespace dln {
+
+// The largest float32 that is not above `cutoff`: no float32 lies between the two, so that all of
+// them compare alike with both.
+inline float round_down(double cutoff) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  constexpr float largest = std::numeric_limits<float>::max();
+  if (cutoff > largest) return largest;
+  if (cutoff < -largest) return -infinity;
+  const float nearest = float(cutoff);
+  return nearest > cutoff ? std::nextafter(nearest, -infinity) : nearest;
+}
+
+// The fewest ranges that cover codes in rising order.
+inline std::vector<CodeRange> ranges_of(const std::vector<std::int32_t>& codes) {
+  std::vector<CodeRange> ranges;
+  for (std::int32_t code : codes) {
+    const auto next = [&] { return std::int64_t{ranges.back().low} + ranges.back().span + 1; };
+    if (!ranges.empty() && code == next())
+      ++ranges.back().span;
+    else
+      ranges.push_back({code, 0});
+  }
+  return ranges;
+}
+
+// A plan with the memory that it points to.
+class StoredPlan {
+ public:
+  StoredPlan(const Circuit& circuit, std::vector<Answer> (*answer)(const Circuit&, Netlist&)) {
+    Netlist netlist(circuit.n_literals());
+    const std::vector<Answer> answers = answer(circuit, netlist);
+    std::vector<std::uint32_t> outputs;
+    for (const Answer& number : answers)
+      for (Signal bit : number.bits) outputs.push_back(netlist.wire_of(bit));
+    schedule_ = Scheduler(netlist, outputs).schedule();
+    for (std::uint32_t wire : outputs) planes_.push_back(schedule_.slots[wire]);
+    store_numbers(answers);
+    store_tests(circuit);
+    plan_ = {schedule_.n_slots, slice(columns_), slice(schedule_.runs), slice(schedule_.steps),
+             slice(numbers_)};
+  }
+  StoredPlan(const StoredPlan&) = delete;
+  StoredPlan& operator=(const StoredPlan&) = delete;
+
+  const Plan& plan() const { return plan_; }
+
+ private:
+  template <class Item>
+  static Slice<Item> slice(const std::vector<Item>& items) {
+    return {items.data(), items.size()};
+  }
+
+  void store_numbers(const std::vector<Answer>& answers) {
+    const std::uint32_t* planes = planes_.data();
+    for (const Answer& answer : answers) {
+      numbers_.push_back({{planes, answer.bits.size()}, answer.offset});
+      planes += answer.bits.size();
+    }
+  }
+
+  void store_tests(const Circuit& circuit) {
+    std::map<std::int32_t, std::vector<Test>> by_column;
+    for (std::size_t i = 0; i < circuit.n_literals(); ++i)
+      if (const std::uint32_t slot = schedule_.slots[Netlist::literal_wire(i)])
+        by_column[circuit.literal_column[i]].push_back(make_test(circuit, i, slot));
+    for (auto& [column, tests] : by_column) {
+      tests_.push_back(std::move(tests));
+      columns_.push_back({std::uint32_t(column),
+                          circuit.column_is_category[std::size_t(column)] != 0,
+                          slice(tests_.back())});
+    }
+  }
+
+  Test make_test(const Circuit& circuit, std::size_t i, std::uint32_t slot) {
+    const bool is_category = circuit.column_is_category[std::size_t(circuit.literal_column[i])];
+    const double cutoff = circuit.literal_cutoff[i];
+    using Kind = Circuit::LiteralKind;
+    switch (Kind(circuit.literal_kind[i])) {
+      case Kind::above:
+        return {Question::above, slot, cutoff, round_down(cutoff), {}, {}};
+      case Kind::missing:
+        if (!is_category) return {Question::missing, slot, 0, 0, {}, {}};
+        return among(slot, {-1});
+      default:
+        return among(slot, {circuit.category_code.begin() + circuit.category_start[i],
+                            circuit.category_code.begin() + circuit.category_start[i + 1]});
+    }
+  }
+
+  // Few ranges of codes are compared one by one; many are looked up, unless the codes are so large
+  // that the table would not stay in the cache.
+  Test among(std::uint32_t slot, std::vector<std::int32_t> codes) {
+    constexpr std::size_t few = 12;
+    constexpr std::int32_t large = 1 << 20;
+    std::sort(codes.begin(), codes.end());
+    codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
+    ranges_.push_back(ranges_of(codes));
+    if (ranges_.back().size() <= few || codes.back() >= large)
+      return {Question::among_ranges, slot, 0, 0, slice(ranges_.back()), {}};
+    std::vector<std::uint64_t> bits(std::size_t(codes.back()) / 64 + 1);
+    for (std::int32_t code : codes) bits[std::size_t(code) / 64] |= std::uint64_t{1} << code % 64;
+    code_bits_.push_back(std::move(bits));
+    return {Question::among_codes, slot, 0, 0, {}, slice(code_bits_.back())};
+  }
+
+  std::vector<std::uint32_t> planes_;
+  ScheduledSteps schedule_;
+  std::vector<Number> numbers_;
+  std::vector<UsedColumn> columns_;
+  // Vectors of vectors: the inner ones stay in place while the outer ones grow.
+  std::vector<std::vector<Test>> tests_;
+  std::vector<std::vector<CodeRange>> ranges_;
+  std::vector<std::vector<std::uint64_t>> code_bits_;
+  Plan plan_{};
+};
+
+}  // namespace dln
