@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
+
+#include "buffer.h"
 
 namespace dln::DLN_LEVEL {
-
-using Floats = std::vector<float>;
 
 // Parameters with their gradient and Adam's two moments.
 struct Parameters {

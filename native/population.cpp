@@ -108,13 +108,13 @@ class BoundJob {
     for (int64_t row : chosen)
       check(row >= 0 && row < job.table.n_rows, "a row is out of the table");
     const Phase which = static_cast<Phase>(phase);
-    Gradients g;
+    Gradients g(job.network);
     switch (find_level(level)) {
 #if defined(__x86_64__)
-      case Level::avx512: g = avx512::gradients(job, chosen, which); break;
-      case Level::avx2: g = avx2::gradients(job, chosen, which); break;
+      case Level::avx512: avx512::gradients(job, chosen, which, g); break;
+      case Level::avx2: avx2::gradients(job, chosen, which, g); break;
 #endif
-      default: g = generic::gradients(job, chosen, which);
+      default: generic::gradients(job, chosen, which, g);
     }
     nb::dict result;
     result["loss"] = g.loss;

@@ -13,7 +13,7 @@ namespace {
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 constexpr float kMinSlope = 0.01f;  // Differs from the paper: a slope never changes its sign
 
-double balanced_accuracy(const std::vector<int64_t>& right, const std::vector<int64_t>& total) {
+double balanced_accuracy(const Buffer<int64_t>& right, const Buffer<int64_t>& total) {
   double sum = 0.0;
   int present = 0;
   for (size_t c = 0; c < total.size(); ++c)
@@ -92,7 +92,7 @@ void Trainer::list_readers() {
   std::partial_sum(reader_start_.begin(), reader_start_.end(), reader_start_.begin());
   reader_slot_.resize(reader_start_.back());
   reader_input_.resize(reader_start_.back());
-  std::vector<int32_t> next(reader_start_.begin(), reader_start_.end() - 1);
+  Buffer<int32_t> next(reader_start_.begin(), reader_start_.end() - 1);
   each_link([&](int input, size_t slot, int wire) {
     reader_slot_[next[wire]] = static_cast<int32_t>(slot);
     reader_input_[next[wire]++] = input;
@@ -233,7 +233,7 @@ double Trainer::evaluate(const std::vector<int64_t>& rows) {
 }
 
 int Trainer::live_gates() const {
-  std::vector<uint8_t> live(n_wires_, 0);
+  Buffer<uint8_t> live(n_wires_, 0);
   for (const auto& rules : voters_)
     for (int32_t rule : rules) live[net_.rule_wire[rule]] = 1;
   int count = 0;
@@ -298,29 +298,24 @@ void Trainer::finish() {
   if (!options_.keep_best || job_.best_epoch < 0) unpack();
 }
 
-Gradients Trainer::gradients(const std::vector<int64_t>& rows, Phase phase) {
+void Trainer::gradients(const std::vector<int64_t>& rows, Phase phase, Gradients& result) {
   clear_gradients();
   accumulate(rows.data(), static_cast<int>(rows.size()), rows.data() + rows.size(), phase);
   finish_gradients(phase);
-  Gradients result;
-  result.cutoff = cutoffs_.gradient;
-  result.slope = slopes_.gradient;
-  result.link_logit.resize(static_cast<size_t>(n_inputs_) * net_.n_links);
-  result.gate_logit.resize(static_cast<size_t>(net_.n_gates) * net_.n_choices);
-  result.vote_logit.resize(static_cast<size_t>(net_.n_classes) * net_.n_rules);
+  std::copy(cutoffs_.gradient.begin(), cutoffs_.gradient.end(), result.cutoff.begin());
+  std::copy(slopes_.gradient.begin(), slopes_.gradient.end(), result.slope.begin());
   link_layout_.unpack(link_logits_.gradient, result.link_logit.data());
   gate_layout_.unpack(gate_logits_.gradient, result.gate_logit.data());
   for (int c = 0; c < net_.n_classes; ++c)
     std::copy_n(vote_logits_.gradient.begin() + c * n_rules_padded_, net_.n_rules,
                 result.vote_logit.begin() + c * net_.n_rules);
   result.loss = static_cast<float>(loss_ / std::max(weight_total_, 1e-30));
-  return result;
 }
 
 void train(Job& job, const std::atomic<bool>& stop) { Trainer(job).run(stop); }
 
-Gradients gradients(Job& job, const std::vector<int64_t>& rows, Phase phase) {
-  return Trainer(job).gradients(rows, phase);
+void gradients(Job& job, const std::vector<int64_t>& rows, Phase phase, Gradients& out) {
+  Trainer(job).gradients(rows, phase, out);
 }
 
 }  // namespace dln::DLN_LEVEL

@@ -73,14 +73,20 @@ struct Job {
 
 // The gradient of the weighted mean loss of some rows, in the shapes of Network's arrays.
 struct Gradients {
+  explicit Gradients(const Network& n)
+      : cutoff(n.n_literals), slope(n.n_literals),
+        link_logit(static_cast<size_t>(n.n_gates) * 2 * n.n_links),
+        gate_logit(static_cast<size_t>(n.n_gates) * n.n_choices),
+        vote_logit(static_cast<size_t>(n.n_classes) * n.n_rules) {}
+
   std::vector<float> cutoff, slope, link_logit, gate_logit, vote_logit;
-  float loss;
+  float loss = 0.0f;
 };
 
 #define DLN_DECLARE_LEVEL(level)                                                        \
   namespace level {                                                                     \
   void train(Job& job, const std::atomic<bool>& stop);                                  \
-  Gradients gradients(Job& job, const std::vector<int64_t>& rows, Phase phase);         \
+  void gradients(Job& job, const std::vector<int64_t>& rows, Phase phase, Gradients& out); \
   }
 DLN_DECLARE_LEVEL(generic)
 DLN_DECLARE_LEVEL(avx2)

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "adam.h"
+#include "buffer.h"
 #include "random.h"
 #include "simd.h"
 #include "tiles.h"
@@ -42,7 +43,7 @@ class Trainer {
   }
 
   void run(const std::atomic<bool>& stop);
-  Gradients gradients(const std::vector<int64_t>& rows, Phase phase);
+  void gradients(const std::vector<int64_t>& rows, Phase phase, Gradients& result);
 
  private:
   // Set-up.
@@ -96,29 +97,29 @@ class Trainer {
   Parameters cutoffs_, slopes_, gate_logits_, link_logits_, vote_logits_;
   AdamStep gate_steps_, link_steps_;
 
-  std::vector<int32_t> link_wire_;                            // tiled, as link_logits_
-  std::vector<int32_t> reader_start_, reader_slot_, reader_input_;  // by wire: who may read it
+  Buffer<int32_t> link_wire_;                            // tiled, as link_logits_
+  Buffer<int32_t> reader_start_, reader_slot_, reader_input_;  // by wire: who may read it
   Floats link_probability_, gate_probability_;                // tiled
-  std::vector<int32_t> source_;                               // (n_inputs) the hard link
-  std::vector<uint8_t> code_;                                 // (n_gates) the hard gate
-  std::vector<Bilinear> choice_;                              // (n_choices)
+  Buffer<int32_t> source_;                               // (n_inputs) the hard link
+  Buffer<uint8_t> code_;                                 // (n_gates) the hard gate
+  Buffer<Bilinear> choice_;                              // (n_choices)
   Floats vote_weight_;                                        // (n_classes, n_rules_padded) soft
-  std::vector<std::vector<int32_t>> voters_;                  // by class: rules whose link is on
+  Buffer<Buffer<int32_t>> voters_;                        // by class: rules whose link is on
 
   Floats cells_;                       // (n_columns, 64)
   int32_t target_[kRows];
   float weight_[kRows];
-  std::vector<uint64_t> bits_;         // (n_wires)
+  Buffer<uint64_t> bits_;         // (n_wires)
   Floats score_;                       // (n_classes, 64), then its gradient
   float row_loss_[kRows];
   Floats input_gradient_;              // (padded n_inputs, 64)
   Floats wire_gradient_;               // (n_wires, 64), valid where reached_
-  std::vector<uint8_t> reached_;       // (n_wires)
+  Buffer<uint8_t> reached_;       // (n_wires)
   Floats gate_sums_;                   // [tile][4][lane]: sums of g, ga, gb, gab
   v16f partial_[4][kLanes] = {};       // the same for one tile and block, before summing lanes
 
   double loss_ = 0.0, weight_total_ = 0.0;
-  std::vector<int64_t> right_, total_;
+  Buffer<int64_t> right_, total_;
 };
 
 }  // namespace dln::DLN_LEVEL
