@@ -5,7 +5,7 @@ BIN      := $(VENV)/bin
 STAMP    := $(VENV)/.installed
 PIP      := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja
-NATIVE   := CMakeLists.txt $(wildcard native/*)
+NATIVE   := CMakeLists.txt $(wildcard native/*.* native/*/*.*)
 SANITIZE := build/sanitize
 
 # Tests and benchmarks read the paper's tables where a folder of them stands beside the repository.

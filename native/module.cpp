@@ -7,8 +7,8 @@
 
 namespace nb = nanobind;
 
-void bind_program(nb::module_& module);     // program.cpp
-void bind_population(nb::module_& module);  // population.cpp
+void bind_program(nb::module_& module);     // predict/program.cpp
+void bind_population(nb::module_& module);  // train/population.cpp
 
 NB_MODULE(_native, module) {
   // Circuits may live until the interpreter ends; nanobind would call that a leak, on stderr.

@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <limits>
 
-#include "program_circuit.h"
-#include "program_require.h"
+#include "circuit.h"
+#include "require.h"
 
 namespace dln {
 

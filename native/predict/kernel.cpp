@@ -2,13 +2,13 @@
 //
 // A block of rows goes through three stages: literals (cells to bits), steps (bits to bits: gates,
 // counters, comparisons) and answers (bits to labels or votes). Nothing is checked or allocated.
-#include "predict_kernel.h"
+#include "kernel.h"
 
 #include <cstring>
 
-#include "predict_literals.h"
-#include "predict_strips.h"
-#include "predict_vectors.h"
+#include "literals.h"
+#include "strips.h"
+#include "vectors.h"
 
 namespace dln::DLN_LEVEL {
 namespace {

@@ -1,6 +1,6 @@
 // Vectors as wide as the registers of an instruction-set level.
 //
-// This header, predict_literals.h and predict_strips.h are parts of predict_kernel.cpp, which is
+// This header, literals.h and strips.h are parts of kernel.cpp, which is
 // compiled once per level. All they define is in an unnamed namespace: the linker could otherwise
 // merge it with code of another level, to be run on a processor that lacks the instructions.
 #pragma once

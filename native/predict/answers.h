@@ -10,9 +10,9 @@
 #include <map>
 #include <vector>
 
-#include "program_circuit.h"
-#include "program_netlist.h"
-#include "program_numbers.h"
+#include "circuit.h"
+#include "netlist.h"
+#include "numbers.h"
 
 namespace dln {
 

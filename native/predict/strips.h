@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "predict_kernel.h"
-#include "predict_vectors.h"
+#include "kernel.h"
+#include "vectors.h"
 
 namespace dln::DLN_LEVEL {
 namespace {

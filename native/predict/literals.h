@@ -1,14 +1,14 @@
 // Cells to bits: ask a literal's question of cells that lie side by side, 64 answers to a word.
 //
 // Promise: exact comparisons, the same answers at every level. Finding the cells in a table and
-// laying them side by side is left to predict_strips.h.
+// laying them side by side is left to strips.h.
 #pragma once
 
 #include <cstring>
 #include <type_traits>
 
-#include "predict_kernel.h"
-#include "predict_vectors.h"
+#include "kernel.h"
+#include "vectors.h"
 
 namespace dln::DLN_LEVEL {
 namespace {

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "predict_kernel.h"
-#include "program_netlist.h"
+#include "kernel.h"
+#include "netlist.h"
 
 namespace dln {
 

@@ -1,4 +1,4 @@
-// A circuit as it comes from Python: plain arrays. It promises nothing until program_check.h has
+// A circuit as it comes from Python: plain arrays. It promises nothing until check.h has
 // checked it.
 #pragma once
 

@@ -1,7 +1,7 @@
 // Circuit to plan: what the kernels run, with the memory that it points to.
 //
 // Promise: a plan computes what the circuit says on every row, reads only the literals and holds
-// only the steps that its answers need. Checks are left to program_check.h.
+// only the steps that its answers need. Checks are left to check.h.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "predict_kernel.h"
-#include "program_answers.h"
-#include "program_circuit.h"
-#include "program_netlist.h"
-#include "program_schedule.h"
+#include "kernel.h"
+#include "answers.h"
+#include "circuit.h"
+#include "netlist.h"
+#include "schedule.h"
 
 namespace dln {
 

@@ -17,8 +17,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "levels.h"
-#include "train_kernel.h"
+#include "../levels.h"
+#include "kernel.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

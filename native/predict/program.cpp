@@ -12,16 +12,16 @@
 #include <string>
 #include <vector>
 
-#include "levels.h"
-#include "predict_kernel.h"
-#include "program_answers.h"
-#include "program_array.h"
-#include "program_check.h"
-#include "program_circuit.h"
-#include "program_plan.h"
-#include "program_require.h"
-#include "program_run.h"
-#include "program_table.h"
+#include "../levels.h"
+#include "kernel.h"
+#include "answers.h"
+#include "array.h"
+#include "check.h"
+#include "circuit.h"
+#include "plan.h"
+#include "require.h"
+#include "run.h"
+#include "table.h"
 
 namespace dln {
 namespace {

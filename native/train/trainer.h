@@ -1,7 +1,7 @@
 // Train one network: the hard circuit forward, its relaxation's gradient backward, Adam.
 //
 // A block is 64 rows: a wire's values are the bits of one word, a gradient is four vectors of 16
-// floats. Parameters are kept in tiles (tiles.h). train_kernel.cpp sets up and runs, the two other
+// floats. Parameters are kept in tiles (tiles.h). kernel.cpp sets up and runs, the two other
 // sources hold the forward and the backward pass.
 #pragma once
 
@@ -14,7 +14,7 @@
 #include "random.h"
 #include "simd.h"
 #include "tiles.h"
-#include "train_kernel.h"
+#include "kernel.h"
 
 namespace dln::DLN_LEVEL {
 

@@ -1,7 +1,7 @@
 // Gates to the word operations of the kernels, simplified while they are built.
 //
 // Promise: a signal computes what its builder was asked for. Nodes that nothing needs are left to
-// program_schedule.h.
+// schedule.h.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "predict_kernel.h"
+#include "kernel.h"
 
 namespace dln {
 

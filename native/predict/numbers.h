@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "program_netlist.h"
+#include "netlist.h"
 
 namespace dln {
 

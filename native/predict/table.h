@@ -12,9 +12,9 @@
 #include <optional>
 #include <vector>
 
-#include "predict_kernel.h"
-#include "program_array.h"
-#include "program_require.h"
+#include "kernel.h"
+#include "array.h"
+#include "require.h"
 
 namespace dln {
 

@@ -14,10 +14,10 @@
 #include <thread>
 #include <vector>
 
-#include "levels.h"
-#include "predict_kernel.h"
-#include "program_require.h"
-#include "program_table.h"
+#include "../levels.h"
+#include "kernel.h"
+#include "require.h"
+#include "table.h"
 
 namespace dln {
 

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "predict_kernel.h"
-#include "program_require.h"
+#include "kernel.h"
+#include "require.h"
 
 namespace dln {
 
