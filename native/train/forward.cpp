@@ -40,10 +40,10 @@ void Trainer::prefetch(const int64_t* rows, const int64_t* end) const {
   const int64_t n = std::min<int64_t>(kRows, end - rows);
   for (const int64_t* row = rows; row < rows + n; ++row) {
     const float* cells = table.cells + *row * table.n_columns;
-    for (int c = 0; c < table.n_columns; c += kLine) __builtin_prefetch(cells + c);
-    __builtin_prefetch(cells + table.n_columns - 1);
-    __builtin_prefetch(table.target + *row);
-    __builtin_prefetch(table.weight + *row);
+    for (int c = 0; c < table.n_columns; c += kLine) __builtin_prefetch(cells + c, 0, 2);
+    __builtin_prefetch(cells + table.n_columns - 1, 0, 2);
+    __builtin_prefetch(table.target + *row, 0, 2);
+    __builtin_prefetch(table.weight + *row, 0, 2);
   }
 }
 

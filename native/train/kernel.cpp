@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "denormals.h"
 #include "trainer.h"
 
 namespace dln::DLN_LEVEL {
@@ -312,9 +313,13 @@ void Trainer::gradients(const std::vector<int64_t>& rows, Phase phase, Gradients
   result.loss = static_cast<float>(loss_ / std::max(weight_total_, 1e-30));
 }
 
-void train(Job& job, const std::atomic<bool>& stop) { Trainer(job).run(stop); }
+void train(Job& job, const std::atomic<bool>& stop) {
+  const FlushDenormals flush;
+  Trainer(job).run(stop);
+}
 
 void gradients(Job& job, const std::vector<int64_t>& rows, Phase phase, Gradients& out) {
+  const FlushDenormals flush;
   Trainer(job).gradients(rows, phase, out);
 }
 

@@ -96,7 +96,7 @@ def make_candidates(wishes: Wishes, n_rows: int, n_classes: int) -> Candidates:
     grid = tuple(
         tuple(_recipe(wishes, layers, tau, n_rows, n_classes) for tau in taus) for layers in sizes
     )
-    n_fits = _or(wishes.selection_fits, 20 if n_rows < 1_000 else 5 if n_rows < 4_000 else 2)
+    n_fits = _or(wishes.selection_fits, 20 if n_rows < 1_000 else 5 if n_rows < 4_000 else 4)
     return Candidates(
         grid=grid,
         usual=grid[-1][taus.index(_USUAL_TAU) if len(taus) > 1 else 0],
