@@ -39,7 +39,7 @@ def split(dataset: datasets.Dataset, seed: int) -> tuple[np.ndarray, np.ndarray]
     return train, test
 
 
-def measure(dataset: datasets.Dataset, seed: int) -> dict[str, object]:
+def measure(dataset: datasets.Dataset, seed: int, measured: str) -> dict[str, object]:
     """Fit with default parameters and test."""
     train, test = split(dataset, seed)
     start = time.perf_counter()
@@ -54,7 +54,7 @@ def measure(dataset: datasets.Dataset, seed: int) -> dict[str, object]:
         "literals": model.circuit_.n_literals,
         "seconds": f"{seconds:.2f}",
         "cores": len(os.sched_getaffinity(0)),
-        "commit": commit(),
+        "commit": measured,
     }
 
 
@@ -111,16 +111,17 @@ def main() -> None:
     output.parent.mkdir(parents=True, exist_ok=True)
     if arguments.fresh:
         output.unlink(missing_ok=True)
+    measured = commit()  # now, while the sources are those that were loaded
     done = {(row["dataset"], int(row["seed"])) for row in read_results(output)}
     for name in arguments.names.split(","):
         missing = [seed for seed in range(arguments.seeds) if (name, seed) not in done]
         dataset = datasets.load(name) if missing else None
         for seed in missing:
             assert dataset is not None
-            result = measure(dataset, seed)
+            result = measure(dataset, seed, measured)
             is_new = not output.exists()
             with output.open("a", newline="") as stream:
-                writer = csv.DictWriter(stream, FIELDS)
+                writer = csv.DictWriter(stream, FIELDS, lineterminator="\n")
                 if is_new:
                     writer.writeheader()
                 writer.writerow(result)

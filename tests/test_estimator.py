@@ -24,7 +24,7 @@ from dln.encode.encoder import EncodeOptions
 from dln.labels import plain_labels
 from dln.table import read_table
 from dln.train.fit import FitPlan, Problem, Progress, fit_circuit
-from dln.train.recipe import Wishes, make_candidates
+from dln.train.recipe import make_candidates
 
 SMALL: dict[str, Any] = {"layers": (32, 16), "n_networks": 1, "tau": 2.0, "epochs": 60}
 
@@ -377,7 +377,7 @@ def test_held_back_rows_keep_the_best_epoch() -> None:
     rng = np.random.default_rng(3)
     X = rng.normal(size=(200, 4))
     y = (X[:, 0] + rng.normal(size=200) > 0).astype(np.int32)
-    candidates = make_candidates(Wishes(**{**SMALL, "epochs": 30}), 200, 2)
+    candidates = make_candidates(small(epochs=30)._wishes(), 200, 2)
     plan = FitPlan(candidates, EncodeOptions(), validation_fraction=0.3)
     problem = Problem(read_table(X), y, np.ones(200, dtype=np.float32), (0, 1))
     fitted = fit_circuit(problem, plan, rng=np.random.default_rng(0))
@@ -419,7 +419,7 @@ def test_the_progress_bar_goes_to_standard_error_only(
 
 def test_an_interrupted_comparison_still_trains_the_usual_recipe(iris: Any) -> None:
     X, y = iris
-    wishes = Wishes(**{**SMALL, "tau": "auto", "epochs": 5, "selection_fits": 2})
+    wishes = small(tau="auto", epochs=5, selection_fits=2)._wishes()
     plan = FitPlan(make_candidates(wishes, 150, 3), EncodeOptions())
     problem = Problem(
         read_table(X), y.to_numpy(np.int32), np.ones(150, dtype=np.float32), (0, 1, 2)

@@ -74,7 +74,8 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     phases : {"unified", "epochs", "batches"}
         Train gates and links together, or in turn by epochs (the paper) or by batches.
     grad_factor : float
-        Multiplies the gradient behind every layer.
+        Multiplies the gradient behind every layer. Adam evens out a common factor, so this matters
+        only where layers share wires (concatenation="shared").
     vote_threshold : float
         A vote link is on when the sigmoid of its logit reaches this.
     vote_density : "auto" or float

@@ -47,23 +47,23 @@ class Recipe:
 class Wishes:
     """The user's choices, "auto" where they leave it to the data; see `DLNClassifier`."""
 
-    layers: Auto | tuple[int, ...] = "auto"
-    n_networks: Auto | int = "auto"
-    n_links: int | None = 16
-    n_gates: int = 16
-    concatenation: Concatenation = "separate"
-    tau: Auto | float = "auto"
-    epochs: Auto | int = "auto"
-    batch_size: Auto | int = "auto"
-    rate: float = 0.05
-    final_rate: float = 0.03
-    threshold_rate: float = 0.1
-    slope: float = 20.0
-    phases: Phases = "batches"
-    grad_factor: float = 1.0
-    vote_threshold: float = 0.8
-    vote_density: Auto | float = "auto"
-    selection_fits: Auto | int = "auto"
+    layers: Auto | tuple[int, ...]
+    n_networks: Auto | int
+    n_links: int | None
+    n_gates: int
+    concatenation: Concatenation
+    tau: Auto | float
+    epochs: Auto | int
+    batch_size: Auto | int
+    rate: float
+    final_rate: float
+    threshold_rate: float
+    slope: float
+    phases: Phases
+    grad_factor: float
+    vote_threshold: float
+    vote_density: Auto | float
+    selection_fits: Auto | int
 
     def __post_init__(self) -> None:
         _check_wishes(self)
