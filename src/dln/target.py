@@ -1,0 +1,108 @@
+"""Read what to learn: the class of each row, and how much each row counts."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, column_or_1d
+
+from dln.errors import OptionError, TableError
+from dln.table import is_missing
+
+
+def row_weights(
+    target: NDArray[np.int32], classes: NDArray[Any], sample_weight: Any, class_weight: Any
+) -> NDArray[np.float32]:
+    """Multiply the weights of rows and classes; their mean is 1."""
+    rows = np.zeros((len(target), 1))
+    weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+    if not weight.any():
+        raise TableError("all sample weights are zero; at least one row must count")
+    weight = weight / weight.max()  # so that sums stay within range
+    weight = weight * _class_weights(class_weight, classes, target, weight)[target]
+    if not weight.any():
+        raise OptionError(f"class_weight is {class_weight!r}, which leaves no row to count")
+    normal: NDArray[np.float32] = (weight / weight.mean()).astype(np.float32)
+    return normal
+
+
+def read_target(y: Any, n_rows: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    """Give the number of each row's class and the classes; a missing class is refused."""
+    if y is None:
+        raise TableError("requires y to be passed, but the target y is None")
+    # With `to_numpy`, pandas' nullable integers stay integers.
+    labels = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if labels.dtype.kind == "c":
+        raise TableError("Complex data not supported: class labels cannot be complex numbers")
+    if labels.ndim == 1:
+        _check_no_missing(labels)
+    labels = column_or_1d(labels, warn=True)
+    if len(labels) != n_rows:
+        raise TableError(f"the table has {n_rows} rows, but the target has {len(labels)}")
+    _check_no_missing(labels)
+    if labels.dtype.kind == "f" and np.isinf(labels).any():
+        raise TableError("Input y contains infinity; class labels must be finite")
+    if labels.dtype == object:
+        labels = _labels_of_one_type(labels)
+    if labels.dtype != object:
+        check_classification_targets(labels)
+    classes, target = np.unique(labels, return_inverse=True)
+    if len(classes) < 2:
+        raise TableError(
+            f"the target has only one class ({classes[0]!r}); a classifier needs at least two"
+        )
+    return target.astype(np.int32), classes
+
+
+def _check_no_missing(labels: NDArray[Any]) -> None:
+    if labels.dtype.kind in "fM":
+        missing = labels != labels
+    elif labels.dtype == object:
+        missing = np.array([is_missing(label) for label in labels], dtype=bool)
+    else:
+        return
+    if missing.any():
+        raise TableError(
+            f"Input y contains NaN or None: the target is missing in {missing.sum()} of "
+            f"{len(labels)} rows, first in row {int(np.argmax(missing))}; drop those rows"
+        )
+
+
+def _labels_of_one_type(labels: NDArray[Any]) -> NDArray[Any]:
+    """Refuse a mixture of types, which has no order; numbers become an array of numbers."""
+    types = {type(label) for label in labels}
+    if all(issubclass(kind, str) for kind in types):
+        return labels
+    if len(types) > 1:
+        names = ", ".join(sorted(kind.__name__ for kind in types))
+        raise TableError(
+            f"Unknown label type: the target mixes {names}; convert all labels to one type"
+        )
+    dates = all(issubclass(kind, datetime.date) for kind in types)
+    return labels if dates else np.array(labels.tolist())
+
+
+def _class_weights(
+    wish: Any, classes: NDArray[Any], target: NDArray[np.int32], weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Give the weight of each class; "balanced" looks at the weights of its rows."""
+    if wish is None:
+        return np.ones(len(classes))
+    if isinstance(wish, str) and wish == "balanced":
+        mass = np.bincount(target, weights=weight, minlength=len(classes))
+        return np.divide(1.0, mass, out=np.zeros(len(classes)), where=mass > 0)
+    if not isinstance(wish, Mapping):
+        raise OptionError(f"class_weight is {wish!r}, expected 'balanced', None or a dict")
+    known = list(classes)
+    unknown = [label for label in wish if label not in known]
+    if unknown:
+        raise OptionError(f"class_weight names {unknown}, but the classes are {classes.tolist()}")
+    for weight in wish.values():
+        if not isinstance(weight, (int, float, np.number)) or not 0 <= weight < np.inf:
+            raise OptionError(f"class_weight holds {weight!r}, expected numbers of at least 0")
+    return np.array([wish.get(label, 1.0) for label in known], dtype=np.float64)
