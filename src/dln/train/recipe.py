@@ -19,7 +19,6 @@ from dln.train.options import Phases, TrainOptions
 Auto = OneOf["auto"]
 T = TypeVar("T")
 
-_TAUS = (2.0, 4.0, 8.0, 16.0, 32.0)
 _USUAL_TAU = 8.0
 
 
@@ -92,7 +91,7 @@ class Candidates:
 def make_candidates(wishes: Wishes, n_rows: int, n_classes: int) -> Candidates:
     """Complete the wishes for a table of this size."""
     sizes = (tuple(wishes.layers),) if wishes.layers != "auto" else _sizes(n_rows, n_classes)
-    taus = (wishes.tau,) if wishes.tau != "auto" else _TAUS
+    taus = (wishes.tau,) if wishes.tau != "auto" else _taus(n_rows)
     grid = tuple(
         tuple(_recipe(wishes, layers, tau, n_rows, n_classes) for tau in taus) for layers in sizes
     )
@@ -131,6 +130,11 @@ def _sizes(n_rows: int, n_classes: int) -> tuple[tuple[int, ...], ...]:
     widths = (16, 32, 64) if n_rows < 2_000 else (64, 128) if n_rows < 4_000 else (100, 300)
     scaled = [round(width * (n_classes / 2) ** 0.75) for width in widths]
     return tuple((first, -(-first // 2)) for first in scaled)
+
+
+def _taus(n_rows: int) -> tuple[float, ...]:
+    """Give the temperatures to choose from. The lowest pays only where rows are few and clear."""
+    return (2.0, 4.0, 8.0, 16.0, 32.0) if n_rows < 2_000 else (4.0, 8.0, 16.0, 32.0)
 
 
 def _vote_density(n_classes: int) -> float:
