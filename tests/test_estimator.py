@@ -377,7 +377,7 @@ def test_held_back_rows_keep_the_best_epoch() -> None:
     rng = np.random.default_rng(3)
     X = rng.normal(size=(200, 4))
     y = (X[:, 0] + rng.normal(size=200) > 0).astype(np.int32)
-    candidates = make_candidates(small(epochs=30)._wishes(), 200, 2)
+    candidates = make_candidates(small(epochs=30)._wishes(), 200, 2, 4)
     plan = FitPlan(candidates, EncodeOptions(), validation_fraction=0.3)
     problem = Problem(read_table(X), y, np.ones(200, dtype=np.float32), (0, 1))
     fitted = fit_circuit(problem, plan, rng=np.random.default_rng(0))
@@ -420,7 +420,7 @@ def test_the_progress_bar_goes_to_standard_error_only(
 def test_an_interrupted_comparison_still_trains_the_usual_recipe(iris: Any) -> None:
     X, y = iris
     wishes = small(tau="auto", epochs=5, selection_fits=2)._wishes()
-    plan = FitPlan(make_candidates(wishes, 150, 3), EncodeOptions())
+    plan = FitPlan(make_candidates(wishes, 150, 3, 4), EncodeOptions())
     problem = Problem(
         read_table(X), y.to_numpy(np.int32), np.ones(150, dtype=np.float32), (0, 1, 2)
     )
@@ -535,7 +535,7 @@ BAD_VALUES: dict[str, list[Any]] = {
     "selection_fits": [-1, 1.5, None],
     "class_weight": ["even", 3, {"nobody": 1.0}, {"ill": -1.0}, {"ill": "much"}, {"ill": np.nan}],
     "random_state": ["seed", -1, 1.5],
-    "n_jobs": [0, -2, 1.5, "all"],
+    "n_jobs": [0, 1.5, "all"],
     "verbose": [-1, "loud", None],
     "on_interrupt": ["stop", None],
 }
@@ -551,3 +551,14 @@ def test_a_bad_parameter_is_refused_by_its_name(name: str, value: Any, mixed: An
 
 def test_every_parameter_has_bad_values() -> None:
     assert set(BAD_VALUES) == set(DLNClassifier().get_params())
+
+
+def test_the_comparison_of_sizes_stays_within_a_budget() -> None:
+    wishes = DLNClassifier()._wishes()
+    few = make_candidates(wishes, n_rows=300, n_classes=2, n_columns=10)
+    many = make_candidates(wishes, n_rows=2_000, n_classes=500, n_columns=10)
+    wide = make_candidates(wishes, n_rows=300, n_classes=2, n_columns=500)
+    assert few.n_fits == 20
+    assert many.n_fits == 1
+    assert wide.n_fits == 5
+    assert max(size for row in many.grid for size in row[0].shape.layers) <= 2_100

@@ -380,6 +380,27 @@ def test_an_exception_of_the_callback_stops_the_training() -> None:
         train_population([job], on_progress=fail)
 
 
+def test_a_job_is_checked_again_when_its_arrays_have_changed() -> None:
+    job = random_job(0)
+    bound = _bind(_native, job)
+    job.network.rule_wires[0] = 10_000
+    with pytest.raises(ValueError, match="rule reads a wire"):
+        _native.train([bound], 1)
+    with pytest.raises(ValueError, match="rule reads a wire"):
+        bound.gradients(job.rows, 0)
+
+
+def test_training_a_job_twice_starts_from_the_same_order_of_rows() -> None:
+    first, second = random_job(4), random_job(4)
+    bound = _bind(_native, first)
+    _native.train([bound], 1)
+    for trained, fresh in zip(parameters(first), parameters(second), strict=True):
+        trained[...] = fresh
+    _native.train([bound], 1)
+    train_population([second])
+    assert_same_parameters(first, second)
+
+
 def test_an_unknown_level_is_refused() -> None:
     with pytest.raises(ValueError, match="level 'mmx' is not available"):
         train_population([random_job(0)], level="mmx")

@@ -145,12 +145,14 @@ void Trainer::clear_gradients() {
 }
 
 // Forward and backward over n rows, in blocks; leaves sums that finish_gradients completes. The
-// list of rows goes on until `end`: what comes next is fetched while a block is at work.
-void Trainer::accumulate(const int64_t* rows, int n, const int64_t* end, Phase phase) {
+// list of rows goes on until `end`: what comes next is fetched while a block is at work. Returns
+// false when it was told to stop before it was done.
+bool Trainer::accumulate(const int64_t* rows, int n, const int64_t* end, Phase phase) {
   double total = 0.0;
   for (int r = 0; r < n; ++r) total += job_.table.weight[rows[r]];
-  if (total <= 0.0) return;
+  if (total <= 0.0) return true;
   for (int start = 0; start < n; start += kRows) {
+    if (stopped()) return false;
     const int size = std::min(kRows, n - start);
     load_block(rows + start, size);
     prefetch(rows + start + size, end);
@@ -161,6 +163,7 @@ void Trainer::accumulate(const int64_t* rows, int n, const int64_t* end, Phase p
     backward(phase);
   }
   weight_total_ += total;
+  return true;
 }
 
 // From sums over rows to the gradients of the logits.
@@ -223,7 +226,7 @@ Phase Trainer::phase_of(int epoch, int64_t batch) const {
 double Trainer::evaluate(const std::vector<int64_t>& rows) {
   std::fill(right_.begin(), right_.end(), 0);
   std::fill(total_.begin(), total_.end(), 0);
-  for (size_t start = 0; start < rows.size(); start += kRows) {
+  for (size_t start = 0; start < rows.size() && !stopped(); start += kRows) {
     const int size = static_cast<int>(std::min<size_t>(kRows, rows.size() - start));
     load_block(rows.data() + start, size);
     forward();
@@ -247,23 +250,25 @@ int Trainer::live_gates() const {
 }
 
 void Trainer::run(const std::atomic<bool>& stop) {
-  const int64_t n = static_cast<int64_t>(job_.rows.size());
+  stop_ = &stop;
+  order_.assign(job_.rows.begin(), job_.rows.end());
+  const int64_t n = static_cast<int64_t>(order_.size());
   const int64_t n_batches = (n + options_.batch_size - 1) / options_.batch_size;
   const double n_steps = static_cast<double>(n_batches) * options_.epochs;
   double best = -1.0, step = 0.0;
   int64_t batch_number = 0;
   for (int epoch = 0; epoch < options_.epochs; ++epoch) {
-    random_.shuffle(job_.rows);
+    random_.shuffle(order_);
     loss_ = weight_total_ = 0.0;
     std::fill(right_.begin(), right_.end(), 0);
     std::fill(total_.begin(), total_.end(), 0);
     for (int64_t batch = 0; batch < n_batches; ++batch, ++batch_number, step += 1.0) {
-      if (stop.load(std::memory_order_relaxed)) return finish();
       // Batches of nearly equal size: no row is dropped and none is in a tiny batch.
       const int64_t start = n * batch / n_batches, end = n * (batch + 1) / n_batches;
       const Phase phase = phase_of(epoch, batch_number);
       clear_gradients();
-      accumulate(&job_.rows[start], static_cast<int>(end - start), job_.rows.data() + n, phase);
+      if (!accumulate(&order_[start], static_cast<int>(end - start), order_.data() + n, phase))
+        return finish();
       finish_gradients(phase);
       const double decay = 0.5 * (1.0 + cosine(step / n_steps));
       const double factor = options_.final_rate + (1.0 - options_.final_rate) * decay;
@@ -278,6 +283,7 @@ void Trainer::run(const std::atomic<bool>& stop) {
                       ((epoch + 1) % options_.eval_every == 0 || epoch + 1 == options_.epochs);
     if (look) {
       const double accuracy = evaluate(job_.valid_rows);
+      if (stopped()) return finish();
       record.valid_accuracy = static_cast<float>(accuracy);
       if (accuracy >= best) {  // a later look wins a tie: it was trained longer
         best = accuracy;

@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 #include "../levels.h"
@@ -83,9 +84,19 @@ class BoundJob {
     check(gate_logit.shape(0) == link_wire.shape(0) && gate_logit.shape(1) == gate_choice.shape(0),
           "gate_logit must be (gates, choices)");
     check(vote_logit.shape(1) == rule_wire.shape(0), "vote_logit must be (classes, rules)");
-    const double slots = static_cast<double>(link_wire.shape(0)) * 2 * link_wire.shape(2);
-    check(slots < 2e9 && link_wire.shape(0) + literal_kind.shape(0) < (1u << 30),
+    // Sizes as the trainer pads them, to whole tiles of 16: its indices have 31 bits.
+    const auto padded = [](size_t n) { return static_cast<double>(n + 15); };
+    check(padded(2 * link_wire.shape(0)) * link_wire.shape(2) < 2e9 &&
+              padded(rule_wire.shape(0)) * vote_logit.shape(0) < 2e9 &&
+              link_wire.shape(0) + literal_kind.shape(0) < (1u << 30) &&
+              link_wire.shape(2) < (1u << 27),
           "the network is too large");
+    check_all();
+  }
+
+  // Everything that the kernels rely on. Arrays may have changed since the job was made, so this
+  // is asked again before every use.
+  void check_all() const {
     check_rows();
     check_network();
     check_options();
@@ -107,6 +118,8 @@ class BoundJob {
     check(phase >= 0 && phase <= 2, "phase must be 0 (gates), 1 (links) or 2 (both)");
     for (int64_t row : chosen)
       check(row >= 0 && row < job.table.n_rows, "a row is out of the table");
+    check_all();
+    check(!busy, "the job is being trained");
     const Phase which = static_cast<Phase>(phase);
     Gradients g(job.network);
     switch (find_level(level)) {
@@ -127,6 +140,7 @@ class BoundJob {
   }
 
   Job job;
+  bool busy = false;  // changed only while the GIL is held
 
  private:
   void check_rows() const {
@@ -214,8 +228,10 @@ class Workers {
     std::stable_sort(jobs_.begin(), jobs_.end(),
                      [](BoundJob* x, BoundJob* y) { return work(*x) > work(*y); });
     const int n = std::min<int>(n_threads, static_cast<int>(jobs_.size()));
-    running_ = n;
-    for (int i = 0; i < n; ++i) threads_.emplace_back([this] { loop(); });
+    for (int i = 0; i < n; ++i)
+      if (!start_thread() && i == 0)
+        throw std::runtime_error("no thread could be started: the system is out of threads or "
+                                 "memory");
   }
   ~Workers() {
     stop();
@@ -239,6 +255,22 @@ class Workers {
     const Job& job = bound.job;
     return static_cast<double>(job.rows.size()) * job.options.epochs *
            (job.network.n_gates * (2.0 * job.network.n_links + job.network.n_choices) + 1.0);
+  }
+
+  // With fewer threads than asked for the work only takes longer.
+  bool start_thread() {
+    {
+      std::lock_guard lock(mutex_);
+      ++running_;
+    }
+    try {
+      threads_.emplace_back([this] { loop(); });
+      return true;
+    } catch (const std::exception&) {
+      std::lock_guard lock(mutex_);
+      --running_;
+      return false;
+    }
   }
 
   void loop() {
@@ -266,9 +298,23 @@ class Workers {
   std::vector<std::thread> threads_;
 };
 
+// Marks jobs as being trained while it lives.
+class BusyMark {
+ public:
+  explicit BusyMark(const std::vector<BoundJob*>& jobs) : jobs_(jobs) {
+    for (BoundJob* job : jobs_) job->busy = true;
+  }
+  ~BusyMark() {
+    for (BoundJob* job : jobs_) job->busy = false;
+  }
+
+ private:
+  const std::vector<BoundJob*> jobs_;
+};
+
 // Jobs run side by side: what one of them writes, no other may touch.
 void check_nothing_shared(const std::vector<BoundJob*>& jobs) {
-  std::vector<const float*> written;
+  std::vector<const void*> written(jobs.begin(), jobs.end());
   for (const BoundJob* bound : jobs) {
     const Network& n = bound->job.network;
     if (n.n_literals > 0) written.insert(written.end(), {n.literal_value, n.slope});
@@ -287,6 +333,11 @@ void train(const std::vector<BoundJob*>& jobs, int n_threads, nb::object on_prog
   check(n_threads >= 1, "n_threads must be at least 1");
   for (BoundJob* bound : jobs) check(bound != nullptr, "a job is None");
   check_nothing_shared(jobs);
+  for (BoundJob* bound : jobs) {
+    check(!bound->busy, "a job is being trained already");
+    bound->check_all();
+  }
+  const BusyMark mark(jobs);
   for (BoundJob* bound : jobs) {
     bound->job.history.clear();
     bound->job.history.reserve(bound->job.options.epochs);  // read while it is written

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace dln {
 
@@ -36,8 +35,8 @@ class Random {
     return static_cast<uint64_t>((static_cast<unsigned __int128>(next()) * n) >> 64);
   }
 
-  template <typename T>
-  void shuffle(std::vector<T>& items) {
+  template <typename Items>
+  void shuffle(Items& items) {
     for (size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[below(i)]);
   }
 

@@ -53,7 +53,7 @@ class Trainer {
   void list_readers();
 
   // One step.
-  void accumulate(const int64_t* rows, int n, const int64_t* end, Phase phase);
+  bool accumulate(const int64_t* rows, int n, const int64_t* end, Phase phase);
   void prefetch(const int64_t* rows, const int64_t* end) const;
   void load_block(const int64_t* rows, int n);
   void forward();
@@ -82,6 +82,7 @@ class Trainer {
   void finish();
   double evaluate(const std::vector<int64_t>& rows);
   int live_gates() const;
+  bool stopped() const { return stop_ && stop_->load(std::memory_order_relaxed); }
   bool trains_literal(int wire) const {
     return net_.literal_kind[wire] == static_cast<uint8_t>(LiteralKind::above);
   }
@@ -90,6 +91,8 @@ class Trainer {
   Network& net_;
   const Options& options_;
   Random random_;
+  const std::atomic<bool>* stop_ = nullptr;  // looked at before every block
+  Buffer<int64_t> order_;                    // the rows of the job, shuffled anew each epoch
   const int n_wires_, n_inputs_;
   const TileLayout link_layout_, gate_layout_;
   int n_rules_padded_ = 0;

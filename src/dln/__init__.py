@@ -1,7 +1,9 @@
 """Learn small, readable logic circuits from tables.
 
-table -> encode -> train -> Circuit -> predict | explain | export
+table -> encode -> train -> Circuit -> predict | explain
 """
+
+from importlib.metadata import version as _version
 
 from dln.circuit import Circuit
 from dln.errors import (
@@ -19,7 +21,7 @@ from dln.gates import GATES, Gate
 from dln.literals import Above, Among, Column, Missing
 from dln.parts import Node, Rule
 
-__version__ = "0.1.0"
+__version__ = _version("dln")
 
 __all__ = [
     "GATES",

@@ -84,7 +84,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     random_state : int, RandomState or None
         Decides every random draw.
     n_jobs : int or None
-        Threads; None or -1 means all cores. The result does not depend on it.
+        Threads; None or -1 means all cores, -2 all but one. The result does not depend on it.
     verbose : int
         1 shows a live progress bar on standard error.
     on_interrupt : {"raise", "keep"}
@@ -188,7 +188,9 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         problem = Problem(table, target, weight, plain_labels(self.classes_))
         if not weight.all():
             problem = problem.take(np.flatnonzero(weight))
-        candidates = make_candidates(wishes, len(problem.target), len(self.classes_))
+        candidates = make_candidates(
+            wishes, len(problem.target), len(self.classes_), table.n_columns
+        )
         encode = EncodeOptions(n_cutoffs=self.n_cutoffs)
         plan = FitPlan(candidates, encode, self.validation_fraction)
         with progress_bar(enabled=bool(self.verbose)) as on_progress:
@@ -215,7 +217,11 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             for row in fitted.scores
             for score in row
         ]
-        _log.info("fitted %r", self.circuit_)
+        if not self.circuit_.rules:
+            _log.warning(
+                "the circuit has no rules: nothing in the table tells the classes apart; look for "
+                "numbers or dates that were read as text"
+            )
         return self
 
     def _wishes(self) -> Wishes:
@@ -275,7 +281,10 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _read(self, X: Any, *, reset: bool) -> Table:
         table = read_table(X)
-        validate_data(self, X, reset=reset, skip_check_array=True)
+        try:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        except ValueError as error:  # scikit-learn's words on missing, extra or reordered columns
+            raise TableError(str(error)) from error
         if table.n_rows == 0 and reset:
             raise TableError("the table has 0 rows (0 sample(s)); a minimum of 1 is required")
         if table.n_columns == 0:
@@ -305,11 +314,13 @@ def _history(histories: list[NDArray[np.float32]]) -> dict[str, NDArray[np.float
 
 
 def _n_threads(n_jobs: int | None) -> int:
-    if n_jobs is None or n_jobs == -1:
-        return count_cores()
-    if isinstance(n_jobs, (int, np.integer)) and n_jobs >= 1:
-        return int(n_jobs)
-    raise OptionError(f"n_jobs is {n_jobs!r}, expected a positive integer, -1 or None")
+    cores = count_cores()
+    if n_jobs is None:
+        return cores
+    if not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
+        raise OptionError(f"n_jobs is {n_jobs!r}, expected an integer other than 0, or None")
+    # As in joblib, -1 means all cores and -2 all but one; more than there are would not help.
+    return max(1, min(int(n_jobs), cores) if n_jobs > 0 else cores + 1 + int(n_jobs))
 
 
 def _seed(random_state: Any) -> int:

@@ -50,6 +50,8 @@ def write_circuit_file(circuit: Circuit, path: str | PathLike[str]) -> None:
     if target.exists() and not target.is_file():  # such as /dev/stdout
         target.write_text(text, encoding="utf-8", errors="backslashreplace")
         return
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {str(target.parent)!r} to save {path} in")
     draft = target.with_name(f".{secrets.token_hex(8)}.dln")
     try:
         # Half a surrogate pair has no UTF-8; its backslash form is what JSON writes for it.

@@ -264,7 +264,10 @@ def _from_frame(frame: nw.DataFrame[Any]) -> Table:
     def read(index: int) -> RawColumn:
         return _read_series(frame[:, index], names[index])
 
-    return Table(frame.shape[0], frame.shape[1], names, read)
+    # Names that are numbers or tuples are none: as in scikit-learn, such columns are known by
+    # their position.
+    named = any(isinstance(name, str) for name in frame.columns)
+    return Table(frame.shape[0], frame.shape[1], names if named else None, read)
 
 
 def _named_twice(names: Sequence[str]) -> TableError:

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from dln.errors import OptionError, TableError
+from dln.labels import plain_labels
 from dln.table import is_missing
 
 
@@ -20,7 +21,12 @@ def row_weights(
 ) -> NDArray[np.float32]:
     """Multiply the weights of rows and classes; their mean is 1."""
     rows = np.zeros((len(target), 1))
-    weight = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+    try:
+        weight = _check_sample_weight(
+            sample_weight, rows, dtype=np.float64, ensure_non_negative=True
+        )
+    except (ValueError, TypeError) as error:
+        raise TableError(f"sample_weight cannot be used: {error}") from error
     if not weight.any():
         raise TableError("all sample weights are zero; at least one row must count")
     weight = weight / weight.max()  # so that sums stay within range
@@ -41,7 +47,10 @@ def read_target(y: Any, n_rows: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
         raise TableError("Complex data not supported: class labels cannot be complex numbers")
     if labels.ndim == 1:
         _check_no_missing(labels)
-    labels = column_or_1d(labels, warn=True)
+    try:
+        labels = column_or_1d(labels, warn=True)
+    except ValueError as error:
+        raise TableError(f"the target cannot be used: {error}") from error
     if len(labels) != n_rows:
         raise TableError(f"the table has {n_rows} rows, but the target has {len(labels)}")
     _check_no_missing(labels)
@@ -49,12 +58,16 @@ def read_target(y: Any, n_rows: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
         raise TableError("Input y contains infinity; class labels must be finite")
     if labels.dtype == object:
         labels = _labels_of_one_type(labels)
-    if labels.dtype != object:
-        check_classification_targets(labels)
+    try:
+        if labels.dtype != object:
+            check_classification_targets(labels)
+    except (ValueError, TypeError) as error:
+        raise TableError(f"{error} Convert labels that are no whole numbers to text") from error
     classes, target = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
+        only = plain_labels(classes)[0]
         raise TableError(
-            f"the target has only one class ({classes[0]!r}); a classifier needs at least two"
+            f"the target has only one class ({only!r}); a classifier needs at least two"
         )
     return target.astype(np.int32), classes
 

@@ -1,1 +1,1 @@
-"""."""
+"""Table -> scaled columns and the literals that training starts from."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from dln.gates import Gate
 from dln.labels import Label
-from dln.literals import Among, format_text
+from dln.literals import Among, Missing, format_text
 
 if TYPE_CHECKING:
     from dln.circuit import Circuit
@@ -31,6 +31,8 @@ def render_rules(circuit: Circuit) -> str:
     writer = _Writer(circuit)
     labels = [_label_text(label) for label in circuit.classes]
     lines = [f"Most votes win; a tie goes to {labels[0]}."]
+    if any(isinstance(literal, Missing) for literal in circuit.literals):
+        lines.append("A missing cell is above no cutoff and in no set: <=, != and not in hold.")
     for index, label in enumerate(labels):
         base = circuit.base_votes[index]
         votes = [(rule.votes[index], rule.wire) for rule in circuit.rules if rule.votes[index]]

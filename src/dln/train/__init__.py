@@ -1,1 +1,1 @@
-"""."""
+"""Columns + target -> Circuit."""

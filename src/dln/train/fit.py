@@ -20,11 +20,8 @@ from dln.table import Table
 from dln.train.discretise import discretise
 from dln.train.native import Job, TrainingRows, train_population
 from dln.train.network import build_network
-from dln.train.recipe import Candidates, Recipe
+from dln.train.recipe import SELECTION_ROWS, Candidates, Recipe
 from dln.train.select import Score, choose, cross_validate
-
-MAX_SELECTION_ROWS = 5_000
-"""Recipes are compared on at most so many rows: enough to tell them apart."""
 
 
 @dataclass(frozen=True)
@@ -144,8 +141,8 @@ def _compare(
     recipes = [recipe for row in plan.candidates.grid for recipe in row]
     if len(recipes) == 1 or plan.candidates.n_fits == 0:
         return ()
-    if len(problem.target) > MAX_SELECTION_ROWS:
-        chosen = rng.choice(len(problem.target), MAX_SELECTION_ROWS, replace=False)
+    if len(problem.target) > SELECTION_ROWS:
+        chosen = rng.choice(len(problem.target), SELECTION_ROWS, replace=False)
         problem = problem.take(np.sort(chosen).astype(np.int64))
     scores = cross_validate(
         recipes,

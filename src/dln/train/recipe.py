@@ -21,6 +21,15 @@ T = TypeVar("T")
 
 _USUAL_TAU = 8.0
 
+MAX_WIDTH = 2_100
+"""No first layer is made wider than this unasked."""
+
+SELECTION_ROWS = 5_000
+"""Recipes are compared on at most so many rows: enough to tell them apart."""
+
+SELECTION_WORK = 6e11
+"""Operations that comparing recipes may take: some ten seconds on two cores."""
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -88,18 +97,17 @@ class Candidates:
     n_networks: int
 
 
-def make_candidates(wishes: Wishes, n_rows: int, n_classes: int) -> Candidates:
+def make_candidates(wishes: Wishes, n_rows: int, n_classes: int, n_columns: int) -> Candidates:
     """Complete the wishes for a table of this size."""
     sizes = (tuple(wishes.layers),) if wishes.layers != "auto" else _sizes(n_rows, n_classes)
     taus = (wishes.tau,) if wishes.tau != "auto" else _taus(n_rows)
     grid = tuple(
         tuple(_recipe(wishes, layers, tau, n_rows, n_classes) for tau in taus) for layers in sizes
     )
-    n_fits = _or(wishes.selection_fits, 20 if n_rows < 1_000 else 5 if n_rows < 4_000 else 4)
     return Candidates(
         grid=grid,
         usual=grid[-1][taus.index(_USUAL_TAU) if len(taus) > 1 else 0],
-        n_fits=n_fits,
+        n_fits=_or(wishes.selection_fits, _n_fits(grid, n_rows, n_classes, n_columns)),
         n_networks=_or(wishes.n_networks, 3 if n_rows < 2_000 else 1),
     )
 
@@ -128,8 +136,25 @@ def _recipe(
 def _sizes(n_rows: int, n_classes: int) -> tuple[tuple[int, ...], ...]:
     """Give the layers to choose from: two layers, the second half as wide as the first."""
     widths = (16, 32, 64) if n_rows < 2_000 else (64, 128) if n_rows < 4_000 else (100, 300)
-    scaled = [round(width * (n_classes / 2) ** 0.75) for width in widths]
-    return tuple((first, -(-first // 2)) for first in scaled)
+    scaled = [min(MAX_WIDTH, round(width * (n_classes / 2) ** 0.75)) for width in widths]
+    return tuple((first, -(-first // 2)) for first in dict.fromkeys(scaled))
+
+
+def _n_fits(
+    grid: tuple[tuple[Recipe, ...], ...], n_rows: int, n_classes: int, n_columns: int
+) -> int:
+    """Give the networks to compare each recipe with: as many as pay, within a budget."""
+    wanted = 20 if n_rows < 1_000 else 5 if n_rows < 4_000 else 4
+    rows = min(n_rows, SELECTION_ROWS)
+    work = sum(_work(recipe, n_classes) for row in grid for recipe in row) * rows
+    # Each fit encodes the table anew, a small tree for every column.
+    return max(1, min(wanted, int(SELECTION_WORK / work), max(5, 1_000 // max(1, n_columns))))
+
+
+def _work(recipe: Recipe, n_classes: int) -> float:
+    """Estimate the operations of a training run, per row: what its links and votes take."""
+    layers, n_links = recipe.shape.layers, recipe.shape.n_links or 100
+    return recipe.options.epochs * 2.0 * (sum(layers) * n_links + layers[-1] * n_classes)
 
 
 def _taus(n_rows: int) -> tuple[float, ...]:
