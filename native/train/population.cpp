@@ -10,16 +10,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <condition_variable>
-#include <exception>
-#include <memory>
-#include <mutex>
 #include <stdexcept>
 #include <string>
-#include <thread>
+#include <utility>
+#include <vector>
 
 #include "../levels.h"
 #include "kernel.h"
+#include "workers.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -207,8 +205,6 @@ class BoundJob {
   std::vector<nb::object> keep_alive_;
 };
 
-using TrainFunction = void (*)(Job&, const std::atomic<bool>&);
-
 TrainFunction train_function(Level level) {
   switch (level) {
 #if defined(__x86_64__)
@@ -218,85 +214,6 @@ TrainFunction train_function(Level level) {
     default: return generic::train;
   }
 }
-
-// Workers that take the next job until none is left or they are told to stop.
-class Workers {
- public:
-  Workers(std::vector<BoundJob*> jobs, int n_threads, TrainFunction train)
-      : jobs_(std::move(jobs)), train_(train) {
-    // The longest first, so that no thread is left alone with one at the end.
-    std::stable_sort(jobs_.begin(), jobs_.end(),
-                     [](BoundJob* x, BoundJob* y) { return work(*x) > work(*y); });
-    const int n = std::min<int>(n_threads, static_cast<int>(jobs_.size()));
-    for (int i = 0; i < n; ++i)
-      if (!start_thread() && i == 0)
-        throw std::runtime_error("no thread could be started: the system is out of threads or "
-                                 "memory");
-  }
-  ~Workers() {
-    stop();
-    for (std::thread& thread : threads_) thread.join();
-  }
-
-  void stop() { stop_.store(true); }
-
-  // Wait until all is done or the time is over; true when all is done.
-  bool wait_for(std::chrono::milliseconds time) {
-    std::unique_lock lock(mutex_);
-    return done_.wait_for(lock, time, [this] { return running_ == 0; });
-  }
-
-  void rethrow() {
-    if (error_) std::rethrow_exception(error_);
-  }
-
- private:
-  static double work(const BoundJob& bound) {
-    const Job& job = bound.job;
-    return static_cast<double>(job.rows.size()) * job.options.epochs *
-           (job.network.n_gates * (2.0 * job.network.n_links + job.network.n_choices) + 1.0);
-  }
-
-  // With fewer threads than asked for the work only takes longer.
-  bool start_thread() {
-    {
-      std::lock_guard lock(mutex_);
-      ++running_;
-    }
-    try {
-      threads_.emplace_back([this] { loop(); });
-      return true;
-    } catch (const std::exception&) {
-      std::lock_guard lock(mutex_);
-      --running_;
-      return false;
-    }
-  }
-
-  void loop() {
-    try {
-      for (size_t i; !stop_.load() && (i = next_.fetch_add(1)) < jobs_.size();)
-        train_(jobs_[i]->job, stop_);
-    } catch (...) {
-      std::lock_guard lock(mutex_);
-      error_ = std::current_exception();
-      stop_.store(true);
-    }
-    std::lock_guard lock(mutex_);
-    --running_;
-    done_.notify_all();
-  }
-
-  std::vector<BoundJob*> jobs_;
-  TrainFunction train_;
-  std::atomic<size_t> next_{0};
-  std::atomic<bool> stop_{false};
-  std::mutex mutex_;
-  std::condition_variable done_;
-  int running_ = 0;
-  std::exception_ptr error_;
-  std::vector<std::thread> threads_;
-};
 
 // Marks jobs as being trained while it lives.
 class BusyMark {
@@ -344,7 +261,9 @@ void train(const std::vector<BoundJob*>& jobs, int n_threads, nb::object on_prog
     bound->job.epochs_done = 0;
     bound->job.best_epoch = -1;
   }
-  Workers workers(jobs, n_threads, train_function(find_level(level)));
+  std::vector<Job*> bare;
+  for (BoundJob* bound : jobs) bare.push_back(&bound->job);
+  Workers workers(std::move(bare), n_threads, train_function(find_level(level)));
   for (bool done = false; !done;) {
     {
       nb::gil_scoped_release release;
