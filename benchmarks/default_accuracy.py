@@ -104,6 +104,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--names", default=",".join(datasets.NAMES), help="tables, by commas")
     parser.add_argument("--seeds", type=int, default=5, help="splits of each table")
+    parser.add_argument("--first-seed", type=int, default=0, help="number of the first split")
     parser.add_argument("--output", type=Path, default=DEFAULT_OUTPUT, help="CSV file of results")
     parser.add_argument("--fresh", action="store_true", help="forget the results so far")
     arguments = parser.parse_args()
@@ -111,10 +112,11 @@ def main() -> None:
     output.parent.mkdir(parents=True, exist_ok=True)
     if arguments.fresh:
         output.unlink(missing_ok=True)
+    seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
     measured = commit()  # now, while the sources are those that were loaded
     done = {(row["dataset"], int(row["seed"])) for row in read_results(output)}
     for name in arguments.names.split(","):
-        missing = [seed for seed in range(arguments.seeds) if (name, seed) not in done]
+        missing = [seed for seed in seeds if (name, seed) not in done]
         dataset = datasets.load(name) if missing else None
         for seed in missing:
             assert dataset is not None

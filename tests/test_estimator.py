@@ -411,7 +411,7 @@ def test_the_progress_bar_goes_to_standard_error_only(
     small(verbose=1).fit(*iris)
     said = capfd.readouterr()
     assert said.out == ""
-    for word in ("epoch 60/60", "loss", "accuracy", "gates"):
+    for word in ("epoch 60/60", "loss", "balanced accuracy", "gates"):
         assert word in said.err
     small(verbose=0).fit(*iris)
     assert capfd.readouterr() == ("", "")

@@ -13,9 +13,8 @@ EXPECTED_FAILURES = {
 }
 
 
-# Few fits to choose a size with: the same code as the default, in a fraction of the time.
 @parametrize_with_checks(
-    [DLNClassifier(random_state=0, selection_fits=2)],
+    [DLNClassifier(random_state=0)],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )
 def test_scikit_learn_check(estimator: Any, check: Any) -> None:

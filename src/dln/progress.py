@@ -31,7 +31,7 @@ def progress_bar(*, enabled: bool) -> Iterator[Callable[[Progress], None] | None
         return
     with Bar(
         TextColumn("{task.description}"),
-        BarColumn(bar_width=16),
+        BarColumn(bar_width=6),
         TextColumn("{task.percentage:3.0f}%"),
         TextColumn("{task.fields[state]}"),
         console=Console(stderr=True),
@@ -63,6 +63,6 @@ def _summary(progress: Progress) -> tuple[float, str]:
         return done, ""
     loss, accuracy, _, gates = np.mean(latest, axis=0)
     return done, (
-        f"epoch {epochs.max()}/{total.max()}  loss {loss:.3f}  "
-        f"accuracy {accuracy:.3f}  gates {gates:.0f}"
+        f"epoch {epochs.max()}/{total.max()} loss {loss:.3f} "
+        f"balanced accuracy {accuracy:.3f} gates {gates:.0f}"
     )
