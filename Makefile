@@ -5,6 +5,8 @@ BIN      := $(VENV)/bin
 STAMP    := $(VENV)/.installed
 PIP      := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja
+# This release without CUDA: a plain "torch" would bring gigabytes of it.
+TORCH    := "torch==2.13.0"
 NATIVE   := CMakeLists.txt $(wildcard native/*.* native/*/*.*)
 SANITIZE := build/sanitize
 
@@ -24,7 +26,7 @@ $(BIN)/python:
 # Quick the second time: only a change of the project file or of the native sources reinstalls. The
 # build tools stand in the environment itself, so that a rebuild compiles only what changed.
 $(STAMP): $(BIN)/python pyproject.toml $(NATIVE)
-	$(PIP) $(BUILD_TOOLS)
+	$(PIP) $(BUILD_TOOLS) $(TORCH)
 	$(PIP) --no-build-isolation --editable ".[dev]"
 	@touch $@
 

@@ -23,7 +23,8 @@ from dln import DLNClassifier
 from dln.encode.bits import LiteralSet
 from dln.encode.encoder import EncodeOptions, fit_encoder
 from dln.table import read_table
-from dln.train.native import Job, TrainingRows, train_population
+from dln.train.jobs import Job, TrainingRows
+from dln.train.native import train_population
 from dln.train.network import Shape, build_network, layer_sizes
 from dln.train.options import TrainOptions
 

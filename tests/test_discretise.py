@@ -17,7 +17,8 @@ from dln.encode.encoder import EncodeOptions, fit_encoder
 from dln.literals import Above, Among, Missing
 from dln.table import read_table
 from dln.train.discretise import discretise
-from dln.train.native import Job, TrainingRows, train_population
+from dln.train.jobs import Job, TrainingRows
+from dln.train.native import train_population
 from dln.train.network import Network, Shape, build_network
 from dln.train.options import TrainOptions
 

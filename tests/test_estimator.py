@@ -19,11 +19,20 @@ from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_sp
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from dln import Circuit, DLNClassifier, OptionError
+from dln import (
+    Alternating,
+    Annealing,
+    Circuit,
+    DLNClassifier,
+    Freezing,
+    OptionError,
+    Pruning,
+)
 from dln.encode.encoder import EncodeOptions
 from dln.labels import plain_labels
 from dln.table import read_table
 from dln.train.fit import FitPlan, Problem, Progress, fit_circuit
+from dln.train.native import train_population
 from dln.train.recipe import make_candidates
 
 SMALL: dict[str, Any] = {"layers": (32, 16), "n_networks": 1, "tau": 2.0, "epochs": 60}
@@ -380,7 +389,7 @@ def test_held_back_rows_keep_the_best_epoch() -> None:
     candidates = make_candidates(small(epochs=30)._wishes(), 200, 2, 4)
     plan = FitPlan(candidates, EncodeOptions(), validation_fraction=0.3)
     problem = Problem(read_table(X), y, np.ones(200, dtype=np.float32), (0, 1))
-    fitted = fit_circuit(problem, plan, rng=np.random.default_rng(0))
+    fitted = fit_circuit(problem, plan, engine=train_population, rng=np.random.default_rng(0))
     best = fitted.histories[0][:, 2].max()
     # The same draws as in the fit: the first permutations of the generator choose the rows.
     again, held_back = np.random.default_rng(0), []
@@ -432,7 +441,12 @@ def test_an_interrupted_comparison_still_trains_the_usual_recipe(iris: Any) -> N
     def fit(on_interrupt: Any) -> Any:
         rng = np.random.default_rng(0)
         return fit_circuit(
-            problem, plan, rng=rng, on_progress=stop_comparing, on_interrupt=on_interrupt
+            problem,
+            plan,
+            engine=train_population,
+            rng=rng,
+            on_progress=stop_comparing,
+            on_interrupt=on_interrupt,
         )
 
     fitted = fit("keep")
@@ -471,6 +485,13 @@ OTHER_VALUES: list[tuple[str, Any]] = [
     ("phases", "epochs"),
     ("vote_threshold", 0.6),
     ("vote_density", 0.9),
+    ("phases", Alternating(5)),
+    ("gate_gradient", "mixture"),
+    ("temperature", 0.5),
+    ("temperature", Annealing(2.0, 0.2)),
+    ("freezing", Freezing(0.3)),
+    ("freezing", Freezing(0.3, "outputs-first")),
+    ("pruning", Pruning(0.3, 0.6, convergence=0.9)),
     ("validation_fraction", 0.3),
     ("class_weight", None),
     ("class_weight", {"ill": 3.0}),
@@ -510,6 +531,7 @@ def test_the_gradient_factor_makes_a_difference_where_layers_share_thresholds(mi
 
 def test_every_parameter_is_tested() -> None:
     elsewhere = {"grad_factor", "selection_fits", "n_jobs", "verbose", "on_interrupt"}
+    elsewhere |= {"relaxation", "engine", "device", "trace_every"}  # test_engines.py
     assert {name for name, _ in OTHER_VALUES} | elsewhere == set(DLNClassifier().get_params())
 
 
@@ -527,7 +549,15 @@ BAD_VALUES: dict[str, list[Any]] = {
     "final_rate": [-0.1, 1.1, None],
     "threshold_rate": [-1, np.inf, None],
     "slope": [0, -5, np.nan, None],
-    "phases": ["both", None],
+    "phases": ["both", None, 3],
+    "relaxation": ["hard", None, 0.5],
+    "gate_gradient": ["soft", None, True],
+    "temperature": [0, -1, np.nan, "hot", None],
+    "freezing": ["inputs-first", 0.5, Pruning()],
+    "pruning": [0.5, Freezing(), "all"],
+    "engine": ["cuda", None, 1],
+    "device": ["abacus", None, 0],
+    "trace_every": [-1, 0.5, None],
     "grad_factor": [-1, None, "big"],
     "vote_threshold": [0, 1, 1.5, None],
     "vote_density": [-0.1, 1.1, None],

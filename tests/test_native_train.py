@@ -8,50 +8,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jobs import random_job
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
 from dln import _native
-from dln.encode.bits import ABOVE, EQUALS, MISSING, LiteralSet
+from dln.encode.bits import ABOVE, MISSING
 from dln.gates import GATES
-from dln.train.native import Job, TrainingRows, _bind, train_population
-from dln.train.network import Network, Shape, build_network
+from dln.train.jobs import Job, TrainingRows
+from dln.train.native import bind, train_population
+from dln.train.network import Network, Shape
 from dln.train.options import TrainOptions
+from dln.train.schedule import make_schedule
 
 PHASES = {"gates": 0, "links": 1, "both": 2}
 Array = NDArray[np.float64]
-
-
-def random_job(
-    seed: int,
-    *,
-    n_rows: int = 100,
-    shape: Shape | None = None,
-    n_classes: int = 2,
-    options: TrainOptions | None = None,
-) -> Job:
-    """Draw a job with every kind of literal, missing cells and uneven weights."""
-    rng = np.random.default_rng(seed)
-    cells = rng.random((n_rows, 4)).astype(np.float32)
-    cells[:, 3] = rng.integers(0, 3, n_rows)
-    cells[rng.random(cells.shape) < 0.1] = np.nan
-    target = rng.integers(0, n_classes, n_rows).astype(np.int32)
-    data = TrainingRows(cells, target, rng.uniform(0.5, 2.0, n_rows).astype(np.float32))
-    literals = LiteralSet(
-        np.array([ABOVE] * 6 + [EQUALS] * 2 + [MISSING], dtype=np.uint8),
-        np.array([0, 0, 1, 1, 2, 2, 3, 3, 1], dtype=np.int32),
-        np.array([0.2, 0.6, 0.3, 0.7, 0.4, 0.5, 0, 2, 0], dtype=np.float32),
-    )
-    network = build_network(
-        literals,
-        shape or Shape((9, 7), n_links=5),
-        n_classes=n_classes,
-        slope=8.0,
-        vote_threshold=0.8,
-        vote_density=0.5,
-        rng=rng,
-    )
-    return Job(network, data, np.arange(n_rows), options or TrainOptions(epochs=3, seed=seed))
 
 
 # -- the oracle -------------------------------------------------------------------------------
@@ -176,7 +147,8 @@ def test_gradients_equal_those_of_plain_numpy(
     options = TrainOptions(tau=2.0, grad_factor=grad_factor)
     job = random_job(seed, n_rows=n_rows, shape=shape, n_classes=n_classes, options=options)
     expected = Oracle(job.network, job.data, options).gradients(job.rows, phase)
-    found = _bind(_native, job).gradients(job.rows, PHASES[phase], level)
+    bound = bind(_native, job, make_schedule(job.options, job.network))
+    found = bound.gradients(job.rows, PHASES[phase], level)
     for name, values in expected.items():
         scale = max(float(np.abs(values).max()), 1e-3)
         got = np.asarray(found[name]).reshape(values.shape)
@@ -233,7 +205,7 @@ def test_one_seed_gives_one_result_and_another_seed_another() -> None:
     [("epochs", {"gates"}), ("unified", {"gates", "links"}), ("batches", {"gates", "links"})],
 )
 def test_a_phase_trains_only_its_own_parameters(phases: str, trained: set[str]) -> None:
-    options = TrainOptions(epochs=1, batch_size=32, phases=phases, phase_epochs=1)  # type: ignore[arg-type]
+    options = TrainOptions(epochs=1, batch_size=32, phases=phases)  # type: ignore[arg-type]
     job = random_job(5, options=options)
     before = job.network.copy()
     train_population([job])
@@ -382,7 +354,7 @@ def test_an_exception_of_the_callback_stops_the_training() -> None:
 
 def test_a_job_is_checked_again_when_its_arrays_have_changed() -> None:
     job = random_job(0)
-    bound = _bind(_native, job)
+    bound = bind(_native, job, make_schedule(job.options, job.network))
     job.network.rule_wires[0] = 10_000
     with pytest.raises(ValueError, match="rule reads a wire"):
         _native.train([bound], 1)
@@ -392,7 +364,7 @@ def test_a_job_is_checked_again_when_its_arrays_have_changed() -> None:
 
 def test_training_a_job_twice_starts_from_the_same_order_of_rows() -> None:
     first, second = random_job(4), random_job(4)
-    bound = _bind(_native, first)
+    bound = bind(_native, first, make_schedule(first.options, first.network))
     _native.train([bound], 1)
     for trained, fresh in zip(parameters(first), parameters(second), strict=True):
         trained[...] = fresh

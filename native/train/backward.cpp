@@ -105,8 +105,10 @@ void Trainer::backward_gates(Phase phase) {
     Gradient d, to_a, to_b;
     const bool any = collect(net_.n_literals + g, trains_links, d);
     if (any) {
-      // Differs from the paper: through the hard gate, also while the gates are being trained.
-      const Bilinear c = bilinear(code_[g]);
+      // Differs from the paper: unless the mixture is asked for, through the hard gate, also while
+      // the gates are being trained.
+      const Bilinear c =
+          trains_gates && options_.mixture_gradient ? mixture_[g] : bilinear(code_[g]);
       for (int i = 0; i < kChunks; ++i) {
         to_a[i] = d[i] * choose(chunk_bits(b, i), fill(c.c1 + c.c3), fill(c.c1));
         to_b[i] = d[i] * choose(chunk_bits(a, i), fill(c.c2 + c.c3), fill(c.c2));

@@ -50,6 +50,10 @@ void Trainer::allocate() {
   wire_gradient_.assign(static_cast<size_t>(n_wires_) * kRows, 0.0f);
   reached_.assign(n_wires_, 0);
   gate_sums_.assign(static_cast<size_t>(tiles(gates)) * 4 * kLanes, 0.0f);
+  if (options_.mixture_gradient) mixture_.resize(gates);
+  layer_frozen_.assign(net_.n_layers, 0);
+  gate_frozen_.assign(gates, 0);
+  gate_pruned_.assign(gates, 0);
   right_.assign(classes, 0);
   total_.assign(classes, 0);
 }
@@ -103,11 +107,24 @@ void Trainer::list_readers() {
 void Trainer::refresh_gates() {
   for (int tile = 0; tile < tiles(net_.n_gates); ++tile) {
     const size_t start = static_cast<size_t>(tile) * net_.n_choices * kLanes;
-    const v16i best = softmax_tile(&gate_logits_.value[start], &gate_probability_[start],
-                                   net_.n_choices);
+    float* probability = &gate_probability_[start];
+    const v16i best =
+        softmax_tile(&gate_logits_.value[start], probability, net_.n_choices, inverse_temperature_);
     const int end = std::min(kLanes, net_.n_gates - tile * kLanes);
-    for (int lane = 0; lane < end; ++lane)
-      code_[tile * kLanes + lane] = net_.gate_choice[best[lane]];
+    for (int lane = 0; lane < end; ++lane) {
+      const int gate = tile * kLanes + lane;
+      code_[gate] = net_.gate_choice[best[lane]];
+      if (gate_frozen_[gate]) settle_lane(probability, net_.n_choices, lane, best[lane]);
+      if (options_.mixture_gradient) {
+        Bilinear sum{};
+        for (int k = 0; k < net_.n_choices; ++k) {
+          const float p = probability[k * kLanes + lane];
+          const Bilinear& c = choice_[k];
+          sum = {sum.c0 + p * c.c0, sum.c1 + p * c.c1, sum.c2 + p * c.c2, sum.c3 + p * c.c3};
+        }
+        mixture_[gate] = sum;
+      }
+    }
   }
 }
 
@@ -115,9 +132,13 @@ void Trainer::refresh_links() {
   for (int tile = 0; tile < tiles(n_inputs_); ++tile) {
     const size_t start = static_cast<size_t>(tile) * net_.n_links * kLanes;
     const v16i best = softmax_tile(&link_logits_.value[start], &link_probability_[start],
-                                   net_.n_links);
-    for (int lane = 0; lane < kLanes; ++lane)
-      source_[tile * kLanes + lane] = link_wire_[start + best[lane] * kLanes + lane];
+                                   net_.n_links, inverse_temperature_);
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const int input = tile * kLanes + lane;
+      source_[input] = link_wire_[start + best[lane] * kLanes + lane];
+      if (input < n_inputs_ && gate_frozen_[input / 2])
+        settle_lane(&link_probability_[start], net_.n_links, lane, best[lane]);
+    }
   }
 }
 
@@ -135,6 +156,10 @@ void Trainer::refresh_votes() {
     voters_[c].clear();
     for (int r = 0; r < net_.n_rules; ++r)
       if (logit[r] >= limit) voters_[c].push_back(r);
+    if (votes_frozen_) {
+      std::fill_n(weight, n_rules_padded_, 0.0f);
+      for (int32_t r : voters_[c]) weight[r] = 1.0f;
+    }
   }
 }
 
@@ -179,13 +204,13 @@ void Trainer::finish_gradients(Phase phase) {
                   load(sums + 2 * kLanes) * fill(c.c2) + load(sums + 3 * kLanes) * fill(c.c3));
       }
       softmax_gradient_tile(&gate_probability_[start], &gate_logits_.gradient[start],
-                            net_.n_choices);
+                            net_.n_choices, inverse_temperature_);
     }
   if (phase != Phase::gates) {
     for (int tile = 0; tile < tiles(n_inputs_); ++tile) {
       const size_t start = static_cast<size_t>(tile) * net_.n_links * kLanes;
       softmax_gradient_tile(&link_probability_[start], &link_logits_.gradient[start],
-                            net_.n_links);
+                            net_.n_links, inverse_temperature_);
     }
     for (size_t i = 0; i < vote_weight_.size(); i += kLanes) {
       const v16f w = load(&vote_weight_[i]);
@@ -215,10 +240,10 @@ void Trainer::update(Phase phase, float rate) {
 }
 
 Phase Trainer::phase_of(int epoch, int64_t batch) const {
-  switch (options_.schedule) {
-    case Schedule::epochs:
+  switch (options_.phases) {
+    case Phases::epochs:
       return epoch / options_.phase_epochs % 2 == 0 ? Phase::gates : Phase::links;
-    case Schedule::batches: return batch % 2 == 0 ? Phase::gates : Phase::links;
+    case Phases::batches: return batch % 2 == 0 ? Phase::gates : Phase::links;
     default: return Phase::both;
   }
 }
@@ -257,7 +282,9 @@ void Trainer::run(const std::atomic<bool>& stop) {
   const double n_steps = static_cast<double>(n_batches) * options_.epochs;
   double best = -1.0, step = 0.0;
   int64_t batch_number = 0;
+  if (options_.trace_every > 0) record_trace();
   for (int epoch = 0; epoch < options_.epochs; ++epoch) {
+    begin_epoch(epoch);
     random_.shuffle(order_);
     loss_ = weight_total_ = 0.0;
     std::fill(right_.begin(), right_.end(), 0);
@@ -279,8 +306,11 @@ void Trainer::run(const std::atomic<bool>& stop) {
     record.train_accuracy = static_cast<float>(balanced_accuracy(right_, total_));
     record.valid_accuracy = std::numeric_limits<float>::quiet_NaN();
     record.live_gates = static_cast<float>(live_gates());
+    const bool last = epoch + 1 == options_.epochs;
+    if (options_.trace_every > 0 && ((epoch + 1) % options_.trace_every == 0 || last))
+      record_trace();
     const bool look = options_.eval_every > 0 && !job_.valid_rows.empty() &&
-                      ((epoch + 1) % options_.eval_every == 0 || epoch + 1 == options_.epochs);
+                      ((epoch + 1) % options_.eval_every == 0 || last);
     if (look) {
       const double accuracy = evaluate(job_.valid_rows);
       if (stopped()) return finish();
@@ -305,7 +335,20 @@ void Trainer::finish() {
   if (!options_.keep_best || job_.best_epoch < 0) unpack();
 }
 
+void Trainer::votes(const std::vector<int64_t>& rows, int32_t* out) {
+  for (size_t start = 0; start < rows.size(); start += kRows) {
+    const int size = static_cast<int>(std::min<size_t>(kRows, rows.size() - start));
+    load_block(rows.data() + start, size);
+    forward();
+    count_votes();
+    for (int r = 0; r < size; ++r)
+      for (int c = 0; c < net_.n_classes; ++c)
+        *out++ = static_cast<int32_t>(score_[static_cast<size_t>(c) * kRows + r]);
+  }
+}
+
 void Trainer::gradients(const std::vector<int64_t>& rows, Phase phase, Gradients& result) {
+  begin_epoch(0);
   clear_gradients();
   accumulate(rows.data(), static_cast<int>(rows.size()), rows.data() + rows.size(), phase);
   finish_gradients(phase);
@@ -327,6 +370,11 @@ void train(Job& job, const std::atomic<bool>& stop) {
 void gradients(Job& job, const std::vector<int64_t>& rows, Phase phase, Gradients& out) {
   const FlushDenormals flush;
   Trainer(job).gradients(rows, phase, out);
+}
+
+void votes(Job& job, const std::vector<int64_t>& rows, int32_t* out) {
+  const FlushDenormals flush;
+  Trainer(job).votes(rows, out);
 }
 
 }  // namespace dln::DLN_LEVEL

@@ -13,7 +13,7 @@ namespace dln {
 
 enum class LiteralKind : uint8_t { above = 0, equals = 1, missing = 2 };
 enum class Phase : uint8_t { gates = 0, links = 1, both = 2 };
-enum class Schedule : uint8_t { unified = 0, epochs = 1, batches = 2 };
+enum class Phases : uint8_t { unified = 0, epochs = 1, batches = 2 };
 
 // Rows of cells (n_rows x n_columns), NaN where missing, with a class and a weight each.
 struct Table {
@@ -26,9 +26,11 @@ struct Table {
 
 // Arrays owned by the caller; the logits, cutoffs and slopes are trained in place.
 struct Network {
-  int32_t n_literals, n_gates, n_links, n_choices, n_rules, n_classes;
+  int32_t n_literals, n_gates, n_links, n_choices, n_rules, n_classes, n_layers;
+  const int32_t* layer_start;     // (n_layers + 1) the first gate of each layer, then all gates
   const uint8_t* literal_kind;    // (n_literals)
   const int32_t* literal_column;  // (n_literals)
+  const int32_t* literal_layer;   // (n_literals) the layer with which it freezes
   float* literal_value;           // (n_literals) cutoff, or category code
   float* slope;                   // (n_literals)
   const int32_t* link_wire;       // (n_gates, 2, n_links)
@@ -48,12 +50,24 @@ struct Options {
   float tau = 1.0f;              // divides the class sums before the softmax
   float grad_factor = 1.0f;      // multiplies the gradient behind every layer
   float vote_threshold = 0.8f;   // a vote link is on when sigmoid(logit) reaches this
-  Schedule schedule = Schedule::unified;
-  int32_t phase_epochs = 1;      // with Schedule::epochs: epochs before the phase changes
+  Phases phases = Phases::unified;
+  int32_t phase_epochs = 1;      // with Phases::epochs: epochs before the phase changes
+  bool mixture_gradient = false; // to a gate's inputs through the mixture of its functions
   int32_t eval_every = 0;        // epochs between two looks at the validation rows; 0 = never
   int32_t patience = 0;          // epochs without a better look before stopping; 0 = never stop
   bool keep_best = false;        // end with the best look's parameters instead of the last epoch's
+  int32_t trace_every = 0;       // epochs between two records of all parameters; 0 = none
   uint64_t seed = 0;
+};
+
+// What changes from epoch to epoch.
+struct Schedule {
+  std::vector<float> temperature;     // (epochs) divides the logits of gates and links
+  std::vector<int32_t> layer_freeze;  // (n_layers) the epoch from whose start a layer is fixed
+  int32_t vote_freeze = 0;            // the same for the votes
+  int32_t prune_first = 0, prune_last = 0;  // epochs at whose start gates may be pruned
+  std::vector<int32_t> layer_prune;   // (n_layers) how many may be gone in the end
+  float convergence = 0.0f;           // a gate below this probability may be pruned
 };
 
 struct EpochRecord {
@@ -65,8 +79,10 @@ struct Job {
   Table table;
   Network network;
   Options options;
+  Schedule schedule;
   std::vector<int64_t> rows, valid_rows;
   std::vector<EpochRecord> history;
+  std::vector<float> trace;  // parameters, record after record
   int32_t best_epoch = -1;
   std::atomic<int32_t> epochs_done{0};
 };
@@ -83,10 +99,14 @@ struct Gradients {
   float loss = 0.0f;
 };
 
+// Room for n more values at the end of the trace. Not part of a level: see buffer.h.
+float* grow_trace(Job& job, size_t n);
+
 #define DLN_DECLARE_LEVEL(level)                                                        \
   namespace level {                                                                     \
   void train(Job& job, const std::atomic<bool>& stop);                                  \
   void gradients(Job& job, const std::vector<int64_t>& rows, Phase phase, Gradients& out); \
+  void votes(Job& job, const std::vector<int64_t>& rows, int32_t* out);                 \
   }
 DLN_DECLARE_LEVEL(generic)
 DLN_DECLARE_LEVEL(avx2)

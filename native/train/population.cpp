@@ -44,13 +44,16 @@ class BoundJob {
  public:
   BoundJob(Array<const float, 2> cells, Array<const int32_t, 1> target,
            Array<const float, 1> weight, Array<const int64_t, 1> rows,
-           Array<const int64_t, 1> valid_rows, Array<const uint8_t, 1> literal_kind,
-           Array<const int32_t, 1> literal_column, Array<float, 1> literal_value,
+           Array<const int64_t, 1> valid_rows, Array<const int32_t, 1> layer_start,
+           Array<const uint8_t, 1> literal_kind, Array<const int32_t, 1> literal_column,
+           Array<const int32_t, 1> literal_layer, Array<float, 1> literal_value,
            Array<float, 1> slope, Array<const int32_t, 3> link_wire, Array<float, 3> link_logit,
            Array<const uint8_t, 1> gate_choice, Array<float, 2> gate_logit,
-           Array<const int32_t, 1> rule_wire, Array<float, 2> vote_logit, const Options& options)
+           Array<const int32_t, 1> rule_wire, Array<float, 2> vote_logit, const Options& options,
+           const Schedule& schedule)
       : keep_alive_{nb::cast(cells),          nb::cast(target),     nb::cast(weight),
-                    nb::cast(literal_kind),   nb::cast(literal_column),
+                    nb::cast(layer_start),    nb::cast(literal_kind), nb::cast(literal_column),
+                    nb::cast(literal_layer),
                     nb::cast(literal_value),  nb::cast(slope),      nb::cast(link_wire),
                     nb::cast(link_logit),     nb::cast(gate_choice), nb::cast(gate_logit),
                     nb::cast(rule_wire),      nb::cast(vote_logit)} {
@@ -62,17 +65,22 @@ class BoundJob {
                    static_cast<int32_t>(gate_choice.shape(0)),
                    static_cast<int32_t>(rule_wire.shape(0)),
                    static_cast<int32_t>(vote_logit.shape(0)),
-                   literal_kind.data(), literal_column.data(), literal_value.data(),
+                   static_cast<int32_t>(layer_start.shape(0)) - 1, layer_start.data(),
+                   literal_kind.data(), literal_column.data(), literal_layer.data(),
+                   literal_value.data(),
                    slope.data(), link_wire.data(), link_logit.data(), gate_choice.data(),
                    gate_logit.data(), rule_wire.data(), vote_logit.data()};
     job.rows.assign(rows.data(), rows.data() + rows.shape(0));
     job.valid_rows.assign(valid_rows.data(), valid_rows.data() + valid_rows.shape(0));
     job.options = options;
+    job.schedule = schedule;
 
     check(cells.shape(1) < (1u << 24), "too many columns");
     check(target.shape(0) == cells.shape(0) && weight.shape(0) == cells.shape(0),
           "cells, target and weight differ in their number of rows");
+    check(layer_start.shape(0) >= 1 && layer_start.shape(0) < (1u << 24), "layers are missing");
     check(literal_column.shape(0) == literal_kind.shape(0) &&
+              literal_layer.shape(0) == literal_kind.shape(0) &&
               literal_value.shape(0) == literal_kind.shape(0) &&
               slope.shape(0) == literal_kind.shape(0),
           "the arrays of the literals differ in length");
@@ -97,7 +105,9 @@ class BoundJob {
   void check_all() const {
     check_rows();
     check_network();
+    check_layers();
     check_options();
+    check_schedule();
   }
 
   nb::ndarray<nb::numpy, float, nb::ndim<2>> history() const {
@@ -110,14 +120,39 @@ class BoundJob {
     return {data, {n, width}, owner};
   }
 
+  // (records, parameters): see Trainer::record_trace.
+  nb::ndarray<nb::numpy, float, nb::ndim<2>> trace() const {
+    check(!busy, "the job is being trained");
+    const Network& n = job.network;
+    const size_t width = 2 * static_cast<size_t>(n.n_literals) +
+                         static_cast<size_t>(n.n_gates) * (n.n_choices + 2 * n.n_links) +
+                         static_cast<size_t>(n.n_classes) * n.n_rules;
+    float* data = new float[job.trace.size()];
+    nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<float*>(p); });
+    std::copy(job.trace.begin(), job.trace.end(), data);
+    return {data, {width ? job.trace.size() / width : 0, width}, owner};
+  }
+
+  nb::ndarray<nb::numpy, int32_t, nb::ndim<2>> votes(Array<const int64_t, 1> rows,
+                                                     const std::string& level) {
+    const std::vector<int64_t> chosen = take_rows(rows);
+    const size_t width = static_cast<size_t>(job.network.n_classes);
+    int32_t* data = new int32_t[chosen.size() * width];
+    nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<int32_t*>(p); });
+    switch (find_level(level)) {
+#if defined(__x86_64__)
+      case Level::avx512: avx512::votes(job, chosen, data); break;
+      case Level::avx2: avx2::votes(job, chosen, data); break;
+#endif
+      default: generic::votes(job, chosen, data);
+    }
+    return {data, {chosen.size(), width}, owner};
+  }
+
   nb::dict gradients(Array<const int64_t, 1> rows, int phase, const std::string& level) {
-    std::vector<int64_t> chosen(rows.data(), rows.data() + rows.shape(0));
+    const std::vector<int64_t> chosen = take_rows(rows);
     check(!chosen.empty(), "a gradient needs at least one row");
     check(phase >= 0 && phase <= 2, "phase must be 0 (gates), 1 (links) or 2 (both)");
-    for (int64_t row : chosen)
-      check(row >= 0 && row < job.table.n_rows, "a row is out of the table");
-    check_all();
-    check(!busy, "the job is being trained");
     const Phase which = static_cast<Phase>(phase);
     Gradients g(job.network);
     switch (find_level(level)) {
@@ -141,6 +176,16 @@ class BoundJob {
   bool busy = false;  // changed only while the GIL is held
 
  private:
+  // Rows to look at now, with all that the kernels rely on checked.
+  std::vector<int64_t> take_rows(const Array<const int64_t, 1>& rows) const {
+    std::vector<int64_t> chosen(rows.data(), rows.data() + rows.shape(0));
+    for (int64_t row : chosen)
+      check(row >= 0 && row < job.table.n_rows, "a row is out of the table");
+    check_all();
+    check(!busy, "the job is being trained");
+    return chosen;
+  }
+
   void check_rows() const {
     const Table& table = job.table;
     check(!job.rows.empty(), "training needs at least one row");
@@ -184,7 +229,30 @@ class BoundJob {
       check(n.rule_wire[r] >= 0 && n.rule_wire[r] < n.n_literals + n.n_gates,
             "a rule reads a wire that is not there");
     for (int64_t i = 0; i < static_cast<int64_t>(n.n_rules) * n.n_classes; ++i)
-      check(std::isfinite(n.vote_logit[i]), "a vote logit is not finite");
+      check(n.vote_logit[i] < INFINITY, "a vote logit is NaN or too large");
+  }
+
+  void check_layers() const {
+    const Network& n = job.network;
+    check(n.layer_start[0] == 0 && n.layer_start[n.n_layers] == n.n_gates,
+          "the layers do not hold all gates");
+    for (int i = 0; i < n.n_layers; ++i)
+      check(n.layer_start[i] <= n.layer_start[i + 1], "a layer ends before it starts");
+    for (int i = 0; i < n.n_literals; ++i)
+      check(n.literal_layer[i] >= 0 && n.literal_layer[i] < n.n_layers,
+            "a literal belongs to a layer that is not there");
+  }
+
+  void check_schedule() const {
+    const Schedule& s = job.schedule;
+    const size_t n_layers = static_cast<size_t>(job.network.n_layers);
+    check(s.temperature.size() >= static_cast<size_t>(std::max(1, job.options.epochs)),
+          "a temperature is needed for every epoch");
+    for (float t : s.temperature) check_range(t, 1e-6, 1e6, "temperature");
+    check(s.layer_freeze.size() == n_layers && s.layer_prune.size() == n_layers,
+          "layer_freeze and layer_prune need a value for every layer");
+    for (int32_t n : s.layer_prune) check(n >= 0, "layer_prune is negative");
+    check(s.prune_first >= 0 && s.prune_last >= 0, "an epoch is negative");
   }
 
   void check_options() const {
@@ -200,6 +268,7 @@ class BoundJob {
     check_range(o.phase_epochs, 1, 1e9, "phase_epochs");
     check_range(o.eval_every, 0, 1e9, "eval_every");
     check_range(o.patience, 0, 1e9, "patience");
+    check_range(o.trace_every, 0, 1e9, "trace_every");
   }
 
   std::vector<nb::object> keep_alive_;
@@ -259,6 +328,7 @@ void train(const std::vector<BoundJob*>& jobs, int n_threads, nb::object on_prog
     bound->job.history.clear();
     bound->job.history.reserve(bound->job.options.epochs);  // read while it is written
     bound->job.epochs_done = 0;
+    bound->job.trace.clear();
     bound->job.best_epoch = -1;
   }
   std::vector<Job*> bare;
@@ -279,6 +349,12 @@ void train(const std::vector<BoundJob*>& jobs, int n_threads, nb::object on_prog
 }
 
 }  // namespace
+
+float* grow_trace(Job& job, size_t n) {
+  job.trace.resize(job.trace.size() + n);
+  return job.trace.data() + job.trace.size() - n;
+}
+
 }  // namespace dln
 
 void bind_population(nb::module_& module) {
@@ -294,31 +370,47 @@ void bind_population(nb::module_& module) {
       .def_rw("grad_factor", &Options::grad_factor)
       .def_rw("vote_threshold", &Options::vote_threshold)
       .def_prop_rw(
-          "schedule", [](const Options& o) { return static_cast<int>(o.schedule); },
+          "phases", [](const Options& o) { return static_cast<int>(o.phases); },
           [](Options& o, int value) {
-            check(value >= 0 && value <= 2, "schedule must be 0, 1 or 2");
-            o.schedule = static_cast<Schedule>(value);
+            check(value >= 0 && value <= 2, "phases must be 0, 1 or 2");
+            o.phases = static_cast<Phases>(value);
           })
       .def_rw("phase_epochs", &Options::phase_epochs)
+      .def_rw("mixture_gradient", &Options::mixture_gradient)
       .def_rw("eval_every", &Options::eval_every)
       .def_rw("patience", &Options::patience)
       .def_rw("keep_best", &Options::keep_best)
+      .def_rw("trace_every", &Options::trace_every)
       .def_rw("seed", &Options::seed);
+
+  nb::class_<Schedule>(module, "Schedule", "What changes from epoch to epoch.")
+      .def(nb::init<>())
+      .def_rw("temperature", &Schedule::temperature)
+      .def_rw("layer_freeze", &Schedule::layer_freeze)
+      .def_rw("vote_freeze", &Schedule::vote_freeze)
+      .def_rw("prune_first", &Schedule::prune_first)
+      .def_rw("prune_last", &Schedule::prune_last)
+      .def_rw("layer_prune", &Schedule::layer_prune)
+      .def_rw("convergence", &Schedule::convergence);
 
   nb::class_<BoundJob>(module, "Job", "One network, its rows and options; trained in place.")
       .def(nb::init<Array<const float, 2>, Array<const int32_t, 1>, Array<const float, 1>,
-                    Array<const int64_t, 1>, Array<const int64_t, 1>, Array<const uint8_t, 1>,
-                    Array<const int32_t, 1>, Array<float, 1>, Array<float, 1>,
-                    Array<const int32_t, 3>, Array<float, 3>, Array<const uint8_t, 1>,
-                    Array<float, 2>, Array<const int32_t, 1>, Array<float, 2>, const Options&>(),
+                    Array<const int64_t, 1>, Array<const int64_t, 1>, Array<const int32_t, 1>,
+                    Array<const uint8_t, 1>, Array<const int32_t, 1>, Array<const int32_t, 1>,
+                    Array<float, 1>, Array<float, 1>, Array<const int32_t, 3>, Array<float, 3>,
+                    Array<const uint8_t, 1>, Array<float, 2>, Array<const int32_t, 1>,
+                    Array<float, 2>, const Options&, const Schedule&>(),
            nb::kw_only(), "cells"_a, "target"_a, "weight"_a, "rows"_a, "valid_rows"_a,
-           "literal_kind"_a, "literal_column"_a, "literal_value"_a.noconvert(),
-           "slope"_a.noconvert(), "link_wire"_a, "link_logit"_a.noconvert(), "gate_choice"_a,
-           "gate_logit"_a.noconvert(), "rule_wire"_a, "vote_logit"_a.noconvert(), "options"_a)
+           "layer_start"_a, "literal_kind"_a, "literal_column"_a, "literal_layer"_a,
+           "literal_value"_a.noconvert(), "slope"_a.noconvert(), "link_wire"_a,
+           "link_logit"_a.noconvert(), "gate_choice"_a, "gate_logit"_a.noconvert(),
+           "rule_wire"_a, "vote_logit"_a.noconvert(), "options"_a, "schedule"_a)
       .def_prop_ro("epochs_done", [](const BoundJob& b) { return b.job.epochs_done.load(); })
       .def_prop_ro("best_epoch", [](const BoundJob& b) { return b.job.best_epoch; })
       .def("history", &BoundJob::history,
            "(epochs, 4): loss, training and validation balanced accuracy, live gates.")
+      .def("trace", &BoundJob::trace, "(records, parameters): what was recorded on the way.")
+      .def("votes", &BoundJob::votes, "rows"_a, "level"_a = "")
       .def("gradients", &BoundJob::gradients, "rows"_a, "phase"_a, "level"_a = "");
 
   module.def("train", &train, "jobs"_a, "n_threads"_a, "on_progress"_a.none() = nb::none(),

@@ -31,7 +31,8 @@ struct TileLayout {
 };
 
 // Softmax of one tile over its candidates, and the candidate with the largest logit per lane.
-inline v16i softmax_tile(const float* logits, float* probabilities, int n_candidates) {
+inline v16i softmax_tile(const float* logits, float* probabilities, int n_candidates,
+                         float inverse_temperature) {
   v16f top = load(logits);
   v16i best = fill(0);
   for (int k = 1; k < n_candidates; ++k) {
@@ -41,7 +42,8 @@ inline v16i softmax_tile(const float* logits, float* probabilities, int n_candid
   }
   v16f total = {};
   for (int k = 0; k < n_candidates; ++k) {
-    const v16f e = exp_nonpositive(load(logits + k * kLanes) - top);
+    const v16f e =
+        exp_nonpositive((load(logits + k * kLanes) - top) * fill(inverse_temperature));
     store(probabilities + k * kLanes, e);
     total += e;
   }
@@ -51,14 +53,22 @@ inline v16i softmax_tile(const float* logits, float* probabilities, int n_candid
   return best;
 }
 
-// From d loss / d mixture weight to d loss / d logit, in place: p (G - sum p G).
-inline void softmax_gradient_tile(const float* probabilities, float* gradient, int n_candidates) {
+// Make the choice of one lane final: all its probability goes to its best candidate.
+inline void settle_lane(float* probabilities, int n_candidates, int lane, int best) {
+  for (int k = 0; k < n_candidates; ++k) probabilities[k * kLanes + lane] = k == best ? 1.0f : 0.0f;
+}
+
+// From d loss / d mixture weight to d loss / d logit, in place: p (G - sum p G) / temperature.
+// A settled lane's is exactly 0.
+inline void softmax_gradient_tile(const float* probabilities, float* gradient, int n_candidates,
+                                  float inverse_temperature) {
   v16f mean = {};
   for (int k = 0; k < n_candidates; ++k)
     mean += load(probabilities + k * kLanes) * load(gradient + k * kLanes);
   for (int k = 0; k < n_candidates; ++k) {
     const v16f p = load(probabilities + k * kLanes);
-    store(gradient + k * kLanes, p * (load(gradient + k * kLanes) - mean));
+    store(gradient + k * kLanes,
+          p * (load(gradient + k * kLanes) - mean) * fill(inverse_temperature));
   }
 }
 

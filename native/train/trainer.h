@@ -44,6 +44,7 @@ class Trainer {
 
   void run(const std::atomic<bool>& stop);
   void gradients(const std::vector<int64_t>& rows, Phase phase, Gradients& result);
+  void votes(const std::vector<int64_t>& rows, int32_t* out);
 
  private:
   // Set-up.
@@ -77,6 +78,14 @@ class Trainer {
   void refresh_links();
   void refresh_votes();
 
+  // What changes from epoch to epoch.
+  void begin_epoch(int epoch);
+  void freeze_layer(int layer);
+  void freeze_votes();
+  bool prune(int epoch);
+  bool try_to_prune(int gate, Buffer<int32_t>& n_left);
+  void record_trace();
+
   // Bookkeeping.
   Phase phase_of(int epoch, int64_t batch) const;
   void finish();
@@ -84,7 +93,8 @@ class Trainer {
   int live_gates() const;
   bool stopped() const { return stop_ && stop_->load(std::memory_order_relaxed); }
   bool trains_literal(int wire) const {
-    return net_.literal_kind[wire] == static_cast<uint8_t>(LiteralKind::above);
+    return net_.literal_kind[wire] == static_cast<uint8_t>(LiteralKind::above) &&
+           !layer_frozen_[net_.literal_layer[wire]];
   }
 
   Job& job_;
@@ -105,6 +115,7 @@ class Trainer {
   Floats link_probability_, gate_probability_;                // tiled
   Buffer<int32_t> source_;                               // (n_inputs) the hard link
   Buffer<uint8_t> code_;                                 // (n_gates) the hard gate
+  Buffer<Bilinear> mixture_;  // (n_gates) of the functions by their probability, where asked for
   Buffer<Bilinear> choice_;                              // (n_choices)
   Floats vote_weight_;                                        // (n_classes, n_rules_padded) soft
   Buffer<Buffer<int32_t>> voters_;                        // by class: rules whose link is on
@@ -120,6 +131,12 @@ class Trainer {
   Buffer<uint8_t> reached_;       // (n_wires)
   Floats gate_sums_;                   // [tile][4][lane]: sums of g, ga, gb, gab
   v16f partial_[4][kLanes] = {};       // the same for one tile and block, before summing lanes
+
+  float inverse_temperature_ = 1.0f;
+  Buffer<uint8_t> layer_frozen_;       // (n_layers)
+  Buffer<uint8_t> gate_frozen_;        // (n_gates)
+  Buffer<uint8_t> gate_pruned_;        // (n_gates)
+  bool votes_frozen_ = false;
 
   double loss_ = 0.0, weight_total_ = 0.0;
   Buffer<int64_t> right_, total_;

@@ -71,12 +71,26 @@ class Options:
     tau: float
     grad_factor: float
     vote_threshold: float
-    schedule: int
+    phases: int
     phase_epochs: int
+    mixture_gradient: bool
     eval_every: int
     patience: int
     keep_best: bool
+    trace_every: int
     seed: int
+
+class Schedule:
+    """What changes from epoch to epoch."""
+
+    def __init__(self) -> None: ...
+    temperature: list[float]
+    layer_freeze: list[int]
+    vote_freeze: int
+    prune_first: int
+    prune_last: int
+    layer_prune: list[int]
+    convergence: float
 
 class Gradients(TypedDict):
     """What `Job.gradients` gives: flat lists in the order of the network's arrays."""
@@ -99,8 +113,10 @@ class Job:
         weight: NDArray[np.float32],
         rows: NDArray[np.int64],
         valid_rows: NDArray[np.int64],
+        layer_start: NDArray[np.int32],
         literal_kind: NDArray[np.uint8],
         literal_column: NDArray[np.int32],
+        literal_layer: NDArray[np.int32],
         literal_value: NDArray[np.float32],
         slope: NDArray[np.float32],
         link_wire: NDArray[np.int32],
@@ -110,6 +126,7 @@ class Job:
         rule_wire: NDArray[np.int32],
         vote_logit: NDArray[np.float32],
         options: Options,
+        schedule: Schedule,
     ) -> None: ...
     @property
     def epochs_done(self) -> int: ...
@@ -117,6 +134,12 @@ class Job:
     def best_epoch(self) -> int: ...
     def history(self) -> NDArray[np.float32]:
         """Give (epochs, 4): loss, training and validation balanced accuracy, live gates."""
+
+    def trace(self) -> NDArray[np.float32]:
+        """Give (records, parameters): cutoffs, slopes, gate, link and vote logits, flat."""
+
+    def votes(self, rows: NDArray[np.int64], level: str = "") -> NDArray[np.int32]:
+        """Count the votes of the hard network: (rows, classes)."""
 
     def gradients(self, rows: NDArray[np.int64], phase: int, level: str = "") -> Gradients:
         """Compute the gradients on some rows; phase 0: gates, 1: links, 2: both."""

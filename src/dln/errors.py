@@ -9,6 +9,8 @@
     ├── CircuitError (ValueError)          a circuit that breaks its own rules
     │   └── CircuitFileError               a file that does not hold a valid circuit
     ├── OptionError (ValueError)           a parameter out of its range
+    ├── TrainingError (ArithmeticError)    a training whose loss is not a number
+    ├── DeviceMemoryError (MemoryError)    a device without the memory for a network
     └── ExtraMissingError (ImportError)    an optional part that is not installed
 
 A message says what was found, what was expected and what to do.
@@ -44,6 +46,14 @@ class CircuitFileError(CircuitError):
 
 class OptionError(DlnError, ValueError):
     """A parameter out of its range."""
+
+
+class TrainingError(DlnError, ArithmeticError):
+    """A training that came to nothing: its loss is not a number."""
+
+
+class DeviceMemoryError(DlnError, MemoryError):
+    """A device has not the memory that a network and its batch need."""
 
 
 class ExtraMissingError(DlnError, ImportError):

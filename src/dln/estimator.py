@@ -22,9 +22,17 @@ from dln.labels import plain_labels
 from dln.progress import progress_bar
 from dln.table import Table, read_table
 from dln.target import read_target, row_weights
+from dln.train.engines import EngineName, find_engine
 from dln.train.fit import FitPlan, Problem, fit_circuit
 from dln.train.network import Concatenation
-from dln.train.options import Phases
+from dln.train.options import (
+    Annealing,
+    Freezing,
+    GateGradient,
+    Phases,
+    Pruning,
+    Relaxation,
+)
 from dln.train.recipe import Wishes, make_candidates
 
 _log = logging.getLogger("dln")
@@ -65,8 +73,23 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Rate of cutoffs and slopes as a part of the learning rate; 0 keeps the cutoffs fixed.
     slope : float
         First slope of the thresholds, on columns scaled to [0, 1].
-    phases : {"unified", "epochs", "batches"}
+    phases : {"unified", "epochs", "batches"} or Alternating
         Train gates and links together, or in turn by epochs (the paper) or by batches.
+        `Alternating(5)` takes five epochs of each (the paper's E; its T rounds are epochs / 2E).
+    relaxation : {"straight-through", "soft", "gumbel"} or Gumbel
+        What stands for a discrete choice while it is trained: the choice itself with the gradient
+        of its mixture, the mixture, or the choice under noise (`Gumbel(noise=0.5)`). The last two
+        need engine="torch".
+    gate_gradient : {"hard", "mixture"}
+        The gradient that passes a gate under training: that of its first choice, or (the paper)
+        of the mixture of its functions.
+    temperature : float or Annealing
+        Divides the logits of gates and links before their softmax; `Annealing(1, 0.1)` lets it
+        fall from epoch to epoch.
+    freezing : Freezing or None
+        Fix one layer after another as the training goes on.
+    pruning : Pruning or None
+        Take out gates that settle on no function as the training goes on.
     grad_factor : float
         Multiplies the gradient behind every layer. Adam evens out a common factor, so this matters
         only where layers share wires (concatenation="shared").
@@ -81,6 +104,12 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         by the size of the table alone.
     class_weight : "balanced", None or dict
         Weights of the classes; "balanced" makes all classes count the same.
+    engine : {"native", "torch"}
+        Compiled code on all cores, or PyTorch (`pip install dln[torch]`) on any device.
+    device : str
+        Where PyTorch trains: "cpu", "cuda", "cuda:1".
+    trace_every : int
+        Record all parameters every so many epochs, in `traces_`; 0 does not.
     random_state : int, RandomState or None
         Decides every random draw.
     n_jobs : int or None
@@ -100,6 +129,8 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         As everywhere in scikit-learn.
     history_ : dict of str to ndarray (n_networks, epochs)
         loss, train_accuracy, valid_accuracy (balanced; NaN where not looked at) and gates.
+    traces_ : list of Trace
+        Parameters of each network as its training went on; empty unless trace_every is set.
     selection_ : list of dict
         The candidates compared by cross-validation, with their accuracy; empty if none were.
 
@@ -129,12 +160,20 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         threshold_rate: float = 0.1,
         slope: float = 20.0,
         phases: Phases = "batches",
+        relaxation: Relaxation = "straight-through",
+        gate_gradient: GateGradient = "hard",
+        temperature: float | Annealing = 1.0,
+        freezing: Freezing | None = None,
+        pruning: Pruning | None = None,
         grad_factor: float = 1.0,
         vote_threshold: float = 0.8,
         vote_density: OneOf["auto"] | float = "auto",
         validation_fraction: float = 0.0,
         selection_fits: OneOf["auto"] | int = "auto",
         class_weight: OneOf["balanced"] | Mapping[Any, float] | None = "balanced",
+        engine: EngineName = "native",
+        device: str = "cpu",
+        trace_every: int = 0,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -154,12 +193,20 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.threshold_rate = threshold_rate
         self.slope = slope
         self.phases = phases
+        self.relaxation = relaxation
+        self.gate_gradient = gate_gradient
+        self.temperature = temperature
+        self.freezing = freezing
+        self.pruning = pruning
         self.grad_factor = grad_factor
         self.vote_threshold = vote_threshold
         self.vote_density = vote_density
         self.validation_fraction = validation_fraction
         self.selection_fits = selection_fits
         self.class_weight = class_weight
+        self.engine = engine
+        self.device = device
+        self.trace_every = trace_every
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -180,6 +227,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Weights of the rows (n_rows,), not negative. A row of weight 0 is left out.
         """
         wishes = self._wishes()
+        engine = find_engine(self.engine, self.device)
         n_threads = _n_threads(self.n_jobs)
         rng = np.random.default_rng(_seed(self.random_state))
         table = self._read(X, reset=True)
@@ -197,6 +245,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             fitted = fit_circuit(
                 problem,
                 plan,
+                engine=engine,
                 rng=rng,
                 n_threads=n_threads,
                 on_progress=on_progress,
@@ -206,6 +255,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             warnings.warn("the fit was interrupted; kept what was learned so far", stacklevel=2)
         self.circuit_ = fitted.circuit
         self.history_ = _history(fitted.histories)
+        self.traces_ = fitted.traces
         self.selection_ = [
             {
                 "layers": score.recipe.shape.layers,
@@ -248,10 +298,16 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             threshold_rate=self.threshold_rate,
             slope=self.slope,
             phases=self.phases,
+            relaxation=self.relaxation,
+            gate_gradient=self.gate_gradient,
+            temperature=self.temperature,
+            freezing=self.freezing,
+            pruning=self.pruning,
             grad_factor=self.grad_factor,
             vote_threshold=self.vote_threshold,
             vote_density=self.vote_density,
             selection_fits=self.selection_fits,
+            trace_every=self.trace_every,
         )
 
     # -- prediction -----------------------------------------------------------------------------

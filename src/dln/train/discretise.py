@@ -24,6 +24,7 @@ from dln.literals import Above, Among, Missing
 from dln.predict import encode_cells
 from dln.table import Table
 from dln.train.decimals import readable_cutoff
+from dln.train.live import find_live, hard_sources, hard_votes
 from dln.train.network import Network
 
 
@@ -66,24 +67,15 @@ class _HardNetwork:
         self.network = network
         self._n_literals = network.n_literals
         self.codes = network.gate_choices[network.gate_logits.argmax(axis=1)]
-        best = network.link_logits.argmax(axis=2)
-        self.sources = np.take_along_axis(network.link_wires, best[:, :, None], axis=2)[:, :, 0]
-        limit = np.float32(np.log(vote_threshold / (1.0 - vote_threshold)))
-        on = (network.vote_logits >= limit).T
+        self.sources = hard_sources(network)
+        on = hard_votes(network, vote_threshold).T
         self.votes: list[tuple[int, tuple[int, ...]]] = []
         for wire, row in zip(network.rule_wires.tolist(), on.tolist(), strict=True):
             # A vote for every class decides nothing.
             if any(row) and not all(row):
                 self.votes.append((wire, tuple(int(vote) for vote in row)))
-        self._live = self._find_live()
-
-    def _find_live(self) -> NDArray[np.bool_]:
-        live = np.zeros(self._n_literals + len(self.codes), dtype=bool)
-        live[[wire for wire, _ in self.votes]] = True
-        for gate in range(len(self.codes) - 1, -1, -1):
-            if live[self._n_literals + gate]:
-                live[self.sources[gate]] = True
-        return live
+        roots = np.array([wire for wire, _ in self.votes], dtype=np.int32)
+        self._live = find_live(network, self.sources, roots)
 
     def live_literals(self) -> list[int]:
         """Literals that some vote depends on."""

@@ -18,10 +18,11 @@ from dln.errors import OptionError
 from dln.labels import Label
 from dln.table import Table
 from dln.train.discretise import discretise
-from dln.train.native import Job, TrainingRows, train_population
+from dln.train.jobs import Engine, Job, OnInterrupt, TrainingRows
 from dln.train.network import build_network
 from dln.train.recipe import SELECTION_ROWS, Candidates, Recipe
 from dln.train.select import Score, choose, cross_validate
+from dln.train.trace import Trace
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ class Fitted:
     circuit: Circuit
     recipe: Recipe
     histories: list[NDArray[np.float32]]
+    traces: list[Trace]
     scores: tuple[tuple[Score, ...], ...] = ()
     interrupted: bool = False
 
@@ -81,10 +83,11 @@ def fit_circuit(
     problem: Problem,
     plan: FitPlan,
     *,
+    engine: Engine,
     rng: np.random.Generator,
     n_threads: int = 1,
     on_progress: Callable[[Progress], None] | None = None,
-    on_interrupt: OneOf["raise", "keep"] = "raise",
+    on_interrupt: OnInterrupt = "raise",
 ) -> Fitted:
     """Fit a circuit.
 
@@ -94,7 +97,7 @@ def fit_circuit(
     scores: tuple[tuple[Score, ...], ...] = ()
     interrupted = False
     try:
-        scores = _compare(problem, plan, rng, n_threads, on_progress)
+        scores = _compare(problem, plan, engine, rng, n_threads, on_progress)
     except KeyboardInterrupt:
         if on_interrupt == "raise":
             raise
@@ -103,7 +106,7 @@ def fit_circuit(
 
     encoder, cells = fit_encoder(problem.table, problem.target, problem.weight, plan.encode)
     jobs = _final_jobs(problem, plan, recipe, encoder, cells, rng)
-    trained = train_population(
+    trained = engine(
         jobs,
         n_threads=n_threads,
         on_progress=_reporter("train", jobs, on_progress),
@@ -122,6 +125,7 @@ def fit_circuit(
         circuit,
         recipe,
         [result.history for result in trained],
+        [result.trace for result in trained if result.trace is not None],
         scores,
         interrupted or any(result.interrupted for result in trained),
     )
@@ -130,6 +134,7 @@ def fit_circuit(
 def _compare(
     problem: Problem,
     plan: FitPlan,
+    engine: Engine,
     rng: np.random.Generator,
     n_threads: int,
     on_progress: Callable[[Progress], None] | None,
@@ -152,6 +157,7 @@ def _compare(
         encode=plan.encode,
         n_classes=len(problem.classes),
         n_fits=plan.candidates.n_fits,
+        engine=engine,
         rng=rng,
         n_threads=n_threads,
         on_progress=lambda jobs: _reporter("select", jobs, on_progress),

@@ -2,58 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
-from typing import Literal as OneOf
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.errors import ExtraMissingError
-from dln.train.network import Network
-from dln.train.options import TrainOptions
+from dln.errors import ExtraMissingError, OptionError
+from dln.train.jobs import Job, OnInterrupt, Progress, Trained, check_trained
+from dln.train.options import Alternating, TrainOptions
+from dln.train.schedule import Schedule, make_schedule
+from dln.train.trace import split_trace
 
-_SCHEDULES = {"unified": 0, "epochs": 1, "batches": 2}
-
-
-@dataclass(frozen=True)
-class TrainingRows:
-    """Encoded rows to learn from: cells (n, columns), class numbers and weights (n,)."""
-
-    cells: NDArray[np.float32]
-    target: NDArray[np.int32]
-    weight: NDArray[np.float32]
-
-
-@dataclass(frozen=True)
-class Job:
-    """One network to train in place, on some rows of a table."""
-
-    network: Network
-    data: TrainingRows
-    rows: NDArray[np.int64]
-    options: TrainOptions
-    valid_rows: NDArray[np.int64] | None = None
-
-
-@dataclass(frozen=True)
-class Trained:
-    """What is known of a training run.
-
-    `history` is (epochs, 4): loss, training and validation balanced accuracy (NaN where not looked
-    at), gates that some vote depends on.
-    """
-
-    network: Network
-    history: NDArray[np.float32]
-    best_epoch: int
-    interrupted: bool = False
-
-
-Progress = Callable[[list[NDArray[np.float32]]], None]
-"""Called about ten times a second with the histories of all jobs so far."""
+_SAME_NAME = (
+    "epochs",
+    "batch_size",
+    "rate",
+    "final_rate",
+    "threshold_rate",
+    "tau",
+    "grad_factor",
+    "vote_threshold",
+    "eval_every",
+    "patience",
+    "keep_best",
+    "trace_every",
+    "seed",
+)
+_PHASES = {"unified": 0, "epochs": 1, "batches": 2}
 
 
 def train_population(
@@ -61,16 +38,13 @@ def train_population(
     *,
     n_threads: int = 1,
     on_progress: Progress | None = None,
-    on_interrupt: OneOf["raise", "keep"] = "raise",
+    on_interrupt: OnInterrupt = "raise",
     level: str = "",
 ) -> list[Trained]:
-    """Train every job's network in place; the result is the same for any number of threads.
-
-    Ctrl-C stops within a batch. The networks keep what they learned so far, and KeyboardInterrupt
-    is raised unless on_interrupt="keep".
-    """
-    native = _engine()
-    bound = [_bind(native, job) for job in jobs]
+    """Train every job's network in place; the result is the same for any number of threads."""
+    native = _extension()
+    schedules = [make_schedule(job.options, job.network) for job in jobs]
+    bound = [bind(native, job, schedule) for job, schedule in zip(jobs, schedules, strict=True)]
     callback = None
     if on_progress is not None:
         report = on_progress
@@ -85,31 +59,30 @@ def train_population(
         if on_interrupt == "raise":
             raise
         interrupted = True
-    return [
-        Trained(job.network, run.history(), run.best_epoch, interrupted)
-        for job, run in zip(jobs, bound, strict=True)
-    ]
+    results = []
+    for job, run, schedule in zip(jobs, bound, schedules, strict=True):
+        history: NDArray[np.float32] = run.history()
+        check_trained(job.network, history)
+        trace = split_trace(run.trace(), job.network, job.options, schedule.temperatures)
+        results.append(Trained(job.network, history, run.best_epoch, interrupted, trace))
+    return results
 
 
-def _engine() -> ModuleType:
-    """Find the compiled extension; circuits predict without it, but nothing trains."""
+def _extension() -> ModuleType:
+    """Find the compiled extension; circuits predict without it."""
     try:
         from dln import _native
     except ImportError as error:
         raise ExtraMissingError(
-            "training needs dln's compiled extension, which is not part of this installation; "
-            "install a wheel of dln, or build it with a C++ compiler"
+            "the native engine is dln's compiled extension, which is not part of this "
+            'installation; train with engine="torch", install a wheel of dln, or build it with a '
+            "C++ compiler"
         ) from error
     return _native
 
 
-def _bind(native: ModuleType, job: Job) -> Any:
-    options = native.Options()
-    for field in fields(job.options):
-        if field.name == "phases":
-            options.schedule = _SCHEDULES[job.options.phases]
-        else:
-            setattr(options, field.name, getattr(job.options, field.name))
+def bind(native: ModuleType, job: Job, schedule: Schedule) -> Any:
+    """Hand a job to the extension, which checks it."""
     network = job.network
     return native.Job(
         cells=job.data.cells,
@@ -117,8 +90,10 @@ def _bind(native: ModuleType, job: Job) -> Any:
         weight=job.data.weight,
         rows=job.rows,
         valid_rows=np.empty(0, dtype=np.int64) if job.valid_rows is None else job.valid_rows,
+        layer_start=np.cumsum((0, *network.layers), dtype=np.int32),
         literal_kind=network.literal_kind,
         literal_column=network.literal_column,
+        literal_layer=network.literal_layer,
         literal_value=network.cutoffs,
         slope=network.slopes,
         link_wire=network.link_wires,
@@ -127,5 +102,35 @@ def _bind(native: ModuleType, job: Job) -> Any:
         gate_logit=network.gate_logits,
         rule_wire=network.rule_wires,
         vote_logit=network.vote_logits,
-        options=options,
+        options=_bind_options(native, job.options),
+        schedule=_bind_schedule(native, schedule),
     )
+
+
+def _bind_options(native: ModuleType, options: TrainOptions) -> Any:
+    if options.relaxation != "straight-through":
+        raise OptionError(
+            f"relaxation is {options.relaxation!r}, but the native engine trains the hard circuit "
+            '("straight-through") alone; use engine="torch" for the others'
+        )
+    bound = native.Options()
+    for name in _SAME_NAME:
+        setattr(bound, name, getattr(options, name))
+    if isinstance(options.phases, Alternating):
+        bound.phases, bound.phase_epochs = _PHASES["epochs"], options.phases.epochs
+    else:
+        bound.phases = _PHASES[options.phases]
+    bound.mixture_gradient = options.gate_gradient == "mixture"
+    return bound
+
+
+def _bind_schedule(native: ModuleType, schedule: Schedule) -> Any:
+    bound = native.Schedule()
+    bound.temperature = schedule.temperatures.tolist()
+    bound.layer_freeze = schedule.layer_freeze.tolist()
+    bound.vote_freeze = schedule.vote_freeze
+    bound.prune_first = schedule.prune_first
+    bound.prune_last = schedule.prune_last
+    bound.layer_prune = schedule.layer_prune.tolist()
+    bound.convergence = schedule.convergence
+    return bound

@@ -52,11 +52,14 @@ class Network:
 
     Shapes: literals (n,), links (gates, 2, candidates), gate logits (gates, choices), votes
     (classes, rules). In the paper's letters: `cutoffs` b, `slopes` s, `gate_logits` W,
-    `link_logits` U and V, `vote_logits` S.
+    `link_logits` U and V, `vote_logits` S. `layers` says how many gates stand in each layer, one
+    layer after the other, and `literal_layer` (n,) for which layer a literal is made.
     """
 
+    layers: tuple[int, ...]
     literal_kind: Bytes
     literal_column: Ints
+    literal_layer: Ints
     cutoffs: Floats
     slopes: Floats
     link_wires: Ints
@@ -75,6 +78,10 @@ class Network:
     def n_gates(self) -> int:
         """How many wires are gates."""
         return len(self.gate_logits)
+
+    def parameters(self) -> tuple[Floats, ...]:
+        """Give what training changes: the arrays themselves, in the order of a `Trace`."""
+        return self.cutoffs, self.slopes, self.gate_logits, self.link_logits, self.vote_logits
 
     def copy(self) -> Network:
         """Copy what training changes."""
@@ -126,6 +133,9 @@ def build_network(
     for _ in range(n_sets):
         wires = wires + thresholds
     n_literals = len(wires)
+    literal_layer = np.concatenate(
+        [np.zeros(len(others)), np.repeat(np.arange(n_sets), len(thresholds))]
+    )
     shared = np.arange(len(others))
 
     link_lists: list[Ints] = []
@@ -136,9 +146,9 @@ def build_network(
         own = len(others) + (layer % n_sets) * len(thresholds) + np.arange(len(thresholds))
         sees_literals = layer == 0 or shape.concatenation != "none"
         inputs = np.concatenate([previous, shared, own] if sees_literals else [previous])
-        wanted = len(inputs) if shape.n_links is None else min(shape.n_links, len(inputs))
-        link_lists.append(_draw_candidates(inputs, 2 * size, wanted, rng))
-        logit_lists.append(rng.uniform(-0.1, 0.1, (2 * size, wanted)).astype(np.float32))
+        links = draw_links(inputs, 2 * size, shape.n_links, rng)
+        link_lists.append(links)
+        logit_lists.append(rng.uniform(-0.1, 0.1, links.shape).astype(np.float32))
         previous = np.arange(start, start + size)
         start += size
 
@@ -150,8 +160,10 @@ def build_network(
     limit = np.log(vote_threshold / (1 - vote_threshold))
     votes = limit + 0.5 * (rng.random((n_classes, shape.layers[-1])) - (1 - vote_density))
     return Network(
+        layers=shape.layers,
         literal_kind=wires.kind,
         literal_column=wires.column,
+        literal_layer=literal_layer.astype(np.int32),
         cutoffs=wires.value.copy(),
         slopes=np.full(n_literals, slope, dtype=np.float32),
         link_wires=np.ascontiguousarray(link_wires.reshape(n_gates, 2, width), dtype=np.int32),
@@ -163,13 +175,14 @@ def build_network(
     )
 
 
-def _draw_candidates(
-    inputs: NDArray[np.intp], n_lists: int, wanted: int, rng: np.random.Generator
+def draw_links(
+    inputs: NDArray[np.intp], n_lists: int, n_links: int | None, rng: np.random.Generator
 ) -> Ints:
     """Draw lists of distinct inputs; over the lists, all inputs come up equally often.
 
     Differs from the paper: its program draws with replacement, so that lists hold repeats.
     """
+    wanted = len(inputs) if n_links is None else min(n_links, len(inputs))
     if wanted == 0:
         return np.empty((n_lists, 0), dtype=np.int32)
     lists_per_deal = len(inputs) // wanted

@@ -1,11 +1,108 @@
-"""How a network is trained: one frozen value, the same for every engine."""
+"""How a network is trained: one frozen value, the same for every engine.
+
+Where a choice has settings of its own, they stand inside its value: `Gumbel(noise=0.5)` is a
+relaxation, `Alternating(epochs=5)` an order of phases.
+"""
 
 from __future__ import annotations
 
+import math
+import numbers
 from dataclasses import dataclass
+from typing import Any
 from typing import Literal as OneOf
 
-Phases = OneOf["unified", "epochs", "batches"]
+from dln.errors import OptionError
+
+
+@dataclass(frozen=True)
+class Alternating:
+    """Train gates and links in turn, so many epochs each, gates first (the paper's E).
+
+    The paper's T rounds follow from the length of the training: T = all epochs / 2E.
+    """
+
+    epochs: int = 1
+
+    def __post_init__(self) -> None:
+        check_integer("epochs of Alternating", self.epochs, 1, 10**9)
+
+
+@dataclass(frozen=True)
+class Gumbel:
+    """Add Gumbel noise of this scale to the logits before each choice (the paper tries 0.5)."""
+
+    noise: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_number("noise of Gumbel", self.noise, 0.0, 1e6)
+
+
+@dataclass(frozen=True)
+class Annealing:
+    """Let a temperature go from `start` to `end`, by the same factor every epoch."""
+
+    start: float = 1.0
+    end: float = 0.1
+
+    def __post_init__(self) -> None:
+        check_number("start of Annealing", self.start, 1e-3, 1e3)
+        check_number("end of Annealing", self.end, 1e-3, 1e3)
+
+
+@dataclass(frozen=True)
+class Freezing:
+    """Fix one layer after another: the paper's progressive freezing.
+
+    Attributes
+    ----------
+    start
+        When the first layer freezes, as a part of the training. The others follow at equal
+        distances; the last one is trained to the end.
+    direction
+        The layers next to the inputs first, the votes last; or the other way round.
+    """
+
+    start: float = 0.5
+    direction: OneOf["inputs-first", "outputs-first"] = "inputs-first"
+
+    def __post_init__(self) -> None:
+        check_number("start of Freezing", self.start, 0.0, 1.0)
+        check_choice("direction of Freezing", self.direction, ("inputs-first", "outputs-first"))
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """Take out gates that settle on no function: the paper's progressive pruning.
+
+    A gate whose largest probability stays below `convergence` loses its votes and its readers.
+
+    Attributes
+    ----------
+    start, end
+        When pruning begins and is complete, as parts of the training; in between the number of
+        gates that may go grows evenly.
+    convergence
+        The probability that a gate's first choice must reach to stay.
+    least
+        The part of every layer that stays in any case.
+    """
+
+    start: float = 0.5
+    end: float = 0.8
+    convergence: float = 0.5
+    least: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_number("start of Pruning", self.start, 0.0, 1.0)
+        check_number("end of Pruning", self.end, self.start, 1.0)
+        check_number("convergence of Pruning", self.convergence, 0.0, 1.0)
+        check_number("least of Pruning", self.least, 0.0, 1.0)
+
+
+Phases = OneOf["unified", "epochs", "batches"] | Alternating
+Relaxation = OneOf["straight-through", "soft", "gumbel"] | Gumbel
+GateGradient = OneOf["hard", "mixture"]
 
 
 @dataclass(frozen=True)
@@ -27,14 +124,26 @@ class TrainOptions:
     vote_threshold
         A vote link is on when the sigmoid of its logit reaches this.
     phases
-        Train gates and links together ("unified"), or in turn by epochs or by batches.
-    phase_epochs
-        With phases="epochs": epochs before the phase changes.
+        Train gates and links together ("unified"), or in turn: by batches, by epochs, or several
+        epochs at a time (`Alternating(5)`).
+    relaxation
+        What stands for a discrete choice while it is trained: the choice itself with the gradient
+        of its mixture ("straight-through"), the mixture ("soft"), or the choice under Gumbel
+        noise ("gumbel", `Gumbel(0.5)`).
+    gate_gradient
+        Which gradient the inputs of a gate under training get: that of the gate's first choice
+        ("hard") or, as in the paper, that of the mixture of all its functions ("mixture").
+    temperature
+        Divides the logits of gates and links before their softmax; may be an `Annealing`.
+    freezing, pruning
+        Fix layers, take out gates as the training goes on; None does not.
     eval_every, patience, keep_best
         Epochs between two looks at validation rows (0: never), epochs without a better look
         before stopping (0: never), and whether to end with the best look's parameters.
+    trace_every
+        Epochs between two records of all parameters (0: none); see `Trace`.
     seed
-        Decides the order of the rows.
+        Decides the order of the rows, and Gumbel's noise.
     """
 
     epochs: int = 100
@@ -46,8 +155,37 @@ class TrainOptions:
     grad_factor: float = 1.0
     vote_threshold: float = 0.8
     phases: Phases = "batches"
-    phase_epochs: int = 1
+    relaxation: Relaxation = "straight-through"
+    gate_gradient: GateGradient = "hard"
+    temperature: float | Annealing = 1.0
+    freezing: Freezing | None = None
+    pruning: Pruning | None = None
     eval_every: int = 0
     patience: int = 0
     keep_best: bool = False
+    trace_every: int = 0
     seed: int = 0
+
+
+# -- checks -----------------------------------------------------------------------------------
+
+
+def check_integer(name: str, value: Any, low: int, high: int) -> None:
+    """Refuse what is not an integer from `low` to `high`."""
+    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not (is_integer and low <= int(value) <= high):
+        raise OptionError(f"{name} is {value!r}, expected an integer from {low} to {high}")
+
+
+def check_number(name: str, value: Any, low: float, high: float) -> None:
+    """Refuse what is not a number from `low` to `high`."""
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not (is_number and math.isfinite(value) and low <= float(value) <= high):
+        raise OptionError(f"{name} is {value!r}, expected a number from {low:g} to {high:g}")
+
+
+def check_choice(name: str, value: Any, choices: tuple[str, ...], *others: type) -> None:
+    """Refuse what is neither one of the `choices` nor an instance of the `others`."""
+    if not isinstance(value, others) and not (isinstance(value, str) and value in choices):
+        named = [repr(choice) for choice in choices] + [f"a {other.__name__}" for other in others]
+        raise OptionError(f"{name} is {value!r}, expected one of {', '.join(named)}")

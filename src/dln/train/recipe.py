@@ -7,14 +7,26 @@ table.
 from __future__ import annotations
 
 import math
-import numbers
 from dataclasses import dataclass
 from typing import Any, TypeVar, get_args
 from typing import Literal as OneOf
 
 from dln.errors import OptionError
 from dln.train.network import Concatenation, Shape
-from dln.train.options import Phases, TrainOptions
+from dln.train.options import (
+    Alternating,
+    Annealing,
+    Freezing,
+    GateGradient,
+    Gumbel,
+    Phases,
+    Pruning,
+    Relaxation,
+    TrainOptions,
+    check_choice,
+    check_integer,
+    check_number,
+)
 
 Auto = OneOf["auto"]
 T = TypeVar("T")
@@ -68,10 +80,16 @@ class Wishes:
     threshold_rate: float
     slope: float
     phases: Phases
+    relaxation: Relaxation
+    gate_gradient: GateGradient
+    temperature: float | Annealing
+    freezing: Freezing | None
+    pruning: Pruning | None
     grad_factor: float
     vote_threshold: float
     vote_density: Auto | float
     selection_fits: Auto | int
+    trace_every: int
 
     def __post_init__(self) -> None:
         _check_wishes(self)
@@ -127,6 +145,12 @@ def _recipe(
             grad_factor=wishes.grad_factor,
             vote_threshold=wishes.vote_threshold,
             phases=wishes.phases,
+            relaxation=wishes.relaxation,
+            gate_gradient=wishes.gate_gradient,
+            temperature=wishes.temperature,
+            freezing=wishes.freezing,
+            pruning=wishes.pruning,
+            trace_every=wishes.trace_every,
         ),
         slope=wishes.slope,
         vote_density=_or(wishes.vote_density, _vote_density(n_classes)),
@@ -203,13 +227,23 @@ def _check_wishes(wishes: Wishes) -> None:
         and not (name == "n_links" and value is None)
     }
     for name, high in _INTEGERS.items():
-        _check_integer(name, values.get(name, 1), 1, high)
-    _check_integer("n_gates", wishes.n_gates, 1, 16)
-    _check_integer("selection_fits", values.get("selection_fits", 0), 0, 10_000)
+        check_integer(name, values.get(name, 1), 1, high)
+    check_integer("n_gates", wishes.n_gates, 1, 16)
+    check_integer("selection_fits", values.get("selection_fits", 0), 0, 10_000)
     for name, (low, most) in _NUMBERS.items():
-        _check_number("learning_rate" if name == "rate" else name, values.get(name, low), low, most)
-    _check_choice("concatenation", wishes.concatenation, get_args(Concatenation))
-    _check_choice("phases", wishes.phases, get_args(Phases))
+        check_number("learning_rate" if name == "rate" else name, values.get(name, low), low, most)
+    check_choice("concatenation", wishes.concatenation, get_args(Concatenation))
+    check_choice("phases", wishes.phases, ("unified", "epochs", "batches"), Alternating)
+    soft = ("straight-through", "soft", "gumbel")
+    check_choice("relaxation", wishes.relaxation, soft, Gumbel)
+    check_choice("gate_gradient", wishes.gate_gradient, get_args(GateGradient))
+    check_integer("trace_every", wishes.trace_every, 0, 10**9)
+    if not isinstance(wishes.temperature, Annealing):
+        check_number("temperature", wishes.temperature, 1e-3, 1e3)
+    for name, kind in (("freezing", Freezing), ("pruning", Pruning)):
+        value = getattr(wishes, name)
+        if value is not None and not isinstance(value, kind):
+            raise OptionError(f"{name} is {value!r}, expected None or a {kind.__name__}")
 
 
 def _check_layers(layers: Any) -> None:
@@ -218,21 +252,4 @@ def _check_layers(layers: Any) -> None:
     if not isinstance(layers, (tuple, list)) or len(layers) == 0:
         raise OptionError(f'layers is {layers!r}, expected "auto" or a tuple of integers')
     for size in layers:
-        _check_integer("layers holds a size that", size, 1, 10**7)
-
-
-def _check_integer(name: str, value: Any, low: int, high: int) -> None:
-    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not (is_integer and low <= int(value) <= high):
-        raise OptionError(f"{name} is {value!r}, expected an integer from {low} to {high}")
-
-
-def _check_number(name: str, value: Any, low: float, high: float) -> None:
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not (is_number and low <= float(value) <= high):
-        raise OptionError(f"{name} is {value!r}, expected a number from {low:g} to {high:g}")
-
-
-def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise OptionError(f"{name} is {value!r}, expected one of {', '.join(map(repr, choices))}")
+        check_integer("layers holds a size that", size, 1, 10**7)

@@ -15,7 +15,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 
 from dln.encode.encoder import EncodeOptions, fit_encoder
 from dln.table import Table
-from dln.train.native import Job, Progress, TrainingRows, train_population
+from dln.train.jobs import Engine, Job, Progress, TrainingRows
 from dln.train.network import build_network
 from dln.train.recipe import Recipe
 
@@ -44,6 +44,7 @@ def cross_validate(
     encode: EncodeOptions,
     n_classes: int,
     n_fits: int,
+    engine: Engine,
     rng: np.random.Generator,
     n_threads: int,
     on_progress: Callable[[list[Job]], Progress | None] = lambda jobs: None,
@@ -71,11 +72,13 @@ def cross_validate(
             epochs = recipe.options.epochs
             if len(target) >= SHORT_FROM_ROWS:
                 epochs = -(-epochs // 2)
-            options = replace(recipe.options, seed=seed, epochs=epochs, eval_every=epochs)
+            options = replace(
+                recipe.options, seed=seed, epochs=epochs, eval_every=epochs, trace_every=0
+            )
             jobs.append(Job(network, data, train, options, valid_rows=valid))
     if not jobs:
         return ()
-    trained = train_population(jobs, n_threads=n_threads, on_progress=on_progress(jobs))
+    trained = engine(jobs, n_threads=n_threads, on_progress=on_progress(jobs))
     accuracy = np.array([result.history[-1, 2] for result in trained], dtype=np.float64)
     by_recipe = accuracy.reshape(len(folds), len(recipes)).T
     return tuple(

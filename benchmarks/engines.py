@@ -1,0 +1,150 @@
+"""The engines beside each other.
+
+    python benchmarks/engines.py                  # native and torch, one core, two shapes
+    python benchmarks/engines.py --device cuda    # torch, one network of 64,000 gates on a GPU
+
+The first prints microseconds per training step for the two networks of the Wisconsin breast cancer
+data that `train_speed.py` times. The second prints the time of a step against the bytes that it
+must move between kernels and memory, and against a plain copy on the same device in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+
+import numpy as np
+from train_speed import AUTHORS_MS, encoded_table, make_job
+
+from dln.encode.bits import ABOVE, LiteralSet
+from dln.train.engines import find_engine
+from dln.train.jobs import Engine, Job, TrainingRows
+from dln.train.network import Shape, layer_sizes
+from dln.train.options import Phases, TrainOptions
+
+PHASES: tuple[Phases, ...] = ("batches", "unified")
+
+
+def seconds_per_step(engine: Engine, make: Callable[[int], Job], epochs: int) -> float:
+    """Train twice, longer and shorter: the difference is steps alone, without set-up."""
+    times = []
+    for n in (1, 1 + epochs):
+        best = float("inf")
+        for _ in range(3):
+            job = make(n)
+            start = time.perf_counter()
+            engine([job], n_threads=1)
+            best = min(best, time.perf_counter() - start)
+        times.append(best)
+    job = make(1)
+    steps = epochs * -(-len(job.rows) // job.options.batch_size)
+    return (times[1] - times[0]) / steps
+
+
+def compare_on_one_core() -> None:
+    """Print native against torch for the two shapes on record."""
+    data, literals = encoded_table()
+    print("microseconds per step, one core, batch 64, 8 links, 8 gate functions")
+    print(f"{'layers':>18} {'phases':>8} {'native':>9} {'torch':>9} {'torch / native':>15}")
+    for first, ratio in AUTHORS_MS:
+        shape = Shape(layer_sizes(first, ratio, 4, 2), n_links=8, n_gates=8)
+        for phases in PHASES:
+
+            def make(epochs: int, shape: Shape = shape, phases: Phases = phases) -> Job:
+                options = TrainOptions(epochs=epochs, batch_size=64, phases=phases)
+                return make_job(data, literals, shape, options)
+
+            native = seconds_per_step(find_engine("native"), make, 100)
+            torch = seconds_per_step(find_engine("torch"), make, 5)
+            layers = "-".join(map(str, shape.layers))
+            print(
+                f"{layers:>18} {phases!s:>8} {native * 1e6:9.1f} {torch * 1e6:9.0f} "
+                f"{torch / native:15.0f}"
+            )
+
+
+def large_table(n_rows: int = 65_536, n_columns: int = 64) -> tuple[TrainingRows, LiteralSet]:
+    """Make a table of random numbers with ten classes and eight thresholds a column."""
+    rng = np.random.default_rng(0)
+    cells = rng.random((n_rows, n_columns), dtype=np.float32)
+    target = (10 * cells[:, :4].mean(axis=1)).astype(np.int32).clip(0, 9)
+    columns = np.repeat(np.arange(n_columns), 8).astype(np.int32)
+    literals = LiteralSet(
+        np.full(len(columns), ABOVE, dtype=np.uint8),
+        columns,
+        np.tile(np.linspace(0.1, 0.9, 8), n_columns).astype(np.float32),
+    )
+    return TrainingRows(cells, target, np.ones(n_rows, dtype=np.float32)), literals
+
+
+def bytes_of_step(n_gates: int, n_links: int, batch: int, *, links: bool) -> int:
+    """Count the bytes of float32 that a step must read and write, without any cache.
+
+    Forward a gate reads a and b and writes y. Backward it reads its gradient, a and b. Where
+    links are trained it also writes the gradients of a and b, reads every candidate's rows for the
+    candidate's logit, and every reader's gradient for the candidate's own, which is written once;
+    otherwise it adds the two gradients to those of the wires that it reads.
+    """
+    numbers = 3 + 3 + (2 + 2 * n_links + 2 * n_links + 1 if links else 6)
+    return 4 * n_gates * batch * numbers
+
+
+def measure_device(device: str, n_links: int = 8, batch: int = 1_024) -> None:
+    """Print the time of a step of one large network against the bytes that it must move."""
+    import torch
+
+    data, literals = large_table()
+    shape = Shape((16_000,) * 4, n_links=n_links, n_gates=16)
+    bandwidth = copy_bandwidth(device)
+    name = torch.cuda.get_device_name(device) if device.startswith("cuda") else device
+    print(f"{name}, PyTorch {torch.__version__}: a copy moves {bandwidth / 1e12:.2f} TB/s")
+    print(f"one network of 64,000 gates (4 layers), {n_links} links, 16 functions, batch {batch}")
+    print(f"{'phases':>8} {'ms a step':>10} {'GB it must move':>16} {'ms at copy speed':>17} ratio")
+    for phases in PHASES:
+
+        def make(epochs: int, phases: Phases = phases) -> Job:
+            options = TrainOptions(epochs=epochs, batch_size=batch, phases=phases, tau=200.0)
+            return make_job(data, literals, shape, options, n_classes=10)
+
+        step = seconds_per_step(find_engine("torch", device), make, 2)
+        turns = [True] if phases == "unified" else [False, True]
+        moved = np.mean([bytes_of_step(64_000, n_links, batch, links=links) for links in turns])
+        floor = float(moved) / bandwidth
+        print(
+            f"{phases!s:>8} {step * 1e3:10.2f} {moved / 1e9:16.2f} {floor * 1e3:17.2f} "
+            f"{step / floor:5.1f}"
+        )
+
+
+def copy_bandwidth(device: str, n: int = 2**28) -> float:
+    """Measure the bytes per second, read and written, of copying float32."""
+    import torch
+
+    source = torch.zeros(n, device=device)
+    target = torch.empty_like(source)
+    best = float("inf")
+    for _ in range(10):
+        _wait(device)
+        start = time.perf_counter()
+        target.copy_(source)
+        _wait(device)
+        best = min(best, time.perf_counter() - start)
+    return 2 * 4 * n / best
+
+
+def _wait(device: str) -> None:
+    import torch
+
+    if device.startswith("cuda"):
+        torch.cuda.synchronize(device)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--device", help="where to train one large network, such as cuda")
+    arguments = parser.parse_args()
+    if arguments.device:
+        measure_device(arguments.device)
+    else:
+        compare_on_one_core()

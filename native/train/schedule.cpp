@@ -1,0 +1,127 @@
+// What changes from epoch to epoch: temperatures fall, layers freeze, gates are pruned.
+//
+// A frozen gate or link is one whose probability stands on its first choice: its gradient is then
+// exactly 0, and without Adam's first moment it stays where it is. No loop asks what is frozen.
+#include <algorithm>
+#include <limits>
+
+#include "trainer.h"
+
+namespace dln::DLN_LEVEL {
+
+namespace {
+
+constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
+
+}  // namespace
+
+void Trainer::begin_epoch(int epoch) {
+  const Schedule& schedule = job_.schedule;
+  const float inverse = 1.0f / schedule.temperature[epoch];
+  bool changed = inverse != inverse_temperature_;
+  inverse_temperature_ = inverse;
+  for (int layer = 0; layer < net_.n_layers; ++layer)
+    if (schedule.layer_freeze[layer] <= epoch && !layer_frozen_[layer]) {
+      freeze_layer(layer);
+      changed = true;
+    }
+  if (schedule.vote_freeze <= epoch && !votes_frozen_) {
+    freeze_votes();
+    changed = true;
+  }
+  if (changed) refresh_gates();
+  changed |= prune(epoch);
+  if (changed) {
+    refresh_links();
+    refresh_votes();
+  }
+}
+
+void Trainer::freeze_layer(int layer) {
+  layer_frozen_[layer] = 1;
+  for (int g = net_.layer_start[layer]; g < net_.layer_start[layer + 1]; ++g) {
+    gate_frozen_[g] = 1;
+    for (int k = 0; k < net_.n_choices; ++k) gate_logits_.first[gate_layout_.at(g, k)] = 0.0f;
+    for (int input : {2 * g, 2 * g + 1})
+      for (int k = 0; k < net_.n_links; ++k)
+        link_logits_.first[link_layout_.at(input, k)] = 0.0f;
+  }
+  for (int wire = 0; wire < net_.n_literals; ++wire)
+    if (net_.literal_layer[wire] == layer) cutoffs_.first[wire] = slopes_.first[wire] = 0.0f;
+}
+
+void Trainer::freeze_votes() {
+  votes_frozen_ = true;
+  std::fill(vote_logits_.first.begin(), vote_logits_.first.end(), 0.0f);
+}
+
+// In each layer the gates that are the furthest from a decision go first, as many as are due.
+bool Trainer::prune(int epoch) {
+  const Schedule& schedule = job_.schedule;
+  if (epoch < schedule.prune_first || epoch > schedule.prune_last) return false;
+  const int64_t done = epoch - schedule.prune_first + 1;
+  const int64_t all = schedule.prune_last - schedule.prune_first + 1;
+  Floats top(net_.n_gates, 0.0f);
+  for (int g = 0; g < net_.n_gates; ++g)
+    for (int k = 0; k < net_.n_choices; ++k)
+      top[g] = std::max(top[g], gate_probability_[gate_layout_.at(g, k)]);
+  Buffer<int32_t> n_left(n_inputs_, 0);
+  for (int i = 0; i < n_inputs_; ++i)
+    for (int k = 0; k < net_.n_links; ++k)
+      n_left[i] += link_logits_.value[link_layout_.at(i, k)] != kMinusInfinity;
+
+  bool any = false;
+  for (int layer = 0; layer < net_.n_layers; ++layer) {
+    int64_t room = schedule.layer_prune[layer] * done / all;
+    Buffer<int32_t> weak;
+    for (int g = net_.layer_start[layer]; g < net_.layer_start[layer + 1]; ++g) {
+      room -= gate_pruned_[g];
+      if (!gate_pruned_[g] && top[g] < schedule.convergence) weak.push_back(g);
+    }
+    std::sort(weak.begin(), weak.end(), [&](int32_t x, int32_t y) {
+      return top[x] != top[y] ? top[x] < top[y] : x < y;
+    });
+    for (size_t i = 0; i < weak.size() && room > 0; ++i)
+      if (try_to_prune(weak[i], n_left)) {
+        --room;
+        any = true;
+      }
+  }
+  if (any) list_readers();
+  return any;
+}
+
+// Mask a gate wherever it is read, unless some input could read nothing else.
+bool Trainer::try_to_prune(int gate, Buffer<int32_t>& n_left) {
+  const int wire = net_.n_literals + gate;
+  const int start = reader_start_[wire], end = reader_start_[wire + 1];
+  for (int e = start; e < end; ++e) --n_left[reader_input_[e]];
+  bool last = false;
+  for (int e = start; e < end; ++e) last |= n_left[reader_input_[e]] == 0;
+  if (last) {
+    for (int e = start; e < end; ++e) ++n_left[reader_input_[e]];
+    return false;
+  }
+  for (int e = start; e < end; ++e) link_logits_.value[reader_slot_[e]] = kMinusInfinity;
+  for (int r = 0; r < net_.n_rules; ++r)
+    if (net_.rule_wire[r] == wire)
+      for (int c = 0; c < net_.n_classes; ++c)
+        vote_logits_.value[static_cast<size_t>(c) * n_rules_padded_ + r] = kMinusInfinity;
+  gate_pruned_[gate] = 1;
+  return true;
+}
+
+// Append cutoffs, slopes, gate logits, link logits and vote logits, in the network's shapes.
+void Trainer::record_trace() {
+  const auto grow = [&](size_t n) { return grow_trace(job_, n); };
+  std::copy(cutoffs_.value.begin(), cutoffs_.value.end(), grow(net_.n_literals));
+  std::copy(slopes_.value.begin(), slopes_.value.end(), grow(net_.n_literals));
+  gate_layout_.unpack(gate_logits_.value,
+                      grow(static_cast<size_t>(net_.n_gates) * net_.n_choices));
+  link_layout_.unpack(link_logits_.value, grow(static_cast<size_t>(n_inputs_) * net_.n_links));
+  for (int c = 0; c < net_.n_classes; ++c)
+    std::copy_n(vote_logits_.value.begin() + c * n_rules_padded_, net_.n_rules,
+                grow(net_.n_rules));
+}
+
+}  // namespace dln::DLN_LEVEL

@@ -1,0 +1,40 @@
+"""Find the hard circuit inside a network, and what of it counts."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.train.network import Network
+
+
+def hard_sources(network: Network) -> NDArray[np.int32]:
+    """Give the wires that each gate reads (gates, 2): its candidates of largest logit."""
+    best = network.link_logits.argmax(axis=2)
+    return np.take_along_axis(network.link_wires, best[:, :, None], axis=2)[:, :, 0]
+
+
+def hard_votes(network: Network, vote_threshold: float) -> NDArray[np.bool_]:
+    """Say which vote links are on (classes, rules)."""
+    limit = np.float32(np.log(vote_threshold / (1.0 - vote_threshold)))
+    return np.asarray(network.vote_logits >= limit)
+
+
+def find_live(
+    network: Network, sources: NDArray[np.int32], roots: NDArray[np.integer]
+) -> NDArray[np.bool_]:
+    """Say which wires (literals and gates,) the root wires depend on."""
+    live = np.zeros(network.n_literals + network.n_gates, dtype=bool)
+    live[roots] = True
+    end = network.n_gates
+    for size in reversed(network.layers):  # a layer reads only earlier ones
+        gates = np.arange(end - size, end)
+        live[sources[gates[live[network.n_literals + gates]]]] = True
+        end -= size
+    return live
+
+
+def count_live_gates(network: Network, vote_threshold: float) -> int:
+    """Count the gates that some vote depends on."""
+    roots = network.rule_wires[hard_votes(network, vote_threshold).any(axis=0)]
+    return int(find_live(network, hard_sources(network), roots)[network.n_literals :].sum())

@@ -1,0 +1,87 @@
+"""What changes from epoch to epoch: options and layers -> epochs, the same for every engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.train.network import Network
+from dln.train.options import Annealing, Freezing, Pruning, TrainOptions
+
+NEVER = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """When layers freeze, gates are pruned and temperatures fall; epochs count from 0.
+
+    Attributes
+    ----------
+    temperatures
+        Of every epoch (epochs,), and of a first one where there is none.
+    layer_freeze, vote_freeze
+        The epoch from whose start each layer (layers,) and the votes are fixed.
+    prune_first, prune_last
+        At the start of these epochs and those between them gates may be pruned.
+    layer_prune
+        How many gates of each layer (layers,) may be gone in the end.
+    convergence
+        Gates whose largest probability is below this may be pruned.
+    """
+
+    temperatures: NDArray[np.float32]
+    layer_freeze: NDArray[np.int32]
+    vote_freeze: int
+    prune_first: int
+    prune_last: int
+    layer_prune: NDArray[np.int32]
+    convergence: float
+
+    def prune_quota(self, epoch: int) -> NDArray[np.int32]:
+        """Give how many gates of each layer may be gone at the start of this epoch (layers,)."""
+        if not self.prune_first <= epoch <= self.prune_last:
+            return np.zeros_like(self.layer_prune)
+        done, all_epochs = epoch - self.prune_first + 1, self.prune_last - self.prune_first + 1
+        return (self.layer_prune.astype(np.int64) * done // all_epochs).astype(np.int32)
+
+
+def make_schedule(options: TrainOptions, network: Network) -> Schedule:
+    """Work the options out for a network."""
+    freeze = _freeze_epochs(options.freezing, len(network.layers), options.epochs)
+    pruning = options.pruning or Pruning(start=1.0, end=1.0)
+    first = round(pruning.start * options.epochs)
+    sizes = np.array(network.layers, dtype=np.int64)
+    return Schedule(
+        temperatures=_temperatures(options.temperature, max(1, options.epochs)),
+        layer_freeze=np.array(freeze[:-1], dtype=np.int32),
+        vote_freeze=freeze[-1],
+        prune_first=first if options.pruning else NEVER,
+        prune_last=max(first, round(pruning.end * options.epochs) - 1),
+        layer_prune=(sizes - np.ceil(pruning.least * sizes)).astype(np.int32),
+        convergence=pruning.convergence,
+    )
+
+
+def _temperatures(temperature: float | Annealing, epochs: int) -> NDArray[np.float32]:
+    if isinstance(temperature, Annealing):
+        return np.geomspace(temperature.start, temperature.end, epochs).astype(np.float32)
+    return np.full(epochs, temperature, dtype=np.float32)
+
+
+def _freeze_epochs(freezing: Freezing | None, n_layers: int, epochs: int) -> list[int]:
+    """Give the epoch in which each layer, and after them the votes, are fixed.
+
+    >>> _freeze_epochs(Freezing(start=0.5), n_layers=2, epochs=100)
+    [50, 75, 2147483647]
+    >>> _freeze_epochs(Freezing(start=0.5, direction="outputs-first"), n_layers=2, epochs=100)
+    [2147483647, 75, 50]
+    """
+    if freezing is None:
+        return [NEVER] * (n_layers + 1)
+    start = freezing.start * epochs
+    # One group each for the layers and the votes; the last of them is never fixed.
+    order = [round(start + (epochs - start) * place / n_layers) for place in range(n_layers)]
+    order.append(NEVER)
+    return order if freezing.direction == "inputs-first" else order[::-1]

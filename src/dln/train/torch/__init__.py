@@ -1,0 +1,34 @@
+"""The readable engine: the paper's layers as PyTorch modules, and their training.
+
+The modules are the definition that the other engines are held to. They work on their own inside a
+PyTorch model, on any device, and hand over a `Circuit`.
+"""
+
+from dln.errors import ExtraMissingError
+
+try:
+    import torch  # noqa: F401
+except ImportError as error:
+    raise ExtraMissingError(
+        'engine="torch" needs PyTorch, which is not installed; run `pip install dln[torch]`'
+    ) from error
+
+from dln.train.torch.circuit import to_circuit
+from dln.train.torch.engine import train_population
+from dln.train.torch.layers import LogicLayer, SumLayer, ThresholdLayer
+from dln.train.torch.mode import Mode, Phase, RelaxedLayer, freeze, set_mode
+from dln.train.torch.network import LogicNetwork
+
+__all__ = [
+    "LogicLayer",
+    "LogicNetwork",
+    "Mode",
+    "Phase",
+    "RelaxedLayer",
+    "SumLayer",
+    "ThresholdLayer",
+    "freeze",
+    "set_mode",
+    "to_circuit",
+    "train_population",
+]

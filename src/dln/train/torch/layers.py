@@ -1,0 +1,239 @@
+"""The paper's three layers. Each formula is one row of its table of layers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.functional import embedding_bag
+
+from dln.gates import GATES, PRIORITY
+from dln.train.network import draw_links
+from dln.train.torch.mode import Phase, RelaxedLayer
+from dln.train.torch.straight import (
+    Readers,
+    bilinear,
+    hard_gates,
+    hard_links,
+    straight_through,
+)
+
+MIN_SLOPE = 0.01
+"""Differs from the paper: a slope never changes its sign, so that a threshold is always x > b."""
+
+
+class ThresholdLayer(RelaxedLayer):
+    """Numbers to bits: Heaviside(s (x - b)), in phase I through Sigmoid(s (x - b)).
+
+    A missing cell (NaN) is above no cutoff.
+
+    Parameters
+    ----------
+    columns
+        The input that each threshold reads (thresholds,).
+    cutoffs
+        The first cutoffs b (thresholds,), in the units of the inputs.
+    slope
+        The first slope s, or one for each threshold.
+
+    Examples
+    --------
+    >>> layer = ThresholdLayer([0, 0, 1], [0.5, 2.0, 1.0]).eval()
+    >>> layer(torch.tensor([[1.0, 3.0], [float("nan"), 0.0]])).tolist()
+    [[1.0, 0.0, 1.0], [0.0, 0.0, 0.0]]
+    """
+
+    columns: Tensor
+
+    def __init__(self, columns: Any, cutoffs: Any, slope: Any = 2.0) -> None:
+        super().__init__()
+        self.register_buffer("columns", torch.as_tensor(np.asarray(columns, dtype=np.int64)))
+        self.cutoffs = nn.Parameter(_floats(cutoffs))
+        self.slopes = nn.Parameter(_floats(slope).broadcast_to(self.cutoffs.shape).clone())
+
+    def evaluate(self, wires: Tensor) -> Tensor:
+        """Compute bits (thresholds, rows) from numbers (inputs, rows)."""
+        cells = wires[self.columns]
+        cutoffs = self.cutoffs[:, None]
+        hard = (cells > cutoffs).to(cutoffs.dtype)
+        if not self.trains(Phase.GATES):
+            return hard
+        known = ~cells.isnan()
+        distance = torch.where(known, cells - cutoffs, torch.zeros_like(cells))
+        slopes = self.slopes.clamp(min=MIN_SLOPE)[:, None]
+        soft = torch.where(known, torch.sigmoid(slopes * distance), torch.zeros_like(cells))
+        return self.scale_gradient(self.choose(hard, soft))
+
+
+class LogicLayer(RelaxedLayer):
+    """Two-input gates whose functions and wiring are both learned.
+
+    Every gate is bilinear, y = c0 + c1 a + c2 b + c3 ab, so a mixture of gate functions is a
+    mixture of four coefficients, and a mixture of wires is a weighted bag of rows.
+
+    Parameters
+    ----------
+    n_inputs, n_outputs
+        Wires in, gates out.
+    n_links
+        Candidate wires for each input of a gate, drawn at random; None means all.
+    n_gates
+        Gate functions to choose from: the first so many of the paper's priority order.
+    rng
+        Draws the candidates and the first logits.
+
+    Examples
+    --------
+    >>> layer = LogicLayer(6, 4, n_links=3, rng=np.random.default_rng(0)).eval()
+    >>> bits = torch.randint(0, 2, (5, 6)).float()
+    >>> layer(bits).shape
+    torch.Size([5, 4])
+    """
+
+    link_wires: Tensor
+    gate_choices: Tensor
+    coefficients: Tensor
+
+    def __init__(
+        self,
+        n_inputs: int,
+        n_outputs: int,
+        *,
+        n_links: int | None = 8,
+        n_gates: int = 8,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        rng = np.random.default_rng() if rng is None else rng
+        wires = draw_links(np.arange(n_inputs), 2 * n_outputs, n_links, rng)
+        choices = np.array([gate.code for gate in PRIORITY[:n_gates]], dtype=np.uint8)
+        link_logits = rng.uniform(-0.1, 0.1, (n_outputs, 2, wires.shape[1]))
+        gate_logits = rng.uniform(-0.1, 0.1, (n_outputs, n_gates))
+        self._set(wires.reshape(link_logits.shape), link_logits, choices, gate_logits)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        link_wires: NDArray[Any],
+        link_logits: NDArray[Any],
+        gate_choices: NDArray[np.uint8],
+        gate_logits: NDArray[Any],
+    ) -> LogicLayer:
+        """Take a layer over from a network: links (gates, 2, candidates), gates (gates, choices).
+
+        A link logit of minus infinity masks its candidate.
+        """
+        layer = cls.__new__(cls)
+        layer._set(link_wires, link_logits, gate_choices, gate_logits)
+        return layer
+
+    def _set(
+        self,
+        link_wires: NDArray[Any],
+        link_logits: NDArray[Any],
+        gate_choices: NDArray[np.uint8],
+        gate_logits: NDArray[Any],
+    ) -> None:
+        super().__init__()
+        coefficients = [GATES[code].coefficients for code in gate_choices.tolist()]
+        self.register_buffer("link_wires", torch.as_tensor(link_wires.astype(np.int64)))
+        self.register_buffer("gate_choices", torch.as_tensor(gate_choices.astype(np.int64)))
+        self.register_buffer("coefficients", _floats(coefficients))
+        self.link_logits = nn.Parameter(_floats(link_logits))
+        self.gate_logits = nn.Parameter(_floats(gate_logits))
+        self._readers: tuple[tuple[torch.device, int], Readers] | None = None
+
+    def evaluate(self, wires: Tensor) -> Tensor:
+        """Compute the gates (gates, rows) from their candidates (wires, rows)."""
+        inputs = self.read_links(wires)
+        hard = self.coefficients[self.gate_logits.argmax(dim=1)]
+        if not self.trains(Phase.GATES):
+            return self.scale_gradient(hard_gates(hard, hard, inputs))
+        logits = self.noisy(self.gate_logits)
+        if self.mode.noise:
+            hard = self.coefficients[logits.argmax(dim=1)]
+        soft = torch.softmax(logits / self.mode.temperature, dim=1) @ self.coefficients
+        if self.mode.is_soft:
+            gates = bilinear(soft, inputs)
+        elif self.mode.gate_gradient == "mixture":
+            gates = straight_through(bilinear(hard, inputs).detach(), bilinear(soft, inputs))
+        else:
+            # Differs from the paper: the straight-through estimator stands around the coefficients,
+            # not around the output, so that the inputs get the gradient of the hard gate.
+            gates = hard_gates(hard, soft, inputs)
+        return self.scale_gradient(gates)
+
+    def read_links(self, wires: Tensor) -> Tensor:
+        """Read the inputs a and b of every gate (gates, 2, rows)."""
+        training = self.trains(Phase.LINKS)
+        logits = (self.noisy(self.link_logits) if training else self.link_logits).flatten(0, 1)
+        candidates = self.link_wires.flatten(0, 1)
+        source = candidates.gather(1, logits.argmax(dim=1, keepdim=True))[:, 0]
+        if not training:
+            inputs = wires[source]
+        else:
+            weights = torch.softmax(logits / self.mode.temperature, dim=1)
+            if self.mode.is_soft:
+                inputs = embedding_bag(candidates, wires, per_sample_weights=weights, mode="sum")
+            else:
+                readers = self._find_readers(candidates, len(wires))
+                inputs = hard_links(wires, weights, candidates, source, readers)
+        return inputs.view(-1, 2, wires.shape[1])
+
+    def _find_readers(self, candidates: Tensor, n_wires: int) -> Readers:
+        # The wiring never changes; it is turned round once for each device.
+        key = (candidates.device, n_wires)
+        if self._readers is None or self._readers[0] != key:
+            self._readers = (key, Readers(candidates, n_wires))
+        return self._readers[1]
+
+
+class SumLayer(RelaxedLayer):
+    """Rules to votes: each class counts the rules that are linked to it and true.
+
+    A link is on where Sigmoid(S) reaches the threshold; in phase II it counts Sigmoid(S).
+
+    Examples
+    --------
+    >>> layer = SumLayer(3, 2).eval()
+    >>> with torch.no_grad():
+    ...     layer.vote_logits.copy_(torch.tensor([[2.0, 2.0, 0.0], [0.0, 0.0, 2.0]])).shape
+    torch.Size([2, 3])
+    >>> layer(torch.tensor([[1.0, 1.0, 1.0]])).tolist()
+    [[2.0, 1.0]]
+    """
+
+    def __init__(
+        self,
+        n_inputs: int,
+        n_classes: int,
+        *,
+        vote_threshold: float = 0.8,
+        vote_density: float = 0.4,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        rng = np.random.default_rng() if rng is None else rng
+        self.vote_threshold = vote_threshold
+        logits = self.limit + 0.5 * (rng.random((n_classes, n_inputs)) - (1 - vote_density))
+        self.vote_logits = nn.Parameter(_floats(logits))
+
+    @property
+    def limit(self) -> float:
+        """The logit from which on a link is on, as float32."""
+        return float(np.float32(math.log(self.vote_threshold / (1 - self.vote_threshold))))
+
+    def evaluate(self, wires: Tensor) -> Tensor:
+        """Count votes (classes, rows) of rules (rules, rows)."""
+        on = (self.vote_logits >= self.limit).to(wires.dtype)
+        if not self.trains(Phase.LINKS):
+            return on @ wires
+        soft = torch.sigmoid(self.vote_logits) @ wires
+        return soft if self.mode.is_soft else straight_through(on @ wires.detach(), soft)
+
+
+def _floats(values: Any) -> Tensor:
+    return torch.tensor(np.asarray(values, dtype=np.float32))

@@ -1,0 +1,188 @@
+"""A network of the paper's layers, made from the flat form and given back to it."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dln.encode.bits import ABOVE, EQUALS
+from dln.errors import CircuitError
+from dln.train.network import Network
+from dln.train.torch.layers import LogicLayer, SumLayer, ThresholdLayer
+from dln.train.torch.mode import RelaxedLayer
+
+Wires = NDArray[np.int64]
+
+
+class LogicNetwork(nn.Module):
+    """Encoded rows to votes: thresholds and category matches, logic layers, class sums.
+
+    The wires are kept in chunks: the matches, one chunk for each threshold layer, one for each
+    logic layer. A layer reads the chunks that its candidates are in.
+
+    Parameters
+    ----------
+    network
+        Parameters and wiring to start from; it is copied.
+    vote_threshold
+        A vote link is on when the sigmoid of its logit reaches this.
+    """
+
+    def __init__(self, network: Network, vote_threshold: float = 0.8) -> None:
+        super().__init__()
+        groups = _literal_groups(network)
+        self.match = _MatchLayer(network, groups[0])
+        self.thresholds = nn.ModuleList(
+            ThresholdLayer(
+                network.literal_column[wires], network.cutoffs[wires], network.slopes[wires]
+            )
+            for wires in groups[1:]
+        )
+        self._threshold_wires = groups[1:]
+        chunks = list(groups)
+        self.logic = nn.ModuleList()
+        self._reads: list[tuple[int, ...]] = []
+        start = 0
+        for size in network.layers:
+            gates = slice(start, start + size)
+            start += size
+            open_links = network.link_logits[gates] > -np.inf
+            reads, wires = _localise(chunks, network.link_wires[gates], open_links)
+            self._reads.append(reads)
+            self.logic.append(
+                LogicLayer.from_arrays(
+                    wires,
+                    network.link_logits[gates],
+                    network.gate_choices,
+                    network.gate_logits[gates],
+                )
+            )
+            chunks.append(network.n_literals + np.arange(start - size, start))
+        everything = np.ones(network.rule_wires.shape, dtype=bool)
+        reads, rules = _localise(chunks, network.rule_wires, everything)
+        self._reads.append(reads)
+        n_read = sum(len(chunks[chunk]) for chunk in reads)
+        # Usually the rules are the last layer as it stands.
+        in_order = np.array_equal(rules, np.arange(n_read))
+        self.register_buffer("rules", None if in_order else torch.as_tensor(rules))
+        self.votes = SumLayer(*network.vote_logits.T.shape, vote_threshold=vote_threshold)
+        with torch.no_grad():
+            self.votes.vote_logits.copy_(torch.as_tensor(network.vote_logits))
+
+    def forward(self, cells: Tensor) -> Tensor:
+        """Count votes (rows, classes) of encoded rows (rows, columns)."""
+        columns = cells.mT.contiguous()
+        chunks = [self.match.evaluate(columns)]
+        chunks += [layer.evaluate(columns) for layer in self.thresholds]  # type: ignore[operator]
+        for layer, reads in zip(self.logic, self._reads, strict=False):
+            chunks.append(layer.evaluate(_join(chunks, reads)))  # type: ignore[operator]
+        rules = _join(chunks, self._reads[-1])
+        order = self.get_buffer("rules") if self.rules is not None else None
+        return self.votes.evaluate(rules if order is None else rules[order]).mT
+
+    def stages(self) -> list[list[RelaxedLayer]]:
+        """List what freezes together: each logic layer with its thresholds, then the votes."""
+        stages: list[list[RelaxedLayer]] = [[layer] for layer in self.logic]  # type: ignore[list-item]
+        for stage, layer in zip(stages, self.thresholds, strict=False):
+            stage.append(layer)  # type: ignore[arg-type]
+        return [*stages, [self.votes]]
+
+    def function_parameters(self) -> list[nn.Parameter]:
+        """List what phase I trains beside thresholds: gate logits (the paper's W)."""
+        return [layer.gate_logits for layer in self.logic]  # type: ignore[misc]
+
+    def threshold_parameters(self) -> list[nn.Parameter]:
+        """List the cutoffs and slopes, the paper's b and s."""
+        return list(self.thresholds.parameters())
+
+    def link_parameters(self) -> list[nn.Parameter]:
+        """List what phase II trains: link and vote logits (the paper's U and V, and S)."""
+        links: list[nn.Parameter] = [layer.link_logits for layer in self.logic]  # type: ignore[misc]
+        return [*links, self.votes.vote_logits]
+
+    def write_to(self, network: Network) -> None:
+        """Copy the parameters into the arrays of the network that this one was made from."""
+        for wires, thresholds in zip(self._threshold_wires, self.thresholds, strict=True):
+            network.cutoffs[wires] = _array(thresholds.cutoffs)
+            network.slopes[wires] = _array(thresholds.slopes)
+        network.link_logits[...] = np.concatenate([_array(x.link_logits) for x in self.logic])
+        network.gate_logits[...] = np.concatenate([_array(x.gate_logits) for x in self.logic])
+        network.vote_logits[...] = _array(self.votes.vote_logits)
+
+    @torch.no_grad()
+    def read_from(self, network: Network) -> None:
+        """Copy the parameters from the arrays of a network of the same wiring."""
+        for wires, thresholds in zip(self._threshold_wires, self.thresholds, strict=True):
+            _fill(thresholds.cutoffs, network.cutoffs[wires])
+            _fill(thresholds.slopes, network.slopes[wires])
+        start = 0
+        for layer, size in zip(self.logic, network.layers, strict=True):
+            _fill(layer.link_logits, network.link_logits[start : start + size])
+            _fill(layer.gate_logits, network.gate_logits[start : start + size])
+            start += size
+        _fill(self.votes.vote_logits, network.vote_logits)
+
+
+class _MatchLayer(nn.Module):
+    """Category matches and missing cells: bits that need no training."""
+
+    columns: Tensor
+    values: Tensor
+    matches: Tensor
+
+    def __init__(self, network: Network, wires: Wires) -> None:
+        super().__init__()
+        columns = network.literal_column[wires].astype(np.int64)
+        matches = network.literal_kind[wires] == EQUALS
+        self.register_buffer("columns", torch.as_tensor(columns))
+        self.register_buffer("values", torch.as_tensor(network.cutoffs[wires]))
+        self.register_buffer("matches", torch.as_tensor(matches))
+
+    def evaluate(self, columns: Tensor) -> Tensor:
+        """Compute bits (literals, rows) from encoded columns (columns, rows)."""
+        cells = columns[self.columns]
+        equal = cells == self.values[:, None]
+        return torch.where(self.matches[:, None], equal, cells.isnan()).to(cells.dtype)
+
+
+def _literal_groups(network: Network) -> list[Wires]:
+    """Group the literals: those that are no thresholds, then each layer's thresholds."""
+    is_threshold = network.literal_kind == ABOVE
+    sets = np.unique(network.literal_layer[is_threshold])
+    groups = [np.flatnonzero(is_threshold & (network.literal_layer == layer)) for layer in sets]
+    return [np.flatnonzero(~is_threshold), *groups]
+
+
+def _localise(
+    chunks: list[Wires], wires: NDArray[np.int32], is_open: NDArray[np.bool_]
+) -> tuple[tuple[int, ...], Wires]:
+    """Find the chunks that wires are in, and number the wires within what they hold together."""
+    n_wires = sum(map(len, chunks))
+    if np.any(wires[is_open] >= n_wires):
+        raise CircuitError("a gate reads its own layer or a later one; expected an earlier layer")
+    chunk_of = np.empty(n_wires, dtype=np.int64)
+    for number, chunk in enumerate(chunks):
+        chunk_of[chunk] = number
+    reads = tuple(int(number) for number in np.unique(chunk_of[wires[is_open]]))
+    local = np.zeros(n_wires, dtype=np.int64)
+    if reads:
+        together = np.concatenate([chunks[number] for number in reads])
+        local[together] = np.arange(len(together))
+    # A masked candidate may name any wire: it is never read.
+    return reads, np.where(is_open, local[np.where(is_open, wires, 0)], 0)
+
+
+def _join(chunks: list[Tensor], reads: tuple[int, ...]) -> Tensor:
+    return chunks[reads[0]] if len(reads) == 1 else torch.cat([chunks[chunk] for chunk in reads])
+
+
+def _array(parameter: object) -> NDArray[np.float32]:
+    assert isinstance(parameter, Tensor)
+    return parameter.detach().cpu().numpy()
+
+
+def _fill(parameter: object, values: NDArray[np.float32]) -> None:
+    assert isinstance(parameter, Tensor)
+    parameter.copy_(torch.as_tensor(values))
