@@ -5,7 +5,7 @@ BIN      := $(VENV)/bin
 STAMP    := $(VENV)/.installed
 PIP      := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja
-# This release without CUDA: a plain "torch" would bring gigabytes of it.
+# One release, so that every machine tests the same.
 TORCH    := "torch==2.13.0"
 NATIVE   := CMakeLists.txt $(wildcard native/*.* native/*/*.*)
 SANITIZE := build/sanitize

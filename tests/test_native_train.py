@@ -150,7 +150,8 @@ def test_gradients_equal_those_of_plain_numpy(
     bound = bind(_native, job, make_schedule(job.options, job.network))
     found = bound.gradients(job.rows, PHASES[phase], level)
     for name, values in expected.items():
-        scale = max(float(np.abs(values).max()), 1e-3)
+        # Where the class is nearly sure, 1 - p has few digits left in float32.
+        scale = max(float(np.abs(values).max()), 1e-2)
         got = np.asarray(found[name]).reshape(values.shape)
         assert_allclose(got, values, atol=1e-4 * scale, err_msg=name)
 

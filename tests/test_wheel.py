@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import sysconfig
@@ -19,14 +20,33 @@ model = DLNClassifier(random_state=0, selection_fits=2).fit(X, y)
 assert "site-packages" in dln._native.__file__, dln._native.__file__
 print(model.score(X, y) > 0.9)
 """
+PURE_PROGRAM = """
+import importlib.util
+from sklearn.datasets import load_iris
+from dln import DLNClassifier
+assert importlib.util.find_spec("dln._native") is None
+X, y = load_iris(return_X_y=True)
+model = DLNClassifier(random_state=0, layers=(16, 8), tau=4.0, n_networks=1, engine="torch")
+print(model.fit(X, y).score(X, y) > 0.9)
+"""
 
 
 @pytest.mark.skipif(not (ROOT / "pyproject.toml").exists(), reason="needs the source tree")
 def test_a_built_wheel_runs_without_a_compiler(tmp_path: Path) -> None:
+    assert _run_from_wheel(tmp_path, PROGRAM) == "True"
+
+
+@pytest.mark.skipif(not (ROOT / "pyproject.toml").exists(), reason="needs the source tree")
+def test_a_wheel_without_the_extension_trains_with_torch(tmp_path: Path) -> None:
+    assert _run_from_wheel(tmp_path, PURE_PROGRAM, DLN_PURE="1") == "True"
+
+
+def _run_from_wheel(tmp_path: Path, program: str, **environment: str) -> str:
+    """Build a wheel, install it where nothing else of dln is, and run a program there."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
     wheels = tmp_path / "wheels"
     build = [*pip, "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", str(wheels)]
-    subprocess.run([*build, str(ROOT)], check=True)
+    subprocess.run([*build, str(ROOT)], check=True, env={**os.environ, **environment})
     (wheel,) = wheels.glob("dln-*.whl")
     venv = tmp_path / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
@@ -38,6 +58,7 @@ def test_a_built_wheel_runs_without_a_compiler(tmp_path: Path) -> None:
     subprocess.run([*install, str(wheel)], check=True)
     bare = {"PATH": "", "CC": "false", "CXX": "false", "HOME": str(tmp_path)}
     result = subprocess.run(
-        [python, "-c", PROGRAM], env=bare, cwd=tmp_path, capture_output=True, text=True
+        [python, "-c", program], env=bare, cwd=tmp_path, capture_output=True, text=True
     )
-    assert result.stdout.strip() == "True", result.stderr
+    assert result.returncode == 0, result.stderr
+    return result.stdout.strip()

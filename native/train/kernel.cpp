@@ -282,7 +282,7 @@ void Trainer::run(const std::atomic<bool>& stop) {
   const double n_steps = static_cast<double>(n_batches) * options_.epochs;
   double best = -1.0, step = 0.0;
   int64_t batch_number = 0;
-  if (options_.trace_every > 0) record_trace();
+  if (options_.trace_every > 0) record_trace(0);
   for (int epoch = 0; epoch < options_.epochs; ++epoch) {
     begin_epoch(epoch);
     random_.shuffle(order_);
@@ -307,8 +307,6 @@ void Trainer::run(const std::atomic<bool>& stop) {
     record.valid_accuracy = std::numeric_limits<float>::quiet_NaN();
     record.live_gates = static_cast<float>(live_gates());
     const bool last = epoch + 1 == options_.epochs;
-    if (options_.trace_every > 0 && ((epoch + 1) % options_.trace_every == 0 || last))
-      record_trace();
     const bool look = options_.eval_every > 0 && !job_.valid_rows.empty() &&
                       ((epoch + 1) % options_.eval_every == 0 || last);
     if (look) {
@@ -325,6 +323,8 @@ void Trainer::run(const std::atomic<bool>& stop) {
     job_.epochs_done.store(epoch + 1, std::memory_order_release);
     const bool stale = options_.patience > 0 && job_.best_epoch >= 0 &&
                        epoch - job_.best_epoch >= options_.patience;
+    if (options_.trace_every > 0 && ((epoch + 1) % options_.trace_every == 0 || last || stale))
+      record_trace(epoch + 1);
     if (stale) break;
   }
   finish();

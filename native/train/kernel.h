@@ -83,6 +83,7 @@ struct Job {
   std::vector<int64_t> rows, valid_rows;
   std::vector<EpochRecord> history;
   std::vector<float> trace;  // parameters, record after record
+  std::vector<int32_t> trace_epochs;  // epochs done at each record
   int32_t best_epoch = -1;
   std::atomic<int32_t> epochs_done{0};
 };

@@ -329,6 +329,9 @@ void train(const std::vector<BoundJob*>& jobs, int n_threads, nb::object on_prog
     bound->job.history.reserve(bound->job.options.epochs);  // read while it is written
     bound->job.epochs_done = 0;
     bound->job.trace.clear();
+    bound->job.trace_epochs.clear();
+    bound->job.trace_epochs.reserve(2 + bound->job.options.epochs /
+                                             std::max(1, bound->job.options.trace_every));
     bound->job.best_epoch = -1;
   }
   std::vector<Job*> bare;
@@ -410,6 +413,7 @@ void bind_population(nb::module_& module) {
       .def("history", &BoundJob::history,
            "(epochs, 4): loss, training and validation balanced accuracy, live gates.")
       .def("trace", &BoundJob::trace, "(records, parameters): what was recorded on the way.")
+      .def_prop_ro("trace_epochs", [](const BoundJob& b) { return b.job.trace_epochs; })
       .def("votes", &BoundJob::votes, "rows"_a, "level"_a = "")
       .def("gradients", &BoundJob::gradients, "rows"_a, "phase"_a, "level"_a = "");
 

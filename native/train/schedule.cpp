@@ -70,13 +70,23 @@ bool Trainer::prune(int epoch) {
     for (int k = 0; k < net_.n_links; ++k)
       n_left[i] += link_logits_.value[link_layout_.at(i, k)] != kMinusInfinity;
 
+  // What is frozen stays, and so do the gates that it reads.
+  Buffer<uint8_t> kept(n_wires_, 0);
+  for (int g = 0; g < net_.n_gates; ++g)
+    if (gate_frozen_[g])
+      kept[net_.n_literals + g] = kept[source_[2 * g]] = kept[source_[2 * g + 1]] = 1;
+  if (votes_frozen_)
+    for (const auto& rules : voters_)
+      for (int32_t rule : rules) kept[net_.rule_wire[rule]] = 1;
+
   bool any = false;
   for (int layer = 0; layer < net_.n_layers; ++layer) {
     int64_t room = schedule.layer_prune[layer] * done / all;
     Buffer<int32_t> weak;
     for (int g = net_.layer_start[layer]; g < net_.layer_start[layer + 1]; ++g) {
       room -= gate_pruned_[g];
-      if (!gate_pruned_[g] && top[g] < schedule.convergence) weak.push_back(g);
+      const bool open = !gate_pruned_[g] && !kept[net_.n_literals + g];
+      if (open && top[g] < schedule.convergence) weak.push_back(g);
     }
     std::sort(weak.begin(), weak.end(), [&](int32_t x, int32_t y) {
       return top[x] != top[y] ? top[x] < top[y] : x < y;
@@ -112,7 +122,8 @@ bool Trainer::try_to_prune(int gate, Buffer<int32_t>& n_left) {
 }
 
 // Append cutoffs, slopes, gate logits, link logits and vote logits, in the network's shapes.
-void Trainer::record_trace() {
+void Trainer::record_trace(int epochs_done) {
+  job_.trace_epochs.push_back(epochs_done);
   const auto grow = [&](size_t n) { return grow_trace(job_, n); };
   std::copy(cutoffs_.value.begin(), cutoffs_.value.end(), grow(net_.n_literals));
   std::copy(slopes_.value.begin(), slopes_.value.end(), grow(net_.n_literals));

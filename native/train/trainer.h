@@ -84,7 +84,7 @@ class Trainer {
   void freeze_votes();
   bool prune(int epoch);
   bool try_to_prune(int gate, Buffer<int32_t>& n_left);
-  void record_trace();
+  void record_trace(int epochs_done);
 
   // Bookkeeping.
   Phase phase_of(int epoch, int64_t batch) const;

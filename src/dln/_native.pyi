@@ -135,6 +135,10 @@ class Job:
     def history(self) -> NDArray[np.float32]:
         """Give (epochs, 4): loss, training and validation balanced accuracy, live gates."""
 
+    @property
+    def trace_epochs(self) -> list[int]:
+        """Epochs done at each record of the trace."""
+
     def trace(self) -> NDArray[np.float32]:
         """Give (records, parameters): cutoffs, slopes, gate, link and vote logits, flat."""
 

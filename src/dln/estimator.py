@@ -101,7 +101,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Part of the rows held back to keep the best epoch; 0 trains on all rows to the end.
     selection_fits : "auto" or int
         Networks trained for each candidate when "auto" is decided by cross-validation; 0 decides
-        by the size of the table alone.
+        by the size of the table alone, and so does "auto" with engine="torch".
     class_weight : "balanced", None or dict
         Weights of the classes; "balanced" makes all classes count the same.
     engine : {"native", "torch"}
@@ -113,7 +113,8 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     random_state : int, RandomState or None
         Decides every random draw.
     n_jobs : int or None
-        Threads; None or -1 means all cores, -2 all but one. The result does not depend on it.
+        Threads; None or -1 means all cores, -2 all but one. With the native engine the result does
+        not depend on it; with PyTorch large networks may differ in their last bits.
     verbose : int
         1 shows a live progress bar on standard error.
     on_interrupt : {"raise", "keep"}
@@ -128,7 +129,8 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
     history_ : dict of str to ndarray (n_networks, epochs)
-        loss, train_accuracy, valid_accuracy (balanced; NaN where not looked at) and gates.
+        loss, train_accuracy, valid_accuracy (balanced; NaN where not looked at) and gates. The
+        first two are those of the network as it is trained, with its relaxation.
     traces_ : list of Trace
         Parameters of each network as its training went on; empty unless trace_every is set.
     selection_ : list of dict
@@ -306,9 +308,13 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             grad_factor=self.grad_factor,
             vote_threshold=self.vote_threshold,
             vote_density=self.vote_density,
-            selection_fits=self.selection_fits,
+            # PyTorch trains one network after the other: too slow to compare hundreds of them.
+            selection_fits=0 if self._is_auto_on_torch() else self.selection_fits,
             trace_every=self.trace_every,
         )
+
+    def _is_auto_on_torch(self) -> bool:
+        return self.engine == "torch" and isinstance(self.selection_fits, str)
 
     # -- prediction -----------------------------------------------------------------------------
 

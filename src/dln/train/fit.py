@@ -112,14 +112,16 @@ def fit_circuit(
         on_progress=_reporter("train", jobs, on_progress),
         on_interrupt=on_interrupt,
     )
+    # After Ctrl-C some networks may not have begun: they have learned nothing to vote with.
+    voting = [result for result in trained if len(result.history)] or trained[:1]
     circuit = discretise(
-        [result.network for result in trained],
+        [result.network for result in voting],
         encoder,
         problem.table,
         cells,
         classes=problem.classes,
         vote_threshold=recipe.options.vote_threshold,
-        temperature=recipe.options.tau * plan.candidates.n_networks,
+        temperature=recipe.options.tau * len(voting),
     )
     return Fitted(
         circuit,

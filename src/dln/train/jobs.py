@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dln.errors import TrainingError
 from dln.train.network import Network
-from dln.train.options import TrainOptions
+from dln.train.options import TrainOptions, check_integer, check_number
 from dln.train.trace import Trace
 
 
@@ -74,6 +74,26 @@ class Engine(Protocol):
         on_interrupt: OnInterrupt = "raise",
     ) -> list[Trained]:
         """Train the jobs, on so many threads."""
+
+
+def check_job(job: Job) -> None:
+    """Refuse rows and options that no engine can train with."""
+    data, options, n_rows = job.data, job.options, len(job.data.target)
+    if len(job.rows) == 0:
+        raise ValueError("training needs at least one row")
+    for rows in (job.rows, () if job.valid_rows is None else job.valid_rows):
+        if np.any(np.asarray(rows) < 0) or np.any(np.asarray(rows) >= n_rows):
+            raise ValueError(f"a row is out of the table, which has {n_rows}")
+    if np.any(data.target < 0) or np.any(data.target >= len(job.network.vote_logits)):
+        raise ValueError("a target is not a class")
+    if not np.all(np.isfinite(data.weight)) or np.any(data.weight < 0):
+        raise ValueError("a weight is negative or not finite")
+    check_integer("epochs", options.epochs, 0, 10**9)
+    check_integer("batch_size", options.batch_size, 1, 10**9)
+    check_number("rate", options.rate, 0, 1e6)
+    check_number("tau", options.tau, 1e-6, 1e9)
+    check_number("grad_factor", options.grad_factor, 0, 1e6)
+    check_number("vote_threshold", options.vote_threshold, 1e-6, 1 - 1e-6)
 
 
 def check_trained(network: Network, history: NDArray[np.float32]) -> None:

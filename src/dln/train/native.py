@@ -13,7 +13,7 @@ from dln.errors import ExtraMissingError, OptionError
 from dln.train.jobs import Job, OnInterrupt, Progress, Trained, check_trained
 from dln.train.options import Alternating, TrainOptions
 from dln.train.schedule import Schedule, make_schedule
-from dln.train.trace import split_trace
+from dln.train.trace import make_trace
 
 _SAME_NAME = (
     "epochs",
@@ -63,7 +63,9 @@ def train_population(
     for job, run, schedule in zip(jobs, bound, schedules, strict=True):
         history: NDArray[np.float32] = run.history()
         check_trained(job.network, history)
-        trace = split_trace(run.trace(), job.network, job.options, schedule.temperatures)
+        trace = make_trace(
+            job.network, run.trace_epochs, run.trace(), history, schedule.temperatures
+        )
         results.append(Trained(job.network, history, run.best_epoch, interrupted, trace))
     return results
 

@@ -158,6 +158,7 @@ def build_network(
     link_logits = np.concatenate([_pad(logits, width, -np.inf) for logits in logit_lists])
     n_gates = sum(shape.layers)
     limit = np.log(vote_threshold / (1 - vote_threshold))
+    # Differs from the paper: some links are on at the start, so that something is learned.
     votes = limit + 0.5 * (rng.random((n_classes, shape.layers[-1])) - (1 - vote_density))
     return Network(
         layers=shape.layers,

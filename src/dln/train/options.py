@@ -76,6 +76,7 @@ class Pruning:
     """Take out gates that settle on no function: the paper's progressive pruning.
 
     A gate whose largest probability stays below `convergence` loses its votes and its readers.
+    What is frozen stays: gates of frozen layers, and gates that these or frozen votes read.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """Take out gates that settle on no function, while the network is trained.
 
 A pruned gate loses its votes and its readers: its logits there become minus infinity, as for the
-paper's subspaces. No input is ever left without a candidate.
+paper's subspaces. No input is ever left without a candidate, and what is frozen stays.
 """
 
 from __future__ import annotations
@@ -9,41 +9,78 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dln.train.live import hard_sources, hard_votes
 from dln.train.network import Network
 from dln.train.schedule import Schedule
 
 
 def prune_gates(
-    network: Network, pruned: NDArray[np.bool_], schedule: Schedule, epoch: int
+    network: Network,
+    pruned: NDArray[np.bool_],
+    schedule: Schedule,
+    epoch: int,
+    vote_threshold: float,
 ) -> None:
     """Prune at the start of an epoch, in place; `pruned` (gates,) says what is gone.
 
     In each layer the gates that are the furthest from a decision go first.
     """
     top = _top_probability(network.gate_logits, float(schedule.temperatures[epoch]))
-    open_links = network.link_logits > -np.inf
-    n_left = open_links.sum(axis=2)
+    kept = _find_kept(network, schedule, epoch, vote_threshold)
+    readers = _Readers(network)
     start = 0
     for size, quota in zip(network.layers, schedule.prune_quota(epoch).tolist(), strict=True):
         layer = np.arange(start, start + size)
         start += size
         room = quota - int(pruned[layer].sum())
-        weak = layer[~pruned[layer] & (top[layer] < schedule.convergence)]
+        weak = layer[~pruned[layer] & ~kept[layer] & (top[layer] < schedule.convergence)]
         for gate in weak[np.argsort(top[weak], kind="stable")].tolist():
             if room <= 0:
                 break
             wire = network.n_literals + gate
-            readers = open_links & (network.link_wires == wire)
-            if np.any((n_left > 0) & (n_left == readers.sum(axis=2))):
-                continue  # some input could read nothing else
-            open_links &= ~readers
-            n_left = open_links.sum(axis=2)
-            network.link_logits[readers] = -np.inf
-            network.vote_logits[:, network.rule_wires == wire] = -np.inf
-            pruned[gate] = True
-            room -= 1
+            if readers.mask(wire):
+                network.vote_logits[:, network.rule_wires == wire] = -np.inf
+                pruned[gate] = True
+                room -= 1
 
 
 def _top_probability(logits: NDArray[np.float32], temperature: float) -> NDArray[np.float32]:
     scaled = (logits - logits.max(axis=1, keepdims=True)) / np.float32(temperature)
     return np.asarray(1 / np.exp(scaled).sum(axis=1), dtype=np.float32)
+
+
+def _find_kept(
+    network: Network, schedule: Schedule, epoch: int, vote_threshold: float
+) -> NDArray[np.bool_]:
+    """Say which gates are frozen, or read by what is frozen."""
+    kept = np.zeros(network.n_literals + network.n_gates, dtype=bool)
+    frozen = np.flatnonzero(np.repeat(schedule.layer_freeze <= epoch, network.layers))
+    kept[network.n_literals + frozen] = True
+    kept[hard_sources(network)[frozen]] = True
+    if schedule.vote_freeze <= epoch:
+        kept[network.rule_wires[hard_votes(network, vote_threshold).any(axis=0)]] = True
+    return kept[network.n_literals :]
+
+
+class _Readers:
+    """The candidates of all inputs that are still open, by wire."""
+
+    def __init__(self, network: Network) -> None:
+        self._logits = network.link_logits.reshape(-1)
+        self._n_links = network.link_logits.shape[2]
+        wires = network.link_wires.reshape(-1)
+        n_wires = network.n_literals + network.n_gates
+        self._slots = np.argsort(wires, kind="stable")
+        self._starts = np.searchsorted(wires[self._slots], np.arange(n_wires + 1))
+        self._n_left = (network.link_logits > -np.inf).sum(axis=2).reshape(-1)
+
+    def mask(self, wire: int) -> bool:
+        """Mask a wire wherever it may be read, unless some input could read nothing else."""
+        slots = self._slots[self._starts[wire] : self._starts[wire + 1]]
+        slots = slots[self._logits[slots] > -np.inf]
+        inputs, counts = np.unique(slots // self._n_links, return_counts=True)
+        if np.any(self._n_left[inputs] == counts):
+            return False
+        self._logits[slots] = -np.inf
+        self._n_left[inputs] -= counts
+        return True

@@ -5,6 +5,7 @@ Everything here is derived from the recorded logits; drawing is left to others.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,21 +13,24 @@ from numpy.typing import NDArray
 
 from dln.gates import GATES
 from dln.train.network import Network
-from dln.train.options import TrainOptions
 
 Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class Trace:
-    """Parameters of one network at several moments of its training.
+    """One network at several moments of its training.
 
     Attributes
     ----------
-    gate_choices
-        Codes of the gate functions that `gate_logits` weigh (choices,).
+    network
+        The network, for its wiring: `literal_column` says which feature a threshold tests,
+        `link_wires` which wires an input may read.
     epochs
-        Epochs done at each record (n,); the first is 0, the start.
+        Epochs done at each record (n,); the first is 0, the start, the last the end.
+    loss, accuracy
+        Of the epoch before each record (n,), the accuracy balanced, on training rows; NaN at the
+        start.
     temperatures
         What divided the logits of gates and links then (n,).
     cutoffs, slopes
@@ -36,8 +40,10 @@ class Trace:
         (n, gates, choices), (n, gates, 2, candidates), (n, classes, rules): W, U and V, S.
     """
 
-    gate_choices: NDArray[np.uint8]
+    network: Network
     epochs: NDArray[np.int32]
+    loss: Floats
+    accuracy: Floats
     temperatures: Floats
     cutoffs: Floats
     slopes: Floats
@@ -48,7 +54,7 @@ class Trace:
     @property
     def gate_names(self) -> tuple[str, ...]:
         """Names of the gate functions, in the order of `gate_probabilities`."""
-        return tuple(GATES[code].name for code in self.gate_choices.tolist())
+        return tuple(GATES[code].name for code in self.network.gate_choices.tolist())
 
     def gate_probabilities(self, gate: int | slice = slice(None)) -> Floats:
         """Give how likely each function is for a gate (n, choices), or for all of them."""
@@ -66,25 +72,39 @@ class Trace:
         return np.asarray((top >= threshold).mean(axis=-1), dtype=np.float32)
 
 
-def split_trace(
-    records: Floats, network: Network, options: TrainOptions, temperatures: Floats
+def make_trace(
+    network: Network,
+    epochs: Sequence[int],
+    records: Floats,
+    history: Floats,
+    temperatures: Floats,
 ) -> Trace | None:
-    """Split what an engine recorded, (records, parameters) in the order of the fields of a trace.
+    """Make a trace of what an engine recorded; None where nothing was.
 
-    None where nothing was recorded.
+    Parameters
+    ----------
+    epochs
+        Epochs done at each record.
+    records
+        The network's parameters, in their order and flat: (records, parameters).
+    history
+        Loss and accuracies of every epoch: (epochs, 4).
+    temperatures
+        Of every epoch.
     """
-    if len(records) == 0:
+    if len(epochs) == 0:
         return None
     parts = network.parameters()
     ends = np.cumsum([part.size for part in parts])[:-1]
     arrays = [
-        flat.reshape(len(records), *part.shape)
+        flat.reshape(len(epochs), *part.shape)
         for flat, part in zip(np.split(records, ends, axis=1), parts, strict=True)
     ]
-    # The last epoch is recorded in any case.
-    epochs = np.minimum(np.arange(len(records)) * options.trace_every, options.epochs)
-    moments = temperatures[np.maximum(epochs - 1, 0)]
-    return Trace(network.gate_choices, epochs.astype(np.int32), moments, *arrays)
+    done = np.array(epochs, dtype=np.int32)
+    # Before the first epoch nothing is known.
+    known = np.vstack([np.full((1, 4), np.nan, dtype=np.float32), history])[done]
+    scale = temperatures[np.maximum(done - 1, 0)]
+    return Trace(network, done, known[:, 0], known[:, 1], scale, *arrays)
 
 
 def _softmax(logits: Floats, temperatures: Floats) -> Floats:

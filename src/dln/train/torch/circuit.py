@@ -11,25 +11,27 @@ from dln.circuit import Circuit
 from dln.errors import CircuitError
 from dln.gates import GATES
 from dln.labels import Label
-from dln.literals import Above, Column
+from dln.literals import Above, Among, Column, Missing
 from dln.train.torch.layers import LogicLayer, SumLayer, ThresholdLayer
+from dln.train.torch.network import LogicNetwork
 
 
 def to_circuit(
-    layers: Iterable[nn.Module],
+    layers: LogicNetwork | Iterable[nn.Module],
     *,
     columns: Sequence[str | Column],
     classes: Sequence[Label],
     tau: float = 1.0,
 ) -> Circuit:
-    """Discretise a chain of layers: one threshold layer, logic layers, one sum layer.
+    """Discretise a `LogicNetwork`, or a threshold layer, logic layers and a sum layer in a row.
 
     Parameters
     ----------
     layers
-        The modules in order, such as an `nn.Sequential`.
+        The network, or modules in order, such as an `nn.Sequential`.
     columns
-        The inputs of the threshold layer: names of number columns, or `Column`s.
+        The inputs: names of number columns, or `Column`s. A network's category matches name the
+        column's categories by their numbers.
     classes
         Labels of the outputs of the sum layer.
     tau
@@ -48,34 +50,74 @@ def to_circuit(
     >>> circuit.n_classes
     2
     """
-    chain = list(layers)
-    kinds = [type(layer) for layer in chain]
-    expected = [ThresholdLayer, *[LogicLayer] * (len(chain) - 2), SumLayer]
-    if len(chain) < 2 or kinds != expected:
-        raise CircuitError(
-            f"the layers are {[kind.__name__ for kind in kinds]}, expected a ThresholdLayer, any "
-            "number of LogicLayers and a SumLayer; hand over these alone"
-        )
-    first, *middle, last = chain
-    assert isinstance(first, ThresholdLayer)
-    assert isinstance(last, SumLayer)
     known = tuple(Column(c, "number") if isinstance(c, str) else c for c in columns)
-    n_read = max(first.columns.tolist(), default=-1) + 1
-    if n_read > len(known) or len(classes) != len(last.vote_logits):
-        raise CircuitError(
-            f"{len(known)} columns and {len(classes)} classes were named, but the layers read "
-            f"{n_read} columns and vote for {len(last.vote_logits)} classes"
-        )
     builder = CircuitBuilder(known, tuple(classes), float(tau))
-    thresholds = zip(first.columns.tolist(), first.cutoffs.tolist(), strict=True)
-    signals = [builder.literal(Above(column, cutoff)) for column, cutoff in thresholds]
-    for layer in middle:
-        assert isinstance(layer, LogicLayer)
-        signals = _build_gates(builder, layer, signals)
-    on = (last.vote_logits >= last.limit).T.int().tolist()
-    for signal, votes in zip(signals, on, strict=True):
-        builder.vote(signal, tuple(votes))
+    if isinstance(layers, LogicNetwork):
+        thresholds = [layer for layer in layers.thresholds if isinstance(layer, ThresholdLayer)]
+        votes = layers.votes
+        n_read = max([layers.match.n_inputs, *(layer.n_inputs for layer in thresholds)])
+        _check_names(known, classes, n_read, votes)
+        rules = _build_network(builder, layers, thresholds)
+    else:
+        first, middle, votes = _split_chain(list(layers))
+        _check_names(known, classes, first.n_inputs, votes)
+        rules = _build_thresholds(builder, first)
+        for layer in middle:
+            rules = _build_gates(builder, layer, rules)
+    on = (votes.vote_logits >= votes.limit).T.int().tolist()
+    for signal, given in zip(rules, on, strict=True):
+        builder.vote(signal, tuple(given))
     return builder.finish()
+
+
+def _split_chain(
+    chain: list[nn.Module],
+) -> tuple[ThresholdLayer, list[LogicLayer], SumLayer]:
+    names = [type(layer).__name__ for layer in chain]
+    middle = [layer for layer in chain[1:-1] if isinstance(layer, LogicLayer)]
+    if len(chain) >= 2 and len(middle) == len(chain) - 2:
+        first, last = chain[0], chain[-1]
+        if isinstance(first, ThresholdLayer) and isinstance(last, SumLayer):
+            widths = [len(first.columns), *(len(layer.gate_logits) for layer in middle)]
+            wanted = [*(layer.n_inputs for layer in middle), last.n_inputs]
+            if widths != wanted:
+                raise CircuitError(f"the layers give {widths} wires, but read {wanted}")
+            return first, middle, last
+    raise CircuitError(
+        f"the layers are {names}, expected a ThresholdLayer, any number of LogicLayers and a "
+        "SumLayer; hand over these alone, or a LogicNetwork"
+    )
+
+
+def _check_names(
+    columns: tuple[Column, ...], classes: Sequence[Label], n_read: int, votes: SumLayer
+) -> None:
+    if n_read > len(columns) or len(classes) != len(votes.vote_logits):
+        raise CircuitError(
+            f"{len(columns)} columns and {len(classes)} classes were named, but the layers read "
+            f"{n_read} columns and vote for {len(votes.vote_logits)} classes"
+        )
+
+
+def _build_network(
+    builder: CircuitBuilder, network: LogicNetwork, thresholds: list[ThresholdLayer]
+) -> list[Signal]:
+    matches = [
+        builder.literal(Among(column, (int(value),)) if matched else Missing(column))
+        for column, value, matched in network.match.describe()
+    ]
+    chunks = [matches, *(_build_thresholds(builder, layer) for layer in thresholds)]
+    for layer, reads in zip(network.logic, network.reads, strict=False):
+        assert isinstance(layer, LogicLayer)
+        wires = [signal for chunk in reads for signal in chunks[chunk]]
+        chunks.append(_build_gates(builder, layer, wires))
+    wires = [signal for chunk in network.reads[-1] for signal in chunks[chunk]]
+    return wires if network.rules is None else [wires[wire] for wire in network.rules.tolist()]
+
+
+def _build_thresholds(builder: CircuitBuilder, layer: ThresholdLayer) -> list[Signal]:
+    thresholds = zip(layer.columns.tolist(), layer.cutoffs.tolist(), strict=True)
+    return [builder.literal(Above(column, cutoff)) for column, cutoff in thresholds]
 
 
 def _build_gates(builder: CircuitBuilder, layer: LogicLayer, signals: list[Signal]) -> list[Signal]:

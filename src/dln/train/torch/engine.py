@@ -2,7 +2,7 @@
 
 Rows come in the same order, in the same batches and phases as in the native engine, so that a run
 from the same start stays together with it until rounding drives the two apart. On a GPU sums run
-in no fixed order: two runs differ in their last bits.
+in no fixed order, and on several threads of a CPU in another one: runs differ in their last bits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from dln.errors import DeviceMemoryError, OptionError
-from dln.train.jobs import Job, OnInterrupt, Progress, Trained, check_trained
+from dln.train.jobs import Job, OnInterrupt, Progress, Trained, check_job, check_trained
 from dln.train.live import count_live_gates
 from dln.train.network import Network
 from dln.train.options import Alternating, Phases
@@ -29,10 +29,9 @@ from dln.train.shuffle import shuffles
 from dln.train.torch.layers import MIN_SLOPE, ThresholdLayer
 from dln.train.torch.mode import Mode, Phase, freeze, set_mode
 from dln.train.torch.network import LogicNetwork
-from dln.train.trace import split_trace
+from dln.train.trace import make_trace
 
 REPORT_SECONDS = 0.1
-EVALUATION_ROWS = 8192
 LARGE = 2**18
 
 
@@ -52,6 +51,8 @@ def train_population(
         Where to train, as PyTorch names it: "cpu", "cuda", "cuda:1".
     """
     where = find_device(device)
+    for job in jobs:
+        check_job(job)
     runs = [_Run(job) for job in jobs]
     interrupted = False
     reported = 0.0
@@ -75,7 +76,7 @@ def find_device(name: str) -> torch.device:
     """Find a device, or say which there are."""
     try:
         device = torch.device(name)
-        torch.empty(0, device=device)
+        float(torch.zeros(1, device=device))
     except (RuntimeError, AssertionError, TypeError, NotImplementedError):
         cards = [f"cuda:{number}" for number in range(torch.cuda.device_count())]
         raise OptionError(
@@ -93,6 +94,7 @@ class _Run:
         self.schedule = make_schedule(job.options, job.network)
         self.history: list[tuple[float, float, float, float]] = []
         self.records: list[NDArray[np.float32]] = []
+        self.record_epochs: list[int] = []
         self.best_epoch = -1
 
     @property
@@ -106,7 +108,7 @@ class _Run:
         try:
             trainer = _Trainer(job, device)
             yield from self._train(trainer)
-        except (torch.OutOfMemoryError, RuntimeError) as error:
+        except RuntimeError as error:
             if not _is_out_of_memory(error):
                 raise
             raise DeviceMemoryError(
@@ -122,18 +124,20 @@ class _Run:
         n_batches = -(-n_rows // options.batch_size)
         best, best_network = -1.0, None
         if options.trace_every:
-            self._record(network)
+            self._record(0)
+        order = next(orders)
         try:
             for epoch in range(options.epochs):
                 self._begin_epoch(trainer, epoch, pruned)
-                order = torch.as_tensor(next(orders)).to(trainer.device)
+                places = torch.as_tensor(order).to(trainer.device)
                 for batch in range(n_batches):
                     step = epoch * n_batches + batch
                     decay = 0.5 * (1 + math.cos(math.pi * step / (options.epochs * n_batches)))
                     factor = options.final_rate + (1 - options.final_rate) * decay
-                    rows = order[n_rows * batch // n_batches : n_rows * (batch + 1) // n_batches]
+                    rows = places[n_rows * batch // n_batches : n_rows * (batch + 1) // n_batches]
                     phase = phase_of(options.phases, epoch, step)
                     trainer.step(rows, phase, options.rate * factor)
+                order = next(orders)  # while the device is busy
                 trainer.model.write_to(network)
                 loss, accuracy = trainer.collect()
                 valid = math.nan
@@ -142,12 +146,13 @@ class _Run:
                     if valid >= best:  # a later look wins a tie: it was trained longer
                         best, self.best_epoch = valid, epoch
                         best_network = network.copy() if options.keep_best else None
-                if self._is_due(options.trace_every, epoch):
-                    self._record(network)
+                is_stale = options.patience and 0 <= self.best_epoch <= epoch - options.patience
+                if self._is_due(options.trace_every, epoch) or (options.trace_every and is_stale):
+                    self._record(epoch + 1)
                 n_live = count_live_gates(network, options.vote_threshold)
                 self.history.append((loss, accuracy, valid, n_live))
                 yield epoch
-                if options.patience and 0 <= self.best_epoch <= epoch - options.patience:
+                if is_stale:
                     break
         finally:
             trainer.model.write_to(network)
@@ -172,11 +177,14 @@ class _Run:
         if self.schedule.vote_freeze <= epoch:
             freeze(votes[0])
         if self.schedule.prune_first <= epoch <= self.schedule.prune_last:
-            prune_gates(self.job.network, pruned, self.schedule, epoch)
+            threshold = self.job.options.vote_threshold
+            prune_gates(self.job.network, pruned, self.schedule, epoch, threshold)
             trainer.model.read_from(self.job.network)
 
-    def _record(self, network: Network) -> None:
-        self.records.append(np.concatenate([part.ravel() for part in network.parameters()]))
+    def _record(self, epochs_done: int) -> None:
+        parts = [part.ravel() for part in self.job.network.parameters()]
+        self.records.append(np.concatenate(parts))
+        self.record_epochs.append(epochs_done)
 
     def history_array(self) -> NDArray[np.float32]:
         return np.array(self.history, dtype=np.float32).reshape(-1, 4)
@@ -185,14 +193,15 @@ class _Run:
         history = self.history_array()
         job = self.job
         check_trained(job.network, history)
-        trace = split_trace(
-            np.array(self.records), job.network, job.options, self.schedule.temperatures
+        records = np.array(self.records, dtype=np.float32)
+        trace = make_trace(
+            job.network, self.record_epochs, records, history, self.schedule.temperatures
         )
         return Trained(job.network, history, self.best_epoch, interrupted, trace)
 
 
 class _Trainer:
-    """A model with its rows and Adam's moments on a device; nothing here waits for the device."""
+    """A model with its rows and Adam's moments on a device; a step does not wait for the device."""
 
     def __init__(self, job: Job, device: torch.device) -> None:
         self.device = device
@@ -232,7 +241,7 @@ class _Trainer:
         target, weight = self.target[rows], self.weight[rows]
         losses = row_losses(votes, target, self.options.tau)
         total = weight.sum()
-        loss = (losses * weight).sum() / total
+        loss = (losses * weight).sum() / total.clamp(min=1e-30)
         if loss.requires_grad:
             self.model.zero_grad(set_to_none=True)
             loss.backward()  # type: ignore[no-untyped-call]
@@ -290,8 +299,9 @@ class _Trainer:
         """Give the balanced accuracy of the hard network on some rows."""
         self.model.eval()
         places = torch.as_tensor(rows).to(self.device)
-        for start in range(0, len(rows), EVALUATION_ROWS):
-            part = places[start : start + EVALUATION_ROWS]
+        size = max(self.options.batch_size, 256)
+        for start in range(0, len(rows), size):
+            part = places[start : start + size]
             self._score(self.model(self.cells[part]), self.target[part])
         return self._balanced_accuracy()
 
@@ -319,9 +329,9 @@ def _copy_parameters(source: Network, target: Network) -> None:
         into[...] = part
 
 
-def _is_out_of_memory(error: Exception) -> bool:
-    is_known = isinstance(error, torch.OutOfMemoryError)
-    return is_known or "can't allocate memory" in str(error)
+def _is_out_of_memory(error: RuntimeError) -> bool:
+    words = ("can't allocate memory", "ALLOC_FAILED")
+    return isinstance(error, torch.OutOfMemoryError) or any(word in str(error) for word in words)
 
 
 @contextmanager

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
 
+from dln.errors import OptionError
 from dln.gates import GATES, PRIORITY
 from dln.train.network import draw_links
+from dln.train.options import check_integer, check_number
 from dln.train.torch.mode import Phase, RelaxedLayer
 from dln.train.torch.straight import (
     Readers,
@@ -38,7 +40,9 @@ class ThresholdLayer(RelaxedLayer):
     cutoffs
         The first cutoffs b (thresholds,), in the units of the inputs.
     slope
-        The first slope s, or one for each threshold.
+        The first slope s, or one for each threshold; positive.
+    n_inputs
+        How many inputs there are; None means that the last of them is read.
 
     Examples
     --------
@@ -49,16 +53,33 @@ class ThresholdLayer(RelaxedLayer):
 
     columns: Tensor
 
-    def __init__(self, columns: Any, cutoffs: Any, slope: Any = 2.0) -> None:
-        super().__init__()
-        self.register_buffer("columns", torch.as_tensor(np.asarray(columns, dtype=np.int64)))
+    def __init__(
+        self, columns: Any, cutoffs: Any, slope: Any = 2.0, *, n_inputs: int | None = None
+    ) -> None:
+        numbers = np.asarray(columns, dtype=np.int64)
+        if numbers.ndim != 1 or numbers.shape != np.shape(cutoffs) or np.any(numbers < 0):
+            raise OptionError(
+                f"columns are {np.shape(columns)} and cutoffs {np.shape(cutoffs)}, expected two "
+                "lists of the same length, the columns numbered from 0"
+            )
+        if not np.all(np.asarray(slope) >= MIN_SLOPE):
+            raise OptionError(f"slope is {slope!r}, expected at least {MIN_SLOPE}")
+        n_read = int(numbers.max(initial=-1)) + 1
+        super().__init__(n_read if n_inputs is None else n_inputs)
+        if n_read > self.n_inputs:
+            raise OptionError(f"column {n_read - 1} is read, but n_inputs is {n_inputs}")
+        self.register_buffer("columns", torch.as_tensor(numbers))
         self.cutoffs = nn.Parameter(_floats(cutoffs))
         self.slopes = nn.Parameter(_floats(slope).broadcast_to(self.cutoffs.shape).clone())
 
+    def extra_repr(self) -> str:
+        """Say what the layer's size is."""
+        return f"{self.n_inputs}, {len(self.columns)}"
+
     def evaluate(self, wires: Tensor) -> Tensor:
         """Compute bits (thresholds, rows) from numbers (inputs, rows)."""
-        cells = wires[self.columns]
         cutoffs = self.cutoffs[:, None]
+        cells = wires[self.columns].to(cutoffs.dtype)
         hard = (cells > cutoffs).to(cutoffs.dtype)
         if not self.trains(Phase.GATES):
             return hard
@@ -84,7 +105,7 @@ class LogicLayer(RelaxedLayer):
     n_gates
         Gate functions to choose from: the first so many of the paper's priority order.
     rng
-        Draws the candidates and the first logits.
+        Draws the candidates and the first logits; without it `torch.manual_seed` decides.
 
     Examples
     --------
@@ -107,16 +128,21 @@ class LogicLayer(RelaxedLayer):
         n_gates: int = 8,
         rng: np.random.Generator | None = None,
     ) -> None:
-        rng = np.random.default_rng() if rng is None else rng
+        check_integer("n_inputs", n_inputs, 1, 2**31)
+        check_integer("n_outputs", n_outputs, 1, 2**31)
+        check_integer("n_links", n_inputs if n_links is None else n_links, 1, 2**31)
+        check_integer("n_gates", n_gates, 1, 16)
+        rng = _torch_rng() if rng is None else rng
         wires = draw_links(np.arange(n_inputs), 2 * n_outputs, n_links, rng)
         choices = np.array([gate.code for gate in PRIORITY[:n_gates]], dtype=np.uint8)
         link_logits = rng.uniform(-0.1, 0.1, (n_outputs, 2, wires.shape[1]))
         gate_logits = rng.uniform(-0.1, 0.1, (n_outputs, n_gates))
-        self._set(wires.reshape(link_logits.shape), link_logits, choices, gate_logits)
+        self._set(n_inputs, wires.reshape(link_logits.shape), link_logits, choices, gate_logits)
 
     @classmethod
     def from_arrays(
         cls,
+        n_inputs: int,
         link_wires: NDArray[Any],
         link_logits: NDArray[Any],
         gate_choices: NDArray[np.uint8],
@@ -127,24 +153,32 @@ class LogicLayer(RelaxedLayer):
         A link logit of minus infinity masks its candidate.
         """
         layer = cls.__new__(cls)
-        layer._set(link_wires, link_logits, gate_choices, gate_logits)
+        layer._set(n_inputs, link_wires, link_logits, gate_choices, gate_logits)
         return layer
 
     def _set(
         self,
+        n_inputs: int,
         link_wires: NDArray[Any],
         link_logits: NDArray[Any],
         gate_choices: NDArray[np.uint8],
         gate_logits: NDArray[Any],
     ) -> None:
-        super().__init__()
+        super().__init__(n_inputs)
         coefficients = [GATES[code].coefficients for code in gate_choices.tolist()]
         self.register_buffer("link_wires", torch.as_tensor(link_wires.astype(np.int64)))
         self.register_buffer("gate_choices", torch.as_tensor(gate_choices.astype(np.int64)))
         self.register_buffer("coefficients", _floats(coefficients))
         self.link_logits = nn.Parameter(_floats(link_logits))
         self.gate_logits = nn.Parameter(_floats(gate_logits))
-        self._readers: tuple[tuple[torch.device, int], Readers] | None = None
+        self._readers: tuple[tuple[Any, ...], Readers] | None = None
+
+    def extra_repr(self) -> str:
+        """Say what the layer's size is."""
+        n_outputs, n_gates = self.gate_logits.shape
+        return (
+            f"{self.n_inputs}, {n_outputs}, n_links={self.link_logits.shape[2]}, n_gates={n_gates}"
+        )
 
     def evaluate(self, wires: Tensor) -> Tensor:
         """Compute the gates (gates, rows) from their candidates (wires, rows)."""
@@ -168,6 +202,7 @@ class LogicLayer(RelaxedLayer):
 
     def read_links(self, wires: Tensor) -> Tensor:
         """Read the inputs a and b of every gate (gates, 2, rows)."""
+        wires = wires.to(self.link_logits.dtype)
         training = self.trains(Phase.LINKS)
         logits = (self.noisy(self.link_logits) if training else self.link_logits).flatten(0, 1)
         candidates = self.link_wires.flatten(0, 1)
@@ -179,15 +214,16 @@ class LogicLayer(RelaxedLayer):
             if self.mode.is_soft:
                 inputs = embedding_bag(candidates, wires, per_sample_weights=weights, mode="sum")
             else:
-                readers = self._find_readers(candidates, len(wires))
+                readers = self._find_readers(candidates, logits, len(wires))
                 inputs = hard_links(wires, weights, candidates, source, readers)
-        return inputs.view(-1, 2, wires.shape[1])
+        return inputs.view(len(self.link_logits), 2, wires.shape[1])
 
-    def _find_readers(self, candidates: Tensor, n_wires: int) -> Readers:
-        # The wiring never changes; it is turned round once for each device.
-        key = (candidates.device, n_wires)
+    def _find_readers(self, candidates: Tensor, logits: Tensor, n_wires: int) -> Readers:
+        # The wiring rarely changes (a new device, a loaded state): it is turned round only then.
+        key = (self.link_wires.data_ptr(), self.link_wires._version, self.link_wires.device)
         if self._readers is None or self._readers[0] != key:
-            self._readers = (key, Readers(candidates, n_wires))
+            is_open = logits.detach() > -torch.inf
+            self._readers = (key, Readers(candidates, is_open, n_wires))
         return self._readers[1]
 
 
@@ -215,11 +251,20 @@ class SumLayer(RelaxedLayer):
         vote_density: float = 0.4,
         rng: np.random.Generator | None = None,
     ) -> None:
-        super().__init__()
-        rng = np.random.default_rng() if rng is None else rng
+        check_integer("n_inputs", n_inputs, 1, 2**31)
+        check_integer("n_classes", n_classes, 1, 2**31)
+        check_number("vote_threshold", vote_threshold, 1e-6, 1 - 1e-6)
+        check_number("vote_density", vote_density, 0.0, 1.0)
+        super().__init__(n_inputs)
+        rng = _torch_rng() if rng is None else rng
         self.vote_threshold = vote_threshold
         logits = self.limit + 0.5 * (rng.random((n_classes, n_inputs)) - (1 - vote_density))
+        # Differs from the paper: some links are on at the start, so that something is learned.
         self.vote_logits = nn.Parameter(_floats(logits))
+
+    def extra_repr(self) -> str:
+        """Say what the layer's size is."""
+        return f"{self.n_inputs}, {len(self.vote_logits)}"
 
     @property
     def limit(self) -> float:
@@ -228,11 +273,18 @@ class SumLayer(RelaxedLayer):
 
     def evaluate(self, wires: Tensor) -> Tensor:
         """Count votes (classes, rows) of rules (rules, rows)."""
+        # In half precision sums beyond 256 are not exact.
+        wires = wires.to(torch.promote_types(wires.dtype, torch.float32))
         on = (self.vote_logits >= self.limit).to(wires.dtype)
         if not self.trains(Phase.LINKS):
             return on @ wires
-        soft = torch.sigmoid(self.vote_logits) @ wires
+        soft = torch.sigmoid(self.vote_logits).to(wires.dtype) @ wires
         return soft if self.mode.is_soft else straight_through(on @ wires.detach(), soft)
+
+
+def _torch_rng() -> np.random.Generator:
+    """Make a generator that `torch.manual_seed` decides."""
+    return np.random.default_rng(int(torch.randint(2**63 - 1, ())))
 
 
 def _floats(values: Any) -> Tensor:

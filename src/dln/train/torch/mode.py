@@ -6,14 +6,13 @@ phase) and what stands for them (the relaxation); everything else is fixed at it
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from dln.errors import TableError
 from dln.train.options import GateGradient, Gumbel, Relaxation
 from dln.train.torch.straight import straight_through
 
@@ -62,14 +61,21 @@ class RelaxedLayer(nn.Module):
     which copies nothing between two such layers.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, n_inputs: int) -> None:
         super().__init__()
+        self.n_inputs = n_inputs
         self.mode = Mode()
         self.frozen = False
 
     def forward(self, rows: Tensor) -> Tensor:
-        """Compute (rows, outputs) from (rows, inputs)."""
-        return self.evaluate(rows.mT.contiguous()).mT
+        """Compute (rows, outputs) from (rows, inputs); there may be more dimensions before."""
+        if rows.shape[-1] != self.n_inputs:
+            raise TableError(
+                f"the rows have {rows.shape[-1]} columns, expected {self.n_inputs} of them"
+            )
+        wires = rows.reshape(-1, self.n_inputs).mT.contiguous()
+        outputs = self.evaluate(wires)
+        return outputs.mT.reshape(*rows.shape[:-1], len(outputs))
 
     def evaluate(self, wires: Tensor) -> Tensor:
         """Compute (outputs, rows) from (inputs, rows)."""
@@ -94,15 +100,14 @@ class RelaxedLayer(nn.Module):
         """Multiply the gradient behind the layer by grad_factor; the value stays as it is."""
         factor = self.mode.grad_factor
         if factor != 1.0 and output.requires_grad:
-            hook: Callable[..., Any] = output.register_hook
-            hook(lambda gradient: gradient * factor)
+            output.register_hook(lambda gradient: gradient * factor)  # type: ignore[no-untyped-call]
         return output
 
 
 def set_mode(model: nn.Module, mode: Mode) -> None:
     """Set how all layers of a model behave in training.
 
-    >>> layer = RelaxedLayer()
+    >>> layer = RelaxedLayer(n_inputs=3)
     >>> set_mode(nn.Sequential(layer), Mode(Phase.LINKS))
     >>> layer.trains(Phase.LINKS), layer.trains(Phase.GATES), layer.eval().trains(Phase.LINKS)
     (True, False, False)

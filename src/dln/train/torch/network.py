@@ -30,6 +30,8 @@ class LogicNetwork(nn.Module):
         A vote link is on when the sigmoid of its logit reaches this.
     """
 
+    rules: Tensor | None
+
     def __init__(self, network: Network, vote_threshold: float = 0.8) -> None:
         super().__init__()
         groups = _literal_groups(network)
@@ -43,16 +45,17 @@ class LogicNetwork(nn.Module):
         self._threshold_wires = groups[1:]
         chunks = list(groups)
         self.logic = nn.ModuleList()
-        self._reads: list[tuple[int, ...]] = []
+        self.reads: list[tuple[int, ...]] = []
         start = 0
         for size in network.layers:
             gates = slice(start, start + size)
             start += size
             open_links = network.link_logits[gates] > -np.inf
             reads, wires = _localise(chunks, network.link_wires[gates], open_links)
-            self._reads.append(reads)
+            self.reads.append(reads)
             self.logic.append(
                 LogicLayer.from_arrays(
+                    sum(len(chunks[chunk]) for chunk in reads),
                     wires,
                     network.link_logits[gates],
                     network.gate_choices,
@@ -62,7 +65,7 @@ class LogicNetwork(nn.Module):
             chunks.append(network.n_literals + np.arange(start - size, start))
         everything = np.ones(network.rule_wires.shape, dtype=bool)
         reads, rules = _localise(chunks, network.rule_wires, everything)
-        self._reads.append(reads)
+        self.reads.append(reads)
         n_read = sum(len(chunks[chunk]) for chunk in reads)
         # Usually the rules are the last layer as it stands.
         in_order = np.array_equal(rules, np.arange(n_read))
@@ -76,11 +79,10 @@ class LogicNetwork(nn.Module):
         columns = cells.mT.contiguous()
         chunks = [self.match.evaluate(columns)]
         chunks += [layer.evaluate(columns) for layer in self.thresholds]  # type: ignore[operator]
-        for layer, reads in zip(self.logic, self._reads, strict=False):
+        for layer, reads in zip(self.logic, self.reads, strict=False):
             chunks.append(layer.evaluate(_join(chunks, reads)))  # type: ignore[operator]
-        rules = _join(chunks, self._reads[-1])
-        order = self.get_buffer("rules") if self.rules is not None else None
-        return self.votes.evaluate(rules if order is None else rules[order]).mT
+        rules = _join(chunks, self.reads[-1])
+        return self.votes.evaluate(rules if self.rules is None else rules[self.rules]).mT
 
     def stages(self) -> list[list[RelaxedLayer]]:
         """List what freezes together: each logic layer with its thresholds, then the votes."""
@@ -139,6 +141,12 @@ class _MatchLayer(nn.Module):
         self.register_buffer("columns", torch.as_tensor(columns))
         self.register_buffer("values", torch.as_tensor(network.cutoffs[wires]))
         self.register_buffer("matches", torch.as_tensor(matches))
+        self.n_inputs = int(columns.max(initial=-1)) + 1
+
+    def describe(self) -> list[tuple[int, float, bool]]:
+        """List column, category and whether it is matched (otherwise: missing) of each literal."""
+        parts = (self.columns.tolist(), self.values.tolist(), self.matches.tolist())
+        return list(zip(*parts, strict=True))
 
     def evaluate(self, columns: Tensor) -> Tensor:
         """Compute bits (literals, rows) from encoded columns (columns, rows)."""

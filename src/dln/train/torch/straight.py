@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn.functional import embedding_bag
 
 
@@ -50,6 +51,7 @@ class _HardGates(torch.autograd.Function):
         return bilinear(hard, inputs)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         hard, inputs = ctx.saved_tensors
         (gradient,) = gradients
@@ -77,15 +79,16 @@ class Readers:
 
     Parameters
     ----------
-    candidates
-        The wires that each input may read (inputs, candidates).
+    candidates, is_open
+        The wires that each input may read, and which of them are not masked (inputs, candidates).
     n_wires
         How many wires there are.
     """
 
-    def __init__(self, candidates: Tensor, n_wires: int) -> None:
-        wires = candidates.flatten()
-        self.slots = torch.argsort(wires, stable=True)
+    def __init__(self, candidates: Tensor, is_open: Tensor, n_wires: int) -> None:
+        slots = is_open.flatten().nonzero()[:, 0]
+        wires = candidates.flatten()[slots]
+        self.slots = slots[torch.argsort(wires, stable=True)]
         self.inputs = self.slots // candidates.shape[1]
         counts = torch.bincount(wires, minlength=n_wires)
         self.starts = torch.cumsum(counts, dim=0) - counts
@@ -110,6 +113,7 @@ class _HardLinks(torch.autograd.Function):
         return wires[source]
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         wires, weights, candidates = ctx.saved_tensors
         gradient = gradients[0].contiguous()
