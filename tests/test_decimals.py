@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dln.train.decimals import readable_cutoff
+from dln.decimals import readable_cutoff
 
 LARGEST = sys.float_info.max
 finite = st.floats(allow_nan=False, allow_infinity=False)

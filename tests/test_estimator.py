@@ -532,6 +532,7 @@ def test_the_gradient_factor_makes_a_difference_where_layers_share_thresholds(mi
 def test_every_parameter_is_tested() -> None:
     elsewhere = {"grad_factor", "selection_fits", "n_jobs", "verbose", "on_interrupt"}
     elsewhere |= {"relaxation", "engine", "device", "trace_every"}  # test_engines.py
+    elsewhere |= {"simplify"}  # test_simplify.py
     assert {name for name, _ in OTHER_VALUES} | elsewhere == set(DLNClassifier().get_params())
 
 
@@ -557,6 +558,7 @@ BAD_VALUES: dict[str, list[Any]] = {
     "pruning": [0.5, Freezing(), "all"],
     "engine": ["cuda", None, 1],
     "device": ["abacus", None, 0],
+    "simplify": ["much", True, 0],
     "trace_every": [-1, 0.5, None],
     "grad_factor": [-1, None, "big"],
     "vote_threshold": [0, 1, 1.5, None],

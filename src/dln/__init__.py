@@ -1,11 +1,14 @@
 """Learn small, readable logic circuits from tables.
 
-table -> encode -> train -> Circuit -> predict | explain
+table -> encode -> train -> Circuit -> simplify -> predict | explain | cost
 """
 
 from importlib.metadata import version as _version
 
 from dln.circuit import Circuit
+from dln.cost.baselines import cost_of_model
+from dln.cost.circuit import cost
+from dln.cost.report import Cost, PartCost
 from dln.errors import (
     CircuitError,
     CircuitFileError,
@@ -22,6 +25,9 @@ from dln.estimator import DLNClassifier
 from dln.gates import GATES, Gate
 from dln.literals import Above, Among, Column, Missing
 from dln.parts import Node, Rule
+from dln.prove.equal import prove_equal
+from dln.prove.result import Counterexample, Proof, Undecided
+from dln.simplify.simplify import simplify
 from dln.train.options import Alternating, Annealing, Freezing, Gumbel, Pruning
 from dln.train.trace import Trace
 
@@ -38,6 +44,8 @@ __all__ = [
     "CircuitFileError",
     "Column",
     "ColumnTypeError",
+    "Cost",
+    "Counterexample",
     "DLNClassifier",
     "DeviceMemoryError",
     "DlnError",
@@ -49,9 +57,16 @@ __all__ = [
     "MissingColumnError",
     "Node",
     "OptionError",
+    "PartCost",
+    "Proof",
     "Pruning",
     "Rule",
     "TableError",
     "Trace",
     "TrainingError",
+    "Undecided",
+    "cost",
+    "cost_of_model",
+    "prove_equal",
+    "simplify",
 ]

@@ -10,10 +10,10 @@ Promise: a Circuit that exists is valid. What breaks the rules is refused when i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ from dln.literals import Column, Literal
 from dln.parts import Node, Rule
 from dln.predict import Predictor
 from dln.store import read_circuit_file, write_circuit_file
+
+if TYPE_CHECKING:
+    from dln.prove.result import Proof
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,6 +52,9 @@ class Circuit:
         Class labels, in the order that decides ties.
     temperature
         Divides the votes before the softmax of `predict_proba`.
+    proof
+        That the circuit equals the one that it was simplified from, where that was proven; it is
+        neither compared nor saved.
 
     Examples
     --------
@@ -78,6 +84,7 @@ class Circuit:
     base_votes: tuple[int, ...]
     classes: tuple[Label, ...]
     temperature: float = 1.0
+    proof: Proof | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("columns", "literals", "nodes", "rules", "base_votes", "classes"):

@@ -6,7 +6,7 @@ import logging
 import numbers
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 from typing import Literal as OneOf
 
 import numpy as np
@@ -15,11 +15,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from dln.circuit import Circuit
 from dln.cores import count_cores
 from dln.encode.encoder import EncodeOptions
 from dln.errors import OptionError, TableError
 from dln.labels import plain_labels
 from dln.progress import progress_bar
+from dln.simplify.simplify import Effort, simplify
 from dln.table import Table, read_table
 from dln.target import read_target, row_weights
 from dln.train.engines import EngineName, find_engine
@@ -32,6 +34,7 @@ from dln.train.options import (
     Phases,
     Pruning,
     Relaxation,
+    check_choice,
 )
 from dln.train.recipe import Wishes, make_candidates
 
@@ -108,6 +111,9 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Compiled code on all cores, or PyTorch (`pip install dln[torch]`) on any device.
     device : str
         Where PyTorch trains: "cpu", "cuda", "cuda:1".
+    simplify : {"quick", "normal", "high"} or None
+        How much to make the circuit smaller without changing any vote's lead, see `dln.simplify`;
+        all but "quick" need `pip install dln[simplify]` and leave a proof in `circuit_.proof`.
     trace_every : int
         Record all parameters every so many epochs, in `traces_`; 0 does not.
     random_state : int, RandomState or None
@@ -175,6 +181,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         class_weight: OneOf["balanced"] | Mapping[Any, float] | None = "balanced",
         engine: EngineName = "native",
         device: str = "cpu",
+        simplify: Effort | None = "quick",
         trace_every: int = 0,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
@@ -208,6 +215,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.class_weight = class_weight
         self.engine = engine
         self.device = device
+        self.simplify = simplify
         self.trace_every = trace_every
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -255,7 +263,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         if fitted.interrupted:
             warnings.warn("the fit was interrupted; kept what was learned so far", stacklevel=2)
-        self.circuit_ = fitted.circuit
+        self.circuit_ = self._simplified(fitted.circuit)
         self.history_ = _history(fitted.histories)
         self.traces_ = fitted.traces
         self.selection_ = [
@@ -282,6 +290,8 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         part = self.validation_fraction
         if isinstance(part, bool) or not isinstance(part, numbers.Real) or not 0 <= part < 1:
             raise OptionError(f"validation_fraction is {part!r}, expected 0 up to below 1")
+        if self.simplify is not None:
+            check_choice("simplify", self.simplify, get_args(Effort))
         for name, least in (("n_cutoffs", 1), ("verbose", 0)):
             value = getattr(self, name)
             if not isinstance(value, numbers.Integral) or value < least:
@@ -312,6 +322,11 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             selection_fits=0 if self._is_auto_on_torch() else self.selection_fits,
             trace_every=self.trace_every,
         )
+
+    def _simplified(self, circuit: Circuit) -> Circuit:
+        if self.simplify is None:
+            return circuit
+        return simplify(circuit, self.simplify, prove=self.simplify != "quick")
 
     def _is_auto_on_torch(self) -> bool:
         return self.engine == "torch" and isinstance(self.selection_fits, str)

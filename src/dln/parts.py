@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dln.gates import Gate
+
+if TYPE_CHECKING:
+    from dln.circuit import Circuit
 
 MAX_VOTES = 2**31 - 1
 """Votes of a class, without their signs, add up to no more: they fit in 32 bits everywhere."""
@@ -23,3 +26,23 @@ class Rule(NamedTuple):
 
     wire: int
     votes: tuple[int, ...]
+
+    def to_sympy(self, circuit: Circuit) -> Any:
+        """Give the rule as a SymPy expression; needs `pip install dln[sympy]`.
+
+        Numbers and dates (seconds since 1970) are real symbols that are compared with cutoffs;
+        everything else is a symbol of its own, named as it prints.
+
+        >>> from dln import Above, Circuit, Column, Node
+        >>> from dln.gates import GATE_BY_NAME
+        >>> circuit = Circuit(
+        ...     (Column("age", "integer"), Column("smoker", "boolean")),
+        ...     (Above(0, 54.0), Above(1, 0.5)), (Node(GATE_BY_NAME["NAND"], 0, 1),),
+        ...     (Rule(2, (0, 1)),), (0, 0), ("no", "yes"),
+        ... )
+        >>> circuit.rules[0].to_sympy(circuit)
+        ~(smoker & (age > 54))
+        """
+        from dln.explain.symbols import wire_to_sympy
+
+        return wire_to_sympy(circuit, self.wire)

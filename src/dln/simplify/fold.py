@@ -1,13 +1,12 @@
 """Fold away constants, copies, negations, twins and parts that no vote depends on.
 
-Promise: every row keeps every vote. Full simplification (logic synthesis, order between cutoffs)
-is left to later passes.
+Promise: every row keeps every vote.
 """
 
 from __future__ import annotations
 
-from dln.builder import TRUE, CircuitBuilder
 from dln.circuit import Circuit
+from dln.simplify.rebuild import rebuild
 
 
 def fold(circuit: Circuit) -> Circuit:
@@ -22,11 +21,4 @@ def fold(circuit: Circuit) -> Circuit:
     >>> folded.n_gates, folded.rules
     (0, (Rule(wire=0, votes=(0, 2)),))
     """
-    builder = CircuitBuilder(circuit.columns, circuit.classes, circuit.temperature)
-    signals = [builder.literal(literal) for literal in circuit.literals]
-    for gate, a, b in circuit.nodes:
-        signals.append(builder.gate(gate, signals[a], signals[b]))
-    for rule in circuit.rules:
-        builder.vote(signals[rule.wire], rule.votes)
-    builder.vote(TRUE, circuit.base_votes)
-    return builder.finish()
+    return rebuild(circuit)

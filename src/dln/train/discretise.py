@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dln.builder import FALSE, TRUE, CircuitBuilder, Signal
 from dln.circuit import Circuit
+from dln.decimals import readable_cutoff
 from dln.encode.bits import ABOVE, MISSING
 from dln.encode.encoder import Encoder
 from dln.gates import GATES
@@ -23,7 +24,6 @@ from dln.labels import Label
 from dln.literals import Above, Among, Missing
 from dln.predict import encode_cells
 from dln.table import Table
-from dln.train.decimals import readable_cutoff
 from dln.train.live import find_live, hard_sources, hard_votes
 from dln.train.network import Network
 

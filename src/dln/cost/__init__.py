@@ -1,0 +1,1 @@
+"""Circuit or scikit-learn model -> counts of operations, gates, parameters and bytes."""

@@ -1,0 +1,144 @@
+"""Two circuits -> one question: on which row do these sums differ from 0.
+
+Both circuits go into one graph, where what looks alike is stored once, and the leads of b's classes
+over its first class are subtracted from those of a. What both sides share cancels here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from dln.circuit import Circuit
+from dln.conditions import ColumnAtoms, column_atoms
+from dln.errors import CircuitError
+from dln.literals import Column, Literal
+from dln.prove.graph import TRUE, Graph
+
+Leads = tuple[int, ...]
+"""One number for each class but the first: its votes less those of the first class."""
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Leads as sums over nodes: `constant`, and the `weights` of those nodes that are true."""
+
+    constant: Leads
+    weights: Mapping[int, Leads]
+
+    @property
+    def cancel(self) -> bool:
+        """Whether nothing is left: every lead is 0 on every row."""
+        return not self.weights and not any(self.constant)
+
+
+@dataclass(frozen=True)
+class Miter:
+    """The difference between two circuits.
+
+    Attributes
+    ----------
+    graph
+        The logic of both.
+    columns
+        Every column that one of them reads, with its atoms; the graph's steps count both.
+    sums
+        The leads of the first circuit less those of the second.
+    voting
+        The nodes that vote in each of the circuits.
+    """
+
+    graph: Graph
+    columns: tuple[tuple[Column, ColumnAtoms], ...]
+    sums: Sums
+    voting: tuple[frozenset[int], frozenset[int]]
+
+
+def build_miter(a: Circuit, b: Circuit) -> Miter:
+    """Subtract b's leads from a's; raises `CircuitError` where the two cannot be compared."""
+    _check_comparable(a, b)
+    graph = Graph()
+    columns = _read_columns(a, b)
+    literals = _literal_edges(a, b, graph, columns)
+    votes: list[tuple[int, Leads]] = []
+    voting = []
+    for circuit, sign in ((a, 1), (b, -1)):
+        edges = list(islice(literals, circuit.n_literals))
+        for gate, x, y in circuit.nodes:
+            edges.append(graph.gate(gate, edges[x], edges[y]))
+        votes.append((TRUE, _leads(circuit.base_votes, sign)))
+        votes += [(edges[rule.wire], _leads(rule.votes, sign)) for rule in circuit.rules]
+        voting.append(frozenset(edges[rule.wire] >> 1 for rule in circuit.rules))
+    sums = add_up(votes, a.n_classes - 1)
+    return Miter(graph, tuple(columns.values()), sums, (voting[0], voting[1]))
+
+
+def add_up(votes: Iterable[tuple[int, Leads]], n_leads: int) -> Sums:
+    """Add leads given by edges; a negated edge's are its node's, taken from the constant."""
+    constant = [0] * n_leads
+    weights: dict[int, list[int]] = {}
+    for edge, leads in votes:
+        if edge & 1:
+            constant = [x + y for x, y in zip(constant, leads, strict=True)]
+        if edge >> 1:
+            sign = -1 if edge & 1 else 1
+            old = weights.get(edge >> 1, [0] * n_leads)
+            weights[edge >> 1] = [x + sign * y for x, y in zip(old, leads, strict=True)]
+    return Sums(
+        tuple(constant), {node: tuple(leads) for node, leads in weights.items() if any(leads)}
+    )
+
+
+def _leads(votes: tuple[int, ...], sign: int) -> Leads:
+    return tuple(sign * (vote - votes[0]) for vote in votes[1:])
+
+
+def _read_columns(a: Circuit, b: Circuit) -> dict[str, tuple[Column, ColumnAtoms]]:
+    """Find the atoms of every column that is read, for a's literals followed by b's."""
+    columns = {column.name: column for circuit in (a, b) for column in circuit.columns}
+    literals: dict[str, list[Literal]] = {}
+    for circuit in (a, b):
+        for literal in circuit.literals:
+            literals.setdefault(circuit.columns[literal.column].name, []).append(literal)
+    return {name: (columns[name], column_atoms(columns[name], literals[name])) for name in literals}
+
+
+def _literal_edges(
+    a: Circuit, b: Circuit, graph: Graph, columns: Mapping[str, tuple[Column, ColumnAtoms]]
+) -> Iterator[int]:
+    """Give the edges of a's literals, then those of b's."""
+    numbers = {name: number for number, name in enumerate(columns)}
+    where = {name: iter(atoms.where) for name, (_, atoms) in columns.items()}
+    for circuit in (a, b):
+        for literal in circuit.literals:
+            name = circuit.columns[literal.column].name
+            n_atoms = len(columns[name][1].atoms)
+            yield graph.among(numbers[name], next(where[name]), n_atoms)
+
+
+def _check_comparable(a: Circuit, b: Circuit) -> None:
+    for circuit in (a, b):
+        if not isinstance(circuit, Circuit):
+            raise CircuitError(f"{type(circuit).__name__} is not a circuit, expected two of them")
+    labels = [[(type(label), label) for label in circuit.classes] for circuit in (a, b)]
+    if labels[0] != labels[1]:
+        raise CircuitError(
+            f"the circuits have the classes {a.classes!r} and {b.classes!r}; only circuits with "
+            "the same classes, in the same order, can be compared"
+        )
+    if a.temperature != b.temperature:
+        raise CircuitError(
+            f"the circuits have the temperatures {a.temperature!r} and {b.temperature!r}, so that "
+            "equal votes give unequal probabilities; give both the same temperature"
+        )
+    for reader, other in ((a, b), (b, a)):
+        known = {column.name: column for column in other.columns}
+        for index in sorted({literal.column for literal in reader.literals}):
+            column = reader.columns[index]
+            if known.get(column.name) != column:
+                raise CircuitError(
+                    f"one circuit reads {column!r}, the other has "
+                    f"{known.get(column.name, 'no column of that name')!r}; only circuits of the "
+                    "same table can be compared"
+                )

@@ -1,0 +1,106 @@
+"""A graph's nodes as clauses, and a SAT solver that keeps to the clock.
+
+Only this module knows the solver. Node n is variable n + 1; node 0 is the constant false.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from dln.errors import ExtraMissingError
+from dln.prove.clock import Clock
+from dln.prove.graph import AND, STEP, Graph
+from dln.prove.simulate import Rows
+
+_SOLVER = "cadical153"
+"""Of seven that were tried the fastest on rewritten circuits and multipliers, and near the fastest
+on parities, adders and sorters. MiniSat makes no progress in slices."""
+_SLICE_CONFLICTS = 1000
+"""How far the solver runs between two looks at the clock: about a tenth of a second."""
+
+
+class Clauses:
+    """The clauses of some nodes of a graph; use it in a `with` block."""
+
+    def __init__(self, graph: Graph, clock: Clock) -> None:
+        self._graph = graph
+        self._clock = clock
+        self._solver = _make_solver()
+        self._solver.add_clause([_signed(1)])
+        self._known: set[int] = set()
+        self._steps: dict[int, list[tuple[int, int]]] = {}
+
+    def __enter__(self) -> Clauses:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._solver.delete()
+
+    def add(self, nodes: Iterable[int]) -> None:
+        """Add what the nodes and those that they depend on compute, where it is not here yet."""
+        steps: dict[int, list[tuple[int, int]]] = {}
+        new = [node for node in self._graph.cone(nodes) if node not in self._known]
+        self._known.update(new)
+        for node in new:
+            kind, a, b = self._graph.parts[node]
+            x, y, out = _signed(a), _signed(b), _signed(2 * node)
+            if kind == STEP:
+                steps.setdefault(a, []).append((b, out))
+            elif kind == AND:
+                self._add_all([[-out, x], [-out, y], [out, -x, -y]])
+            else:
+                self._add_all([[-out, x, y], [-out, -x, -y], [out, -x, y], [out, x, -y]])
+        for column, ranked in steps.items():
+            assert column not in self._steps, "all steps of a column come at once"
+            self._steps[column] = sorted(ranked)
+            for (_, earlier), (_, later) in pairwise(self._steps[column]):
+                self._solver.add_clause([-later, earlier])
+
+    def make_equal(self, x: int, y: int) -> None:
+        """Add that two edges are equal, once that is proven."""
+        self._add_all([[-_signed(x), _signed(y)], [_signed(x), -_signed(y)]])
+
+    def solve(self, edges: Iterable[int], max_conflicts: int | None = None) -> bool | None:
+        """Look for a row on which all edges are true; None: not decided by so many conflicts."""
+        assumptions = [_signed(edge) for edge in edges]
+        n_left = math.inf if max_conflicts is None else max_conflicts
+        while n_left > 0:
+            self._clock.check()
+            self._solver.conf_budget(int(min(n_left, _SLICE_CONFLICTS)))
+            found: bool | None = self._solver.solve_limited(assumptions=assumptions)
+            if found is not None:
+                return found
+            n_left -= _SLICE_CONFLICTS
+        return None
+
+    def find_row(self, n_columns: int) -> Rows:
+        """Give the row that `solve` has just found: (n_columns, 1)."""
+        true = {variable for variable in self._solver.get_model() if variable > 0}
+        row = np.zeros((n_columns, 1), dtype=np.int32)
+        for column, ranked in self._steps.items():
+            row[column] = max((rank for rank, step in ranked if step in true), default=0)
+        return row
+
+    def _add_all(self, clauses: Iterable[list[int]]) -> None:
+        for clause in clauses:
+            self._solver.add_clause(clause)
+
+
+def _signed(edge: int) -> int:
+    """Give the solver's name for an edge."""
+    return -(edge >> 1) - 1 if edge & 1 else (edge >> 1) + 1
+
+
+def _make_solver() -> Any:
+    try:
+        from pysat.solvers import Solver
+    except ImportError:
+        raise ExtraMissingError(
+            "this proof needs a SAT solver, which is not installed; pip install 'dln[prove]'"
+        ) from None
+    return Solver(name=_SOLVER)

@@ -1,0 +1,99 @@
+"""Evaluate many rows of atoms at once: 64 rows to a machine word, in Python's long integers.
+
+A block of rows is an array (n_columns, n_rows) of atom numbers. The bits of a node are one integer,
+row 0 lowest: that was 10 to 25 times faster than NumPy's words, for 64 rows and for 65,536.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.prove.graph import AND, STEP, Graph
+from dln.prove.miter import Sums
+
+Rows = NDArray[np.int32]
+
+_BLOCK_BITS = 2**30
+"""How many bits are held at once: 128 MiB, however many nodes and columns there are."""
+_BLOCK_ROWS = 2**14
+
+
+class Support:
+    """The columns that some nodes depend on, with those atoms that make a difference to them."""
+
+    def __init__(self, graph: Graph, cone: Sequence[int], n_columns: int) -> None:
+        self.graph = graph
+        self.cone = cone
+        # Atom 0 stands for all before the first step, a step's own for all before the next.
+        self.choices: list[list[int]] = [[0] for _ in range(n_columns)]
+        for node in cone:
+            kind, column, rank = graph.parts[node]
+            if kind == STEP:
+                self.choices[column].append(rank)
+        for ranks in self.choices:
+            ranks.sort()
+        self.n_rows = math.prod(len(ranks) for ranks in self.choices)
+        bits_of_row = len(cone) + 32 * n_columns
+        self.block_rows = max(64, min(_BLOCK_ROWS, _BLOCK_BITS // (bits_of_row + 1)))
+        self._read = [column for column, ranks in enumerate(self.choices) if len(ranks) > 1]
+
+    def every_row(self) -> Iterator[Rows]:
+        """Make all rows that differ to the nodes, block by block."""
+        for start in range(0, self.n_rows, self.block_rows):
+            numbers = np.arange(start, min(start + self.block_rows, self.n_rows))
+            rows = np.zeros((len(self.choices), len(numbers)), dtype=np.int32)
+            for column in self._read:
+                ranks = self.choices[column]
+                rows[column] = np.array(ranks)[numbers % len(ranks)]
+                numbers //= len(ranks)
+            yield rows
+
+    def random_rows(self, n_rows: int, rng: np.random.Generator) -> Rows:
+        """Draw rows, `n_rows` or a block, every atom of a column as likely as the others."""
+        n_rows = min(n_rows, self.block_rows)
+        rows = np.zeros((len(self.choices), n_rows), dtype=np.int32)
+        for column in self._read:
+            rows[column] = rng.choice(self.choices[column], n_rows)
+        return rows
+
+    def rows_near(self, row: Rows, n_rows: int, rng: np.random.Generator) -> Rows:
+        """Repeat a row, all but the first time with a few columns drawn anew."""
+        rows = self.random_rows(n_rows, rng)
+        n_changed = 2.0 ** rng.integers(0, 4, rows.shape[1])
+        kept = rng.random(rows.shape) * len(self._read) >= n_changed
+        kept[:, 0] = True
+        return np.where(kept, row, rows)
+
+    def bits_of(self, rows: Rows) -> dict[int, int]:
+        """Evaluate every node of the cone on these rows."""
+        every = (1 << rows.shape[1]) - 1
+        flip = (0, every)
+        bits = {0: 0}
+        parts = self.graph.parts
+        for node in self.cone:
+            kind, a, b = parts[node]
+            if kind == STEP:
+                packed = np.packbits(rows[a] >= b, bitorder="little").tobytes()
+                bits[node] = int.from_bytes(packed, "little")
+            elif kind == AND:
+                bits[node] = (bits[a >> 1] ^ flip[a & 1]) & (bits[b >> 1] ^ flip[b & 1])
+            else:
+                bits[node] = bits[a >> 1] ^ bits[b >> 1]
+        return bits
+
+
+def find_difference(sums: Sums, bits: Mapping[int, int], n_rows: int) -> int | None:
+    """Find the first row on which a sum is not 0."""
+    n_bytes = (n_rows + 7) // 8
+    # Votes of a class stay below 2**31, so that differences of leads are exact in float64.
+    totals = np.zeros((n_rows, len(sums.constant))) + np.array(sums.constant, dtype=np.float64)
+    for node, leads in sums.weights.items():
+        packed = np.frombuffer(bits[node].to_bytes(n_bytes, "little"), dtype=np.uint8)
+        fires = np.unpackbits(packed, bitorder="little", count=n_rows)
+        totals += np.outer(fires, np.array(leads, dtype=np.float64))
+    different = totals.any(axis=1)
+    return int(different.argmax()) if different.any() else None

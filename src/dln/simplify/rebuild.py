@@ -1,0 +1,40 @@
+"""Copy a circuit part by part, with something changed on the way; copying folds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dln.builder import TRUE, CircuitBuilder, Signal
+from dln.circuit import Circuit
+
+Votes = dict[Signal, tuple[int, ...]]
+"""What each signal gives to the classes where it is 1; TRUE gives the base votes."""
+
+
+def copy_wires(circuit: Circuit, builder: CircuitBuilder) -> list[Signal]:
+    """Add all parts of a circuit to a builder; gives the signal of every wire."""
+    signals = [builder.literal(literal) for literal in circuit.literals]
+    for gate, a, b in circuit.nodes:
+        signals.append(builder.gate(gate, signals[a], signals[b]))
+    return signals
+
+
+def read_votes(circuit: Circuit, signals: list[Signal]) -> Votes:
+    """Add up the votes of each signal; `signals` are those of the circuit's wires."""
+    votes: Votes = {TRUE: circuit.base_votes}
+    for wire, given in circuit.rules:
+        old = votes.get(signals[wire], (0,) * circuit.n_classes)
+        votes[signals[wire]] = tuple(x + y for x, y in zip(old, given, strict=True))
+    return votes
+
+
+def rebuild(
+    circuit: Circuit, edit: Callable[[CircuitBuilder, list[Signal]], Votes] | None = None
+) -> Circuit:
+    """Copy a circuit; `edit` is given its wires' signals and says which of them vote."""
+    builder = CircuitBuilder(circuit.columns, circuit.classes, circuit.temperature)
+    signals = copy_wires(circuit, builder)
+    votes = read_votes(circuit, signals) if edit is None else edit(builder, signals)
+    for signal, given in votes.items():
+        builder.vote(signal, given)
+    return builder.finish()

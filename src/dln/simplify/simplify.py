@@ -1,0 +1,149 @@
+"""Make a circuit as small as it can honestly be: passes in a row, run until nothing changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Literal as OneOf
+from typing import get_args
+
+from dln.circuit import Circuit
+from dln.cost.circuit import cost
+from dln.errors import OptionError
+from dln.prove.clock import Clock
+from dln.prove.equal import prove_equal
+from dln.prove.result import Counterexample, Proof
+from dln.simplify.claims import Limits
+from dln.simplify.fold import fold
+from dln.simplify.observe import replace_unseen
+from dln.simplify.sweep import merge_equal
+from dln.simplify.synthesis import resubstitute, rewrite_cuts
+from dln.simplify.votes import cancel_votes
+
+Effort = OneOf["quick", "normal", "high"]
+Pass = Callable[[Circuit], Circuit]
+
+_LIMITS: dict[Effort, Limits] = {
+    "quick": Limits(nodes=200, rows=2**12, conflicts=0, work=200_000),
+    "normal": Limits(),
+    "high": Limits(nodes=4_000, rows=2**16, conflicts=10_000, work=20_000_000),
+}
+_SYNTHESIS: dict[Effort, tuple[Pass, ...]] = {
+    "quick": (),
+    "normal": (resubstitute,),
+    "high": (resubstitute, rewrite_cuts),
+}
+
+
+_MANY_GATES = 20_000
+"""Larger circuits go through the passes once: the limits leave too little for another round."""
+
+
+def passes(effort: Effort) -> tuple[Pass, ...]:
+    """List the passes, each of which keeps the leads of all classes on every possible row."""
+    return (
+        fold,
+        cancel_votes,
+        partial(merge_equal, limits=_LIMITS[effort]),
+        partial(replace_unseen, limits=_LIMITS[effort]),
+        *_SYNTHESIS[effort],
+    )
+
+
+def simplify(
+    circuit: Circuit,
+    effort: Effort = "normal",
+    *,
+    prove: bool = True,
+    time_limit: float | None = 60.0,
+) -> Circuit:
+    """Make a circuit smaller, and prove that nothing changed.
+
+    Every class keeps its lead over every other on every possible row, missing cells and categories
+    never seen among them, so classes and probabilities stay; votes that all classes share go. The
+    gate-level operations of the paper's count (`dln.cost`) never rise.
+
+    Parameters
+    ----------
+    effort
+        "quick" folds constants, copies and twins, cancels votes, and uses what the columns imply
+        (`x > 5` implies `x > 3`, a cell has one category), where few columns are involved.
+        "normal" also asks a SAT solver and rewrites the logic (`pip install dln[simplify]`);
+        "high" tries harder. The same circuit gives the same result, unless the time is up.
+    prove
+        Prove the whole result against the given circuit; the proof is in its `proof`.
+    time_limit
+        Seconds after which no further pass or proof is begun; None is no limit. What is given back
+        is the smallest circuit that was proven until then, at worst the one given.
+
+    Returns
+    -------
+    Circuit
+
+    Raises
+    ------
+    ExtraMissingError
+        If a library is needed that is not installed; the message names the extra.
+
+    Examples
+    --------
+    >>> from dln import Above, Column, Node, Rule
+    >>> from dln.gates import GATE_BY_NAME
+    >>> columns = Column("age", "integer"), Column("smoker", "boolean")
+    >>> literals = Above(0, 40.0), Above(0, 60.0), Above(1, 0.5)
+    >>> nodes = Node(GATE_BY_NAME["AND"], 0, 1), Node(GATE_BY_NAME["AND"], 3, 2)
+    >>> circuit = Circuit(columns, literals, nodes, (Rule(4, (0, 1)),), (0, 0), ("no", "yes"))
+    >>> print(circuit)
+    Most votes win; a tie goes to no.
+    no: no votes
+    yes:
+      +1  age > 40 and age > 60 and smoker
+    >>> smaller = simplify(circuit)
+    >>> print(smaller)
+    Most votes win; a tie goes to no.
+    no: no votes
+    yes:
+      +1  age > 60 and smoker
+    >>> smaller.proof.method
+    'exhaustion'
+    """
+    if effort not in get_args(Effort):
+        raise OptionError(f"effort is {effort!r}, expected one of 'quick', 'normal', 'high'")
+    clock = Clock(time_limit)
+    steps = _shrink(circuit, passes(effort), clock)
+    return _last_proven(circuit, steps, clock) if prove else steps[-1]
+
+
+def size(circuit: Circuit) -> tuple[int, ...]:
+    """Say what is made smaller: gate-level operations first, then what is stored."""
+    total = cost(circuit).total
+    return total.gate_operations, total.operations, total.parameters, circuit.n_gates
+
+
+def _shrink(circuit: Circuit, steps: tuple[Pass, ...], clock: Clock) -> list[Circuit]:
+    """Run the passes until none of them helps; gives every circuit on the way, smallest last."""
+    way = [circuit]
+    idle = 0
+    while idle < len(steps):
+        for step in steps:
+            if clock.is_over or idle == len(steps):
+                return way
+            smaller = step(way[-1])
+            idle += 1
+            if size(smaller) < size(way[-1]):
+                way.append(smaller)
+                idle = 0
+        if circuit.n_gates > _MANY_GATES:
+            break
+    return way
+
+
+def _last_proven(circuit: Circuit, way: list[Circuit], clock: Clock) -> Circuit:
+    """Give the smallest circuit on the way that is proven to equal the first, with the proof."""
+    for candidate in reversed(way):
+        verdict = prove_equal(circuit, candidate, time_limit=clock.left)
+        assert not isinstance(verdict, Counterexample), f"simplify went wrong: {verdict}"
+        if isinstance(verdict, Proof):
+            return replace(candidate, proof=verdict)
+    return circuit

@@ -1,0 +1,65 @@
+"""Merge nodes that are equal on every possible row, whatever they look like.
+
+The side conditions count: `x > 3 and x > 5` is `x > 5`. Promise: every row keeps every vote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dln.circuit import Circuit
+from dln.simplify.claims import Limits
+from dln.simplify.net import Net, leaf_cost
+from dln.simplify.samples import Samples
+
+_MOST_TRIES = 4
+"""How many likely partners of a node are tried."""
+
+
+def merge_equal(circuit: Circuit, limits: Limits = Limits()) -> Circuit:  # noqa: B008
+    """Let every node's readers read the first node that equals it, or that it is opposite to.
+
+    >>> from dln import Above, Column, Node, Rule
+    >>> from dln.gates import GATE_BY_NAME
+    >>> both = Node(GATE_BY_NAME["AND"], 0, 1)
+    >>> merged = merge_equal(Circuit((Column("x", "number"),), (Above(0, 3.0), Above(0, 5.0)),
+    ...                      (both,), (Rule(2, (0, 1)),), (0, 0), ("no", "yes")))
+    >>> merged.literals, merged.n_gates
+    ((Above(column=0, cutoff=5.0),), 0)
+    """
+    net = Net(circuit)
+    samples = Samples(net, limits)
+    heads: dict[int, list[int]] = {}
+    for node in [0, *_literals_by_cost(net), *net.gates]:
+        if node and not net.is_read(node):
+            continue
+        samples.renew_meaning(node)  # what it reads may have been replaced by something shorter
+        # A head that lost its readers is gone, with what it read.
+        likely = [head for head in heads.get(_key(samples, node), ()) if net.is_kept(head)]
+        partner = _find_equal(samples, likely, node)
+        if partner is None:
+            heads.setdefault(_key(samples, node), []).append(node)
+        else:
+            net.replace(node, partner)
+    return net.to_circuit()
+
+
+def _literals_by_cost(net: Net) -> list[int]:
+    """List the literals, those first that others should be replaced by."""
+    return sorted(range(1, net.n_leaves), key=lambda leaf: (leaf_cost(net, leaf), leaf))
+
+
+def _find_equal(samples: Samples, likely: Sequence[int], node: int) -> int | None:
+    """Find an edge of another node that equals this one."""
+    for head in likely[:_MOST_TRIES]:
+        edge = 2 * head + ((samples.bits[head] ^ samples.bits[node]) & 1)
+        verdict = samples.claims.are_equal(samples.meaning_of(edge), samples.meaning[node])
+        if verdict.equal:
+            return edge
+    return None
+
+
+def _key(samples: Samples, node: int) -> int:
+    """Give what equal and opposite nodes have in common."""
+    bits = samples.bits[node]
+    return bits ^ samples.ones if bits & 1 else bits

@@ -1,0 +1,57 @@
+"""Cancel votes that decide nothing: those that all classes share, and those of opposites.
+
+Promise: every class keeps its lead over every other, on every row.
+"""
+
+from __future__ import annotations
+
+from dln.builder import TRUE, CircuitBuilder, Signal
+from dln.circuit import Circuit
+from dln.simplify.rebuild import Votes, read_votes, rebuild
+
+
+def cancel_votes(circuit: Circuit) -> Circuit:
+    """Take from each rule what it gives to all classes; join a rule with its negation.
+
+    >>> from dln import Above, Column, Rule
+    >>> x = (Column("x", "number"),), (Above(0, 1.0),)
+    >>> shared = Circuit(*x, (), (Rule(0, (2, 3)),), (1, 1), ("no", "yes"))
+    >>> cancel_votes(shared).rules, cancel_votes(shared).base_votes
+    ((Rule(wire=0, votes=(0, 1)),), (0, 0))
+    """
+
+    def edit(builder: CircuitBuilder, signals: list[Signal]) -> Votes:
+        votes = read_votes(circuit, signals)
+        base = votes.pop(TRUE, (0,) * circuit.n_classes)
+        for signal in list(votes):
+            opposite = Signal(signal.part, not signal.negated)
+            if signal in votes and opposite in votes:
+                base = _join(votes, signal, opposite, base)
+        lowered = {signal: _lower(given) for signal, given in votes.items()}
+        return {**lowered, TRUE: _lower(base)}
+
+    return rebuild(circuit, edit)
+
+
+def _join(votes: Votes, signal: Signal, opposite: Signal, base: tuple[int, ...]) -> tuple[int, ...]:
+    """Let one of two opposites vote for both, where that takes fewer votes; give the new base."""
+    apart = _count(_lower(votes[signal])) + _count(_lower(votes[opposite]))
+    for kept, dropped in ((signal, opposite), (opposite, signal)):
+        joined = tuple(x - y for x, y in zip(votes[kept], votes[dropped], strict=True))
+        if _count(_lower(joined)) < apart:
+            base = tuple(x + y for x, y in zip(base, votes[dropped], strict=True))
+            votes[kept] = joined
+            del votes[dropped]
+            break
+    return base
+
+
+def _lower(votes: tuple[int, ...]) -> tuple[int, ...]:
+    """Take the same from every class, so that few votes are left, and none below 0 if it may be."""
+    shifts = (min(votes), max(votes), 0)
+    shifted = [tuple(vote - shift for vote in votes) for shift in shifts]
+    return min(shifted, key=lambda given: (_count(given), min(given) < 0))
+
+
+def _count(votes: tuple[int, ...]) -> int:
+    return sum(abs(vote) for vote in votes)
