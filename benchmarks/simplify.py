@@ -55,7 +55,8 @@ def measure(name: str, circuit: Circuit, *, prove: bool) -> Circuit:
     print(
         f"| {name} | {circuit.n_gates} | {smaller.n_gates} | {circuit.n_literals} | "
         f"{smaller.n_literals} | {before.gate_operations} | {after.gate_operations} | "
-        f"{before.logic.gate_operations} | {after.logic.gate_operations} | {seconds:.2f} | {proof} |",
+        f"{before.logic.gate_operations} | {after.logic.gate_operations} | {seconds:.2f} | "
+        f"{proof} |",
         flush=True,
     )
     return smaller

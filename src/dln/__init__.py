@@ -27,6 +27,8 @@ from dln.literals import Above, Among, Column, Missing
 from dln.parts import Node, Rule
 from dln.prove.equal import prove_equal
 from dln.prove.result import Counterexample, Proof, Undecided
+from dln.prune.curve import PruneCurve, PruneStep
+from dln.prune.prune import prune
 from dln.simplify.simplify import simplify
 from dln.train.options import Alternating, Annealing, Freezing, Gumbel, Pruning
 from dln.train.trace import Trace
@@ -59,6 +61,8 @@ __all__ = [
     "OptionError",
     "PartCost",
     "Proof",
+    "PruneCurve",
+    "PruneStep",
     "Pruning",
     "Rule",
     "TableError",
@@ -68,5 +72,6 @@ __all__ = [
     "cost",
     "cost_of_model",
     "prove_equal",
+    "prune",
     "simplify",
 ]

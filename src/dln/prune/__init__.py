@@ -1,0 +1,1 @@
+"""Circuit + rows -> smaller Circuits that predict almost the same, with what each gives up."""

@@ -1,0 +1,138 @@
+"""PruneCurve: circuits of falling size, with what each of them gives up on the rows given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from dln.circuit import Circuit
+from dln.errors import OptionError
+
+
+@dataclass(frozen=True)
+class PruneStep:
+    """A circuit on the way from the given one to a very small one.
+
+    Parameters
+    ----------
+    circuit
+        The circuit, folded.
+    gate_operations
+        What it costs, `dln.cost(circuit).gate_operations`.
+    n_changed
+        Rows that it predicts otherwise than the circuit given to `prune`.
+    accuracy
+        Weighted accuracy on the rows given to `prune`; balanced unless it was told otherwise.
+    """
+
+    circuit: Circuit = field(repr=False)
+    gate_operations: int
+    n_changed: int
+    accuracy: float
+
+    @property
+    def n_literals(self) -> int:
+        """How many literals the circuit reads."""
+        return self.circuit.n_literals
+
+    @property
+    def n_gates(self) -> int:
+        """How many gates it has."""
+        return self.circuit.n_gates
+
+
+@dataclass(frozen=True)
+class PruneCurve:
+    """Size against accuracy, for the user to choose from; prints as a table.
+
+    Parameters
+    ----------
+    steps
+        From the given circuit, only folded, to one of hardly anything; every step is smaller than
+        the one before.
+    chosen
+        The last step within the tolerance.
+    n_rows
+        How many rows changes and accuracy were measured on.
+    """
+
+    steps: tuple[PruneStep, ...]
+    chosen: PruneStep
+    n_rows: int
+
+    @property
+    def circuit(self) -> Circuit:
+        """The smallest circuit within the tolerance."""
+        return self.chosen.circuit
+
+    def at(
+        self,
+        *,
+        max_changed: int | None = None,
+        min_accuracy: float | None = None,
+        max_gate_operations: int | None = None,
+    ) -> PruneStep:
+        """Choose another step.
+
+        Parameters
+        ----------
+        max_changed, min_accuracy
+            Bounds on what is given up. The smallest circuit within them is chosen.
+        max_gate_operations
+            A bound on the size. With it, the most accurate circuit within all bounds is chosen.
+
+        Returns
+        -------
+        PruneStep
+
+        Raises
+        ------
+        OptionError
+            If no step is within the bounds.
+        """
+        bounds = {
+            "max_changed": max_changed,
+            "min_accuracy": min_accuracy,
+            "max_gate_operations": max_gate_operations,
+        }
+        given = {name: bound for name, bound in bounds.items() if bound is not None}
+        if not given:
+            raise OptionError(f"no bound is given; give one of {', '.join(bounds)}")
+        within = [
+            step
+            for step in self.steps
+            if (max_changed is None or step.n_changed <= max_changed)
+            and (min_accuracy is None or step.accuracy >= min_accuracy)
+            and (max_gate_operations is None or step.gate_operations <= max_gate_operations)
+        ]
+        if not within:
+            wish = ", ".join(f"{name}={bound!r}" for name, bound in given.items())
+            raise OptionError(f"no step of the curve has {wish}; see print(curve) for those it has")
+        if max_gate_operations is None:
+            return within[-1]
+        return max(within, key=lambda step: (step.accuracy, -step.n_changed, -step.gate_operations))
+
+    def __str__(self) -> str:
+        rows = [_HEADINGS, *(_figures(step, self.n_rows) for step in self.steps)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True))
+            for row in rows
+        ]
+        place = 1 + self.steps.index(self.chosen)
+        lines[place] += "  <- chosen"
+        return "\n".join([*lines, f"changes and accuracy on the {self.n_rows:,} rows given"])
+
+
+_HEADINGS = ("gate operations", "literals", "gates", "rules", "changed", "accuracy")
+
+
+def _figures(step: PruneStep, n_rows: int) -> tuple[str, ...]:
+    """Write what the headings name."""
+    return (
+        f"{step.gate_operations:,}",
+        f"{step.n_literals:,}",
+        f"{step.n_gates:,}",
+        f"{len(step.circuit.rules):,}",
+        f"{step.n_changed:,} ({step.n_changed / n_rows:.1%})",
+        f"{step.accuracy:.1%}",
+    )

@@ -1,0 +1,122 @@
+"""The rows that a circuit is pruned on: what its literals say there, and what is lost where.
+
+A wire's bits are one Python integer, row 0 lowest: gates are then one operation for all rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.circuit import Circuit
+from dln.errors import TableError
+from dln.labels import plain_labels
+from dln.literals import Literal
+from dln.parts import Rule
+from dln.table import Table, read_table
+
+_LITERALS_AT_ONCE = 16
+"""How many literals are looked at together; each takes 12 bytes a row for that time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows as a circuit's literals see them, and which class each row should keep.
+
+    Attributes
+    ----------
+    bits
+        The value of each literal on all rows.
+    keep : (n_rows,)
+        The number of the class that a row is to be given.
+    weight : (n_rows,)
+        What is lost when it is given another.
+    """
+
+    bits: dict[Literal, int]
+    keep: NDArray[np.int64]
+    weight: NDArray[Any]
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return len(self.keep)
+
+    @property
+    def ones(self) -> int:
+        """The bits of what is true on all rows."""
+        return (1 << self.n_rows) - 1
+
+
+def read_rows(X: Any) -> Table:
+    """Read a table once; one without rows is refused."""
+    table = read_table(X).kept()
+    if table.n_rows == 0:
+        raise TableError("the table has 0 rows; pruning needs rows to measure on")
+    return table
+
+
+def literal_bits(circuit: Circuit, table: Table) -> dict[Literal, int]:
+    """Evaluate the literals of a circuit, as its predictions do."""
+    literals = sorted(set(circuit.literals), key=lambda literal: literal.column)
+    bits: dict[Literal, int] = {}
+    for start in range(0, len(literals), _LITERALS_AT_ONCE):
+        some = tuple(literals[start : start + _LITERALS_AT_ONCE])
+        # Every literal votes for a class of its own.
+        one_each = np.eye(len(some), dtype=int).tolist()
+        probe = replace(
+            circuit,
+            literals=some,
+            nodes=(),
+            rules=tuple(Rule(wire, tuple(votes)) for wire, votes in enumerate(one_each)),
+            base_votes=(0,) * len(some),
+            classes=tuple(range(len(some))),
+        )
+        holds = probe.votes(table) > 0
+        bits |= {literal: pack(holds[:, place]) for place, literal in enumerate(some)}
+    return bits
+
+
+def read_classes(y: Any, circuit: Circuit, n_rows: int) -> NDArray[np.int64]:
+    """Give the number of each row's class; labels that the circuit does not know are refused."""
+    if y is None:
+        raise TableError("the target y is None; give the class of each row")
+    # NumPy would make texts of a list such as [1, "a"].
+    kept = object if isinstance(y, (list, tuple)) else None
+    labels = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y, dtype=kept)
+    if labels.ndim != 1:
+        raise TableError(f"the target has {labels.ndim} dimensions, expected 1: one class a row")
+    if len(labels) != n_rows:
+        raise TableError(f"the table has {n_rows} rows, but the target has {len(labels)}")
+    numbers = {label: number for number, label in enumerate(circuit.classes)}
+    found = plain_labels(labels)
+    unknown = next((label for label in found if label not in numbers), None)
+    if unknown is not None:
+        known = ", ".join(repr(label) for label in circuit.classes)
+        raise TableError(
+            f"the target holds {unknown!r}, but the circuit's classes are {known}; "
+            "give the labels that it was trained with"
+        )
+    return np.array([numbers[label] for label in found], dtype=np.int64)
+
+
+def pack(holds: NDArray[np.bool_]) -> int:
+    """Put one bit for each row into an integer.
+
+    >>> pack(np.array([True, False, False, True]))
+    9
+    """
+    return int.from_bytes(np.packbits(holds, bitorder="little").tobytes(), "little")
+
+
+def unpack(bits: int, n_rows: int) -> NDArray[np.bool_]:
+    """Take the bits of an integer apart, one for each row.
+
+    >>> unpack(9, 4).tolist()
+    [True, False, False, True]
+    """
+    packed = np.frombuffer(bits.to_bytes((n_rows + 7) // 8, "little"), dtype=np.uint8)
+    return np.unpackbits(packed, bitorder="little", count=n_rows).view(np.bool_)

@@ -1,0 +1,336 @@
+"""Pruning stays within its tolerance, makes nothing larger and reports what it measured."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from numpy.typing import NDArray
+from sklearn.metrics import balanced_accuracy_score
+from strategies import as_pandas, as_rows, circuits, every_row, law, logic_circuits, rows_for
+
+from dln.circuit import Circuit
+from dln.cost.circuit import cost
+from dln.errors import CircuitError, MissingColumnError, OptionError, TableError
+from dln.gates import GATE_BY_NAME
+from dln.literals import Above, Column
+from dln.parts import Rule
+from dln.prune.curve import PruneCurve
+from dln.prune.moves import Replace, find_moves
+from dln.prune.prune import prune
+from dln.prune.rows import literal_bits, read_rows
+from dln.prune.saving import Savings
+from dln.simplify.fold import fold
+from dln.simplify.net import Net
+
+AND = GATE_BY_NAME["AND"]
+MOST_POINTS = 20
+
+Problem = tuple[Circuit, Any, list[Any]]
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> Problem:
+    """Draw a circuit with a table that fits it and labels that it knows."""
+    if draw(st.booleans()):
+        circuit = draw(logic_circuits().filter(_has_rules))
+        table: Any = every_row(circuit)
+        table = table[draw(st.lists(st.integers(0, len(table) - 1), min_size=1, max_size=40))]
+    else:
+        circuit = draw(circuits().filter(_has_rules))
+        rows = draw(rows_for(circuit, max_rows=20))
+        assume(rows)
+        table = as_rows(circuit, rows)
+    labels = st.lists(st.sampled_from(circuit.classes), min_size=len(table), max_size=len(table))
+    return circuit, table, draw(labels)
+
+
+def _has_rules(circuit: Circuit) -> bool:
+    return bool(circuit.rules and circuit.literals)
+
+
+def n_changed(circuit: Circuit, other: Circuit, table: Any) -> int:
+    return int((circuit.winners(table) != other.winners(table)).sum())
+
+
+def balanced(circuit: Circuit, table: Any, labels: list[Any]) -> float:
+    """Average, over the classes that occur, how many of their rows are found."""
+    target = np.array([circuit.classes.index(label) for label in labels])
+    right = circuit.winners(table) == target
+    return float(np.mean([right[target == number].mean() for number in np.unique(target)]))
+
+
+@law
+@given(problem=problems())
+def test_without_tolerance_every_prediction_stays(problem: Problem) -> None:
+    circuit, table, labels = problem
+    assert_array_equal(prune(circuit, table, labels).circuit.winners(table), circuit.winners(table))
+
+
+@law
+@given(problem=problems(), tolerance=st.integers(0, 10))
+def test_no_more_predictions_change_than_tolerated(problem: Problem, tolerance: int) -> None:
+    circuit, table, labels = problem
+    curve = prune(circuit, table, labels, tolerance=tolerance)
+    assert n_changed(circuit, curve.circuit, table) <= tolerance
+
+
+@law
+@given(problem=problems(), tolerance=st.floats(0, 1, exclude_max=True))
+def test_no_more_accuracy_is_lost_than_tolerated(problem: Problem, tolerance: float) -> None:
+    circuit, table, labels = problem
+    curve = prune(circuit, table, labels, tolerance=tolerance)
+    before, after = (balanced(c, table, labels) for c in (circuit, curve.circuit))
+    assert after >= before - tolerance - 1e-6  # weights of rows are float32
+
+
+@law
+@given(problem=problems(), tolerance=st.sampled_from([0, 2, 0.0, 0.1]))
+def test_the_curve_falls_in_size_and_says_what_its_circuits_do(
+    problem: Problem, tolerance: float
+) -> None:
+    circuit, table, labels = problem
+    curve = prune(circuit, table, labels, tolerance=tolerance)
+    sizes = [step.gate_operations for step in curve.steps]
+    assert sizes[0] <= cost(circuit).gate_operations
+    assert all(smaller < larger for larger, smaller in itertools.pairwise(sizes))
+    assert len(curve.steps) <= MOST_POINTS
+    assert curve.chosen in curve.steps
+    for step in curve.steps:
+        assert step.circuit == fold(step.circuit)
+        assert step.gate_operations == cost(step.circuit).gate_operations
+        assert step.n_changed == n_changed(circuit, step.circuit, table)
+        assert step.accuracy == pytest.approx(balanced(step.circuit, table, labels), abs=1e-6)
+        assert set(step.circuit.literals) <= set(circuit.literals)
+        assert (step.circuit.columns, step.circuit.classes, step.circuit.temperature) == (
+            circuit.columns,
+            circuit.classes,
+            circuit.temperature,
+        )
+
+
+@law
+@given(problem=problems(), tolerance=st.sampled_from([0, 3, 0.05]))
+def test_the_same_input_gives_the_same_curve(problem: Problem, tolerance: float) -> None:
+    circuit, table, labels = problem
+    assert prune(circuit, table, labels, tolerance=tolerance) == prune(
+        circuit, table, labels, tolerance=tolerance
+    )
+
+
+@law
+@given(problem=problems())
+def test_a_pruned_circuit_is_not_pruned_further(problem: Problem) -> None:
+    circuit, table, labels = problem
+    pruned = prune(circuit, table, labels).circuit
+    assume(pruned.rules)
+    assert prune(pruned, table, labels).circuit == pruned
+
+
+@law
+@given(problem=problems())
+def test_the_curve_ends_with_a_circuit_that_reads_nothing(problem: Problem) -> None:
+    circuit, table, labels = problem
+    assert prune(circuit, table, labels).steps[-1].gate_operations == 0
+
+
+@law
+@given(problem=problems())
+def test_a_move_saves_at_least_what_is_promised(problem: Problem) -> None:
+    circuit, table, _ = problem
+    circuit = fold(circuit)
+    bits = literal_bits(circuit, read_rows(table))
+    n_rows = len(table)
+    before = cost(circuit).gate_operations
+    votes = [rule.votes for rule in circuit.rules]
+    leaves = [0, *(bits[literal] for literal in circuit.literals)]
+    net = Net(circuit)
+    values = net.evaluate(leaves, (1 << n_rows) - 1, int.__and__, int.__xor__)
+    for move in find_moves(net, votes, values, n_rows):
+        if isinstance(move, Replace):
+            saved = Savings(Net(circuit), votes).of_replacing(move)
+            changed = Net(circuit)
+            changed.replace(move.node, move.edge)
+            assert cost(fold(changed.to_circuit())).gate_operations <= before - saved
+        else:
+            saved = Savings(net, votes).of_revoting(move)
+            rules = list(circuit.rules)
+            rules[move.place] = Rule(rules[move.place].wire, move.kept)
+            fewer = Circuit(
+                circuit.columns,
+                circuit.literals,
+                circuit.nodes,
+                tuple(rules),
+                circuit.base_votes,
+                circuit.classes,
+            )
+            assert cost(fold(fewer)).gate_operations <= before - saved
+
+
+# -- what it finds ------------------------------------------------------------------------------
+
+
+def cutoffs(*values: float) -> Circuit:
+    """Make a circuit in which every cutoff of one column gives class 1 a vote."""
+    return Circuit(
+        columns=(Column("x", "number"),),
+        literals=tuple(Above(0, value) for value in values),
+        nodes=(),
+        rules=tuple(Rule(wire, (0, 1)) for wire in range(len(values))),
+        base_votes=(len(values) // 2, 0),
+        classes=("no", "yes"),
+    )
+
+
+LINE = np.arange(100.0)[:, None]
+LINE_CLASSES = np.where(LINE[:, 0] > 50, "yes", "no")
+
+
+def test_cutoffs_that_only_outvote_each_other_become_one() -> None:
+    curve = prune(cutoffs(40.5, 45.5, 50.5, 55.5, 60.5), LINE, LINE_CLASSES)
+    assert curve.circuit.literals == (Above(0, 50.5),)
+    assert curve.chosen.n_changed == 0
+    assert curve.chosen.accuracy == 1
+
+
+def test_a_tolerated_loss_of_accuracy_may_change_predictions_that_were_wrong() -> None:
+    # Rows 41 to 50 are predicted wrongly; with the cutoff at 50.5 alone they would be right.
+    circuit = cutoffs(40.5, 40.25, 50.5)
+    assert prune(circuit, LINE, LINE_CLASSES, tolerance=0).chosen.n_changed == 0
+    assert prune(circuit, LINE, LINE_CLASSES, tolerance=0.0).chosen.accuracy >= 0.9
+
+
+def test_rows_of_no_weight_do_not_count_in_the_accuracy() -> None:
+    circuit = cutoffs(20.5, 50.5, 60.5)
+    weight = (LINE[:, 0] > 55).astype(float)
+    curve = prune(circuit, LINE, LINE_CLASSES, sample_weight=weight, class_weight=None)
+    right = circuit.predict(LINE) == LINE_CLASSES
+    assert curve.steps[0].accuracy == pytest.approx(np.average(right, weights=weight))
+
+
+def test_balanced_accuracy_is_scikit_learns() -> None:
+    circuit = cutoffs(20.5, 30.5, 60.5)
+    step = prune(circuit, LINE, LINE_CLASSES).steps[0]
+    known = balanced_accuracy_score(LINE_CLASSES, circuit.predict(LINE))
+    assert step.accuracy == pytest.approx(known, abs=1e-6)
+
+
+def test_frames_and_labels_of_dates_are_read_as_in_prediction() -> None:
+    days = (datetime.date(2020, 1, 1), datetime.date(2021, 1, 1))
+    circuit = Circuit(
+        (Column("x", "number"),), (Above(0, 1.0),), (), (Rule(0, (0, 1)),), (0, 0), days
+    )
+    frame = as_pandas(circuit, [[0.0], [2.0]])
+    assert prune(circuit, frame, list(days)).chosen.accuracy == 1
+
+
+# -- choosing -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def curve() -> PruneCurve:
+    values = [float(value) for value in range(5, 100, 7)]
+    noise = np.random.default_rng(0).random(100) < 0.1
+    target: NDArray[Any] = np.where(noise ^ (LINE[:, 0] > 50), "yes", "no")
+    return prune(cutoffs(*values), LINE, target)
+
+
+def test_bounds_on_what_is_given_up_choose_the_smallest(curve: PruneCurve) -> None:
+    step = curve.at(max_changed=curve.steps[2].n_changed)
+    assert step.n_changed <= curve.steps[2].n_changed
+    assert step.gate_operations <= curve.steps[2].gate_operations
+    assert curve.at(min_accuracy=0.0) == curve.steps[-1]
+    assert curve.at(max_changed=0) == curve.chosen
+
+
+def test_a_bound_on_size_chooses_the_most_accurate(curve: PruneCurve) -> None:
+    step = curve.at(max_gate_operations=curve.steps[1].gate_operations)
+    assert step.accuracy == max(other.accuracy for other in curve.steps[1:])
+
+
+@pytest.mark.parametrize(
+    ("bounds", "message"),
+    [
+        ({}, "no bound is given; give one of max_changed, min_accuracy"),
+        ({"min_accuracy": 1.5}, r"no step of the curve has min_accuracy=1\.5; see print"),
+    ],
+)
+def test_bounds_that_cannot_be_met_are_refused(
+    curve: PruneCurve, bounds: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(OptionError, match=message):
+        curve.at(**bounds)
+
+
+def test_the_table_marks_what_was_chosen(curve: PruneCurve) -> None:
+    lines = str(curve).splitlines()
+    assert lines[0].split() == [
+        "gate",
+        "operations",
+        "literals",
+        "gates",
+        "rules",
+        "changed",
+        "accuracy",
+    ]
+    assert [line.endswith("<- chosen") for line in lines[1:-1]] == [
+        step == curve.chosen for step in curve.steps
+    ]
+    assert "100 rows given" in lines[-1]
+
+
+# -- bad input ------------------------------------------------------------------------------------
+
+ONE = cutoffs(50.5)
+
+
+@pytest.mark.parametrize("tolerance", [-1, 1.0, -0.1, float("nan"), True, "1", None])
+def test_a_tolerance_out_of_range_is_refused(tolerance: Any) -> None:
+    with pytest.raises(OptionError, match=r"tolerance is .*, expected an integer of at least 0"):
+        prune(ONE, LINE, LINE_CLASSES, tolerance=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "error", "message"),
+    [
+        (np.zeros((0, 1)), [], TableError, "the table has 0 rows; pruning needs rows"),
+        (np.zeros((2, 3)), ["no", "no"], TableError, "the table has 3 columns"),
+        (LINE, ["no"], TableError, "the table has 100 rows, but the target has 1"),
+        (LINE[:2], ["no", "maybe"], TableError, "the target holds 'maybe', but the circuit's cl"),
+        (LINE[:2], ["no", None], TableError, "class label None is a NoneType"),
+        (LINE[:2], [["no"], ["no"]], TableError, "the target has 2 dimensions, expected 1"),
+        (LINE[:2], None, TableError, "the target y is None"),
+    ],
+)
+def test_rows_that_do_not_fit_are_refused(
+    X: Any, y: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        prune(ONE, X, y)
+
+
+def test_a_frame_without_a_column_is_refused() -> None:
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(MissingColumnError, match=r"the circuit reads \['x'\]"):
+        prune(ONE, pandas.DataFrame({"z": [1.0]}), ["no"])
+
+
+def test_weights_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(TableError, match="sample_weight cannot be used"):
+        prune(ONE, LINE, LINE_CLASSES, sample_weight=[1.0])
+    with pytest.raises(OptionError, match="class_weight is 'even'"):
+        prune(ONE, LINE, LINE_CLASSES, class_weight="even")  # type: ignore[arg-type]
+
+
+def test_what_is_no_circuit_or_an_empty_one_is_refused() -> None:
+    with pytest.raises(OptionError, match=r"prune takes a Circuit, not a str; give the circuit_"):
+        prune("heart.json", LINE, LINE_CLASSES)  # type: ignore[arg-type]
+    empty = Circuit(ONE.columns, ONE.literals, (), (), (0, 0), ONE.classes)
+    with pytest.raises(CircuitError, match="the circuit has no rules; there is nothing to prune"):
+        prune(empty, LINE, LINE_CLASSES)
