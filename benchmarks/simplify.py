@@ -146,6 +146,8 @@ def main() -> None:
         for n_gates in (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000):
             measure(f"random, {n_gates:,} gates", random_circuit(n_gates), prove=False)
     if arguments.sympy:
+        import sympy  # noqa: F401  (once, before processes are made of this one)
+
         print("\n| circuit | rules | SymPy finished | gates here | gates SymPy | larger here |")
         print("| --- " * 6 + "|")
         for name, circuit in trained.items():

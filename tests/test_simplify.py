@@ -217,6 +217,15 @@ def test_votes_that_all_classes_share_go() -> None:
     assert smaller.base_votes == (0, 0)
 
 
+@law
+@given(circuit=circuits())
+def test_votes_below_zero_are_never_made(circuit: Circuit) -> None:
+    votes = [vote for rule in circuit.rules for vote in (*rule.votes, *circuit.base_votes)]
+    assume(all(vote >= 0 for vote in votes))
+    smaller = simplify(circuit)
+    assert all(vote >= 0 for rule in smaller.rules for vote in rule.votes)
+
+
 def test_a_rule_and_its_negation_that_vote_alike_are_a_constant() -> None:
     wires = Wires(1)
     wires.gate("NOT_A", 0, 0)
