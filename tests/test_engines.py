@@ -453,6 +453,7 @@ def test_numbers_that_run_away_are_an_error(engine: Engine) -> None:
         ({"valid_rows": np.array([100])}, "row is out of the table"),
         ({"options": TrainOptions(batch_size=0)}, "batch_size"),
         ({"options": TrainOptions(tau=0.0)}, "tau"),
+        ({"options": TrainOptions(tau=float("nan"))}, "tau"),
         ({"options": TrainOptions(vote_threshold=1.0)}, "vote_threshold"),
         ({"options": TrainOptions(rate=float("inf"))}, "rate"),
     ],

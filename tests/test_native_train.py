@@ -306,25 +306,6 @@ def test_a_broken_network_is_refused_before_training(
         train_population([replace(job, network=replace(job.network, **{name: array}))])
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"rows": np.array([0, 100])}, "row is out of the table"),
-        ({"rows": np.array([-1])}, "row is out of the table"),
-        ({"rows": np.empty(0, dtype=np.int64)}, "at least one row"),
-        ({"valid_rows": np.array([100])}, "row is out of the table"),
-        ({"options": TrainOptions(batch_size=0)}, "batch_size"),
-        ({"options": TrainOptions(tau=0.0)}, "tau"),
-        ({"options": TrainOptions(tau=float("nan"))}, "tau"),
-        ({"options": TrainOptions(vote_threshold=1.0)}, "vote_threshold"),
-        ({"options": TrainOptions(rate=float("inf"))}, "rate"),
-    ],
-)
-def test_rows_and_options_out_of_range_are_refused(change: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        train_population([replace(random_job(0), **change)])  # type: ignore[arg-type]
-
-
 def test_targets_and_weights_are_checked() -> None:
     job = random_job(0)
     target = job.data.target.copy()

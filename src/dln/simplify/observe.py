@@ -7,7 +7,6 @@ Promise: every row keeps every vote.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 
 from dln.circuit import Circuit
 from dln.simplify.claims import Limits
@@ -55,8 +54,15 @@ def _worthwhile_first(net: Net) -> list[int]:
 
 def _find_replacement(net: Net, samples: Samples, node: int) -> int | None:
     """Find an edge that may replace a node, proven for all possible rows."""
-    likely = islice(_likely(net, samples, node), _MOST_TRIES)
-    return next((edge for edge in likely if _keeps_votes(net, samples, node, edge)), None)
+    tried: set[int] = set()
+    while len(tried) < _MOST_TRIES:
+        # Looked for anew each time: a row against the last one may rule out others.
+        likely = (edge for edge in _likely(net, samples, node) if edge not in tried)
+        edge = next(likely, None)
+        if edge is None or _keeps_votes(net, samples, node, samples.meaning_of(edge)):
+            return edge
+        tried.add(edge)
+    return None
 
 
 def _find_seen(net: Net, samples: Samples, node: int) -> int:
@@ -83,9 +89,6 @@ def _likely(net: Net, samples: Samples, node: int) -> Iterator[int]:
             yield 2 * other
         elif different == seen:
             yield 2 * other + 1
-        # Samples may have grown since: a row against an earlier candidate was added.
-        if samples.bits[node] != own:
-            return
 
 
 def _candidates(net: Net, node: int) -> Iterator[int]:
@@ -105,16 +108,11 @@ def _candidates(net: Net, node: int) -> Iterator[int]:
         yield from sorted(near - {0})
 
 
-def _keeps_votes(net: Net, samples: Samples, node: int, edge: int) -> bool:
-    """Prove that every rule is the same on every possible row with the replacement."""
-    return _keeps_votes_with(net, samples, node, samples.meaning_of(edge))
-
-
-def _keeps_votes_with(net: Net, samples: Samples, node: int, meaning: int) -> bool:
-    changed = samples.follow_meaning(node, meaning)
-    for reached, meaning in changed.items():
+def _keeps_votes(net: Net, samples: Samples, node: int, meaning: int) -> bool:
+    """Prove that every rule stays the same on every possible row if the node means this."""
+    for reached, new in samples.follow_meaning(node, meaning).items():
         if net.root_readers[reached]:
-            verdict = samples.claims.are_equal(meaning, samples.meaning[reached])
+            verdict = samples.claims.are_equal(new, samples.meaning[reached])
             if not verdict.equal:
                 if verdict.row is not None:
                     samples.refine(verdict.row)
@@ -135,7 +133,7 @@ def _weaken_xor(net: Net, samples: Samples, node: int) -> None:
         # Without the case "a and b", a xor b is a or b, which is not (not a and not b).
         negated = 1 ^ (x ^ y ^ a ^ b) & 1
         neither = samples.graph.both(samples.meaning_of(a) ^ 1, samples.meaning_of(b) ^ 1)
-        if _keeps_votes_with(net, samples, node, neither ^ negated):
+        if _keeps_votes(net, samples, node, neither ^ negated):
             net.become_and(node, a ^ 1, b ^ 1, negated=bool(negated))
             samples.recompute()
             return
