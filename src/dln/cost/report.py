@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,13 @@ class PartCost:
         return self.values + self.indices
 
     def __add__(self, other: PartCost) -> PartCost:
-        return PartCost(*(x + y for x, y in zip(astuple(self), astuple(other), strict=True)))
+        return PartCost(
+            self.operations + other.operations,
+            self.gate_operations + other.gate_operations,
+            self.values + other.values,
+            self.indices + other.indices,
+            self.bytes + other.bytes,
+        )
 
 
 @dataclass(frozen=True)
