@@ -22,6 +22,11 @@ from dln.errors import (
     TrainingError,
 )
 from dln.estimator import DLNClassifier
+from dln.explain.card import ScoreCard
+from dln.explain.change import Change
+from dln.explain.local import Explanation
+from dln.explain.reasons import Reason
+from dln.explain.rules import RuleRow, RuleTable, rule_table, score_card
 from dln.gates import GATES, Gate
 from dln.literals import Above, Among, Column, Missing
 from dln.parts import Node, Rule
@@ -41,6 +46,7 @@ __all__ = [
     "Alternating",
     "Among",
     "Annealing",
+    "Change",
     "Circuit",
     "CircuitError",
     "CircuitFileError",
@@ -51,6 +57,7 @@ __all__ = [
     "DLNClassifier",
     "DeviceMemoryError",
     "DlnError",
+    "Explanation",
     "ExtraMissingError",
     "Freezing",
     "Gate",
@@ -64,7 +71,11 @@ __all__ = [
     "PruneCurve",
     "PruneStep",
     "Pruning",
+    "Reason",
     "Rule",
+    "RuleRow",
+    "RuleTable",
+    "ScoreCard",
     "TableError",
     "Trace",
     "TrainingError",
@@ -73,5 +84,7 @@ __all__ = [
     "cost_of_model",
     "prove_equal",
     "prune",
+    "rule_table",
+    "score_card",
     "simplify",
 ]

@@ -27,6 +27,7 @@ from dln.predict import Predictor
 from dln.store import read_circuit_file, write_circuit_file
 
 if TYPE_CHECKING:
+    from dln.explain.local import Explanation
     from dln.prove.result import Proof
 
 
@@ -153,6 +154,20 @@ class Circuit:
         """The class labels as an array."""
         return label_array(self.classes)
 
+    # -- explanation --------------------------------------------------------------------------
+
+    def explain(self, row: Any) -> Explanation:
+        """Tell why a row gets its class, and the smallest change of one feature that changes it.
+
+        Parameters
+        ----------
+        row
+            One row: a dict or Series by column name, a list by position, or a frame of one row.
+        """
+        from dln.explain.local import explain_row
+
+        return explain_row(self, row)
+
     # -- files --------------------------------------------------------------------------------
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -168,6 +183,11 @@ class Circuit:
 
     def __str__(self) -> str:
         return render_rules(self)
+
+    def _repr_html_(self) -> str:
+        from dln.explain.rules import rule_table
+
+        return rule_table(self).to_html()
 
     def __repr__(self) -> str:
         return (

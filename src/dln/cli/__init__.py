@@ -1,0 +1,25 @@
+"""The command-line face: parses, calls, prints.
+
+One module a verb, each a thin call into the public API. Results go to standard output, talk to
+standard error; a user's mistake is one line and exit status 2.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command `dln` and give its exit status; the entry point of the installed command."""
+    try:
+        from dln.cli.app import run
+    except ModuleNotFoundError as error:
+        if error.name != "typer":
+            raise
+        sys.stderr.write("dln: the command line needs typer: pip install dln[cli]\n")
+        return 2
+    try:
+        return run(sys.argv[1:] if arguments is None else arguments)
+    except KeyboardInterrupt:  # where Typer is not at work, such as in a message
+        return 130

@@ -1,0 +1,8 @@
+"""`python -m dln.cli` is the command `dln`."""
+
+import sys
+
+from dln.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

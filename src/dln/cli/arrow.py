@@ -1,0 +1,28 @@
+"""pyarrow, which reads and writes table files; needed only by the verbs that do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dln.errors import ExtraMissingError
+
+try:
+    import pyarrow  # type: ignore[import-untyped]
+    import pyarrow.compute  # type: ignore[import-untyped]
+    import pyarrow.csv  # type: ignore[import-untyped]
+    import pyarrow.parquet  # type: ignore[import-untyped]
+except ImportError as error:
+    raise ExtraMissingError("reading tables needs pyarrow: pip install dln[cli]") from error
+
+__all__ = ["Column", "Frame", "csv", "pa", "parquet", "pc"]
+
+pa: Any = pyarrow
+pc: Any = pyarrow.compute
+csv: Any = pyarrow.csv
+parquet: Any = pyarrow.parquet
+
+# pyarrow has no types to offer: these names say at least which of its objects is meant.
+Column = Any
+"""A `pyarrow.ChunkedArray`."""
+Frame = Any
+"""A `pyarrow.Table`."""

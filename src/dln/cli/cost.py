@@ -1,0 +1,51 @@
+"""`dln cost`: count what a prediction takes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from dln.circuit import Circuit
+from dln.cli.files import load_model
+from dln.cli.options import Json, Model
+from dln.cli.talk import show, show_json
+from dln.cost.circuit import cost as count_cost
+from dln.cost.report import Cost, PartCost
+
+_FIGURES = ("operations", "gate_operations", "values", "indices", "parameters", "bytes")
+
+
+def cost(
+    model: Model,
+    float_bits: Annotated[int, typer.Option(help="16, 32 or 64 bits for numbers.")] = 16,
+    int_bits: Annotated[int, typer.Option(help="8, 16, 32 or 64 bits for integers.")] = 16,
+    json: Json = False,
+) -> None:
+    """Count the operations, gates and bytes of a model, as the paper counts them.
+
+    Example: dln cost heart.json
+    """
+    counted = count_cost(load_model(model), float_bits, int_bits)
+    if json:
+        show_json(cost_document(counted))
+    else:
+        show(str(counted))
+
+
+def cost_document(counted: Cost) -> dict[str, Any]:
+    """Write a cost for programs: its parts and their total."""
+
+    def figures(part: PartCost) -> dict[str, int]:
+        return {figure: getattr(part, figure) for figure in _FIGURES}
+
+    parts = {name.replace(" ", "_"): figures(part) for name, part in counted.parts.items()}
+    return {**parts, "total": figures(counted.total)}
+
+
+def size_text(circuit: Circuit) -> str:
+    """Say how large a circuit is, in one line."""
+    return (
+        f"{circuit.n_literals:,} literals, {circuit.n_gates:,} gates, "
+        f"{len(circuit.rules):,} rules, {count_cost(circuit).gate_operations:,} gate operations"
+    )

@@ -1,0 +1,152 @@
+"""`dln demo`: train on a table that comes with scikit-learn, and show what is learned."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import train_test_split
+
+from dln.circuit import Circuit
+from dln.cli.scores import Tally, tally
+from dln.cli.talk import say, show
+from dln.estimator import DLNClassifier
+
+
+def demo(
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FOLDER",
+            help="Where to write model.json and report.md.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Train on an embedded table, breast cancer in Wisconsin, and print rules and accuracy.
+
+    Example: dln demo --output demo
+    """
+    result = train_demo(verbose=int(sys.stderr.isatty()))
+    show(result.text())
+    say(f"both trained in {result.seconds:.1f} s")
+    if output is not None:
+        say(f"wrote {' and '.join(map(str, result.write(output)))}")
+
+
+@dataclass(frozen=True)
+class Demo:
+    """Two circuits for the same table: a small one to read, and the one that comes by default."""
+
+    small: Circuit
+    usual: Circuit
+    small_score: Tally
+    usual_score: Tally
+    n_training_rows: int
+    seconds: float
+
+    def text(self) -> str:
+        """Write the rules and what they reach."""
+        rows = int(self.small_score.rows.sum())
+        return "\n".join(
+            [
+                str(self.small),
+                "",
+                f"Balanced accuracy on {rows} test rows: {_percent(self.small_score)}",
+                f"with {self.small.n_literals} literals and {self.small.n_gates} gates;",
+                f"DLNClassifier() as it comes: {_percent(self.usual_score)} with "
+                f"{self.usual.n_literals} literals and {self.usual.n_gates} gates.",
+            ]
+        )
+
+    def report(self) -> str:
+        """Write the same, with the confusion matrix, as Markdown."""
+        names = [str(label) for label in self.small.classes]
+        counts = self.small_score.confusion.tolist()
+        return "\n".join(
+            [
+                "# Wisconsin breast cancer",
+                "",
+                f"- {self.n_training_rows} rows to train on, "
+                f"{int(self.small_score.rows.sum())} to test on",
+                f"- balanced accuracy on the test rows: {_percent(self.small_score)}",
+                f"- {self.small.n_literals} literals, {self.small.n_gates} gates, "
+                f"{len(self.small.rules)} rules",
+                f"- DLNClassifier() as it comes: {_percent(self.usual_score)}, "
+                f"{self.usual.n_gates} gates",
+                "",
+                "## Test rows, true class by predicted class",
+                "",
+                "| true | " + " | ".join(names) + " |",
+                "| --- " * (len(names) + 1) + "|",
+                *(
+                    f"| {name} | " + " | ".join(map(str, row)) + " |"
+                    for name, row in zip(names, counts, strict=True)
+                ),
+                "",
+                "## Rules",
+                "",
+                "```",
+                str(self.small),
+                "```",
+                "",
+            ]
+        )
+
+    def write(self, folder: Path) -> tuple[Path, Path]:
+        """Write model.json and report.md into a folder, made if need be."""
+        folder.mkdir(parents=True, exist_ok=True)
+        model, report = folder / "model.json", folder / "report.md"
+        self.small.save(model)
+        report.write_text(self.report(), encoding="utf-8")
+        return model, report
+
+
+def train_demo(*, verbose: int = 0) -> Demo:
+    """Train both circuits and test them on a quarter of the rows."""
+    data = load_breast_cancer(as_frame=False)
+    names = [str(name) for name in data.feature_names]
+    labels = data.target_names[data.target].astype(str)
+    X_train, X_test, y_train, y_test = train_test_split(
+        data.data, labels, test_size=0.25, stratify=labels, random_state=0
+    )
+    start = time.perf_counter()
+    # Small on purpose: eight rules that fit on a page. DLNClassifier() chooses its size itself.
+    small = DLNClassifier(layers=(16, 8), n_networks=1, random_state=0, verbose=verbose)
+    usual = DLNClassifier(random_state=0, verbose=verbose)
+    small.fit(X_train, y_train)
+    usual.fit(X_train, y_train)
+    seconds = time.perf_counter() - start
+    return Demo(
+        small=_with_names(small.circuit_, names),
+        usual=_with_names(usual.circuit_, names),
+        small_score=_score(small.circuit_, X_test, y_test),
+        usual_score=_score(usual.circuit_, X_test, y_test),
+        n_training_rows=len(X_train),
+        seconds=seconds,
+    )
+
+
+def _with_names(circuit: Circuit, names: list[str]) -> Circuit:
+    """Name the columns, which NumPy arrays cannot do."""
+    columns = [
+        replace(column, name=name) for column, name in zip(circuit.columns, names, strict=True)
+    ]
+    return replace(circuit, columns=tuple(columns))
+
+
+def _score(circuit: Circuit, X: Any, y: Any) -> Tally:
+    numbers = np.searchsorted(circuit.class_labels, y)
+    return tally(numbers, circuit.winners(X), circuit.predict_proba(X))
+
+
+def _percent(score: Tally) -> str:
+    return f"{100 * score.balanced_accuracy:.1f} %"

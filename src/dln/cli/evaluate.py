@@ -1,0 +1,146 @@
+"""`dln evaluate`: how good a model is on a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import reduce
+from operator import add
+from typing import Any
+
+from dln.circuit import Circuit
+from dln.cli.files import load_model
+from dln.cli.layout import Layout
+from dln.cli.options import Data, Encoding, Json, Model, Separator, Target
+from dln.cli.scores import Tally, tally
+from dln.cli.talk import show, show_json
+from dln.errors import TableError
+
+
+def evaluate(
+    model: Model,
+    data: Data,
+    target: Target,
+    encoding: Encoding = "utf-8",
+    separator: Separator = None,
+    json: Json = False,
+) -> None:
+    """Measure a model on a table whose classes are known.
+
+    Prints balanced accuracy, the confusion matrix, precision, recall and F1 of each class, and how
+    far the probabilities are from what came true (the expected calibration error).
+
+    Example: dln evaluate heart.json test.csv --target disease
+    """
+    from dln.cli.labels import class_numbers
+    from dln.cli.read import open_table, read_for
+
+    circuit = load_model(model)
+    with open_table(data, Layout(encoding, separator)) as source:
+        source.check_column(target)
+        tallies = [
+            tally(
+                class_numbers(written.column(target), circuit, target),
+                circuit.winners(cells),
+                circuit.predict_proba(cells),
+            )
+            for written, cells in read_for(circuit, source, [target])
+        ]
+        total = reduce(add, tallies)
+        if not total.rows.sum():
+            raise TableError(f"{source.name} has a header but no rows")
+    if json:
+        show_json(score_document(total, circuit))
+    else:
+        show(score_text(total, circuit))
+
+
+def score_document(total: Tally, circuit: Circuit) -> dict[str, Any]:
+    """Write scores for programs; what is not defined is null."""
+    by_class = zip(
+        circuit.classes, total.precision, total.recall, total.f1, total.support, strict=True
+    )
+    return {
+        "rows": int(total.rows.sum()),
+        "balanced_accuracy": total.balanced_accuracy,
+        "accuracy": total.accuracy,
+        "confusion": {"classes": list(circuit.classes), "counts": total.confusion.tolist()},
+        "classes": [
+            {
+                "class": label,
+                "precision": _defined(precision),
+                "recall": _defined(recall),
+                "f1": _defined(f1),
+                "support": int(support),
+            }
+            for label, precision, recall, f1, support in by_class
+        ],
+        "expected_calibration_error": total.calibration_error,
+        "reliability": total.reliability(),
+    }
+
+
+def score_text(total: Tally, circuit: Circuit) -> str:
+    """Write scores for people."""
+    names = [str(label) for label in circuit.classes]
+    figures = zip(total.precision, total.recall, total.f1, strict=True)
+    by_class = [
+        [name, *map(_percent, row), f"{support:,}"]
+        for name, row, support in zip(names, figures, total.support, strict=True)
+    ]
+    confusion = [
+        [name, *(f"{count:,}" for count in row)]
+        for name, row in zip(names, total.confusion.tolist(), strict=True)
+    ]
+    bins = [
+        [
+            f"{bin['from']:.1f} to {bin['to']:.1f}",
+            f"{bin['rows']:,}",
+            _percent(bin["mean_probability"]),
+            _percent(bin["accuracy"]),
+        ]
+        for bin in total.reliability()
+    ]
+    rows = int(total.rows.sum())
+    return "\n".join(
+        [
+            f"Balanced accuracy on {rows:,} rows: {_percent(total.balanced_accuracy)}",
+            f"Accuracy: {_percent(total.accuracy)}",
+            "",
+            "Rows by true class (down) and predicted class (across)",
+            table_text(["", *names], confusion),
+            "",
+            table_text(["class", "precision", "recall", "F1", "support"], by_class),
+            "",
+            f"Expected calibration error: {_percent(total.calibration_error)}",
+            table_text(["probability", "rows", "mean", "came true"], bins),
+        ]
+    )
+
+
+def table_text(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Align the first column to the left and the others to the right.
+
+    >>> print(table_text(["", "no"], [["yes", "10"]]))
+         no
+    yes  10
+    """
+    cells = [list(headings), *map(list, rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return "\n".join(
+        "  ".join(
+            [
+                row[0].ljust(widths[0]),
+                *(text.rjust(width) for text, width in zip(row[1:], widths[1:], strict=True)),
+            ]
+        )
+        for row in cells
+    )
+
+
+def _percent(part: float) -> str:
+    return "-" if math.isnan(part) else f"{100 * part:.1f} %"
+
+
+def _defined(part: float) -> float | None:
+    return None if math.isnan(part) else float(part)

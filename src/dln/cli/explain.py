@@ -1,0 +1,42 @@
+"""`dln explain`: why one row gets its class, and what would change it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dln.cli.files import load_model
+from dln.cli.layout import Layout
+from dln.cli.options import Data, Encoding, Json, Model, Separator
+from dln.cli.talk import show
+from dln.errors import TableError
+
+
+def explain(
+    model: Model,
+    data: Data,
+    row: Annotated[
+        int, typer.Option("--row", "-r", min=1, help="Which row of the table, counted from 1.")
+    ] = 1,
+    encoding: Encoding = "utf-8",
+    separator: Separator = None,
+    json: Json = False,
+) -> None:
+    """Tell why a row gets its class: the rules that fired, and the smallest change that flips it.
+
+    Example: dln explain heart.json patients.csv --row 3
+    """
+    from dln.cli.read import kinds_for, open_table, typed
+
+    circuit = load_model(model)
+    left = row
+    with open_table(data, Layout(encoding, separator)) as source:
+        kinds = kinds_for(circuit, source)
+        for chunk in source.chunks(list(kinds) or list(source.names[:1])):
+            if left <= len(chunk):
+                found = circuit.explain(typed(chunk.slice(left - 1, 1), kinds))
+                show(found.to_json() if json else str(found))
+                return
+            left -= len(chunk)
+    raise TableError(f"{data} has {row - left:,} rows, so there is no row {row:,}")

@@ -1,0 +1,137 @@
+"""Open what a path names, to read or to write: files, "-", gzip.
+
+Promise: an output is there whole or not at all; until then a file of that name stays as it was.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import secrets
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, cast
+
+from dln.circuit import Circuit
+from dln.errors import TableError
+from dln.store import circuit_from_json, circuit_to_json
+
+STANDARD = "-"
+HEAD_BYTES = 1 << 20
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+def shown(path: str) -> str:
+    """Name an input the way a message should."""
+    return "standard input" if path == STANDARD else path
+
+
+# -- reading ----------------------------------------------------------------------------------
+
+
+@contextmanager
+def open_input(path: str) -> Iterator[tuple[bytes, IO[bytes]]]:
+    """Open a file or standard input, unpacked; gives its beginning and a stream of the whole."""
+    with ExitStack() as stack:
+        raw: IO[bytes] = (
+            sys.stdin.buffer if path == STANDARD else stack.enter_context(open(path, "rb"))
+        )
+        head, stream = _peek(raw)
+        if head.startswith(_GZIP_MAGIC):
+            packed = stack.enter_context(gzip.GzipFile(fileobj=stream, mode="rb"))
+            try:
+                head, stream = _peek(cast("IO[bytes]", packed))
+            except (OSError, EOFError) as error:
+                raise TableError(f"{shown(path)} is not a whole gzip file: {error}") from error
+        yield head, stream
+
+
+def _peek(stream: IO[bytes]) -> tuple[bytes, IO[bytes]]:
+    """Read the beginning, and put it back."""
+    head = stream.read(HEAD_BYTES)
+    return head, cast("IO[bytes]", io.BufferedReader(_Joined(head, stream), HEAD_BYTES))
+
+
+class _Joined(io.RawIOBase):
+    """A beginning that was read already, then the rest: standard input cannot be rewound."""
+
+    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
+        self._head, self._rest = memoryview(head), rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+        part: bytes | memoryview
+        if self._head:
+            part = self._head[: len(buffer)]
+            self._head = self._head[len(buffer) :]
+        else:
+            part = self._rest.read(len(buffer))
+        buffer[: len(part)] = part
+        return len(part)
+
+
+def load_model(path: str) -> Circuit:
+    """Read a circuit from a file or from standard input."""
+    if path == STANDARD:
+        return circuit_from_json(sys.stdin.read())
+    return Circuit.load(path)
+
+
+# -- writing ----------------------------------------------------------------------------------
+
+
+def check_output(path: str) -> None:
+    """Refuse an output that cannot be written, before the work and not after it."""
+    if path == STANDARD:
+        return
+    target = Path(path).resolve()
+    if target.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name a file in it")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {str(target.parent)!r} to write {path} in")
+
+
+@contextmanager
+def open_output(path: str) -> Iterator[IO[bytes]]:
+    """Open a file or standard output; a regular file is replaced when all is written."""
+    check_output(path)
+    if path == STANDARD:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    target = Path(path).resolve()  # a link stays a link
+    if target.exists() and not target.is_file():  # such as /dev/stdout
+        with open(target, "wb") as stream:
+            yield stream
+        return
+    draft = target.with_name(f".{secrets.token_hex(8)}.dln")
+    try:
+        with open(draft, "xb") as file, _packed(file, path) as stream:
+            yield stream
+        os.replace(draft, target)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _packed(file: IO[bytes], path: str) -> Iterator[IO[bytes]]:
+    if not path.endswith(".gz"):
+        yield file
+        return
+    # No name and no time inside: the same table gives the same bytes.
+    with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
+        yield cast("IO[bytes]", packed)
+
+
+def save_model(circuit: Circuit, path: str) -> None:
+    """Write a circuit to a file or to standard output."""
+    if path == STANDARD:
+        sys.stdout.write(circuit_to_json(circuit))
+    else:
+        circuit.save(path)

@@ -1,0 +1,75 @@
+"""`dln predict`: classify the rows of a table, however long it is."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from numpy.typing import NDArray
+
+from dln.circuit import Circuit
+from dln.cli.files import load_model
+from dln.cli.layout import Layout
+from dln.cli.options import Data, Encoding, Model, Separator
+from dln.errors import OptionError
+from dln.table import Table
+
+
+def predict(
+    model: Model,
+    data: Data,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="CSV, TSV or Parquet by its name, .gz packs it."
+        ),
+    ] = "-",
+    proba: Annotated[bool, typer.Option("--proba", help="Add the probability of classes.")] = False,
+    votes: Annotated[bool, typer.Option("--votes", help="Add the votes for each class.")] = False,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Copy a column of the table; can be given often."),
+    ] = None,
+    encoding: Encoding = "utf-8",
+    separator: Separator = None,
+) -> None:
+    """Predict the class of each row, in the order of the table, which may exceed the memory.
+
+    Example: dln predict heart.json patients.csv --output classes.csv --proba
+    """
+    from dln.cli.read import open_table, read_for
+    from dln.cli.write import open_writer
+
+    circuit = load_model(model)
+    kept = list(dict.fromkeys(keep or []))
+    with open_table(data, Layout(encoding, separator)) as source:
+        chunks = read_for(circuit, source, kept)
+        with open_writer(output) as write:
+            for written, cells in chunks:
+                copies = {name: written.column(name) for name in kept}
+                write(_joined(copies, _answers(circuit, cells, proba=proba, votes=votes)))
+
+
+def _answers(circuit: Circuit, cells: Table, *, proba: bool, votes: bool) -> dict[str, list[Any]]:
+    """Name and list what is predicted for some rows."""
+    counts = circuit.votes(cells)
+    # argmax takes the first of equals, as ties do.
+    answers = {"prediction": circuit.class_labels[counts.argmax(axis=1)].tolist()}
+    if proba:
+        answers |= _by_class("probability", circuit, circuit.predict_proba(cells))
+    if votes:
+        answers |= _by_class("votes", circuit, counts)
+    return answers
+
+
+def _by_class(word: str, circuit: Circuit, figures: NDArray[Any]) -> dict[str, list[Any]]:
+    return {
+        f"{word}_{label}": figures[:, index].tolist() for index, label in enumerate(circuit.classes)
+    }
+
+
+def _joined(copies: dict[str, Any], answers: dict[str, list[Any]]) -> dict[str, Any]:
+    twice = [name for name in copies if name in answers]
+    if twice:
+        raise OptionError(f"--keep {twice[0]} would give two columns of that name; rename yours")
+    return copies | answers

@@ -1,0 +1,121 @@
+"""Right and wrong predictions, counted: accuracy by class, and how honest the probabilities are.
+
+Tallies of parts of a table add up to the tally of the whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+N_BINS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Counts over some rows.
+
+    Attributes
+    ----------
+    confusion
+        (n_classes, n_classes): rows by true class and predicted class.
+    rows, right, confidence
+        (N_BINS,): of the rows whose prediction has a probability in the bin, how many there are,
+        how many are predicted rightly, and the sum of their probabilities.
+    """
+
+    confusion: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    right: NDArray[np.int64]
+    confidence: NDArray[np.float64]
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
+            self.confusion + other.confusion,
+            self.rows + other.rows,
+            self.right + other.right,
+            self.confidence + other.confidence,
+        )
+
+    # -- by class -----------------------------------------------------------------------------
+
+    @property
+    def support(self) -> NDArray[np.int64]:
+        """How many rows each class has."""
+        return np.asarray(self.confusion.sum(axis=1))
+
+    @property
+    def recall(self) -> NDArray[np.float64]:
+        """The part of each class's rows that is predicted to be of it; NaN where it has none."""
+        return _part(self.confusion.diagonal(), self.support)
+
+    @property
+    def precision(self) -> NDArray[np.float64]:
+        """The part of each class's predictions that is right; NaN where it is never predicted."""
+        return _part(self.confusion.diagonal(), self.confusion.sum(axis=0))
+
+    @property
+    def f1(self) -> NDArray[np.float64]:
+        """The harmonic mean of precision and recall."""
+        return _part(2 * self.confusion.diagonal(), self.support + self.confusion.sum(axis=0))
+
+    @property
+    def accuracy(self) -> float:
+        """The part of all rows that is predicted rightly."""
+        return float(self.confusion.trace() / self.confusion.sum())
+
+    @property
+    def balanced_accuracy(self) -> float:
+        """The mean recall of the classes that have rows."""
+        return float(np.nanmean(self.recall))
+
+    # -- calibration --------------------------------------------------------------------------
+
+    @property
+    def calibration_error(self) -> float:
+        """How far probabilities are from frequencies, on average over the rows."""
+        return float(np.abs(self.right - self.confidence).sum() / self.rows.sum())
+
+    def reliability(self) -> list[dict[str, Any]]:
+        """List the bins that have rows: what was promised, and what came true."""
+        return [
+            {
+                "from": bin / N_BINS,
+                "to": (bin + 1) / N_BINS,
+                "rows": int(self.rows[bin]),
+                "mean_probability": float(self.confidence[bin] / self.rows[bin]),
+                "accuracy": float(self.right[bin] / self.rows[bin]),
+            }
+            for bin in np.flatnonzero(self.rows).tolist()
+        ]
+
+
+def tally(
+    target: NDArray[np.int64], predicted: NDArray[np.int64], proba: NDArray[np.float64]
+) -> Tally:
+    """Count rows by the numbers of their true and predicted classes, and by probability.
+
+    >>> proba = np.array([[1, 0], [0, 1], [0.6, 0.4]])
+    >>> once = tally(np.array([0, 1, 1]), np.array([0, 1, 0]), proba)
+    >>> (once + once).confusion.tolist(), once.balanced_accuracy
+    ([[2, 0], [2, 2]], 0.75)
+    """
+    n_classes = proba.shape[1]
+    cells = np.bincount(target * n_classes + predicted, minlength=n_classes * n_classes)
+    sure = proba[np.arange(len(predicted)), predicted]
+    bins = np.minimum((sure * N_BINS).astype(np.int64), N_BINS - 1)
+    return Tally(
+        confusion=cells.reshape(n_classes, n_classes),
+        rows=np.bincount(bins, minlength=N_BINS),
+        right=np.bincount(bins[target == predicted], minlength=N_BINS),
+        confidence=np.bincount(bins, weights=sure, minlength=N_BINS).astype(np.float64),
+    )
+
+
+def _part(some: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
+    nothing = np.full(len(whole), np.nan)
+    np.divide(some, whole, out=nothing, where=whole > 0)
+    return nothing

@@ -1,0 +1,178 @@
+"""`dln train`: a table with a target column -> a tested model."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Annotated, Any
+from typing import Literal as OneOf
+
+import typer
+
+from dln.circuit import Circuit
+from dln.cli.cost import size_text
+from dln.cli.evaluate import score_document
+from dln.cli.files import STANDARD, check_output, save_model
+from dln.cli.layout import Layout
+from dln.cli.options import Data, Encoding, Json, ModelOutput, Quiet, Separator, Target
+from dln.cli.scores import Tally, tally
+from dln.cli.talk import say, show, show_json
+from dln.errors import OptionError
+from dln.estimator import DLNClassifier
+from dln.train.engines import EngineName
+
+_Parts = OneOf["quick", "normal", "high", "none"]
+
+
+def train(
+    data: Data,
+    target: Target,
+    output: ModelOutput,
+    test: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=0.9,
+            metavar="PART",
+            help="Part of each class held out to test on; 0: none.",
+        ),
+    ] = 0.25,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Leave out a column; can be given often."),
+    ] = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=KIND",
+            help="Do not guess: number, integer, boolean, date or category; can be given often.",
+        ),
+    ] = None,
+    layers: Annotated[
+        str, typer.Option(metavar="N,N,...", help="Gates in each layer, the voting layer last.")
+    ] = "auto",
+    networks: Annotated[
+        str, typer.Option(metavar="N", help="Networks that vote together; 1 for the fewest rules.")
+    ] = "auto",
+    cutoffs: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Cutoffs that a column of numbers starts with.")
+    ] = 6,
+    tau: Annotated[
+        str, typer.Option(metavar="NUMBER", help="Divides the votes; the larger, the smoother.")
+    ] = "auto",
+    epochs: Annotated[str, typer.Option(metavar="N", help="Passes over the rows.")] = "auto",
+    class_weight: Annotated[
+        OneOf["balanced", "none"], typer.Option(help="Whether all classes count the same.")
+    ] = "balanced",
+    simplify: Annotated[
+        _Parts, typer.Option(help="How much to make the circuit smaller, with the same votes.")
+    ] = "quick",
+    seed: Annotated[int, typer.Option(min=0, help="Decides the test rows and all else.")] = 0,
+    engine: Annotated[EngineName, typer.Option(help="Compiled code, or PyTorch.")] = "native",
+    device: Annotated[str, typer.Option(help="Where PyTorch trains: cpu, cuda, cuda:1.")] = "cpu",
+    jobs: Annotated[int, typer.Option(metavar="N", help="Threads; -1 for all cores.")] = -1,
+    encoding: Encoding = "utf-8",
+    separator: Separator = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn a model from a table, test it on rows held out, and save it.
+
+    The model that is saved is the one that was tested: it has not seen the test rows. What the
+    columns hold is guessed and told. Ctrl-C ends the training and keeps what was learned.
+
+    Example: dln train heart.csv --target disease --output heart.json
+    """
+    from dln.cli.prepare import Prepared, prepare
+
+    check_output(output)
+    classifier = DLNClassifier(
+        layers=_layers(layers),
+        n_networks=_number("--networks", networks, int),
+        n_cutoffs=cutoffs,
+        tau=_number("--tau", tau, float),
+        epochs=_number("--epochs", epochs, int),
+        class_weight=None if class_weight == "none" else class_weight,
+        simplify=None if simplify == "none" else simplify,
+        random_state=seed,
+        engine=engine,
+        device=device,
+        n_jobs=jobs,
+        verbose=int(sys.stderr.isatty() and not quiet),
+        on_interrupt="keep",
+    )
+    prepared: Prepared = prepare(
+        data, Layout(encoding, separator), target, kinds=kind or [], ignore=ignore or []
+    )
+    if not quiet:
+        say(prepared.text())
+    rows, test_rows = prepared.split(test, seed)
+    if not quiet:
+        say(f"training on {len(rows):,} rows" + _holding_out(len(test_rows)))
+    circuit = _fit(classifier, prepared.X.take(rows), prepared.y[rows], quiet=quiet)
+    total = None
+    if len(test_rows):
+        X, y = prepared.X.take(test_rows), prepared.numbers(circuit)[test_rows]
+        total = tally(y, circuit.winners(X), circuit.predict_proba(X))
+    save_model(circuit, output)
+    aside = output == STANDARD
+    if json:
+        show_json(_document(circuit, prepared.document(), len(rows), total), aside=aside)
+    else:
+        show(_text(circuit, total), aside=aside)
+    if not quiet and not aside:
+        say(f"saved {output}; read it with: dln rules {output}")
+
+
+def _fit(classifier: DLNClassifier, X: Any, y: Any, *, quiet: bool) -> Circuit:
+    """Fit, and say what the estimator warns of in a line of its own."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        circuit: Circuit = classifier.fit(X, y).circuit_
+    for warning in caught:
+        if not quiet and issubclass(warning.category, UserWarning):
+            say(str(warning.message))
+    return circuit
+
+
+def _holding_out(n_rows: int) -> str:
+    return f", holding out {n_rows:,} to test on" if n_rows else ", all of them: nothing is tested"
+
+
+def _text(circuit: Circuit, total: Tally | None) -> str:
+    size = size_text(circuit)
+    if total is None:
+        return size
+    accuracy = f"{100 * total.balanced_accuracy:.1f} %"
+    return f"Balanced accuracy on {int(total.rows.sum()):,} test rows: {accuracy}\n{size}"
+
+
+def _document(
+    circuit: Circuit, columns: dict[str, Any], n_rows: int, total: Tally | None
+) -> dict[str, Any]:
+    return {
+        **columns,
+        "training_rows": n_rows,
+        "test": None if total is None else score_document(total, circuit),
+        "literals": circuit.n_literals,
+        "gates": circuit.n_gates,
+        "rules": len(circuit.rules),
+    }
+
+
+def _layers(text: str) -> OneOf["auto"] | tuple[int, ...]:
+    """Read "16,8"; the estimator looks at the numbers themselves."""
+    if text == "auto":
+        return "auto"
+    try:
+        return tuple(int(size) for size in text.split(","))
+    except ValueError:
+        raise OptionError(f"--layers is {text!r}, expected gates by layer such as 16,8") from None
+
+
+def _number(option: str, text: str, read: Any) -> Any:
+    """Read a number, or "auto"."""
+    try:
+        return text if text == "auto" else read(text)
+    except ValueError:
+        raise OptionError(f"{option} is {text!r}, expected a number or auto") from None

@@ -1,0 +1,108 @@
+"""A score card: the rules of a circuit with two classes as one signed sum.
+
+A rule's points are its votes for the second class less those for the first, so that one that votes
+for the first class counts negative. Above 0 the second class wins; a tie, at 0, goes to the first.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from dln.explain.evidence import Evidence
+from dln.explain.sheet import Section, Sheet, to_html, to_markdown
+from dln.explain.statistics import percent
+from dln.explain.text import label_text
+from dln.labels import Label, label_to_json
+
+
+@dataclass(frozen=True)
+class CardRow:
+    """A rule and the points that it adds when it is true."""
+
+    points: int
+    text: str
+    evidence: Evidence | None = None
+
+
+@dataclass(frozen=True)
+class ScoreCard:
+    """Points that decide between two classes.
+
+    Attributes
+    ----------
+    negative, positive
+        The class at a score of 0 or less, and the class above.
+    start
+        The score before any rule fires.
+    rows
+        The rules that count, the strongest first; one that gives both classes the same does not.
+    parts
+        Names that the rules mention, and what they stand for.
+    notes
+        What holds for missing cells, where that matters.
+    """
+
+    negative: Label
+    positive: Label
+    start: int
+    rows: tuple[CardRow, ...]
+    parts: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...] = ()
+
+    def to_text(self) -> str:
+        """Write one line a rule, its points first."""
+        lines = [*self._notes(), f"  {self.start:+d}  start"]
+        lines += [f"  {row.points:+d}  {row.text}" for row in self.rows]
+        where = [f"  {name}: {text}" for name, text in self.parts]
+        return "\n".join([*lines, *(["where"] if where else []), *where])
+
+    def to_markdown(self) -> str:
+        """Write one table, for GitHub and notebooks."""
+        return to_markdown(self._sheet())
+
+    def to_html(self) -> str:
+        """Write one table as an HTML fragment; everything is escaped."""
+        return to_html(self._sheet())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values; docs/explain.md tells the schema."""
+        return {
+            "negative": label_to_json(self.negative),
+            "positive": label_to_json(self.positive),
+            "start": self.start,
+            "rules": [{"text": row.text, "points": row.points} for row in self.rows],
+            "parts": dict(self.parts),
+        }
+
+    def to_json(self) -> str:
+        """Write `to_dict` as JSON."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def _notes(self) -> tuple[str, ...]:
+        negative, positive = label_text(self.negative), label_text(self.positive)
+        return (
+            f"Add up the points of the rules that hold. Above 0: {positive}; below 0: {negative}; "
+            f"a tie at 0 goes to {negative}.",
+            *self.notes,
+        )
+
+    def _sheet(self) -> Sheet:
+        known = any(row.evidence is not None for row in self.rows)
+        rows = [(f"{self.start:+d}", "start", *([""] if known else []))]
+        for row in self.rows:
+            share = [percent(row.evidence.share)] if row.evidence else []
+            rows.append((f"{row.points:+d}", row.text, *share))
+        header = ("points", "rule", *(["share"] if known else []))
+        title = f"Score for {label_text(self.positive)}"
+        sections = [Section(title, header, tuple(rows))]
+        if self.parts:
+            sections.append(Section("where", ("part", "stands for"), self.parts))
+        return Sheet(self._notes(), tuple(sections))

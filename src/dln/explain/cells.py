@@ -1,0 +1,41 @@
+"""A cell of a user's table -> text, and a JSON value."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import numpy as np
+
+from dln.conditions import Cell
+from dln.labels import label_to_json
+from dln.literals import Column, format_category, format_value
+
+_NUMBERS = Column("", "number")
+
+
+def cell_text(cell: Cell) -> str:
+    """Write a cell the way its user would, exactly.
+
+    >>> cell_text(None), cell_text(54.0), cell_text(datetime.datetime(2020, 1, 2)), cell_text("7")
+    ('missing', '54', '2020-01-02', "'7'")
+    """
+    if cell is None:
+        return "missing"
+    if isinstance(cell, np.datetime64):
+        return str(cell)
+    if isinstance(cell, datetime.datetime):
+        midnight = cell.time() == datetime.time()
+        return cell.date().isoformat() if midnight else cell.isoformat()
+    if isinstance(cell, float):
+        return format_value(cell, _NUMBERS)
+    return format_category(cell)
+
+
+def cell_to_json(cell: Cell) -> Any:
+    """Give a cell as a JSON value: null if missing, moments and infinities as labels have them."""
+    if cell is None:
+        return None
+    if isinstance(cell, np.datetime64):
+        return {"moment": str(cell)}
+    return label_to_json(cell)

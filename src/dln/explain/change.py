@@ -1,0 +1,235 @@
+"""A row + one of its columns -> the nearest cell of that column that changes the class.
+
+Every atom of the column is tried (`dln.conditions`), so the answer is exact: no other cell of the
+column gives another class at a smaller distance. Above a cutoff on a number there is no nearest
+cell; the distance is that to the cutoff, and the cell a readable one just beyond.
+
+Order within a column: a known category or a number at the smallest distance (from a missing cell:
+past the fewest cutoffs), then an unknown category, then a missing cell. Between columns: the same
+three, then the fewest cutoffs crossed (another category counts as one, and so at least does a cell
+that goes or comes), then the smallest distance relative to the larger of the two numbers (1 for
+what has none, and for booleans), then the column's place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Decimal
+from typing import TYPE_CHECKING, Any
+
+from dln.conditions import Atom, Cell, Gap, column_atoms
+from dln.explain.cells import cell_text, cell_to_json
+from dln.explain.moments import last_moment, next_moment, seconds_above, seconds_up_to
+from dln.explain.row import OneRow
+from dln.explain.text import label_text
+from dln.labels import Label, label_to_json
+from dln.literals import Above, Column, format_text
+
+if TYPE_CHECKING:
+    from dln.circuit import Circuit
+
+_KNOWN, _UNKNOWN, _MISSING = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Change:
+    """Another cell of one feature that gives the row another class.
+
+    Attributes
+    ----------
+    feature
+        The name of the column.
+    before, after
+        The cell, and the one that changes the class; None is a missing cell.
+    condition
+        What the new cell fulfils; other cells that do give the same class.
+    label
+        The class that the changed row gets.
+    n_crossed
+        How many of the circuit's cutoffs on this column lie between; 1 for another category.
+    distance
+        How far the number moves at least; in seconds for dates, None for what has no distance.
+    """
+
+    feature: str
+    before: Cell
+    after: Cell
+    condition: str
+    label: Label
+    n_crossed: int
+    distance: float | None
+
+    def __str__(self) -> str:
+        return (
+            f"{format_text(self.feature)}: {cell_text(self.before)} -> {cell_text(self.after)} "
+            f"({self.condition}) gives {label_text(self.label)}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values."""
+        finite = self.distance is not None and math.isfinite(self.distance)
+        return {
+            "feature": self.feature,
+            "before": cell_to_json(self.before),
+            "after": cell_to_json(self.after),
+            "condition": self.condition,
+            "class": label_to_json(self.label),
+            "n_crossed": self.n_crossed,
+            "distance": self.distance if finite else None,
+        }
+
+
+def nearest_changes(circuit: Circuit, row: OneRow) -> tuple[Change, ...]:
+    """Find the nearest change of each column that changes the class, the best first."""
+    present = int(circuit.winners(row.table())[0])
+    found = []
+    for column in sorted(row.cells):
+        ranked = _nearest_in_column(circuit, row, column, present)
+        if ranked is not None:
+            found.append(ranked)
+    return tuple(change for _, change in sorted(found, key=lambda ranked: ranked[0]))
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A way to another atom of the column."""
+
+    after: Cell
+    tier: int
+    n_crossed: int = 1
+    distance: float | None = None
+    relative: float = 1.0
+
+
+def _nearest_in_column(
+    circuit: Circuit, row: OneRow, column: int, present: int
+) -> tuple[tuple[float, ...], Change] | None:
+    literals = [literal for literal in circuit.literals if literal.column == column]
+    atoms = column_atoms(circuit.columns[column], literals).atoms
+    cutoffs = sorted({literal.cutoff for literal in literals if isinstance(literal, Above)})
+    steps = [_step(circuit.columns[column], row, column, atom, cutoffs) for atom in atoms]
+    winners = circuit.winners(row.with_cells(column, [step.after for step in steps])).tolist()
+    flips = [place for place, winner in enumerate(winners) if winner != present]
+    if not flips:
+        return None
+    place = min(flips, key=lambda place: _order_in_column(steps[place]))
+    step = steps[place]
+    change = Change(
+        circuit.columns[column].name,
+        row.cell(column),
+        step.after,
+        _condition(circuit.columns, column, atoms, winners, place),
+        circuit.classes[winners[place]],
+        step.n_crossed,
+        step.distance,
+    )
+    return (step.tier, step.n_crossed, step.relative, column), change
+
+
+def _order_in_column(step: _Step) -> tuple[float, ...]:
+    return step.tier, step.distance or 0.0, step.n_crossed
+
+
+def _condition(
+    columns: tuple[Column, ...],
+    number: int,
+    atoms: Sequence[Atom],
+    winners: Sequence[int],
+    place: int,
+) -> str:
+    """Say in what atoms the class is that of the chosen one: its neighbours among numbers too."""
+    column, atom = columns[number], atoms[place]
+    name = format_text(column.name)
+    if not isinstance(atom, Gap):
+        if atom.cell is None:
+            return f"{name} is missing"
+        known = atom.cell in column.categories
+        return f"{name} = {cell_text(atom.cell)}" if known else f"{name} is of no known category"
+    low, high = atom.low, atom.high
+    for other, winner in zip(atoms[place:], winners[place:], strict=True):
+        if not isinstance(other, Gap) or winner != winners[place]:
+            break
+        high = other.high
+    for other, winner in zip(atoms[place::-1], winners[place::-1], strict=True):
+        if not isinstance(other, Gap) or winner != winners[place]:
+            break
+        low = other.low
+    bounds = [
+        Above(number, cutoff).describe(columns, negated=negated)
+        for cutoff, negated in ((low, False), (high, True))
+        if math.isfinite(cutoff)
+    ]
+    return " and ".join(bounds) or f"{name} is not missing"
+
+
+def _step(column: Column, row: OneRow, number: int, atom: Atom, cutoffs: list[float]) -> _Step:
+    if isinstance(atom, Gap):
+        return _step_to_gap(row.number(number), atom, cutoffs)
+    if atom.cell is None:
+        n_above = sum(row.number(number) > cutoff for cutoff in cutoffs) if cutoffs else 0
+        return _Step(None, _MISSING, max(1, n_above))
+    return _Step(atom.cell, _KNOWN if atom.cell in column.categories else _UNKNOWN)
+
+
+def _step_to_gap(value: float, gap: Gap, cutoffs: list[float]) -> _Step:
+    # Whether a cell of the gap is above a cutoff is whether the gap's low end reaches it.
+    n_crossed = sum((value > cutoff) != (gap.low >= cutoff) for cutoff in cutoffs)
+    if math.isnan(value):
+        return _Step(gap.cell, _KNOWN, max(1, n_crossed))
+    after, distance = _reach(value, gap)
+    relative = 1.0 if gap.kind == "boolean" else _relative(value, gap.low >= value, distance)
+    return _Step(after, _KNOWN, n_crossed, distance, relative)
+
+
+def _relative(value: float, upwards: bool, distance: float) -> float:
+    """Compare a distance with the larger of the two numbers that it lies between."""
+    if distance == 0:
+        return 0.0
+    larger = max(abs(value), abs(value + distance if upwards else value - distance))
+    return distance / larger if larger < math.inf else 1.0
+
+
+def _reach(value: float, gap: Gap) -> tuple[Cell, float]:
+    """Find a readable cell of a gap that is near a number, and how far the gap is from it."""
+    above = gap.low >= value
+    if gap.kind == "boolean":
+        return gap.cell, abs(float(bool(gap.cell)) - value)
+    if gap.low < value <= gap.high:  # where the number is already
+        return gap.cell, 0.0
+    if gap.kind == "date":
+        if above:
+            return next_moment(gap.low, gap.high), seconds_above(gap.low) - value
+        return last_moment(gap.high), value - seconds_up_to(gap.high)
+    if gap.kind == "integer":
+        nearest = _integer_above(gap.low) if above else math.floor(gap.high)
+        return nearest, abs(float(nearest) - value)
+    if above:
+        return _just_above(gap, value), gap.low - value
+    return gap.high, value - gap.high
+
+
+def _integer_above(low: float) -> int:
+    if abs(low) <= 2**52:  # beyond, every float64 is a whole number
+        return math.floor(low) + 1
+    return int(math.nextafter(low, math.inf))
+
+
+def _just_above(gap: Gap, value: float) -> float:
+    """Find a decimal just above the gap's low end, about a thousandth of it away.
+
+    >>> _just_above(Gap("number", 54.0, 60.0), 50.0), _just_above(Gap("number", 54.0, 54.001), 0.0)
+    (54.01, 54.001)
+    """
+    low = gap.low
+    scale = abs(low) or abs(value - low)
+    if not 0 < scale < math.inf:
+        scale = 1.0
+    exact, exponent = Decimal(repr(low)), math.floor(math.log10(scale)) - 3
+    for finer in range(exponent, exponent - 15, -1):
+        step = Decimal(1).scaleb(finer)
+        number = float(((exact / step).to_integral_value(ROUND_FLOOR) + 1) * step)
+        if low < number <= gap.high:
+            return number
+    return math.nextafter(low, math.inf)

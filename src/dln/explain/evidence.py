@@ -1,0 +1,111 @@
+"""Circuit + rows and their classes -> how often each rule fires, and on which classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.errors import TableError
+from dln.explain.fires import wire_values
+from dln.labels import Label, plain_labels
+from dln.table import is_missing
+
+if TYPE_CHECKING:
+    from dln.circuit import Circuit
+
+
+@dataclass(frozen=True)
+class Rows:
+    """How many rows a table has, in all and of each class."""
+
+    n_rows: int
+    class_rows: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a table says about a rule.
+
+    Attributes
+    ----------
+    rows
+        The table.
+    support
+        In how many rows the rule fires.
+    class_counts
+        The rows where it fires, by class; None where no classes were given.
+    """
+
+    rows: Rows
+    support: int
+    class_counts: tuple[int, ...] | None = None
+
+    @property
+    def share(self) -> float:
+        """The share of the rows in which the rule fires."""
+        return self.support / self.rows.n_rows
+
+    @property
+    def precision(self) -> tuple[float | None, ...] | None:
+        """For each class, its share among the rows where the rule fires; None if it never does."""
+        if self.class_counts is None:
+            return None
+        return tuple(n / self.support if self.support else None for n in self.class_counts)
+
+    @property
+    def lift(self) -> tuple[float | None, ...] | None:
+        """For each class, the precision over the class's share among all rows.
+
+        None where the rule never fires or no row is of the class.
+        """
+        if self.precision is None or self.rows.class_rows is None:
+            return None
+        return tuple(
+            None if precision is None or not n_class else precision * self.rows.n_rows / n_class
+            for precision, n_class in zip(self.precision, self.rows.class_rows, strict=True)
+        )
+
+
+def gather(circuit: Circuit, X: Any, y: Any = None) -> tuple[Rows, tuple[Evidence, ...]]:
+    """Evaluate every rule on a table; gives the table's size and one record a rule."""
+    fires = wire_values(circuit, [rule.wire for rule in circuit.rules], X)
+    n_rows = len(fires)
+    if n_rows == 0:
+        raise TableError("the table has 0 rows; at least one is needed to count where rules fire")
+    support = fires.sum(axis=0).tolist()
+    if y is None:
+        rows = Rows(n_rows)
+        return rows, tuple(Evidence(rows, count) for count in support)
+    target = _class_numbers(y, circuit.classes, n_rows)
+    of_class = target[:, None] == np.arange(circuit.n_classes)
+    rows = Rows(n_rows, tuple(of_class.sum(axis=0).tolist()))
+    counts = [of_class[fired].sum(axis=0).tolist() for fired in fires.T]
+    return rows, tuple(
+        Evidence(rows, n_fired, tuple(by_class))
+        for n_fired, by_class in zip(support, counts, strict=True)
+    )
+
+
+def _class_numbers(y: Any, classes: Sequence[Label], n_rows: int) -> NDArray[np.intp]:
+    """Find the class of each row; raises `TableError` for one that the circuit does not know."""
+    if isinstance(y, np.ndarray):
+        y = y.ravel()
+    cells = y.to_list() if hasattr(y, "to_list") else list(y)
+    if len(cells) != n_rows:
+        raise TableError(f"the table has {n_rows} rows, but the target has {len(cells)}")
+    for place, cell in enumerate(cells):
+        if is_missing(cell):
+            raise TableError(f"the target is missing in row {place}; drop such rows")
+    numbers = {label: number for number, label in enumerate(classes)}
+    labels = plain_labels(cells)
+    unknown = next((label for label in labels if label not in numbers), None)
+    if unknown is not None:
+        raise TableError(
+            f"the target holds {unknown!r}, but the circuit's classes are {list(classes)}; "
+            "give the classes that it was trained on"
+        )
+    return np.array([numbers[label] for label in labels], dtype=np.intp)

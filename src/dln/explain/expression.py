@@ -1,0 +1,144 @@
+"""A wire -> an expression: its gates as "and", "or" and "xor" of tests that may be negated.
+
+Promise: an expression is true exactly where its wire is 1. How a test or a named wire is spelled is
+left to whoever writes the expression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from typing import Literal as OneOf
+
+from dln.gates import Gate
+
+if TYPE_CHECKING:
+    from dln.circuit import Circuit
+
+Word = OneOf["and", "or", "xor"]
+
+
+@dataclass(frozen=True)
+class Term:
+    """A wire that is written as it stands: a literal, or a gate that has a name."""
+
+    wire: int
+    negated: bool = False
+
+
+@dataclass(frozen=True)
+class Constant:
+    """What is the same on every row."""
+
+    value: bool
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Expressions joined by one word."""
+
+    word: Word
+    parts: tuple[Expression, ...]
+
+
+Expression = Term | Constant | Chain
+
+
+def factored(circuit: Circuit, wire: int, named: Collection[int]) -> Expression:
+    """Write a wire's gates out as they are wired, down to literals and named wires.
+
+    The wire itself is written out even where it has a name.
+    """
+    return _written_out(circuit, wire, named, negated=False)
+
+
+def join(word: Word, parts: list[Expression]) -> Expression:
+    """Join expressions by a word; one alone needs none."""
+    return parts[0] if len(parts) == 1 else Chain(word, tuple(parts))
+
+
+def write(expression: Expression, term_text: Callable[[Term], str]) -> str:
+    """Write an expression as one line; parentheses go around every chain within a chain.
+
+    >>> inner = Chain("or", (Term(1), Term(2)))
+    >>> write(Chain("and", (Term(0, negated=True), inner)), lambda term: f"x{term.wire}")
+    'x0 and (x1 or x2)'
+    """
+    if isinstance(expression, Term):
+        return term_text(expression)
+    if isinstance(expression, Constant):
+        return "always" if expression.value else "never"
+    texts = [
+        f"({write(part, term_text)})" if isinstance(part, Chain) else write(part, term_text)
+        for part in expression.parts
+    ]
+    return f" {expression.word} ".join(texts)
+
+
+def count_terms(expression: Expression) -> int:
+    """Count the literals and names that an expression mentions."""
+    if isinstance(expression, Chain):
+        return sum(map(count_terms, expression.parts))
+    return int(isinstance(expression, Term))
+
+
+@dataclass(frozen=True)
+class _Form:
+    """How a gate reads: its inputs, possibly negated, joined by one word."""
+
+    word: Word
+    negate_a: bool
+    negate_b: bool
+
+
+def _form(gate: Gate) -> _Form:
+    """Read a gate that depends on both inputs as and, or, or xor of possibly negated inputs."""
+    ones = [index for index, bit in enumerate(gate.table) if bit]
+    if len(ones) == 1:
+        return _Form("and", negate_a=ones[0] < 2, negate_b=ones[0] % 2 == 0)
+    if len(ones) == 3:
+        zero = ({0, 1, 2, 3} - set(ones)).pop()
+        return _Form("or", negate_a=zero >= 2, negate_b=zero % 2 == 1)
+    return _Form("xor", negate_a=gate.table[0] == 1, negate_b=False)
+
+
+def _express(circuit: Circuit, wire: int, named: Collection[int], *, negated: bool) -> Expression:
+    if wire in named:
+        return Term(wire, negated)
+    return _written_out(circuit, wire, named, negated=negated)
+
+
+def _written_out(
+    circuit: Circuit, wire: int, named: Collection[int], *, negated: bool
+) -> Expression:
+    if wire < circuit.n_literals:
+        return Term(wire, negated)
+    gate, a, b = circuit.nodes[wire - circuit.n_literals]
+    gate = gate.negate() if negated else gate
+    if not gate.reads_a and not gate.reads_b:
+        return Constant(gate.table[0] == 1)
+    if not (gate.reads_a and gate.reads_b):
+        return _express(circuit, a if gate.reads_a else b, named, negated=gate.table[0] == 1)
+    form = _form(gate)
+    parts: list[Expression] = []
+    for source, negate in ((a, form.negate_a), (b, form.negate_b)):
+        part = _express(circuit, source, named, negated=negate)
+        # A chain of xor keeps its parentheses: to some, it is "exactly one".
+        if isinstance(part, Chain) and part.word == form.word != "xor":
+            parts += part.parts
+        else:
+            parts.append(part)
+    if form.word != "xor":  # x and y and x: a part says no more the second time
+        unique: dict[object, Expression] = {}
+        for part in parts:
+            unique.setdefault(_meaning(circuit, part), part)
+        parts = list(unique.values())
+    return join(form.word, parts)
+
+
+def _meaning(circuit: Circuit, part: Expression) -> object:
+    """Give what is equal for parts that read the same."""
+    if isinstance(part, Term) and part.wire < circuit.n_literals:
+        return circuit.literals[part.wire].describe(circuit.columns, negated=part.negated)
+    return part

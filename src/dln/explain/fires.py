@@ -1,0 +1,50 @@
+"""Circuit + rows -> which of its wires are 1.
+
+Promise: rows are read, and wires evaluated, by the circuit's own prediction. A circuit is made
+whose votes spell the wires, 30 to a class; they stay within the 32 bits that votes may have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.parts import Rule
+
+if TYPE_CHECKING:
+    from dln.circuit import Circuit
+
+_WIRES_PER_CLASS = 30
+
+
+def wire_values(circuit: Circuit, wires: Sequence[int], X: Any) -> NDArray[np.bool_]:
+    """Tell which wires are 1 in each row: (n_rows, n_wires).
+
+    >>> from dln import Above, Circuit, Column
+    >>> circuit = Circuit((Column("x", "number"),), (Above(0, 1.0),), (), (), (0,), ("a",))
+    >>> wire_values(circuit, [0], [[0.5], [1.5]]).tolist()
+    [[False], [True]]
+    """
+    n_classes = max(1, -(-len(wires) // _WIRES_PER_CLASS))
+    rules = []
+    for number, wire in enumerate(wires):
+        votes = [0] * n_classes
+        votes[number // _WIRES_PER_CLASS] = 1 << number % _WIRES_PER_CLASS
+        rules.append(Rule(wire, tuple(votes)))
+    speller = replace(
+        circuit,
+        rules=tuple(rules),
+        base_votes=(0,) * n_classes,
+        classes=tuple(range(n_classes)),
+        proof=None,
+    )
+    spelled = speller.votes(X)
+    values = np.empty((len(spelled), len(wires)), dtype=bool)
+    for number in range(len(wires)):
+        place, bit = divmod(number, _WIRES_PER_CLASS)
+        values[:, number] = spelled[:, place] >> bit & 1
+    return values

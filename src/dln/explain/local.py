@@ -1,0 +1,288 @@
+"""Circuit + one row -> why it gets its class, and what would change that.
+
+Promise: the rules that are said to have fired are those whose wire is 1, their votes and the base
+add up to the circuit's, a reason forces its rule (`dln.explain.reasons`), and the circuit itself
+has predicted a change before it is shown (`dln.explain.change`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dln.conditions import Cell
+from dln.explain.cells import cell_text, cell_to_json
+from dln.explain.change import Change, nearest_changes
+from dln.explain.fires import wire_values
+from dln.explain.reasons import Reason, find_reason
+from dln.explain.row import read_row
+from dln.explain.sheet import Section, Sheet, to_html
+from dln.explain.shortest import short_writer
+from dln.explain.text import label_text
+from dln.labels import Label, label_to_json
+from dln.literals import format_text
+
+if TYPE_CHECKING:
+    from dln.circuit import Circuit
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one rule in the row.
+
+    Attributes
+    ----------
+    text
+        The rule in the user's words.
+    votes
+        What it gives to each class when it is true.
+    reason
+        The part that made it true; None where it is not.
+    """
+
+    text: str
+    votes: tuple[int, ...]
+    reason: Reason | None
+
+    @property
+    def fired(self) -> bool:
+        """Whether the rule is true in the row."""
+        return self.reason is not None
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a row gets its class.
+
+    Attributes
+    ----------
+    row
+        The cells of the columns that the circuit reads, by name; None is a missing cell.
+    classes
+        The classes, in the order that decides ties.
+    label
+        The predicted class.
+    votes, base_votes
+        The votes of each class, and those that it had before any rule.
+    rules
+        What became of each rule, in the circuit's order.
+    changes
+        For each feature the nearest other cell that alone changes the class, if there is one;
+        the smallest change first.
+    parts
+        Names that the rules mention, and what they stand for.
+    """
+
+    row: Mapping[str, Cell] = field(hash=False)
+    classes: tuple[Label, ...]
+    label: Label
+    votes: tuple[int, ...]
+    base_votes: tuple[int, ...]
+    rules: tuple[Outcome, ...]
+    changes: tuple[Change, ...]
+    parts: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def fired(self) -> tuple[Outcome, ...]:
+        """The rules that are true in the row."""
+        return tuple(rule for rule in self.rules if rule.fired)
+
+    @property
+    def silent(self) -> tuple[Outcome, ...]:
+        """The rules that are not."""
+        return tuple(rule for rule in self.rules if not rule.fired)
+
+    @property
+    def change(self) -> Change | None:
+        """The smallest change of one feature that changes the class; None if there is none."""
+        return self.changes[0] if self.changes else None
+
+    @property
+    def runner_up(self) -> Label | None:
+        """The class with the most votes but for the predicted one; None if there is no other."""
+        others = [number for number, label in enumerate(self.classes) if label != self.label]
+        if not others:
+            return None
+        return self.classes[max(others, key=lambda number: self.votes[number])]
+
+    @property
+    def margin(self) -> int:
+        """The lead over the runner-up in votes; 0 for a tie, which the first class wins."""
+        first, *others = sorted(self.votes, reverse=True)
+        return first - others[0] if others else 0
+
+    # -- formats ------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values; docs/explain.md tells the schema."""
+        runner_up = self.runner_up
+        return {
+            "format": "dln-explanation",
+            "version": 1,
+            "row": {name: cell_to_json(cell) for name, cell in self.row.items()},
+            "classes": [label_to_json(label) for label in self.classes],
+            "class": label_to_json(self.label),
+            "votes": list(self.votes),
+            "base_votes": list(self.base_votes),
+            "runner_up": None if runner_up is None else label_to_json(runner_up),
+            "margin": self.margin,
+            "rules": [_outcome_to_dict(rule) for rule in self.rules],
+            "changes": [change.to_dict() for change in self.changes],
+            "parts": dict(self.parts),
+        }
+
+    def to_json(self) -> str:
+        """Write `to_dict` as JSON."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+    def to_html(self) -> str:
+        """Write an HTML fragment; everything is escaped."""
+        return to_html(self._sheet())
+
+    def __str__(self) -> str:
+        lines = [self._headline()]
+        for title, rules in (("fired", self.fired), ("did not fire", self.silent)):
+            lines += [f"{title}:"] if rules else []
+            for rule in rules:
+                lines.append(f"  {self._given(rule.votes)}  {rule.text}")
+                if rule.reason is not None and _says_more(rule):
+                    lines.append(f"      because {_reason_text(rule.reason)}")
+        if any(self.base_votes):
+            lines.append(f"before any rule: {self._given(self.base_votes)}")
+        first, *others = [str(change) for change in self.changes] or ["none of one feature"]
+        lines.append(f"smallest change: {first}")
+        lines += ["other changes:"] if others else []
+        lines += [f"  {other}" for other in others]
+        where = [f"  {name}: {text}" for name, text in self.parts]
+        return "\n".join([*lines, *(["where"] if where else []), *where])
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def _headline(self) -> str:
+        votes = zip(map(label_text, self.classes), self.votes, strict=True)
+        counted = f"({', '.join(f'{label}: {count}' for label, count in votes)})"
+        label, runner_up = label_text(self.label), self.runner_up
+        if runner_up is None:
+            return f"{label}, the only class {counted}"
+        if self.margin == 0:
+            return f"{label}, which comes first, tied with {label_text(runner_up)} {counted}"
+        word = "vote" if self.margin == 1 else "votes"
+        return f"{label}, {self.margin} {word} ahead of {label_text(runner_up)} {counted}"
+
+    def _given(self, votes: tuple[int, ...]) -> str:
+        """Write the votes of a rule: those that are not 0."""
+        named = zip(map(label_text, self.classes), votes, strict=True)
+        return ", ".join(f"{vote:+d} {label}" for label, vote in named if vote) or "no votes"
+
+    def _sheet(self) -> Sheet:
+        cells = tuple((format_text(name), cell_text(cell)) for name, cell in self.row.items())
+        fired = tuple(
+            (self._given(rule.votes), rule.text, _reason_text(rule.reason))
+            for rule in self.rules
+            if rule.reason is not None
+        )
+        silent = tuple((self._given(rule.votes), rule.text) for rule in self.silent)
+        changes = tuple(
+            (
+                format_text(change.feature),
+                cell_text(change.before),
+                cell_text(change.after),
+                change.condition,
+                label_text(change.label),
+            )
+            for change in self.changes
+        )
+        base = f"before any rule: {self._given(self.base_votes)}"
+        notes = (self._headline(), *([base] if any(self.base_votes) else []))
+        no_change = "No change of one feature changes the class."
+        sections = (
+            Section("Row", ("feature", "cell"), cells),
+            Section("Rules that fired", ("votes", "rule", "because"), fired),
+            Section("Rules that did not fire", ("votes", "rule"), silent),
+            Section(
+                "Changes of one feature that change the class, the smallest first"
+                if changes
+                else no_change,
+                ("feature", "from", "to", "so that", "class"),
+                changes,
+            ),
+            Section("where", ("part", "stands for"), self.parts),
+        )
+        return Sheet(notes, tuple(s for s in sections if s.rows or s.title == no_change))
+
+
+def explain_row(circuit: Circuit, row: Any) -> Explanation:
+    """Tell why a row gets its class, and the smallest change of one feature that changes it.
+
+    Parameters
+    ----------
+    circuit
+        Any circuit.
+    row
+        A dict or a Series by column names, a list or array in the circuit's order, or a frame of
+        one row. Missing cells and unknown categories are as in `Circuit.predict`.
+
+    Examples
+    --------
+    >>> from dln import Above, Circuit, Column, Node, Rule
+    >>> from dln.gates import GATE_BY_NAME
+    >>> circuit = Circuit(
+    ...     columns=(Column("age", "integer"), Column("smoker", "boolean")),
+    ...     literals=(Above(0, 54.0), Above(1, 0.5)),
+    ...     nodes=(Node(GATE_BY_NAME["OR"], 0, 1),),
+    ...     rules=(Rule(2, (0, 1)),),
+    ...     base_votes=(0, 0),
+    ...     classes=("healthy", "ill"),
+    ... )
+    >>> print(explain_row(circuit, {"age": 60, "smoker": False}))
+    ill, 1 vote ahead of healthy (healthy: 0, ill: 1)
+    fired:
+      +1 ill  age > 54 or smoker
+          because age > 54
+    smallest change: age: 60 -> 54 (age <= 54) gives healthy
+    """
+    one = read_row(circuit, row)
+    table = one.table()
+    literals = wire_values(circuit, range(circuit.n_literals), table)[0].tolist()
+    fires = wire_values(circuit, [rule.wire for rule in circuit.rules], table)[0].tolist()
+    writer = short_writer(circuit)
+    rules = tuple(
+        Outcome(
+            writer.text(rule.wire),
+            rule.votes,
+            find_reason(circuit, rule.wire, literals) if fired else None,
+        )
+        for rule, fired in zip(circuit.rules, fires, strict=True)
+    )
+    return Explanation(
+        row={circuit.columns[index].name: one.cell(index) for index in sorted(one.cells)},
+        classes=circuit.classes,
+        label=circuit.classes[int(circuit.winners(table)[0])],
+        votes=tuple(circuit.votes(table)[0].tolist()),
+        base_votes=circuit.base_votes,
+        rules=rules,
+        changes=nearest_changes(circuit, one),
+        parts=tuple(writer.definitions()),
+    )
+
+
+def _reason_text(reason: Reason) -> str:
+    return str(reason) if reason.exact else f"{reason} (there may be a shorter reason)"
+
+
+def _says_more(rule: Outcome) -> bool:
+    return str(rule.reason) != rule.text
+
+
+def _outcome_to_dict(rule: Outcome) -> dict[str, Any]:
+    reason = rule.reason
+    return {
+        "text": rule.text,
+        "votes": list(rule.votes),
+        "fired": rule.fired,
+        "reason": None if reason is None else [fact.text for fact in reason.facts],
+        "reason_is_exact": None if reason is None else reason.exact,
+    }

@@ -1,0 +1,107 @@
+"""Some literals of a circuit -> every way in which they can be true together, evaluated at once.
+
+A *case* is a combination of atoms (`dln.conditions`), one for each column that the literals read:
+what the columns rule out, such as `x > 5` without `x > 3`, is no case. Truth over all cases is one
+Python integer, a bit each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from dln.conditions import column_atoms
+
+if TYPE_CHECKING:
+    from dln.circuit import Circuit
+
+
+def cone(circuit: Circuit, wire: int) -> list[int]:
+    """List the wires that a wire depends on, with itself, in order."""
+    found, stack = {wire}, [wire]
+    while stack:
+        number = stack.pop() - circuit.n_literals
+        if number >= 0:
+            gate, a, b = circuit.nodes[number]
+            read = {source for source, reads in ((a, gate.reads_a), (b, gate.reads_b)) if reads}
+            stack += read - found
+            found |= read
+    return sorted(found)
+
+
+Pattern = tuple[bool, ...]
+"""Which literals of a column are true together."""
+
+
+def column_patterns(
+    circuit: Circuit, literals: Iterable[int], row: Mapping[int, bool] | None = None
+) -> list[tuple[list[int], list[Pattern]]]:
+    """Group literals by the column that they read, each group with its possible patterns.
+
+    The pattern of a `row`, where given, is among them even if the cell is one that the column's
+    kind rules out, such as 3.5 among integers.
+    """
+    members: dict[int, list[int]] = {}
+    for wire in literals:
+        members.setdefault(circuit.literals[wire].column, []).append(wire)
+    groups = []
+    for column, wires in members.items():
+        found = column_atoms(circuit.columns[column], [circuit.literals[wire] for wire in wires])
+        patterns = [found.truths(atom) for atom in range(len(found.atoms))]
+        if row is not None and (own := tuple(row[wire] for wire in wires)) not in patterns:
+            patterns.append(own)
+        groups.append((wires, patterns))
+    return groups
+
+
+class Cases:
+    """All cases of some literals; there are at most two to the power of their number.
+
+    Attributes
+    ----------
+    literals
+        The literals, by their wire, each with the cases in which it is true.
+    ones
+        All cases.
+    """
+
+    def __init__(
+        self, circuit: Circuit, literals: Iterable[int], row: Mapping[int, bool] | None = None
+    ) -> None:
+        """Enumerate the cases; the cells of a `row`, where given, are among them."""
+        self.circuit = circuit
+        groups = column_patterns(circuit, literals, row)
+        n_cases = math.prod(len(patterns) for _, patterns in groups)
+        self.ones = (1 << n_cases) - 1
+        self.literals: dict[int, int] = {}
+        stride = 1
+        for wires, patterns in groups:
+            period = stride * len(patterns)
+            # Multiplied by 1 at the start of each period, a run of bits is repeated in all of them.
+            starts = self.ones // ((1 << period) - 1)
+            for place, wire in enumerate(wires):
+                true = [number for number, pattern in enumerate(patterns) if pattern[place]]
+                bits = sum(((1 << stride) - 1) << (number * stride) for number in true)
+                self.literals[wire] = bits * starts
+            stride = period
+
+    def truth(self, wire: int) -> int:
+        """Find the cases in which a wire that depends on these literals is 1."""
+        bits = dict(self.literals)
+        ones = self.ones
+        for number in cone(self.circuit, wire):
+            if number < self.circuit.n_literals:
+                continue
+            gate, a, b = self.circuit.nodes[number - self.circuit.n_literals]
+            # An input that the gate does not depend on may lie outside the cone.
+            x, y = bits.get(a, 0), bits.get(b, 0)
+            bits[number] = 0
+            for place, value in enumerate(gate.table):
+                if value:
+                    bits[number] |= (x if place >= 2 else x ^ ones) & (y if place % 2 else y ^ ones)
+        return bits[wire]
+
+    def holding(self, wire: int, *, truth: bool) -> int:
+        """Find the cases in which a literal has this truth."""
+        return self.literals[wire] if truth else self.literals[wire] ^ self.ones

@@ -1,0 +1,117 @@
+"""One row in any form -> its cells by the circuit's columns, and tables with one cell changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dln.conditions import Cell
+from dln.errors import TableError
+from dln.explain.moments import moment_of
+from dln.literals import Column
+from dln.predict import encode_cells
+from dln.table import RawColumn, Table, is_missing, read_table
+
+if TYPE_CHECKING:
+    from dln.circuit import Circuit
+
+
+@dataclass(frozen=True)
+class OneRow:
+    """The cells that a circuit reads, by the number of the column."""
+
+    columns: tuple[Column, ...]
+    cells: Mapping[int, RawColumn]
+
+    def number(self, column: int) -> float:
+        """Give the number in a numeric column, seconds since 1970 for a date; NaN if missing."""
+        return float(encode_cells(self.cells[column], self.columns[column])[0])
+
+    def cell(self, column: int) -> Cell:
+        """Give the cell as a person would write it; None if missing."""
+        raw = self.cells[column]
+        value = raw.values.tolist()[0]
+        kind = self.columns[column].kind
+        if is_missing(value):
+            return None
+        if kind == "date":
+            return moment_of(value)
+        if kind == "integer" and float(value).is_integer():
+            return int(value)
+        if kind == "boolean" and value in (0, 1):
+            return bool(value)
+        found: Cell = value
+        return found
+
+    def table(self) -> Table:
+        """Give the row as a table of one row."""
+        return self._table(self.cells, 1)
+
+    def with_cells(self, column: int, cells: Sequence[Cell]) -> Table:
+        """Repeat the row, with another cell of one column each time."""
+        n_rows = len(cells)
+        changed = {
+            index: RawColumn(raw.kind, np.repeat(raw.values, n_rows))
+            for index, raw in self.cells.items()
+        }
+        changed[column] = _raw_column(self.columns[column], cells)
+        return self._table(changed, n_rows)
+
+    def _table(self, cells: Mapping[int, RawColumn], n_rows: int) -> Table:
+        return Table(n_rows, len(self.columns), None, cells.__getitem__)
+
+
+def read_row(circuit: Circuit, row: Any) -> OneRow:
+    """Read a dict, list, Series, array or frame of one row; raises `TableError` for others."""
+    table = _one_row_table(row)
+    if table.n_rows != 1:
+        raise TableError(
+            f"the table has {table.n_rows} rows, expected one; "
+            "explain one row at a time, such as X.iloc[[0]] or X[0]"
+        )
+    circuit.votes(table)  # complains about columns that are missing or of another type
+    used = sorted({literal.column for literal in circuit.literals})
+    places = {column.name: index for index, column in enumerate(circuit.columns)}
+    if table.names is not None:
+        places = {name: place for place, name in enumerate(table.names)}
+    cells = {index: table.read(places[circuit.columns[index].name]) for index in used}
+    return OneRow(circuit.columns, cells)
+
+
+def _one_row_table(row: Any) -> Table:
+    if hasattr(row, "to_dict") and getattr(row, "ndim", 0) == 1:  # a pandas Series
+        named = any(isinstance(name, str) for name in row.index)
+        row = row.to_dict() if named else list(row)
+    if isinstance(row, Mapping):
+        names = tuple(str(name) for name in row)
+        return replace(read_table(_single(list(row.values()))), names=names)
+    if isinstance(row, np.ndarray) and row.ndim == 1:
+        return read_table(row.reshape(1, -1))
+    if type(row).__name__ == "Series" and hasattr(row, "to_list"):  # polars: known by position
+        row = row.to_list()
+    if isinstance(row, (list, tuple)) and not any(_is_row(cell) for cell in row):
+        return read_table(_single(row))
+    return read_table(row)
+
+
+def _single(cells: Sequence[Any]) -> np.ndarray[Any, Any]:
+    """Keep every cell as it came: NumPy would look into those that are lists."""
+    array = np.empty((1, len(cells)), dtype=object)
+    for index, cell in enumerate(cells):
+        array[0, index] = cell
+    return array
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, (list, tuple, np.ndarray))
+
+
+def _raw_column(column: Column, cells: Sequence[Cell]) -> RawColumn:
+    values = np.empty(len(cells), dtype=object)
+    values[:] = cells
+    if not column.is_numeric:
+        return RawColumn("category", values)
+    return read_table(values.reshape(-1, 1)).read(0)

@@ -1,0 +1,256 @@
+"""Circuit -> its rules as a table that people and programs read: text, Markdown, HTML, JSON.
+
+Promise: what is shown evaluates to exactly the circuit's votes, on every row whose cells the
+columns can hold. Rules are written in their shortest form (`dln.explain.shortest`); nothing is
+rounded but the statistics, and those only where people read them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dln.errors import OptionError
+from dln.explain.card import CardRow, ScoreCard
+from dln.explain.evidence import Evidence, Rows, gather
+from dln.explain.sheet import Section, Sheet, to_html, to_markdown
+from dln.explain.shortest import short_writer
+from dln.explain.statistics import evidence_line, statistic_cells, statistic_header
+from dln.explain.text import decision_note, label_text, missing_note
+from dln.labels import Label, label_to_json
+
+if TYPE_CHECKING:
+    from dln.circuit import Circuit
+
+
+@dataclass(frozen=True)
+class RuleRow:
+    """One rule.
+
+    Attributes
+    ----------
+    text
+        The rule in the user's words; it may mention parts of the table by name.
+    votes
+        What it gives to each class when it is true.
+    evidence
+        What the rows say about it; None where none were given.
+    """
+
+    text: str
+    votes: tuple[int, ...]
+    evidence: Evidence | None = None
+
+    @property
+    def support(self) -> int | None:
+        """In how many rows it fires."""
+        return None if self.evidence is None else self.evidence.support
+
+    @property
+    def share(self) -> float | None:
+        """In what share of the rows it fires."""
+        return None if self.evidence is None else self.evidence.share
+
+    @property
+    def class_counts(self) -> tuple[int, ...] | None:
+        """The rows where it fires, by class."""
+        return None if self.evidence is None else self.evidence.class_counts
+
+    @property
+    def precision(self) -> tuple[float | None, ...] | None:
+        """For each class, its share among the rows where the rule fires."""
+        return None if self.evidence is None else self.evidence.precision
+
+    @property
+    def lift(self) -> tuple[float | None, ...] | None:
+        """For each class, the precision over the class's share among all rows."""
+        return None if self.evidence is None else self.evidence.lift
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values; those that no table was given for are None."""
+        return {
+            "text": self.text,
+            "votes": list(self.votes),
+            "support": self.support,
+            "share": self.share,
+            "class_counts": _listed(self.class_counts),
+            "precision": _listed(self.precision),
+            "lift": _listed(self.lift),
+        }
+
+
+@dataclass(frozen=True)
+class RuleTable:
+    """The rules of a circuit, in its order.
+
+    Attributes
+    ----------
+    classes
+        The classes, in the order that decides ties.
+    base_votes
+        Votes that each class has before any rule fires.
+    rules
+        The rules.
+    parts
+        Names that the rules mention, and what they stand for.
+    notes
+        What holds for missing cells, where a rule asks for them.
+    rows
+        How many rows the statistics are of; None where there are none.
+    """
+
+    classes: tuple[Label, ...]
+    base_votes: tuple[int, ...]
+    rules: tuple[RuleRow, ...]
+    parts: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+    rows: Rows | None = None
+
+    def of_class(self, number: int) -> list[RuleRow]:
+        """List the rules that vote for or against a class, the strongest first."""
+        voting = [rule for rule in self.rules if rule.votes[number]]
+        return sorted(voting, key=lambda rule: -abs(rule.votes[number]))
+
+    def score_card(self) -> ScoreCard:
+        """Add the votes up to one signed score; only for two classes, others: `OptionError`."""
+        if len(self.classes) != 2:
+            raise OptionError(
+                f"a score card needs 2 classes, the circuit has {len(self.classes)}; "
+                "use the rule table, which has any number"
+            )
+        points = [(rule.votes[1] - rule.votes[0], rule) for rule in self.rules]
+        rows = [CardRow(value, rule.text, rule.evidence) for value, rule in points if value]
+        start = self.base_votes[1] - self.base_votes[0]
+        ranked = tuple(sorted(rows, key=lambda row: -abs(row.points)))
+        return ScoreCard(self.classes[0], self.classes[1], start, ranked, self.parts, self.notes)
+
+    # -- formats ------------------------------------------------------------------------------
+
+    def to_text(self) -> str:
+        """Write the rules as `print(circuit)` does, each in its shortest form."""
+        lines = [decision_note(self.classes), *self.notes]
+        for number, label in enumerate(map(label_text, self.classes)):
+            rules, base = self.of_class(number), self.base_votes[number]
+            if not rules and not base:
+                lines.append(f"{label}: no votes")
+                continue
+            lines.append(f"{label}:")
+            if base:
+                lines.append(f"  {base:+d}  always")
+            for rule in rules:
+                lines.append(f"  {rule.votes[number]:+d}  {rule.text}")
+                if rule.evidence is not None:
+                    lines.append(f"      {evidence_line(rule.evidence, self.classes, number)}")
+        where = [f"  {name}: {text}" for name, text in self.parts]
+        return "\n".join([*lines, *(["where"] if where else []), *where])
+
+    def to_markdown(self) -> str:
+        """Write one table a class, for GitHub and notebooks."""
+        return to_markdown(self._sheet())
+
+    def to_html(self) -> str:
+        """Write one table a class as an HTML fragment; everything is escaped."""
+        return to_html(self._sheet())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values; docs/explain.md tells the schema."""
+        return {
+            "format": "dln-rules",
+            "version": 1,
+            "classes": [label_to_json(label) for label in self.classes],
+            "base_votes": list(self.base_votes),
+            "n_rows": None if self.rows is None else self.rows.n_rows,
+            "class_rows": _listed(self.rows.class_rows if self.rows else None),
+            "rules": [rule.to_dict() for rule in self.rules],
+            "parts": dict(self.parts),
+            "score_card": self.score_card().to_dict() if len(self.classes) == 2 else None,
+        }
+
+    def to_json(self) -> str:
+        """Write `to_dict` as JSON."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def _sheet(self) -> Sheet:
+        sections = []
+        for number, label in enumerate(map(label_text, self.classes)):
+            header = ("votes", "rule", *statistic_header(self.rows))
+            rows = []
+            if self.base_votes[number]:
+                blank = [""] * (len(header) - 2)
+                rows.append((f"{self.base_votes[number]:+d}", "always", *blank))
+            for rule in self.of_class(number):
+                cells = statistic_cells(rule.evidence, self.classes, number)
+                rows.append((f"{rule.votes[number]:+d}", rule.text, *cells))
+            title = label if rows else f"{label}: no votes"
+            sections.append(Section(title, header, tuple(rows)))
+        if self.parts:
+            sections.append(Section("where", ("part", "stands for"), self.parts))
+        return Sheet((decision_note(self.classes), *self.notes), tuple(sections))
+
+
+def rule_table(circuit: Circuit, X: Any = None, y: Any = None) -> RuleTable:
+    """Write a circuit's rules, with what a table says about each where one is given.
+
+    Parameters
+    ----------
+    circuit
+        Any circuit; simplify it first for the shortest rules.
+    X
+        Rows, in any form that `Circuit.predict` takes; None for rules alone.
+    y
+        The class of each row, for precision, lift and class counts; None for support alone.
+
+    Examples
+    --------
+    >>> from dln import Above, Circuit, Column, Rule
+    >>> circuit = Circuit(
+    ...     columns=(Column("age", "integer"), Column("smoker", "boolean")),
+    ...     literals=(Above(0, 54.0), Above(1, 0.5)),
+    ...     nodes=(),
+    ...     rules=(Rule(0, (0, 2)), Rule(1, (-1, 0))),
+    ...     base_votes=(1, 0),
+    ...     classes=("healthy", "ill"),
+    ... )
+    >>> print(rule_table(circuit, [[60, True], [70, False], [30, True]], ["ill", "ill", "healthy"]))
+    Most votes win; a tie goes to healthy.
+    healthy:
+      +1  always
+      -1  smoker
+          2 of 3 rows (66.7 %), precision 50.0 %, lift 1.50; healthy: 1, ill: 1
+    ill:
+      +2  age > 54
+          2 of 3 rows (66.7 %), precision 100.0 %, lift 1.50; ill: 2
+    """
+    if X is None and y is not None:
+        raise OptionError("y is given without X; give the rows too, rule_table(circuit, X, y)")
+    writer = short_writer(circuit)
+    texts = [writer.text(rule.wire) for rule in circuit.rules]
+    rows, evidence = (None, None) if X is None else gather(circuit, X, y)
+    rules = tuple(
+        RuleRow(text, rule.votes, None if evidence is None else evidence[number])
+        for number, (text, rule) in enumerate(zip(texts, circuit.rules, strict=True))
+    )
+    return RuleTable(
+        circuit.classes,
+        circuit.base_votes,
+        rules,
+        tuple(writer.definitions()),
+        missing_note(circuit),
+        rows,
+    )
+
+
+def score_card(circuit: Circuit, X: Any = None, y: Any = None) -> ScoreCard:
+    """Write a circuit of two classes as one signed score; parameters as for `rule_table`."""
+    return rule_table(circuit, X, y).score_card()
+
+
+def _listed(values: tuple[Any, ...] | None) -> list[Any] | None:
+    return None if values is None else list(values)

@@ -1,0 +1,192 @@
+"""A wire -> its shortest readable expression.
+
+Three forms compete: the gates as they are wired, an "or" of "and"s and an "and" of "or"s. The one
+that mentions the fewest literals wins, then the one of the fewest characters. The two-level forms
+are made from the wire's truth in all possible cases, so that what the columns imply is used:
+`x > 5 and x > 3` is `x > 5`.
+
+Promise: the expression is true exactly where the wire is 1, on every row whose cells the columns
+can hold. Wires of more than `MOST_LITERALS` literals are written as they are wired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from dln.explain.expression import (
+    Constant,
+    Expression,
+    Term,
+    Word,
+    count_terms,
+    factored,
+    join,
+    write,
+)
+from dln.explain.possible import Cases, cone
+from dln.explain.text import INLINE_SIZE, Writer, long_lists, wires_to_name
+
+if TYPE_CHECKING:
+    from dln.circuit import Circuit
+
+MOST_LITERALS = 8
+"""Two-level forms are tried for this many literals: 3 ** 8 products, 2 ** 8 cases."""
+_MOST_STEPS = 2000
+"""Steps of the search for the cheapest cover; what it has found by then is taken."""
+_MENTION = 10**6
+"""What a literal costs, in characters: fewer literals always win."""
+
+
+def short_writer(circuit: Circuit) -> Writer:
+    """Make a writer of the shortest forms; wires are named only where a form is too long."""
+    named = wires_to_name(circuit)
+    return Writer(circuit, named, lambda wire: shortest(circuit, wire, named))
+
+
+def shortest(circuit: Circuit, wire: int, named: Collection[int] = ()) -> Expression:
+    """Find the shortest form of a wire; `named` wires may be used where it is too long.
+
+    >>> from dln import Above, Circuit, Column, Node
+    >>> from dln.gates import GATE_BY_NAME
+    >>> circuit = Circuit(
+    ...     (Column("x", "number"),), (Above(0, 3.0), Above(0, 5.0)),
+    ...     (Node(GATE_BY_NAME["AND"], 0, 1),), (), (0,), ("a",),
+    ... )
+    >>> shortest(circuit, 2)
+    Term(wire=1, negated=False)
+    """
+    wires = cone(circuit, wire)
+    literals = [number for number in wires if number < circuit.n_literals]
+    forms: list[Expression] = []
+    if _written_size(circuit, wires) <= INLINE_SIZE:
+        forms.append(factored(circuit, wire, long_lists(circuit)))
+    if len(literals) <= MOST_LITERALS:
+        forms += _two_level(Cases(circuit, literals), wire)
+    forms = [form for form in forms if count_terms(form) <= INLINE_SIZE]
+    if not forms:
+        return factored(circuit, wire, named)
+    return min(forms, key=lambda form: _length(circuit, form))
+
+
+def _written_size(circuit: Circuit, wires: list[int]) -> int:
+    """Count the literals of the last wire with all its gates written out, up to a limit."""
+    size: dict[int, int] = {}
+    for wire in wires:
+        if wire < circuit.n_literals:
+            size[wire] = 1
+            continue
+        _, a, b = circuit.nodes[wire - circuit.n_literals]
+        size[wire] = min(size.get(a, 0) + size.get(b, 0), INLINE_SIZE + 1)
+    return size[wires[-1]]
+
+
+def _length(circuit: Circuit, form: Expression) -> int:
+    """Measure a form: literals first, then characters."""
+    return _MENTION * count_terms(form) + len(write(form, lambda term: _plain(circuit, term)))
+
+
+def _plain(circuit: Circuit, term: Term) -> str:
+    return circuit.literals[term.wire].describe(circuit.columns, negated=term.negated)
+
+
+# -- two levels -------------------------------------------------------------------------------
+
+
+class _Product(NamedTuple):
+    """Literals that must all hold, the cases in which they do, and how long they read."""
+
+    terms: tuple[Term, ...]
+    cases: int
+    cost: int
+
+
+def _two_level(cases: Cases, wire: int) -> Iterator[Expression]:
+    truth = cases.truth(wire)
+    if truth in (0, cases.ones):
+        yield Constant(truth != 0)
+        return
+    yield _join_products(_cheapest_cover(_primes(cases, truth), truth), "or", "and")
+    # Where the wire is 0 one of these holds; so it is 1 where each of them fails.
+    fails = _cheapest_cover(_primes(cases, truth ^ cases.ones), truth ^ cases.ones)
+    negated = [
+        product._replace(terms=tuple(Term(term.wire, not term.negated) for term in product.terms))
+        for product in fails
+    ]
+    yield _join_products(negated, "and", "or")
+
+
+def _join_products(products: list[_Product], outer: Word, inner: Word) -> Expression:
+    return join(outer, [join(inner, list(product.terms)) for product in products])
+
+
+def _primes(cases: Cases, truth: int) -> list[_Product]:
+    """List the products that imply the truth, and would not with any of their terms left out."""
+    wires = list(cases.literals)
+    false = truth ^ cases.ones
+    found: list[_Product] = []
+
+    def holding(term: Term) -> int:
+        return cases.holding(term.wire, truth=not term.negated)
+
+    def is_prime(terms: tuple[Term, ...]) -> bool:
+        for left_out in terms:
+            rest = false
+            for term in terms:
+                if term is not left_out:
+                    rest &= holding(term)
+            if not rest:
+                return False
+        return True
+
+    def extend(place: int, terms: tuple[Term, ...], held: int) -> None:
+        if not held & false:
+            if is_prime(terms):
+                length = sum(len(_plain(cases.circuit, term)) + 5 for term in terms)
+                found.append(_Product(terms, held, _MENTION * len(terms) + length))
+            return
+        for next_place in range(place, len(wires)):
+            for negated in (False, True):
+                term = Term(wires[next_place], negated)
+                narrowed = held & holding(term)
+                if narrowed and narrowed != held:
+                    extend(next_place + 1, (*terms, term), narrowed)
+
+    extend(0, (), cases.ones)
+    return found
+
+
+def _cheapest_cover(products: list[_Product], truth: int) -> list[_Product]:
+    """Choose products that together hold wherever the truth does, at the least cost.
+
+    A depth-first search with bounds; the first way down is the greedy one.
+    """
+    best: list[_Product] = []
+    best_cost = float("inf")
+    steps = 0
+
+    def search(chosen: list[_Product], cost: int, left: int) -> None:
+        nonlocal best, best_cost, steps
+        steps += 1
+        if cost >= best_cost or (best and steps > _MOST_STEPS):
+            return
+        if not left:
+            best, best_cost = chosen, cost
+            return
+        case = _rarest_case(products, left)
+        ways = [product for product in products if product.cases >> case & 1]
+        ways.sort(key=lambda way: (-(way.cases & left).bit_count() / way.cost, way.cost))
+        for way in ways:
+            search([*chosen, way], cost + way.cost, left & ~way.cases)
+
+    search([], 0, truth)
+    return sorted(best, key=lambda product: products.index(product))
+
+
+def _rarest_case(products: list[_Product], left: int) -> int:
+    """Find a case that is left and that few products hold in: one of the first 16."""
+    lowest: list[int] = []
+    while left and len(lowest) < 16:
+        lowest.append((left & -left).bit_length() - 1)
+        left &= left - 1
+    return min(lowest, key=lambda case: sum(product.cases >> case & 1 for product in products))

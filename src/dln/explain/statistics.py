@@ -1,0 +1,61 @@
+"""Evidence -> the words and cells in which people read it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dln.explain.evidence import Evidence, Rows
+from dln.explain.text import label_text
+from dln.labels import Label
+
+
+def statistic_header(rows: Rows | None) -> tuple[str, ...]:
+    """Name the columns of `statistic_cells`."""
+    if rows is None:
+        return ()
+    return ("rows", "share") + (() if rows.class_rows is None else ("precision", "lift", "classes"))
+
+
+def statistic_cells(
+    evidence: Evidence | None, classes: Sequence[Label], number: int
+) -> tuple[str, ...]:
+    """Write the statistics of a rule for one class, a cell each."""
+    if evidence is None:
+        return ()
+    cells = (str(evidence.support), percent(evidence.share))
+    if evidence.class_counts is None or evidence.precision is None or evidence.lift is None:
+        return cells
+    lift = evidence.lift[number]
+    return (
+        *cells,
+        percent(evidence.precision[number]),
+        "-" if lift is None else f"{lift:.2f}",
+        _counts(evidence.class_counts, classes),
+    )
+
+
+def evidence_line(evidence: Evidence, classes: Sequence[Label], number: int) -> str:
+    """Write the statistics of a rule for one class as one line."""
+    support, share, *more = statistic_cells(evidence, classes, number)
+    if not evidence.support:
+        return f"fires in none of {evidence.rows.n_rows} rows"
+    fires = f"{support} of {evidence.rows.n_rows} rows ({share})"
+    if not more:
+        return fires
+    precision, lift, counts = more
+    return f"{fires}, precision {precision}, lift {lift}; {counts}"
+
+
+def percent(share: float | None) -> str:
+    """Write a share in percent.
+
+    >>> percent(0.125), percent(None)
+    ('12.5 %', '-')
+    """
+    return "-" if share is None else f"{100 * share:.1f} %"
+
+
+def _counts(class_counts: Sequence[int], classes: Sequence[Label]) -> str:
+    """Write how many rows there are of each class, but for those of which there are none."""
+    counted = zip(classes, class_counts, strict=True)
+    return ", ".join(f"{label_text(label)}: {count}" for label, count in counted if count) or "-"

@@ -1,0 +1,73 @@
+"""docs/cli.md shows every verb with the help that it really has."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dln.cli import main
+from dln.cli.app import app
+
+DOCS = Path(__file__).parents[1] / "docs" / "cli.md"
+VERBS = [command.name or command.callback.__name__ for command in app.registered_commands]
+BLOCK = "### dln {verb}\n\n```text\n{help}\n```\n"
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def help_of(verb: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("COLUMNS", "100")
+    assert main([verb, "--help"]) == 0
+    lines = ANSI.sub("", capsys.readouterr().out).splitlines()
+    return "\n".join(
+        line.strip(" ") if "│" not in line else line.rstrip() for line in lines
+    ).strip()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _write_docs() -> None:
+    """Forget the help texts in the docs where they are to be written anew."""
+    if os.environ.get("DLN_WRITE_DOCS"):
+        text = DOCS.read_text("utf-8")
+        DOCS.write_text(text[: text.find("\n### dln ")].rstrip() + "\n", "utf-8")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_docs_show_the_help_of_the_verb(
+    verb: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    block = BLOCK.format(verb=verb, help=help_of(verb, capsys, monkeypatch))
+    if os.environ.get("DLN_WRITE_DOCS"):
+        with DOCS.open("a", encoding="utf-8") as docs:
+            docs.write("\n" + block)
+    assert block in DOCS.read_text("utf-8"), "run DLN_WRITE_DOCS=1 pytest tests/test_cli_docs.py"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_help_has_an_example(
+    verb: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert f"Example: dln {verb}" in help_of(verb, capsys, monkeypatch)
+
+
+def test_the_docs_show_no_verb_that_is_not_there() -> None:
+    assert re.findall(r"^### dln (\w+)$", DOCS.read_text("utf-8"), re.MULTILINE) == VERBS
+
+
+def test_the_shell_completes_verbs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("_DLN_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "dln pr")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    with pytest.raises(SystemExit):
+        main([])
+    assert capsys.readouterr().out.split() == ["predict", "prune"]
+
+
+def test_importing_dln_does_not_import_the_command_line() -> None:
+    code = "import sys, dln; print({'typer', 'dln.cli'} & set(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "set()\n"

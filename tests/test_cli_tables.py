@@ -1,0 +1,317 @@
+"""Tables as people have them: marks, separators, quotes, encodings, kinds."""
+
+import contextlib
+import gzip
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from dln import Above, Among, Circuit, Column, DLNClassifier, Rule
+from dln.cli import main
+from dln.cli.kinds import MISSING_WORDS, guess_kind, read_cells
+from dln.cli.layout import Layout
+from dln.cli.prepare import prepare
+from dln.errors import DlnError, TableError
+
+Run = Callable[..., tuple[int, str, str]]
+TRAIN = ("-o", "m.json", "--layers", "4,2", "--networks", "1", "--epochs", "3", "--tau", "2")
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run the command in this process, in an empty folder; gives status, output and talk."""
+    monkeypatch.chdir(tmp_path)
+
+    def run_here(*arguments: object, stdin: bytes = b"") -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
+        status = main([str(argument) for argument in arguments])
+        return status, *capsys.readouterr()
+
+    return run_here
+
+
+def column_circuit(column: Column, cutoff: float = 0.5) -> Circuit:
+    """Vote yes where the column is above the cutoff, or is its first category."""
+    literal = Above(0, cutoff) if column.is_numeric else Among(0, (0,))
+    return Circuit((column,), (literal,), (), (Rule(0, (0, 1)),), (0, 0), ("no", "yes"))
+
+
+def predictions(run: Run, circuit: Circuit, table: bytes, *options: str) -> list[str]:
+    circuit.save("m.json")
+    status, out, talk = run("predict", "m.json", "-", *options, stdin=table)
+    assert (status, talk) == (0, "")
+    return out.splitlines()[1:]
+
+
+# -- layout -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        b"\xef\xbb\xbfx,name\n1,a\n0,b\n",
+        b"x;name\n1;a,b,c\n0;d,e,f\n",
+        b"x\tname\r\n1\ta\r\n0\tb\r\n",
+        b"x|name\n1|a\n0|b",
+        b'name,x\n"two\nlines, and ""quotes""",1\nb,0\n',
+        b'"x","name"\n"1","a"\n"0","b"\n',
+        b"x\n1\n0\n",
+        b"\n\nx,name\n\n1,a\n\n0,b\n\n",
+        "Größe,x\n1,1\n2,0\n".encode(),
+    ],
+)
+def test_layouts_are_found_out(run: Run, table: bytes) -> None:
+    circuit = column_circuit(Column("x", "number"))
+    assert predictions(run, circuit, table) == ["yes", "no"]
+    assert predictions(run, circuit, gzip.compress(table)) == ["yes", "no"]
+
+
+def test_a_separator_and_an_encoding_can_be_told(run: Run) -> None:
+    circuit = column_circuit(Column("Größe", "number"))
+    table = "Größe:name\n1:é\n0:b\n"
+    for encoding in ("latin-1", "utf-16"):
+        options = ("--encoding", encoding, "--separator", ":")
+        assert predictions(run, circuit, table.encode(encoding), *options) == ["yes", "no"]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (b"", "standard input is empty; expected a header line and rows"),
+        (b"\n\n", "is empty"),
+        (b"x,a,x\n1,2,3\n", "more than one column named 'x'; rename them"),
+        (b"x,a\n1,2\n1,2,3\n", "has 2 columns, but a row of 3: '1,2,3'"),
+        (b"x,caf\xe9\n1,2\n", "is not written in utf-8 (byte 0xe9 at 5)"),
+        (b"x,a\n" + b"1,2\n" * 300_000 + b"1,caf\xe9\n", "such as --encoding latin-1"),
+        ("x,a\n1,2\n".encode("utf-16"), "is written in UTF-16; say --encoding utf-16"),
+        (b"\x00\x01\x02\x03", "is no text; expected CSV, TSV, Parquet"),
+        (gzip.compress(b"x,a\n1,2\n" * 1000)[:-20], "is not a whole gzip file"),
+        (b"PAR1 and nothing else", "cannot be read"),
+        (b'x,a\n1,"' + 3_000_000 * b"z", "a double quote that is never closed"),
+    ],
+)
+def test_a_table_that_cannot_be_read_is_refused_in_one_line(
+    run: Run, table: bytes, message: str
+) -> None:
+    circuit = column_circuit(Column("x", "number"))
+    circuit.save("m.json")
+    status, _, talk = run("predict", "m.json", "-", "--keep", "a", "-o", "out.csv", stdin=table)
+    assert status == 2
+    assert message in talk
+    assert talk.count("\n") == 1
+    assert not Path("out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--encoding", "klingon"), "there is no encoding 'klingon'"),
+        (("--separator", "::"), "the separator is '::', expected one character"),
+    ],
+)
+def test_a_layout_that_makes_no_sense_is_refused(
+    run: Run, options: tuple[str, ...], message: str
+) -> None:
+    column_circuit(Column("x", "number")).save("m.json")
+    status, _, talk = run("predict", "m.json", "-", *options, stdin=b"x\n1\n")
+    assert status == 2
+    assert message in talk
+
+
+# -- kinds ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["1", "-2", "+3", " 4 "], "integer"),
+        (["1", "2.5"], "number"),
+        (["1e3", "inf", "nan"], "number"),
+        (["1", "99999999999999999999"], "number"),
+        (["1", *MISSING_WORDS, None], "integer"),
+        ([None, "NA"], "number"),
+        (["true", "FALSE", "NA"], "boolean"),
+        (["yes", "no"], "category"),
+        (["2024-02-29", "2024-12-31 23:59", "?"], "date"),
+        (["2024-12-31T23:59:59.123456+01:00"], "date"),
+        (["2024-02-30"], "category"),
+        (["31.12.2024"], "category"),
+        (["2024", "2025"], "integer"),
+        (["01234", "8001"], "category"),
+        (["0", "0.5", "-0"], "number"),
+        (["1,234.5", "2"], "category"),
+        (["3,5"], "category"),
+        (["0x1F"], "category"),
+        (["1_000"], "category"),
+        (["a", "NA"], "category"),
+    ],
+)
+def test_the_kind_fits_all_cells(cells: list[str | None], kind: str) -> None:
+    text = pa.chunked_array([cells], type=pa.string())
+    assert guess_kind(text) == kind
+    assert len(read_cells(text, guess_kind(text), "x")) == len(cells)
+
+
+def test_moments_with_and_without_a_time_zone_are_not_mixed() -> None:
+    text = pa.chunked_array([["2024-01-01", "2024-01-01T00:00:00Z"]])
+    assert guess_kind(text) == "category"
+    with pytest.raises(TableError, match="holds moments with and without a time zone"):
+        read_cells(text, "date", "x")
+
+
+def test_a_chunk_without_decimals_is_still_numbers(run: Run) -> None:
+    """Each chunk holds a megabyte; the first has whole numbers only, the last a missing word."""
+    circuit = column_circuit(Column("x", "integer"), cutoff=1.0)
+    table = b"x,pad\n" + 20_000 * (b"2," + 80 * b"z" + b"\n") + 3 * b"1.5,z\n" + b"NA,z\n"
+    assert predictions(run, circuit, table) == [*20_003 * ["yes"], "no"]
+
+
+@pytest.mark.parametrize(
+    ("column", "table", "expected"),
+    [
+        (Column("x", "boolean"), "x\ntrue\n0\nNA\n", ["yes", "no", "no"]),
+        (Column("x", "date"), "x\n2024-01-01\n1960-01-01\n-\n", ["yes", "no", "no"]),
+        (Column("x", "category", ("NA", "b")), "x,y\nNA,1\nb,1\n,1\nc,1\n", ["yes", *3 * ["no"]]),
+        (Column("x", "category", (7, 8)), "x\n7\n8\n7.0\n", ["yes", "no", "yes"]),
+        (Column("x", "category", (True, False)), "x\nTrue\nfalse\n", ["yes", "no"]),
+    ],
+)
+def test_cells_are_read_as_what_they_were_in_training(
+    run: Run, column: Column, table: str, expected: list[str]
+) -> None:
+    assert predictions(run, column_circuit(column), table.encode()) == expected
+
+
+def test_text_and_parquet_predict_as_the_library_does(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    n_rows = 300
+    number, day = rng.normal(size=n_rows), rng.integers(0, 1000, n_rows)
+    frame = pa.table(
+        {
+            "number": pa.array(number, mask=rng.random(n_rows) < 0.1),
+            "whole": pa.array(rng.integers(0, 9, n_rows), mask=rng.random(n_rows) < 0.1),
+            "flag": pa.array(rng.random(n_rows) < 0.5, mask=rng.random(n_rows) < 0.1),
+            "day": pa.array(np.datetime64("2020-01-01") + day),
+            "text": pa.array(rng.choice(["a", "b", "ü"], n_rows)).dictionary_encode(),
+        }
+    )
+    y = np.where((number > 0) ^ (day > 500), "up", "down")
+    model = DLNClassifier(layers=(8, 6), n_networks=1, epochs=30, tau=2.0, random_state=0)
+    circuit = model.fit(frame, y).circuit_
+    circuit.save("m.json")
+    pa.parquet.write_table(frame, "t.parquet")
+    with (tmp_path / "t.csv").open("w") as file:
+        file.write(",".join(frame.column_names) + "\n")
+        for row in frame.to_pylist():
+            file.write(",".join("" if cell is None else str(cell) for cell in row.values()) + "\n")
+    expected = circuit.predict(frame).tolist()
+    for name in ("t.parquet", "t.csv"):
+        assert run("predict", "m.json", name)[1].splitlines()[1:] == expected
+    packed = gzip.compress((tmp_path / "t.parquet").read_bytes())
+    assert run("predict", "m.json", "-", stdin=packed)[1].splitlines()[1:] == expected
+
+
+def test_a_model_without_rules_predicts(run: Run) -> None:
+    empty = Circuit((Column("x", "number"),), (), (), (), (0, 1), ("no", "yes"))
+    assert predictions(run, empty, b"x,y\n1,2\n3,4\n") == ["yes", "yes"]
+
+
+# -- training ---------------------------------------------------------------------------------
+
+PEOPLE = "age;joined;score;zip;the target\n" + "".join(
+    f"{age};2024-01-{1 + age % 28:02d};{age},5;0{age};{'is old' if age > 50 else 'young'}\n"
+    for age in range(20, 80)
+)
+
+
+def test_train_says_what_it_guessed(run: Run) -> None:
+    talk = run("train", "-", "--target", "the target", *TRAIN, stdin=PEOPLE.encode())[2]
+    assert "target 'the target': is old (29), young (31)\n" in talk
+    assert "integer: age\ndate: joined\ncategory: score, zip\n" in talk
+    assert "note: score is text: write 1,234.5 or 1234,5 as 1234.5 to have numbers\n" in talk
+    assert "note: zip is different in every row; --ignore it" in talk
+    assert Circuit.load("m.json").classes == ("is old", "young")
+
+
+def test_the_test_part_is_stratified_and_classes_keep_a_row(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n" + 40 * "1,a\n" + 8 * "2,b\n" + "3,c\n")
+    prepared = prepare(str(path), Layout(), "y", kinds=[], ignore=[])
+    rows, test_rows = prepared.split(0.25, seed=0)
+    assert np.unique(prepared.y[test_rows], return_counts=True)[1].tolist() == [10, 2]
+    assert set(prepared.y[rows]) == {"a", "b", "c"}
+    assert sorted([*rows, *test_rows]) == list(range(49))
+    assert prepared.split(0.25, seed=1)[1].tolist() != test_rows.tolist()
+    assert len(prepared.split(0.0, seed=0)[1]) == 0
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (("0", "1"), (0, 1)),
+        (("0.0", "1.0"), ("0.0", "1.0")),
+        (("True", "False"), (False, True)),
+        (("NA", "1"), ("1", "NA")),
+        (("2024-01-01", "2025-01-01"), ("2024-01-01", "2025-01-01")),
+        (("<b>", "no, no"), ("<b>", "no, no")),
+    ],
+)
+def test_classes_are_whole_numbers_booleans_or_text(
+    run: Run, labels: tuple[str, str], classes: tuple[object, ...]
+) -> None:
+    table = "x,y\n" + "".join(f'{place},"{labels[place > 20]}"\n' for place in range(40))
+    assert run("train", "-", "--target", "y", *TRAIN, stdin=table.encode())[0] == 0
+    assert Circuit.load("m.json").classes == classes
+    status, out, _ = run("evaluate", "m.json", "-", "-t", "y", stdin=table.encode())
+    assert status == 0
+    assert "on 40 rows" in out
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("x,y\n", "standard input has a header but no rows"),
+        ("x,y\n1,a\n2,a\n3,a\n4,a\n", "the target has only one class ('a')"),
+        ("y\na\nb\n", "has no column beside the target 'y'"),
+        ("x,y\n1,a\n2,b\n", "--test 0.25 holds out none of the 2 rows"),
+        ("x,y\n1,a\n2,\n3,b\n", "the target 'y' is missing in 1 of 3 rows"),
+        ("x,z\n1,a\n", "there is no column 'y'; the columns are: x, z"),
+    ],
+)
+def test_a_table_that_cannot_be_learned_is_refused(run: Run, table: str, message: str) -> None:
+    status, _, talk = run("train", "-", "--target", "y", *TRAIN, stdin=table.encode())
+    assert status == 2
+    assert message in talk.splitlines()[-1]
+    assert not Path("m.json").exists()
+
+
+def test_numbers_stored_as_text_in_parquet_stay_text(tmp_path: Path) -> None:
+    frame = pa.table({"x": ["1", "2"], "n": [1, None], "y": [True, False]})
+    pa.parquet.write_table(frame, tmp_path / "t.parquet")
+    prepared = prepare(str(tmp_path / "t.parquet"), Layout(), "y", kinds=[], ignore=[])
+    assert prepared.kinds == {"x": "category", "n": "integer"}
+    told = prepare(str(tmp_path / "t.parquet"), Layout(), "y", kinds=["x=number"], ignore=[])
+    assert told.kinds["x"] == "number"
+
+
+def test_a_kind_that_cells_do_not_fit_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n1,a\nlarge,b\n")
+    with pytest.raises(TableError, match="column 'x' holds 'large', expected numbers such as"):
+        prepare(str(path), Layout(), "y", kinds=["x=number"], ignore=[])
+
+
+def test_every_error_of_the_reader_is_the_users_to_understand(tmp_path: Path) -> None:
+    """Any beginning of any file is read or refused, never a crash."""
+    whole = tmp_path / "t.parquet"
+    pa.parquet.write_table(pa.table({"x": [1, 2], "y": ["a", "b"]}), whole)
+    for packed in (whole.read_bytes(), gzip.compress(PEOPLE.encode()), PEOPLE.encode()):
+        for end in range(0, len(packed), max(1, len(packed) // 40)):
+            (tmp_path / "part").write_bytes(packed[:end])
+            with contextlib.suppress(DlnError):
+                prepare(str(tmp_path / "part"), Layout(), "y", kinds=[], ignore=[])
