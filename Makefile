@@ -31,7 +31,7 @@ $(STAMP): $(BIN)/python pyproject.toml $(NATIVE)
 	@touch $@
 
 demo: setup
-	$(BIN)/python examples/demo.py
+	$(BIN)/dln demo --output demo
 
 lint: setup
 	$(BIN)/ruff check .
