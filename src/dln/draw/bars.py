@@ -1,0 +1,123 @@
+"""Categories or booleans of one feature -> bars by class, those that literals match marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.draw.canvas import PALE, make_axes, make_outer_legend, plain, shown
+from dln.draw.cells import FeatureCells
+from dln.draw.classes import missing_note, style_classes
+from dln.literals import Above, Among, Category, Literal, Missing, format_category
+from dln.predict import MISSING_CODE, UNSEEN_CODE
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.container import BarContainer
+
+_MOST_BARS = 20
+
+
+@dataclass(frozen=True)
+class _Bar:
+    """Codes that share a place on the axis, with a name."""
+
+    label: str
+    codes: tuple[int, ...]
+    is_matched: bool = False
+
+
+def draw_bars(cells: FeatureCells, literals: Sequence[Literal], ax: Axes | None) -> Axes:
+    """Draw the bars; `literals` are those that read the feature."""
+    categories: tuple[Category, ...] = (
+        (False, True) if cells.column.is_numeric else cells.column.categories
+    )
+    codes = _boolean_codes(cells.values) if cells.column.is_numeric else cells.values
+    counts = _count_codes(cells, codes, len(categories))
+    bars = _choose_bars(categories, counts, _matched(literals))
+    heights = np.stack([counts[:, list(bar.codes)].sum(axis=1) for bar in bars], axis=1)
+    styles = style_classes(cells.classes, heights)
+    inches = 1.5 + len(bars) * max(0.34, 0.13 * len(styles))
+    (ax,) = make_axes(ax, 1, (7.0, max(2.6, min(inches, 14.0))))
+    width = 0.8 / len(styles)
+    places = np.arange(len(bars))
+    handles: list[Artist | BarContainer] = []
+    for number, style in enumerate(styles):
+        offset = (number - (len(styles) - 1) / 2) * width
+        handles.append(ax.barh(places + offset, style.counts, width, color=style.colour))
+    labels = [style.label for style in styles]
+    bands = [
+        ax.axhspan(place - 0.48, place + 0.48, color=PALE, lw=0, zorder=0)
+        for place, bar in enumerate(bars)
+        if bar.is_matched
+    ]
+    ax.set_yticks(places, [bar.label for bar in bars])
+    for text, bar in zip(ax.get_yticklabels(), bars, strict=True):
+        text.set_fontweight("bold" if bar.is_matched else "normal")
+    if bands:
+        handles.append(bands[0])
+        labels.append("the circuit asks for it")
+    make_outer_legend(ax, handles, labels)
+    ax.set_ylim(len(bars) - 0.4, -0.6)
+    n_missing = int((codes == MISSING_CODE).sum())
+    is_asked = any(isinstance(literal, Missing) for literal in literals)
+    note = [missing_note(n_missing, is_asked=is_asked)] if n_missing else []
+    ax.set_xlabel("\n".join(["rows", *note]))
+    ax.set_title(f"{shown(cells.column.name)} by class", fontsize="medium")
+    return ax
+
+
+def _boolean_codes(values: NDArray[np.float64]) -> NDArray[np.int32]:
+    codes = np.where(np.isnan(values), MISSING_CODE, UNSEEN_CODE).astype(np.int32)
+    for bit in (0, 1):
+        codes[values == bit] = bit
+    return codes
+
+
+def _count_codes(
+    cells: FeatureCells, codes: NDArray[np.int32], n_categories: int
+) -> NDArray[np.int64]:
+    """Count cells by class and code: (n_classes, n_categories + 1), those not known last."""
+    place = np.where(codes == UNSEEN_CODE, n_categories, codes).astype(np.int64)
+    there = codes != MISSING_CODE
+    width = n_categories + 1
+    flat = cells.target[there] * width + place[there]
+    return np.bincount(flat, minlength=len(cells.classes) * width).reshape(-1, width)
+
+
+def _matched(literals: Sequence[Literal]) -> set[int]:
+    """Give the categories that some literal matches; of a boolean, 0 or 1."""
+    found: set[int] = set()
+    for literal in literals:
+        if isinstance(literal, Among):
+            found.update(literal.categories)
+        elif isinstance(literal, Above) and 0 <= literal.cutoff < 1:
+            found.add(1)
+    return found
+
+
+def _choose_bars(
+    categories: tuple[Category, ...], counts: NDArray[np.int64], matched: set[int]
+) -> list[_Bar]:
+    """Choose the categories to show: all, or the matched and then the frequent ones."""
+    rows = counts.sum(axis=0)
+    order = sorted(range(len(categories)), key=lambda code: (code not in matched, -rows[code]))
+    kept = sorted(order[:_MOST_BARS])
+    bars = [
+        _Bar(_category_text(categories[code]), (code,), is_matched=code in matched) for code in kept
+    ]
+    rest = tuple(order[_MOST_BARS:])
+    if rest:
+        bars.append(_Bar(f"{len(rest)} others", rest))
+    if rows[-1] or not bars:
+        bars.append(_Bar("not seen in training", (len(categories),)))
+    return bars
+
+
+def _category_text(category: Category) -> str:
+    return shown(category) if isinstance(category, str) else plain(format_category(category))

@@ -1,0 +1,107 @@
+"""What all figures share: axes to draw on, colours, and texts that matplotlib shows as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dln.errors import ExtraMissingError, OptionError
+from dln.literals import format_text
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.container import BarContainer
+    from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
+    from matplotlib.ticker import Locator
+
+# Okabe and Ito's colours, which colour-blind people can tell apart; yellow is too pale for lines.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#882255")
+GREY = "#767676"
+PALE = "#EDEDED"
+_LONGEST = 60
+
+
+def make_axes(given: Any, n_axes: int, size: tuple[float, float]) -> list[Axes]:
+    """Check the axes that were given, or make a new figure with so many, one below the other.
+
+    Parameters
+    ----------
+    given
+        One Axes or several; None makes a figure.
+    size
+        Width and height of a new figure in inches.
+    """
+    try:
+        from matplotlib.axes import Axes
+
+        from dln.draw.picture import Picture
+    except ImportError as error:
+        raise ExtraMissingError("pictures need matplotlib: pip install dln[plots]") from error
+    if given is None:
+        figure = Picture(figsize=size, layout="constrained")
+        return [*figure.subplots(n_axes, 1, sharex=True, squeeze=False).ravel()]
+    axes = [given] if isinstance(given, Axes) else _as_list(given)
+    if len(axes) != n_axes or not all(isinstance(ax, Axes) for ax in axes):
+        found = f"a {type(given).__name__}" if axes == [given] else f"{len(axes)} of something"
+        wanted = "one matplotlib Axes" if n_axes == 1 else f"{n_axes} matplotlib Axes"
+        raise OptionError(f"the axes to draw on are {found}, expected {wanted}")
+    return axes
+
+
+def _as_list(given: Any) -> list[Any]:
+    if hasattr(given, "ravel"):  # an array, as `Figure.subplots` gives it
+        return [*given.ravel()]
+    return [*given] if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+
+
+def figure_of(ax: Axes) -> Figure:
+    """Give the whole figure that axes stand in, subfigures or not."""
+    figure: Figure = ax.figure.figure
+    return figure
+
+
+def shown(name: str) -> str:
+    r"""Write a name of the user's: as in the rules, shortened, without meaning to matplotlib.
+
+    >>> print(shown("price in $"), shown("two" + chr(10) + "lines"))
+    price in \$ 'two\nlines'
+    """
+    text = format_text(name)
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST - 1]}…"
+    return plain(text)
+
+
+def plain(text: str) -> str:
+    """Take the meaning from dollar signs, which would start a formula."""
+    return text.replace("$", r"\$")
+
+
+def make_legend(
+    ax: Axes, handles: Sequence[Artist | BarContainer], labels: Sequence[str], **place: Any
+) -> Legend:
+    """Make a legend of exactly these labels.
+
+    matplotlib leaves out those that begin with an underscore, so they are written afterwards.
+    """
+    legend = ax.legend(handles, [str(number) for number in range(len(labels))], **place)
+    for text, label in zip(legend.get_texts(), labels, strict=True):
+        text.set_text(label)
+    return legend
+
+
+def make_outer_legend(
+    ax: Axes, handles: Sequence[Artist | BarContainer], labels: Sequence[str]
+) -> Legend:
+    """Make a legend to the right of the axes, where it hides nothing."""
+    place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "frameon": False}
+    return make_legend(ax, handles, labels, **place)
+
+
+def whole_numbers() -> Locator:
+    """Place ticks at round whole numbers: of epochs, of rows."""
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True)

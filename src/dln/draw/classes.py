@@ -1,0 +1,56 @@
+"""Classes -> those that a figure shows, each with its name and colour; the rest are pooled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.draw.canvas import COLOURS, GREY, shown
+from dln.labels import Label
+
+
+@dataclass(frozen=True)
+class ClassStyle:
+    """The counts of one class, or of several that are pooled, and how to show them."""
+
+    label: str
+    colour: str
+    counts: NDArray[np.int64]
+
+
+def style_classes(classes: tuple[Label, ...], counts: NDArray[np.int64]) -> list[ClassStyle]:
+    """Give each class a colour; where there are too many, the rarest share a grey.
+
+    `counts` is (n_classes, bins).
+    """
+    most = len(COLOURS)
+    order = np.argsort(-counts.sum(axis=1), kind="stable")
+    kept = sorted(order[:most].tolist())
+    styles = [
+        ClassStyle(_label_text(classes[number]), colour, counts[number])
+        for number, colour in zip(kept, COLOURS, strict=False)
+    ]
+    if len(classes) > most:
+        pooled = counts[order[most:]].sum(axis=0)
+        styles.append(ClassStyle(f"{len(classes) - most} other classes", GREY, pooled))
+    return styles
+
+
+def _label_text(label: Label) -> str:
+    return shown(label) if isinstance(label, str) else str(label)
+
+
+def count_cells(number: int, what: str) -> str:
+    """Say how many cells are so.
+
+    >>> count_cells(1, "missing"), count_cells(1200, "missing")
+    ('1 cell is missing', '1,200 cells are missing')
+    """
+    return f"1 cell is {what}" if number == 1 else f"{number:,} cells are {what}"
+
+
+def missing_note(number: int, *, is_asked: bool) -> str:
+    """Say how many cells are missing, and whether the circuit has a literal for that."""
+    return count_cells(number, "missing") + (" (the circuit asks for that)" if is_asked else "")

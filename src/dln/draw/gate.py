@@ -1,0 +1,88 @@
+"""Trace -> a gate's distribution over its functions, epoch by epoch (a figure of the paper)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.draw.canvas import figure_of, make_axes, whole_numbers
+from dln.draw.records import check_number, check_trace
+from dln.train.trace import Trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_FLOOR = 1e-5
+
+
+def draw_gate(trace: Trace, gate: int, *, ax: Axes | None = None) -> Figure:
+    """Draw how likely each function of a gate is at every recorded epoch.
+
+    The colour scale is logarithmic; below 0.00001 it does not go. The function that is the
+    likeliest in the end is in bold.
+
+    Parameters
+    ----------
+    trace
+        One of a classifier's `traces_`.
+    gate
+        Number of the gate in its network.
+    ax
+        Where to draw; None makes a figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    OptionError
+        If the trace is empty or has no such gate.
+    ExtraMissingError
+        If matplotlib is not installed.
+    """
+    check_trace(trace)
+    gate = check_number("gate", gate, trace.network.n_gates)
+    probabilities = trace.gate_probabilities(gate).T
+    n_functions = len(probabilities)
+    (ax,) = make_axes(ax, 1, (7.0, 1.4 + 0.24 * n_functions))
+    from matplotlib.colors import LogNorm
+
+    least = float(probabilities.min())
+    floor = min(max(least, _FLOOR), 0.1)
+    norm = LogNorm(vmin=floor, vmax=1.0, clip=True)
+    rows = np.arange(n_functions + 1) - 0.5
+    image = ax.pcolormesh(
+        # As an image also in an SVG, where every cell would be a path of its own.
+        _edges(trace.epochs),
+        rows,
+        probabilities,
+        norm=norm,
+        cmap="viridis",
+        rasterized=True,
+    )
+    best = int(np.argmax(probabilities[:, -1]))
+    ax.set_yticks(range(n_functions), trace.gate_names)
+    ax.get_yticklabels()[best].set_fontweight("bold")
+    ax.invert_yaxis()
+    ax.xaxis.set_major_locator(whole_numbers())
+    ax.set_xlabel("epoch")
+    ax.set_title(
+        f"Gate {gate}: {trace.gate_names[best]} in the end, "
+        f"probability {probabilities[best, -1]:.3g}",
+        fontsize="medium",
+    )
+    extend = "min" if least < floor else "neither"
+    ax.figure.colorbar(image, ax=ax, label="probability", extend=extend)
+    return figure_of(ax)
+
+
+def _edges(epochs: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Put the borders between records half way."""
+    middle = (epochs[:-1] + epochs[1:]) / 2
+    first = epochs[0] - (middle[0] - epochs[0] if len(middle) else 0.5)
+    last = epochs[-1] + (epochs[-1] - middle[-1] if len(middle) else 0.5)
+    return np.concatenate([[first], middle, [last]])

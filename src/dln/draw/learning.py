@@ -1,0 +1,140 @@
+"""A classifier's history -> its learning curves: loss, accuracy and gates by epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.draw.canvas import COLOURS, PALE, figure_of, make_axes, make_legend, whole_numbers
+from dln.errors import OptionError
+from dln.train.options import Alternating, Phases
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from dln.estimator import DLNClassifier
+
+History = Mapping[str, NDArray[np.float32]]
+
+_CURVES = ("loss", "train_accuracy", "valid_accuracy", "gates")
+_MOST_BANDS = 100
+"""More bands than that would be a grey veil."""
+
+
+def draw_learning(
+    model_or_history: DLNClassifier | History,
+    *,
+    phases: Phases | None = None,
+    axes: Sequence[Axes] | NDArray[Any] | None = None,
+) -> Figure:
+    """Draw the learning curves of all networks, thin, and their mean, bold.
+
+    Three axes, one below the other: the loss; the balanced accuracy on training rows and, where
+    there were any, on validation rows; the gates in use. Where networks stop at different epochs,
+    the mean is that of those still under training. Epochs that trained links alone are shaded.
+
+    Parameters
+    ----------
+    model_or_history
+        A fitted classifier, or its `history_`.
+    phases
+        The order of phases, as the classifier takes it; None takes the classifier's own. By
+        batches or unified, there is nothing to shade.
+    axes
+        Three axes to draw on; None makes a figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    OptionError
+        If the classifier is not fitted or the history holds no epochs.
+    ExtraMissingError
+        If matplotlib is not installed.
+    """
+    history = _read_history(model_or_history)
+    own: Phases = getattr(model_or_history, "phases", "unified")
+    turns = own if phases is None else phases
+    top, middle, bottom = all_axes = make_axes(axes, 3, (7.0, 7.0))
+    n_networks, n_epochs = history["loss"].shape
+    many = f"{n_networks} networks and their mean" if n_networks > 1 else "one network"
+    top.set_title(f"Training of {many}", fontsize="medium")
+    _draw_curves(top, history["loss"], COLOURS[0], "-")
+    top.set_ylabel("loss")
+    handles = [_draw_curves(middle, history["train_accuracy"], COLOURS[0], "-")]
+    labels = ["training rows"]
+    if np.isfinite(history["valid_accuracy"]).any():
+        handles.append(_draw_curves(middle, history["valid_accuracy"], COLOURS[1], "--"))
+        labels.append("validation rows")
+    middle.set_ylabel("balanced accuracy")
+    _draw_curves(bottom, history["gates"], COLOURS[0], "-")
+    bottom.set(ylabel="gates in use", xlabel="epoch")
+    bottom.set_ylim(bottom=0)
+    bands = [_shade(ax, turns, n_epochs) for ax in all_axes]
+    for ax in all_axes:
+        ax.set_xlim(0.5, n_epochs + 0.5)
+        ax.xaxis.set_major_locator(whole_numbers())
+    if bands[1] is not None:
+        handles.append(bands[1])
+        labels.append("links trained, otherwise gates")
+    make_legend(middle, handles, labels, loc="best", fontsize="small")
+    return figure_of(top)
+
+
+def _read_history(source: Any) -> History:
+    history = source if isinstance(source, Mapping) else getattr(source, "history_", None)
+    if history is None:
+        raise OptionError(
+            f"{type(source).__name__} has no history_; fit a DLNClassifier first and give it, "
+            "or its history_"
+        )
+    lacking = [name for name in _CURVES if name not in history]
+    if lacking:
+        raise OptionError(f"the history lacks {lacking}; give a classifier's whole history_")
+    curves = {name: np.atleast_2d(np.asarray(history[name])) for name in _CURVES}
+    shapes = {curve.shape for curve in curves.values()}
+    if len(shapes) > 1 or len(min(shapes)) != 2:
+        raise OptionError("the history's curves differ in shape; expected (networks, epochs) each")
+    if 0 in shapes.pop():
+        raise OptionError("the history holds no epochs; fit with epochs of at least 1")
+    return curves
+
+
+def _draw_curves(ax: Axes, curves: NDArray[np.float32], colour: str, style: str) -> Artist:
+    """Draw a curve a network and their mean, which is given back; NaN is skipped."""
+    epochs = np.arange(1, curves.shape[1] + 1)
+    known = np.isfinite(curves)
+    many = len(curves) > 1
+    if many:
+        for curve, there in zip(curves, known, strict=True):
+            ax.plot(epochs[there], curve[there], color=colour, ls=style, lw=0.6, alpha=0.45)
+    count = known.sum(axis=0)
+    total = np.where(known, curves, 0.0).sum(axis=0, dtype=np.float64)
+    there = count > 0
+    # A single look is a point, which a line alone would not show.
+    marker = "o" if there.sum() == 1 else None
+    mean = total[there] / count[there]
+    return ax.plot(epochs[there], mean, color=colour, ls=style, lw=2.2, marker=marker)[0]
+
+
+def _shade(ax: Axes, phases: Phases, n_epochs: int) -> Artist | None:
+    """Shade the epochs that train links, where gates and links take turns by epochs."""
+    if phases == "epochs":
+        phases = Alternating()
+    if not isinstance(phases, Alternating):
+        return None
+    length = phases.epochs
+    # Gates come first; epochs are drawn around their number, which begins at 1.
+    starts = range(length, n_epochs, 2 * length)
+    if not 0 < len(starts) <= _MOST_BANDS:
+        return None
+    spans = [(start, min(start + length, n_epochs)) for start in starts]
+    bands = [ax.axvspan(a + 0.5, b + 0.5, color=PALE, lw=0, zorder=0) for a, b in spans]
+    return bands[0]

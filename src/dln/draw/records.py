@@ -1,0 +1,34 @@
+"""What the figures of a trace share: checks of what was asked for."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from dln.errors import OptionError
+from dln.train.trace import Trace
+
+
+def check_trace(trace: Any) -> None:
+    """Refuse what is no trace, or one without records."""
+    if not isinstance(trace, Trace):
+        raise OptionError(
+            f"trace is a {type(trace).__name__}, expected a Trace; "
+            "fit DLNClassifier(trace_every=1) and take one of its traces_"
+        )
+    if len(trace.epochs) == 0:
+        raise OptionError("the trace is empty; fit DLNClassifier(trace_every=1) to record one")
+
+
+def check_number(name: str, value: Any, n_known: int) -> int:
+    """Give the number of a thing, from 0 up to below `n_known`."""
+    try:
+        number = -1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = -1
+    if not 0 <= number < n_known:
+        raise OptionError(
+            f"{name} is {value!r}, but the network has {n_known}: "
+            f"expected a number from 0 to {n_known - 1}"
+        )
+    return number
