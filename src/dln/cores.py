@@ -1,8 +1,11 @@
-"""How many cores there are to use."""
+"""How many cores and threads there are to use."""
 
 from __future__ import annotations
 
+import numbers
 import os
+
+from dln.errors import OptionError
 
 
 def count_cores() -> int:
@@ -10,3 +13,17 @@ def count_cores() -> int:
     if hasattr(os, "sched_getaffinity"):  # on Linux
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """Say how many threads to use for scikit-learn's n_jobs.
+
+    None and -1 mean all cores, as in joblib -2 means all but one.
+    """
+    cores = count_cores()
+    if n_jobs is None:
+        return cores
+    if not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
+        raise OptionError(f"n_jobs is {n_jobs!r}, expected an integer other than 0, or None")
+    # As in joblib, -1 means all cores and -2 all but one; more than there are would not help.
+    return max(1, min(int(n_jobs), cores) if n_jobs > 0 else cores + 1 + int(n_jobs))

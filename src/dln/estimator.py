@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dln.circuit import Circuit
-from dln.cores import count_cores
+from dln.cores import count_threads
 from dln.encode.encoder import EncodeOptions
 from dln.errors import OptionError, TableError
 from dln.labels import plain_labels
@@ -238,7 +238,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         wishes = self._wishes()
         engine = find_engine(self.engine, self.device)
-        n_threads = _n_threads(self.n_jobs)
+        n_threads = count_threads(self.n_jobs)
         rng = np.random.default_rng(_seed(self.random_state))
         table = self._read(X, reset=True)
         target, self.classes_ = read_target(y, table.n_rows)
@@ -388,16 +388,6 @@ def _history(histories: list[NDArray[np.float32]]) -> dict[str, NDArray[np.float
         stack[index, : len(history)] = history
     names = ("loss", "train_accuracy", "valid_accuracy", "gates")
     return {name: stack[:, :, place] for place, name in enumerate(names)}
-
-
-def _n_threads(n_jobs: int | None) -> int:
-    cores = count_cores()
-    if n_jobs is None:
-        return cores
-    if not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
-        raise OptionError(f"n_jobs is {n_jobs!r}, expected an integer other than 0, or None")
-    # As in joblib, -1 means all cores and -2 all but one; more than there are would not help.
-    return max(1, min(int(n_jobs), cores) if n_jobs > 0 else cores + 1 + int(n_jobs))
 
 
 def _seed(random_state: Any) -> int:

@@ -1,0 +1,271 @@
+// A job as Python holds it: arrays that it borrows, checked completely, so the kernels check nothing.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "../levels.h"
+#include "kernel.h"
+
+namespace dln {
+
+namespace nb = nanobind;
+
+template <typename T, int N>
+using Array = nb::ndarray<T, nb::numpy, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+
+inline void check(bool good, const char* message) {
+  if (!good) throw std::invalid_argument(message);
+}
+
+inline void check_range(double value, double low, double high, const char* name) {
+  if (!(value >= low && value <= high))
+    throw std::invalid_argument(std::string(name) + " is " + std::to_string(value) +
+                                ", expected " + std::to_string(low) + " to " +
+                                std::to_string(high));
+}
+
+// A network in training, with the arrays that it borrows kept alive.
+class BoundJob {
+ public:
+  BoundJob(Array<const float, 2> cells, Array<const int32_t, 1> target,
+           Array<const float, 1> weight, Array<const int64_t, 1> rows,
+           Array<const int64_t, 1> valid_rows, Array<const int32_t, 1> layer_start,
+           Array<const uint8_t, 1> literal_kind, Array<const int32_t, 1> literal_column,
+           Array<const int32_t, 1> literal_layer, Array<float, 1> literal_value,
+           Array<float, 1> slope, Array<const int32_t, 3> link_wire, Array<float, 3> link_logit,
+           Array<const uint8_t, 1> gate_choice, Array<float, 2> gate_logit,
+           Array<const int32_t, 1> rule_wire, Array<float, 2> vote_logit, const Options& options,
+           const Schedule& schedule)
+      : keep_alive_{nb::cast(cells),          nb::cast(target),     nb::cast(weight),
+                    nb::cast(layer_start),    nb::cast(literal_kind), nb::cast(literal_column),
+                    nb::cast(literal_layer),
+                    nb::cast(literal_value),  nb::cast(slope),      nb::cast(link_wire),
+                    nb::cast(link_logit),     nb::cast(gate_choice), nb::cast(gate_logit),
+                    nb::cast(rule_wire),      nb::cast(vote_logit)} {
+    job.table = {cells.data(), target.data(), weight.data(),
+                 static_cast<int64_t>(cells.shape(0)), static_cast<int32_t>(cells.shape(1))};
+    job.network = {static_cast<int32_t>(literal_kind.shape(0)),
+                   static_cast<int32_t>(link_wire.shape(0)),
+                   static_cast<int32_t>(link_wire.shape(2)),
+                   static_cast<int32_t>(gate_choice.shape(0)),
+                   static_cast<int32_t>(rule_wire.shape(0)),
+                   static_cast<int32_t>(vote_logit.shape(0)),
+                   static_cast<int32_t>(layer_start.shape(0)) - 1, layer_start.data(),
+                   literal_kind.data(), literal_column.data(), literal_layer.data(),
+                   literal_value.data(),
+                   slope.data(), link_wire.data(), link_logit.data(), gate_choice.data(),
+                   gate_logit.data(), rule_wire.data(), vote_logit.data()};
+    job.rows.assign(rows.data(), rows.data() + rows.shape(0));
+    job.valid_rows.assign(valid_rows.data(), valid_rows.data() + valid_rows.shape(0));
+    job.options = options;
+    job.schedule = schedule;
+
+    check(cells.shape(1) < (1u << 24), "too many columns");
+    check(target.shape(0) == cells.shape(0) && weight.shape(0) == cells.shape(0),
+          "cells, target and weight differ in their number of rows");
+    check(layer_start.shape(0) >= 1 && layer_start.shape(0) < (1u << 24), "layers are missing");
+    check(literal_column.shape(0) == literal_kind.shape(0) &&
+              literal_layer.shape(0) == literal_kind.shape(0) &&
+              literal_value.shape(0) == literal_kind.shape(0) &&
+              slope.shape(0) == literal_kind.shape(0),
+          "the arrays of the literals differ in length");
+    check(link_wire.shape(1) == 2 && link_logit.shape(0) == link_wire.shape(0) &&
+              link_logit.shape(1) == 2 && link_logit.shape(2) == link_wire.shape(2),
+          "link_wire and link_logit must both be (gates, 2, links)");
+    check(gate_logit.shape(0) == link_wire.shape(0) && gate_logit.shape(1) == gate_choice.shape(0),
+          "gate_logit must be (gates, choices)");
+    check(vote_logit.shape(1) == rule_wire.shape(0), "vote_logit must be (classes, rules)");
+    // Sizes as the trainer pads them, to whole tiles of 16: its indices have 31 bits.
+    const auto padded = [](size_t n) { return static_cast<double>(n + 15); };
+    check(padded(2 * link_wire.shape(0)) * link_wire.shape(2) < 2e9 &&
+              padded(rule_wire.shape(0)) * vote_logit.shape(0) < 2e9 &&
+              link_wire.shape(0) + literal_kind.shape(0) < (1u << 30) &&
+              link_wire.shape(2) < (1u << 27),
+          "the network is too large");
+    check_all();
+  }
+
+  // Everything that the kernels rely on. Arrays may have changed since the job was made, so this
+  // is asked again before every use.
+  void check_all() const {
+    check_rows();
+    check_network();
+    check_layers();
+    check_options();
+    check_schedule();
+  }
+
+  nb::ndarray<nb::numpy, float, nb::ndim<2>> history() const {
+    const size_t n = static_cast<size_t>(job.epochs_done.load(std::memory_order_acquire));
+    constexpr size_t width = sizeof(EpochRecord) / sizeof(float);
+    float* data = new float[n * width];
+    nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<float*>(p); });
+    const float* source = reinterpret_cast<const float*>(job.history.data());
+    std::copy_n(source, n * width, data);
+    return {data, {n, width}, owner};
+  }
+
+  // (records, parameters): see Trainer::record_trace.
+  nb::ndarray<nb::numpy, float, nb::ndim<2>> trace() const {
+    check(!busy, "the job is being trained");
+    const Network& n = job.network;
+    const size_t width = 2 * static_cast<size_t>(n.n_literals) +
+                         static_cast<size_t>(n.n_gates) * (n.n_choices + 2 * n.n_links) +
+                         static_cast<size_t>(n.n_classes) * n.n_rules;
+    float* data = new float[job.trace.size()];
+    nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<float*>(p); });
+    std::copy(job.trace.begin(), job.trace.end(), data);
+    return {data, {width ? job.trace.size() / width : 0, width}, owner};
+  }
+
+  nb::ndarray<nb::numpy, int32_t, nb::ndim<2>> votes(Array<const int64_t, 1> rows,
+                                                     const std::string& level) {
+    const std::vector<int64_t> chosen = take_rows(rows);
+    const size_t width = static_cast<size_t>(job.network.n_classes);
+    int32_t* data = new int32_t[chosen.size() * width];
+    nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<int32_t*>(p); });
+    switch (find_level(level)) {
+#if defined(__x86_64__)
+      case Level::avx512: avx512::votes(job, chosen, data); break;
+      case Level::avx2: avx2::votes(job, chosen, data); break;
+#endif
+      default: generic::votes(job, chosen, data);
+    }
+    return {data, {chosen.size(), width}, owner};
+  }
+
+  nb::dict gradients(Array<const int64_t, 1> rows, int phase, const std::string& level) {
+    const std::vector<int64_t> chosen = take_rows(rows);
+    check(!chosen.empty(), "a gradient needs at least one row");
+    check(phase >= 0 && phase <= 2, "phase must be 0 (gates), 1 (links) or 2 (both)");
+    const Phase which = static_cast<Phase>(phase);
+    Gradients g(job.network);
+    switch (find_level(level)) {
+#if defined(__x86_64__)
+      case Level::avx512: avx512::gradients(job, chosen, which, g); break;
+      case Level::avx2: avx2::gradients(job, chosen, which, g); break;
+#endif
+      default: generic::gradients(job, chosen, which, g);
+    }
+    nb::dict result;
+    result["loss"] = g.loss;
+    result["cutoff"] = g.cutoff;
+    result["slope"] = g.slope;
+    result["link_logit"] = g.link_logit;
+    result["gate_logit"] = g.gate_logit;
+    result["vote_logit"] = g.vote_logit;
+    return result;
+  }
+
+  Job job;
+  bool busy = false;  // changed only while the GIL is held
+
+ private:
+  // Rows to look at now, with all that the kernels rely on checked.
+  std::vector<int64_t> take_rows(const Array<const int64_t, 1>& rows) const {
+    std::vector<int64_t> chosen(rows.data(), rows.data() + rows.shape(0));
+    for (int64_t row : chosen)
+      check(row >= 0 && row < job.table.n_rows, "a row is out of the table");
+    check_all();
+    check(!busy, "the job is being trained");
+    return chosen;
+  }
+
+  void check_rows() const {
+    const Table& table = job.table;
+    check(!job.rows.empty(), "training needs at least one row");
+    for (const auto* rows : {&job.rows, &job.valid_rows})
+      for (int64_t row : *rows)
+        check(row >= 0 && row < table.n_rows, "a row is out of the table");
+    for (int64_t row = 0; row < table.n_rows; ++row) {
+      check(table.target[row] >= 0 && table.target[row] < job.network.n_classes,
+            "a target is not a class");
+      check(table.weight[row] >= 0.0f && std::isfinite(table.weight[row]),
+            "a weight is negative or not finite");
+    }
+  }
+
+  void check_network() const {
+    const Network& n = job.network;
+    check(n.n_classes >= 1 && n.n_choices >= 1 && n.n_choices <= 16, "no class or no gate");
+    check(n.n_gates == 0 || n.n_links >= 1, "a gate needs at least one candidate link");
+    for (int i = 0; i < n.n_literals; ++i) {
+      check(n.literal_kind[i] <= 2, "unknown kind of literal");
+      check(n.literal_column[i] >= 0 && n.literal_column[i] < job.table.n_columns,
+            "a literal reads a column that is not there");
+      check(std::isfinite(n.literal_value[i]) && std::isfinite(n.slope[i]) && n.slope[i] > 0.0f,
+            "a cutoff or slope is not a finite number, or a slope is not positive");
+    }
+    for (int k = 0; k < n.n_choices; ++k) check(n.gate_choice[k] < 16, "unknown gate");
+    for (int64_t i = 0; i < 2 * static_cast<int64_t>(n.n_gates); ++i) {
+      bool any = false;
+      for (int k = 0; k < n.n_links; ++k) {
+        const int32_t wire = n.link_wire[i * n.n_links + k];
+        const float logit = n.link_logit[i * n.n_links + k];
+        check(wire >= 0 && wire < n.n_literals + i / 2, "a link does not point backwards");
+        check(logit < INFINITY, "a link logit is NaN or too large");
+        any |= logit > -INFINITY;
+      }
+      check(any, "all candidate links of a gate are masked");
+    }
+    for (int64_t i = 0; i < static_cast<int64_t>(n.n_gates) * n.n_choices; ++i)
+      check(std::isfinite(n.gate_logit[i]), "a gate logit is not finite");
+    for (int r = 0; r < n.n_rules; ++r)
+      check(n.rule_wire[r] >= 0 && n.rule_wire[r] < n.n_literals + n.n_gates,
+            "a rule reads a wire that is not there");
+    for (int64_t i = 0; i < static_cast<int64_t>(n.n_rules) * n.n_classes; ++i)
+      check(n.vote_logit[i] < INFINITY, "a vote logit is NaN or too large");
+  }
+
+  void check_layers() const {
+    const Network& n = job.network;
+    check(n.layer_start[0] == 0 && n.layer_start[n.n_layers] == n.n_gates,
+          "the layers do not hold all gates");
+    for (int i = 0; i < n.n_layers; ++i)
+      check(n.layer_start[i] <= n.layer_start[i + 1], "a layer ends before it starts");
+    for (int i = 0; i < n.n_literals; ++i)
+      check(n.literal_layer[i] >= 0 && n.literal_layer[i] < n.n_layers,
+            "a literal belongs to a layer that is not there");
+  }
+
+  void check_schedule() const {
+    const Schedule& s = job.schedule;
+    const size_t n_layers = static_cast<size_t>(job.network.n_layers);
+    check(s.temperature.size() >= static_cast<size_t>(std::max(1, job.options.epochs)),
+          "a temperature is needed for every epoch");
+    for (float t : s.temperature) check_range(t, 1e-6, 1e6, "temperature");
+    check(s.layer_freeze.size() == n_layers && s.layer_prune.size() == n_layers,
+          "layer_freeze and layer_prune need a value for every layer");
+    for (int32_t n : s.layer_prune) check(n >= 0, "layer_prune is negative");
+    check(s.prune_first >= 0 && s.prune_last >= 0, "an epoch is negative");
+  }
+
+  void check_options() const {
+    const Options& o = job.options;
+    check_range(o.epochs, 0, 1e9, "epochs");
+    check_range(o.batch_size, 1, 1e9, "batch_size");
+    check_range(o.rate, 0, 1e6, "rate");
+    check_range(o.final_rate, 0, 1, "final_rate");
+    check_range(o.threshold_rate, 0, 1e6, "threshold_rate");
+    check_range(o.tau, 1e-6, 1e9, "tau");
+    check_range(o.grad_factor, 0, 1e6, "grad_factor");
+    check_range(o.vote_threshold, 1e-6, 1 - 1e-6, "vote_threshold");
+    check_range(o.phase_epochs, 1, 1e9, "phase_epochs");
+    check_range(o.eval_every, 0, 1e9, "eval_every");
+    check_range(o.patience, 0, 1e9, "patience");
+    check_range(o.trace_every, 0, 1e9, "trace_every");
+  }
+
+  std::vector<nb::object> keep_alive_;
+};
+
+}  // namespace dln
