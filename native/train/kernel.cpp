@@ -114,7 +114,7 @@ void Trainer::refresh_gates() {
     for (int lane = 0; lane < end; ++lane) {
       const int gate = tile * kLanes + lane;
       code_[gate] = net_.gate_choice[best[lane]];
-      if (gate_frozen_[gate]) settle_lane(probability, net_.n_choices, lane, best[lane]);
+      if (any_frozen_ && gate_frozen_[gate]) settle_lane(probability, net_.n_choices, lane, best[lane]);
       if (options_.mixture_gradient) {
         Bilinear sum{};
         for (int k = 0; k < net_.n_choices; ++k) {
@@ -136,7 +136,7 @@ void Trainer::refresh_links() {
     for (int lane = 0; lane < kLanes; ++lane) {
       const int input = tile * kLanes + lane;
       source_[input] = link_wire_[start + best[lane] * kLanes + lane];
-      if (input < n_inputs_ && gate_frozen_[input / 2])
+      if (any_frozen_ && input < n_inputs_ && gate_frozen_[input / 2])
         settle_lane(&link_probability_[start], net_.n_links, lane, best[lane]);
     }
   }

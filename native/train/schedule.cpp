@@ -39,6 +39,7 @@ void Trainer::begin_epoch(int epoch) {
 
 void Trainer::freeze_layer(int layer) {
   layer_frozen_[layer] = 1;
+  any_frozen_ = true;
   for (int g = net_.layer_start[layer]; g < net_.layer_start[layer + 1]; ++g) {
     gate_frozen_[g] = 1;
     for (int k = 0; k < net_.n_choices; ++k) gate_logits_.first[gate_layout_.at(g, k)] = 0.0f;

@@ -136,7 +136,7 @@ class Trainer {
   Buffer<uint8_t> layer_frozen_;       // (n_layers)
   Buffer<uint8_t> gate_frozen_;        // (n_gates)
   Buffer<uint8_t> gate_pruned_;        // (n_gates)
-  bool votes_frozen_ = false;
+  bool any_frozen_ = false, votes_frozen_ = false;
 
   double loss_ = 0.0, weight_total_ = 0.0;
   Buffer<int64_t> right_, total_;
