@@ -1,7 +1,29 @@
 """Settings of the whole test run."""
 
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
 
 # One seed, one result: a test that fails on one machine fails on all of them.
 settings.register_profile("dln", deadline=None, derandomize=True)
 settings.load_profile("dln")
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run the command in this process, in an empty folder; gives status, output and talk."""
+    monkeypatch.chdir(tmp_path)
+
+    def run_here(*arguments: object, stdin: bytes = b"") -> tuple[int, str, str]:
+        from dln.cli import main  # only where the command is tested
+
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
+        status = main([str(argument) for argument in arguments])
+        return status, *capsys.readouterr()
+
+    return run_here

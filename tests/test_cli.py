@@ -31,19 +31,6 @@ QUICK = ("--layers", "6,4", "--networks", "1", "--epochs", "20", "--tau", "2")
 Run = Callable[..., tuple[int, str, str]]
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run the command in this process, in an empty folder; gives status, output and talk."""
-    monkeypatch.chdir(tmp_path)
-
-    def run_here(*arguments: object, stdin: bytes = b"") -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
-        status = main([str(argument) for argument in arguments])
-        return status, *capsys.readouterr()
-
-    return run_here
-
-
 def circuit(cutoff: float = 54.0) -> Circuit:
     """Ill is who is older than the cutoff and smokes, or lives in Bern."""
     return Circuit(

@@ -2,7 +2,6 @@
 
 import contextlib
 import gzip
-import io
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +11,6 @@ import pyarrow.parquet
 import pytest
 
 from dln import Above, Among, Circuit, Column, DLNClassifier, Rule
-from dln.cli import main
 from dln.cli.kinds import MISSING_WORDS, guess_kind, read_cells
 from dln.cli.layout import Layout
 from dln.cli.prepare import prepare
@@ -20,19 +18,6 @@ from dln.errors import DlnError, TableError
 
 Run = Callable[..., tuple[int, str, str]]
 TRAIN = ("-o", "m.json", "--layers", "4,2", "--networks", "1", "--epochs", "3", "--tau", "2")
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run the command in this process, in an empty folder; gives status, output and talk."""
-    monkeypatch.chdir(tmp_path)
-
-    def run_here(*arguments: object, stdin: bytes = b"") -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
-        status = main([str(argument) for argument in arguments])
-        return status, *capsys.readouterr()
-
-    return run_here
 
 
 def column_circuit(column: Column, cutoff: float = 0.5) -> Circuit:

@@ -515,9 +515,7 @@ def test_ctrl_c_keeps_what_was_learned_so_far() -> None:
 
 
 LITTLE_MEMORY = """
-import resource, sys
-sys.path.insert(0, {tests!r})
-import numpy as np
+import resource
 from jobs import random_job
 from dln.errors import DeviceMemoryError
 from dln.train.network import Shape
@@ -536,9 +534,8 @@ except DeviceMemoryError as error:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a limit on memory")
 def test_too_little_memory_is_said_in_one_line() -> None:
-    assert "cpu has not the memory for 4000 gates and a batch of 20000 rows" in _run(
-        LITTLE_MEMORY.format(tests=str(Path(__file__).parent))
-    )
+    said = _run(LITTLE_MEMORY)
+    assert "cpu has not the memory for 4000 gates and a batch of 20000 rows" in said
 
 
 ABSENT = """
@@ -581,8 +578,14 @@ def test_without_torch_the_error_names_the_extra() -> None:
 
 
 def _run(code: str) -> str:
+    # From the folder of the tests, so that the code can import what they share.
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()

@@ -292,9 +292,8 @@ def test_an_unknown_effort_is_refused() -> None:
 
 
 def test_a_missing_library_is_named() -> None:
-    code = f"""
+    code = """
 import sys
-sys.path.insert(0, {str(Path(__file__).parent)!r})
 sys.modules["aigverse"] = None
 from provable import parity
 import dln
@@ -305,7 +304,14 @@ try:
 except dln.ExtraMissingError as error:
     print(error)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    # From the folder of the tests, so that the code can import what they share.
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert "pip install 'dln[simplify]', or use effort='quick'" in done.stdout, done.stderr
 
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING, Any
 
+from dln.cells import cell_text, cell_to_json
 from dln.conditions import Atom, Cell, Gap, column_atoms
-from dln.explain.cells import cell_text, cell_to_json
 from dln.explain.moments import last_moment, next_moment, seconds_above, seconds_up_to
 from dln.explain.row import OneRow
 from dln.explain.text import label_text

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from dln.cells import cell_text, cell_to_json
 from dln.conditions import Cell
-from dln.explain.cells import cell_text, cell_to_json
 from dln.explain.change import Change, nearest_changes
 from dln.explain.fires import wire_values
 from dln.explain.reasons import Reason, find_reason

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal as OneOf
 
-import numpy as np
-
+from dln.cells import cell_text
 from dln.conditions import Cell
-from dln.literals import Column, format_category, format_text, format_value
+from dln.literals import format_text
 
 Method = OneOf["structure", "exhaustion", "SAT"]
 
@@ -62,7 +60,7 @@ class Counterexample:
         return False
 
     def __str__(self) -> str:
-        cells = [f"{format_text(name)} = {_show(cell)}" for name, cell in self.row.items()]
+        cells = [f"{format_text(name)} = {cell_text(cell)}" for name, cell in self.row.items()]
         return (
             f"not equal: votes {self.votes_a} and {self.votes_b} "
             f"where {', '.join(cells) or 'nothing is read'}"
@@ -86,19 +84,3 @@ class Undecided:
 
     def __str__(self) -> str:
         return f"not decided within {self.seconds:.2f} s; give more time"
-
-
-def _show(cell: Cell) -> str:
-    if cell is None:
-        return "missing"
-    if isinstance(cell, np.datetime64):
-        return str(cell)
-    if isinstance(cell, datetime.datetime):
-        midnight = cell.time() == datetime.time()
-        return cell.date().isoformat() if midnight else cell.isoformat()
-    if isinstance(cell, float):
-        return format_value(cell, _NUMBERS)
-    return format_category(cell)
-
-
-_NUMBERS = Column("", "number")
