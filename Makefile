@@ -14,7 +14,7 @@ SANITIZE := build/sanitize
 DLN_DATA ?= $(abspath $(wildcard ../shared/data))
 export DLN_DATA
 
-.PHONY: setup demo test lint check bench sanitize clean
+.PHONY: setup demo test lint tools check bench sanitize pictures clean
 
 setup: $(STAMP)
 
@@ -38,7 +38,11 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-check: setup
+# Programs that tests run: a browser, compilers, simulators, databases.
+tools:
+	@bash .ci/tools
+
+check: setup tools
 	$(BIN)/python -m pytest
 
 test: lint check
@@ -62,6 +66,10 @@ sanitize: setup
 	  $(SANITIZE)/bin/python -m pytest -p no:cacheprovider \
 	  tests/test_native_train.py tests/test_predict.py tests/test_discretise.py tests/test_bad_input.py \
 	  tests/test_engines.py -k "not too_little_memory"
+
+# The pictures in the README.
+pictures: setup tools
+	$(BIN)/python docs/images/make.py
 
 clean:
 	rm -rf $(VENV) build dist demo

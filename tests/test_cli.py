@@ -523,7 +523,8 @@ def test_demo_prints_rules_and_writes_a_report(
     assert status == 0
     assert "\nBalanced accuracy on 143 test rows: " in out
     assert out.startswith(str(Circuit.load(tmp_path / "demo" / "model.json")))
-    assert "| malignant |" in (tmp_path / "demo" / "report.md").read_text()
+    page = (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
+    assert "Wisconsin breast cancer" in page
 
 
 # -- mistakes ---------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from dln.checks import check_circuit
 from dln.explain.text import render_rules
 from dln.labels import Label, label_array
 from dln.literals import Column, Literal
+from dln.origin import Origin
 from dln.parts import Node, Rule
 from dln.predict import Predictor
 from dln.store import read_circuit_file, write_circuit_file
@@ -56,6 +57,8 @@ class Circuit:
     proof
         That the circuit equals the one that it was simplified from, where that was proven; it is
         neither compared nor saved.
+    origin
+        What the circuit was trained on, where that is known; it is saved, but not compared.
 
     Examples
     --------
@@ -86,6 +89,7 @@ class Circuit:
     classes: tuple[Label, ...]
     temperature: float = 1.0
     proof: Proof | None = field(default=None, compare=False)
+    origin: Origin | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("columns", "literals", "nodes", "rules", "base_votes", "classes"):

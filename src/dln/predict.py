@@ -110,7 +110,7 @@ class Predictor:
         ):
             return X, len(X)
         table = read_table(X)
-        places = _places(table, columns, self._used)
+        places = places_of(table, columns, self._used)
         if table.matrix is not None and self._all_numbers and table.names is None:
             return _native_numbers(table.matrix), table.n_rows
         source: list[NDArray[Any] | None] = [None] * len(columns)
@@ -125,7 +125,7 @@ def _threads(n_rows: int) -> int:
     return min(count_cores(), n_rows // _ROWS_PER_THREAD)
 
 
-def _places(table: Table, columns: Sequence[Column], used: Sequence[int]) -> dict[int, int]:
+def places_of(table: Table, columns: Sequence[Column], used: Sequence[int]) -> dict[int, int]:
     """Say where each used column stands in this table."""
     if table.names is None:
         if table.n_columns != len(columns):

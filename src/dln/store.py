@@ -29,6 +29,7 @@ from dln.literals import (
     Literal,
     Missing,
 )
+from dln.origin import Origin
 from dln.parts import Node, Rule
 
 if TYPE_CHECKING:
@@ -44,8 +45,12 @@ _T = TypeVar("_T")
 
 
 def write_circuit_file(circuit: Circuit, path: str | PathLike[str]) -> None:
+    """Write a circuit as JSON; see `write_text_file`."""
+    write_text_file(circuit_to_json(circuit), path)
+
+
+def write_text_file(text: str, path: str | PathLike[str]) -> None:
     """Write beside the target, then rename: nobody ever sees half a file."""
-    text = circuit_to_json(circuit)
     target = Path(path).resolve()  # a link stays a link
     if target.exists() and not target.is_file():  # such as /dev/stdout
         target.write_text(text, encoding="utf-8", errors="backslashreplace")
@@ -76,6 +81,8 @@ def circuit_to_json(circuit: Circuit) -> str:
         "classes": [label_to_json(label) for label in circuit.classes],
         "temperature": circuit.temperature,
     }
+    if circuit.origin is not None:
+        document["origin"] = circuit.origin.to_dict()
     parts = [f"  {_dump(key)}: {_dump_part(value)}" for key, value in document.items()]
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
@@ -135,6 +142,7 @@ def circuit_from_json(text: str) -> Circuit:
             base_votes=_read_parts(document, "base_votes", _read_integer),
             classes=_read_parts(document, "classes", label_from_json),
             temperature=_read_number(_get(document, "temperature")),
+            origin=Origin.from_dict(document["origin"]) if "origin" in document else None,
         )
     except ValueError as error:  # CircuitError among them
         raise CircuitFileError(str(error)) from error

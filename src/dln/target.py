@@ -1,9 +1,9 @@
-"""Read what to learn: the class of each row, and how much each row counts."""
+"""Read the class of each row, to learn from or to compare with, and how much each row counts."""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from dln.errors import OptionError, TableError
-from dln.labels import plain_labels
+from dln.labels import Label, plain_labels
 from dln.table import is_missing
 
 
@@ -70,6 +70,41 @@ def read_target(y: Any, n_rows: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
             f"the target has only one class ({only!r}); a classifier needs at least two"
         )
     return target.astype(np.int32), classes
+
+
+def class_numbers(y: Any, classes: Sequence[Label], n_rows: int) -> NDArray[np.int64]:
+    """Find each row's class among known ones; a label that is not among them is refused.
+
+    >>> class_numbers(["yes", "no", "yes"], ("no", "yes"), 3).tolist()
+    [1, 0, 1]
+    """
+    if y is None:
+        raise TableError("the target y is None; give the class of each row")
+    # NumPy would make texts of a list such as [1, "a"].
+    kept = object if isinstance(y, (list, tuple)) else None
+    labels = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y, dtype=kept)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim != 1:
+        raise TableError(f"the target has {labels.ndim} dimensions, expected 1: one class a row")
+    if len(labels) != n_rows:
+        raise TableError(f"the table has {n_rows} rows, but the target has {len(labels)}")
+    # Every distinct label is looked at once; missing ones first, as they may not equal themselves.
+    cells = labels.tolist() if labels.dtype.kind != "M" else list(labels)
+    first: dict[Any, int] = {}
+    places = [first.setdefault(cell, len(first)) for cell in cells]
+    for cell, place in first.items():
+        if is_missing(cell):
+            raise TableError(f"the target is missing in row {places.index(place)}; drop such rows")
+    numbers = {label: number for number, label in enumerate(classes)}
+    found = plain_labels(first)
+    unknown = next((label for label in found if label not in numbers), None)
+    if unknown is not None:
+        raise TableError(
+            f"the target holds {unknown!r}, but the circuit's classes are {list(classes)}; "
+            "give the classes that it was trained on"
+        )
+    return np.array([numbers[label] for label in found], dtype=np.int64)[places]
 
 
 def _check_no_missing(labels: NDArray[Any]) -> None:

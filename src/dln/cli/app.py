@@ -12,10 +12,12 @@ import typer
 import dln
 from dln.cli.cost import cost
 from dln.cli.demo import demo
+from dln.cli.draw import draw
 from dln.cli.evaluate import evaluate
 from dln.cli.explain import explain
 from dln.cli.predict import predict
 from dln.cli.prune import prune
+from dln.cli.report import report
 from dln.cli.rules import rules
 from dln.cli.simplify import simplify
 from dln.cli.talk import say
@@ -48,7 +50,20 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-for _verb in (demo, train, predict, evaluate, rules, explain, cost, simplify, prune, verify):
+for _verb in (
+    demo,
+    train,
+    predict,
+    evaluate,
+    rules,
+    explain,
+    draw,
+    report,
+    cost,
+    simplify,
+    prune,
+    verify,
+):
     app.command()(_verb)
 
 

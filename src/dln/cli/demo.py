@@ -13,10 +13,15 @@ import typer
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
+import dln
 from dln.circuit import Circuit
-from dln.cli.scores import Tally, tally
 from dln.cli.talk import say, show
 from dln.estimator import DLNClassifier
+from dln.origin import Origin
+from dln.scores import Tally, tally
+
+_TITLE = "Wisconsin breast cancer"
+_TABLE = "scikit-learn's load_breast_cancer"
 
 
 def demo(
@@ -26,7 +31,7 @@ def demo(
             "--output",
             "-o",
             metavar="FOLDER",
-            help="Where to write model.json and report.md.",
+            help="Where to write model.json and report.html.",
             show_default=False,
         ),
     ] = None,
@@ -50,7 +55,8 @@ class Demo:
     usual: Circuit
     small_score: Tally
     usual_score: Tally
-    n_training_rows: int
+    X_test: Any
+    y_test: Any
     seconds: float
 
     def text(self) -> str:
@@ -67,47 +73,17 @@ class Demo:
             ]
         )
 
-    def report(self) -> str:
-        """Write the same, with the confusion matrix, as Markdown."""
-        names = [str(label) for label in self.small.classes]
-        counts = self.small_score.confusion.tolist()
-        return "\n".join(
-            [
-                "# Wisconsin breast cancer",
-                "",
-                f"- {self.n_training_rows} rows to train on, "
-                f"{int(self.small_score.rows.sum())} to test on",
-                f"- balanced accuracy on the test rows: {_percent(self.small_score)}",
-                f"- {self.small.n_literals} literals, {self.small.n_gates} gates, "
-                f"{len(self.small.rules)} rules",
-                f"- DLNClassifier() as it comes: {_percent(self.usual_score)}, "
-                f"{self.usual.n_gates} gates",
-                "",
-                "## Test rows, true class by predicted class",
-                "",
-                "| true | " + " | ".join(names) + " |",
-                "| --- " * (len(names) + 1) + "|",
-                *(
-                    f"| {name} | " + " | ".join(map(str, row)) + " |"
-                    for name, row in zip(names, counts, strict=True)
-                ),
-                "",
-                "## Rules",
-                "",
-                "```",
-                str(self.small),
-                "```",
-                "",
-            ]
-        )
-
     def write(self, folder: Path) -> tuple[Path, Path]:
-        """Write model.json and report.md into a folder, made if need be."""
+        """Write model.json and report.html into a folder, made if need be."""
+        from dln.report import DataNote, make_report
+
         folder.mkdir(parents=True, exist_ok=True)
-        model, report = folder / "model.json", folder / "report.md"
+        model, page = folder / "model.json", folder / "report.html"
+        about = DataNote(_TABLE, note="a quarter of the rows, not trained on")
+        report = make_report(self.small, self.X_test, self.y_test, title=_TITLE, data=about)
         self.small.save(model)
-        report.write_text(self.report(), encoding="utf-8")
-        return model, report
+        report.save(page)
+        return model, page
 
 
 def train_demo(*, verbose: int = 0) -> Demo:
@@ -125,12 +101,14 @@ def train_demo(*, verbose: int = 0) -> Demo:
     small.fit(X_train, y_train)
     usual.fit(X_train, y_train)
     seconds = time.perf_counter() - start
+    origin = Origin(_TABLE, "", "diagnosis", len(X_train), 0.25, 0, dln.__version__)
     return Demo(
-        small=_with_names(small.circuit_, names),
+        small=replace(_with_names(small.circuit_, names), origin=origin),
         usual=_with_names(usual.circuit_, names),
         small_score=_score(small.circuit_, X_test, y_test),
         usual_score=_score(usual.circuit_, X_test, y_test),
-        n_training_rows=len(X_train),
+        X_test=X_test,
+        y_test=y_test,
         seconds=seconds,
     )
 

@@ -12,9 +12,9 @@ from dln.circuit import Circuit
 from dln.cli.files import load_model
 from dln.cli.layout import Layout
 from dln.cli.options import Data, Encoding, Json, Model, Separator, Target
-from dln.cli.scores import Tally, tally
 from dln.cli.talk import show, show_json
 from dln.errors import TableError
+from dln.scores import Tally, tally
 
 
 def evaluate(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dln.circuit import Circuit
 from dln.cli.arrow import Column, Frame, pa, pc
+from dln.cli.holdout import hold_out
 from dln.cli.kinds import guess_kind, looks_like_numbers, read_cells
 from dln.cli.labels import class_numbers
 from dln.cli.layout import Layout
@@ -62,22 +63,15 @@ class Prepared:
         return {"target": self.target, "columns": self.kinds, "notes": list(self.notes)}
 
     def split(self, part: float, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Choose the rows to train on and those to test on: the same part of every class.
-
-        Every class keeps at least one row to train on.
-        """
-        held_out = np.zeros(len(self.y), dtype=bool)
-        rng = np.random.default_rng(seed)
+        """Choose the rows to train on and those to test on; see `hold_out`."""
         _, numbers = np.unique(self.y, return_inverse=True)
-        for number in range(numbers.max() + 1):
-            rows = rng.permutation(np.flatnonzero(numbers == number))
-            held_out[rows[: min(round(part * len(rows)), len(rows) - 1)]] = True
-        if part > 0 and not held_out.any():
+        rows, test_rows = hold_out(numbers, part, seed)
+        if part > 0 and not len(test_rows):
             raise OptionError(
                 f"--test {part} holds out none of the {len(self.y):,} rows; "
                 "give more rows, or --test 0 to test nothing"
             )
-        return np.flatnonzero(~held_out), np.flatnonzero(held_out)
+        return rows, test_rows
 
     def numbers(self, circuit: Circuit) -> NDArray[np.int64]:
         """Give the number of each row's class in a circuit that was trained on them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from dataclasses import replace
 from typing import Annotated, Any
 from typing import Literal as OneOf
 
@@ -13,12 +14,13 @@ from dln.circuit import Circuit
 from dln.cli.cost import size_text
 from dln.cli.evaluate import score_document
 from dln.cli.files import STANDARD, check_output, save_model
+from dln.cli.holdout import origin_of
 from dln.cli.layout import Layout
 from dln.cli.options import Data, Encoding, Json, ModelOutput, Quiet, Separator, Target
-from dln.cli.scores import Tally, tally
 from dln.cli.talk import say, show, show_json
 from dln.errors import OptionError
 from dln.estimator import DLNClassifier
+from dln.scores import Tally, tally
 from dln.train.engines import EngineName
 
 _Parts = OneOf["quick", "normal", "high", "none"]
@@ -114,6 +116,8 @@ def train(
     if len(test_rows):
         X, y = prepared.X.take(test_rows), prepared.numbers(circuit)[test_rows]
         total = tally(y, circuit.winners(X), circuit.predict_proba(X))
+    origin = origin_of(data, target, classifier, len(rows), test)
+    circuit = replace(circuit, origin=origin)
     save_model(circuit, output)
     aside = output == STANDARD
     if json:

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.circuit import Circuit
-from dln.errors import MissingColumnError, OptionError, TableError
-from dln.labels import Label, plain_labels
+from dln.errors import OptionError
+from dln.labels import Label
 from dln.literals import Column
-from dln.predict import encode_cells
-from dln.table import Table, is_missing, read_table
+from dln.predict import encode_cells, places_of
+from dln.table import read_table
+from dln.target import class_numbers
 
 _MOST_NAMES = 8
 
@@ -36,7 +37,7 @@ class FeatureCells:
     index: int
     column: Column
     values: NDArray[Any]
-    target: NDArray[np.intp]
+    target: NDArray[np.int64]
     classes: tuple[Label, ...]
 
     def values_by_class(self) -> list[NDArray[Any]]:
@@ -52,10 +53,10 @@ def read_feature(circuit: Circuit, X: Any, y: Any, feature: str) -> FeatureCells
     index = names.index(feature)
     table = read_table(X)
     column = circuit.columns[index]
-    values = encode_cells(table.read(_place(table, circuit, index)), column)
+    values = encode_cells(table.read(places_of(table, circuit.columns, [index])[index]), column)
     if column.is_numeric:
         values = np.asarray(values, dtype=np.float64)
-    target = _class_numbers(y, circuit.classes, table.n_rows)
+    target = class_numbers(y, circuit.classes, table.n_rows)
     return FeatureCells(index, column, values, target, circuit.classes)
 
 
@@ -66,51 +67,3 @@ def _unknown(feature: Any, names: list[str]) -> str:
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     known = ", ".join(names[:_MOST_NAMES])
     return f"the circuit has no feature {feature!r}; {hint} features are: {known}{more}"
-
-
-def _place(table: Table, circuit: Circuit, index: int) -> int:
-    """Say where a column of the circuit stands in this table."""
-    if table.names is None:
-        if table.n_columns != len(circuit.columns):
-            raise TableError(
-                f"the table has {table.n_columns} columns, the circuit was trained on "
-                f"{len(circuit.columns)}; give all of them, or a data frame with names"
-            )
-        return index
-    name = circuit.columns[index].name
-    if name not in table.names:
-        raise MissingColumnError(
-            f"the table has no column {name!r}, only {list(table.names[:_MOST_NAMES])}; "
-            "rename the column or give the table that the circuit was trained on"
-        )
-    return table.names.index(name)
-
-
-def _class_numbers(y: Any, classes: tuple[Label, ...], n_rows: int) -> NDArray[np.intp]:
-    """Find the class of each row, looking every distinct label up once."""
-    labels = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]
-    if labels.ndim != 1 or len(labels) != n_rows:
-        raise TableError(
-            f"the table has {n_rows} rows, but the target has the shape {labels.shape}; "
-            "give one class for each row"
-        )
-    if labels.dtype == object:
-        places: dict[Any, int] = {}
-        inverse = np.array([places.setdefault(cell, len(places)) for cell in labels], dtype=np.intp)
-        distinct = list(places)
-    else:
-        found, inverse = np.unique(labels, return_inverse=True)
-        distinct = list(found)
-    if any(is_missing(label) for label in distinct):
-        raise TableError("the target is missing in some rows; drop those rows")
-    numbers = {label: number for number, label in enumerate(classes)}
-    known = plain_labels(distinct)
-    unknown = [label for label in known if label not in numbers]
-    if unknown:
-        raise TableError(
-            f"the target holds {unknown[0]!r}, but the circuit's classes are {list(classes)}; "
-            "give the classes that it was trained on"
-        )
-    return np.array([numbers[label] for label in known], dtype=np.intp)[inverse]

@@ -193,21 +193,44 @@ def _relative(value: float, upwards: bool, distance: float) -> float:
 
 def _reach(value: float, gap: Gap) -> tuple[Cell, float]:
     """Find a readable cell of a gap that is near a number, and how far the gap is from it."""
-    above = gap.low >= value
-    if gap.kind == "boolean":
-        return gap.cell, abs(float(bool(gap.cell)) - value)
-    if gap.low < value <= gap.high:  # where the number is already
+    # The lowest gap holds minus infinity too.
+    within = (gap.low < value or math.isinf(gap.low)) and value <= gap.high
+    if within and gap.kind != "boolean":  # where the number is already
         return gap.cell, 0.0
+    entry = entry_from_below(gap, value) if gap.low >= value else entry_from_above(gap)
+    return entry.cell, abs(entry.edge - value)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where a number enters a gap: a readable cell, and the edge that it reaches or passes."""
+
+    cell: Cell
+    edge: float
+
+
+def entry_from_below(gap: Gap, value: float = -math.inf) -> Entry:
+    """Enter a gap from a number at or below its low end."""
+    if gap.kind == "boolean":
+        return Entry(gap.cell, float(bool(gap.cell)))
     if gap.kind == "date":
-        if above:
-            return next_moment(gap.low, gap.high), seconds_above(gap.low) - value
-        return last_moment(gap.high), value - seconds_up_to(gap.high)
+        return Entry(next_moment(gap.low, gap.high), seconds_above(gap.low))
     if gap.kind == "integer":
-        nearest = _integer_above(gap.low) if above else math.floor(gap.high)
-        return nearest, abs(float(nearest) - value)
-    if above:
-        return _just_above(gap, value), gap.low - value
-    return gap.high, value - gap.high
+        nearest = _integer_above(gap.low)
+        return Entry(nearest, float(nearest))
+    return Entry(_just_above(gap, value), gap.low)
+
+
+def entry_from_above(gap: Gap) -> Entry:
+    """Enter a gap from a number above its high end."""
+    if gap.kind == "boolean":
+        return Entry(gap.cell, float(bool(gap.cell)))
+    if gap.kind == "date":
+        return Entry(last_moment(gap.high), seconds_up_to(gap.high))
+    if gap.kind == "integer":
+        nearest = math.floor(gap.high)
+        return Entry(nearest, float(nearest))
+    return Entry(gap.high, gap.high)
 
 
 def _integer_above(low: float) -> int:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dln.errors import TableError
 from dln.explain.fires import wire_values
-from dln.labels import Label, plain_labels
-from dln.table import is_missing
+from dln.target import class_numbers
 
 if TYPE_CHECKING:
     from dln.circuit import Circuit
@@ -80,7 +77,7 @@ def gather(circuit: Circuit, X: Any, y: Any = None) -> tuple[Rows, tuple[Evidenc
     if y is None:
         rows = Rows(n_rows)
         return rows, tuple(Evidence(rows, count) for count in support)
-    target = _class_numbers(y, circuit.classes, n_rows)
+    target = class_numbers(y, circuit.classes, n_rows)
     of_class = target[:, None] == np.arange(circuit.n_classes)
     rows = Rows(n_rows, tuple(of_class.sum(axis=0).tolist()))
     counts = [of_class[fired].sum(axis=0).tolist() for fired in fires.T]
@@ -88,24 +85,3 @@ def gather(circuit: Circuit, X: Any, y: Any = None) -> tuple[Rows, tuple[Evidenc
         Evidence(rows, n_fired, tuple(by_class))
         for n_fired, by_class in zip(support, counts, strict=True)
     )
-
-
-def _class_numbers(y: Any, classes: Sequence[Label], n_rows: int) -> NDArray[np.intp]:
-    """Find the class of each row; raises `TableError` for one that the circuit does not know."""
-    if isinstance(y, np.ndarray):
-        y = y.ravel()
-    cells = y.to_list() if hasattr(y, "to_list") else list(y)
-    if len(cells) != n_rows:
-        raise TableError(f"the table has {n_rows} rows, but the target has {len(cells)}")
-    for place, cell in enumerate(cells):
-        if is_missing(cell):
-            raise TableError(f"the target is missing in row {place}; drop such rows")
-    numbers = {label: number for number, label in enumerate(classes)}
-    labels = plain_labels(cells)
-    unknown = next((label for label in labels if label not in numbers), None)
-    if unknown is not None:
-        raise TableError(
-            f"the target holds {unknown!r}, but the circuit's classes are {list(classes)}; "
-            "give the classes that it was trained on"
-        )
-    return np.array([numbers[label] for label in labels], dtype=np.intp)

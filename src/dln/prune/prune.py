@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from typing import Literal as OneOf
 
@@ -15,10 +16,10 @@ from dln.cost.circuit import cost
 from dln.errors import CircuitError, OptionError
 from dln.prune.curve import PruneCurve, PruneStep
 from dln.prune.greedy import shrink
-from dln.prune.rows import Rows, literal_bits, read_classes, read_rows
+from dln.prune.rows import Rows, literal_bits, read_rows
 from dln.simplify.fold import fold
 from dln.table import Table
-from dln.target import row_weights
+from dln.target import class_numbers, row_weights
 
 _PARTS = (0.0, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 1.0)
 """Parts of all rows, or of the accuracy, that may be lost from point to point of the curve."""
@@ -133,8 +134,9 @@ class _Judge:
         self, circuit: Circuit, table: Table, y: Any, sample_weight: Any, class_weight: Any
     ) -> None:
         self._table = table
+        self._origin = circuit.origin
         self.winners: NDArray[np.int64] = circuit.winners(table)
-        self.target = read_classes(y, circuit, table.n_rows)
+        self.target = class_numbers(y, circuit.classes, table.n_rows)
         weight = row_weights(
             self.target.astype(np.int32), circuit.class_labels, sample_weight, class_weight
         ).astype(np.float64)
@@ -148,7 +150,7 @@ class _Judge:
         """Measure one circuit."""
         winners = circuit.winners(self._table)
         return PruneStep(
-            circuit=circuit,
+            circuit=replace(circuit, origin=self._origin),
             gate_operations=cost(circuit).gate_operations,
             n_changed=int((winners != self.winners).sum()),
             # Weights come in single precision: more digits would mean nothing.

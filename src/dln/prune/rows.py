@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from dln.circuit import Circuit
 from dln.errors import TableError
-from dln.labels import plain_labels
 from dln.literals import Literal
 from dln.parts import Rule
 from dln.table import Table, read_table
@@ -78,29 +77,6 @@ def literal_bits(circuit: Circuit, table: Table) -> dict[Literal, int]:
         holds = probe.votes(table) > 0
         bits |= {literal: pack(holds[:, place]) for place, literal in enumerate(some)}
     return bits
-
-
-def read_classes(y: Any, circuit: Circuit, n_rows: int) -> NDArray[np.int64]:
-    """Give the number of each row's class; labels that the circuit does not know are refused."""
-    if y is None:
-        raise TableError("the target y is None; give the class of each row")
-    # NumPy would make texts of a list such as [1, "a"].
-    kept = object if isinstance(y, (list, tuple)) else None
-    labels = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y, dtype=kept)
-    if labels.ndim != 1:
-        raise TableError(f"the target has {labels.ndim} dimensions, expected 1: one class a row")
-    if len(labels) != n_rows:
-        raise TableError(f"the table has {n_rows} rows, but the target has {len(labels)}")
-    numbers = {label: number for number, label in enumerate(circuit.classes)}
-    found = plain_labels(labels)
-    unknown = next((label for label in found if label not in numbers), None)
-    if unknown is not None:
-        known = ", ".join(repr(label) for label in circuit.classes)
-        raise TableError(
-            f"the target holds {unknown!r}, but the circuit's classes are {known}; "
-            "give the labels that it was trained with"
-        )
-    return np.array([numbers[label] for label in found], dtype=np.int64)
 
 
 def pack(holds: NDArray[np.bool_]) -> int:

@@ -112,7 +112,8 @@ def simplify(
         raise OptionError(f"effort is {effort!r}, expected one of 'quick', 'normal', 'high'")
     clock = Clock(time_limit)
     steps = _shrink(circuit, passes(effort), clock)
-    return _last_proven(circuit, steps, clock) if prove else steps[-1]
+    smaller = _last_proven(circuit, steps, clock) if prove else steps[-1]
+    return replace(smaller, origin=circuit.origin)
 
 
 def size(circuit: Circuit) -> tuple[int, ...]:

@@ -1,0 +1,44 @@
+"""`dln draw`: a picture of a circuit."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dln.cli.files import STANDARD, check_output, load_model, open_output
+from dln.cli.options import Model
+from dln.cli.talk import say
+from dln.draw.diagram.diagram import MOST_RULES, Detail, draw_circuit, format_of
+
+
+def draw(
+    model: Model,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Where to save: .svg, .dot, .png or .pdf; - writes SVG to standard output.",
+        ),
+    ] = STANDARD,
+    detail: Annotated[
+        Detail, typer.Option(help="Gates as they are wired, rules in words, or what is legible.")
+    ] = "auto",
+    most_rules: Annotated[
+        int, typer.Option("--most-rules", min=1, metavar="N", help="How many rules to show.")
+    ] = MOST_RULES,
+) -> None:
+    """Draw a model from left to right: features, gates, classes with their votes.
+
+    Example: dln draw heart.json --output heart.svg
+    """
+    format = "svg" if output == STANDARD else format_of(output)
+    check_output(output)
+    diagram = draw_circuit(load_model(model), detail=detail, most_rules=most_rules)
+    content = diagram.to_bytes(format)
+    with open_output(output) as stream:
+        stream.write(content)
+    if output != STANDARD:
+        say(f"drew {diagram.detail} to {output}")

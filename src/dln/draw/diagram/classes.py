@@ -1,0 +1,44 @@
+"""Classes of a circuit -> the vertices that votes go to."""
+
+from __future__ import annotations
+
+from dln.circuit import Circuit
+from dln.draw.diagram.graph import Vertex
+from dln.draw.diagram.reach import voting_rules
+from dln.explain.text import label_text
+
+
+def class_key(number: int) -> str:
+    """Name the vertex of a class."""
+    return f"c{number}"
+
+
+def class_vertices(circuit: Circuit) -> list[Vertex]:
+    """Make a vertex for each class, with the votes that it has before any rule fires."""
+    voting = voting_rules(circuit)
+    vertices = []
+    for number, (label, base) in enumerate(zip(circuit.classes, circuit.base_votes, strict=True)):
+        rules = tuple(rule for rule in voting if circuit.rules[rule].votes[number])
+        # A number alone in a box would not say what it is.
+        lines = [label_text(label) if isinstance(label, str) else f"class {label_text(label)}"]
+        if base:
+            lines.append(f"{base:+d} always".replace("-", "−"))
+        elif not rules:
+            lines.append("no votes")
+        vertices.append(
+            Vertex(
+                key=class_key(number),
+                kind="class",
+                lines=tuple(lines),
+                title=": ".join(lines),
+                label=number,
+                rules=rules,
+            )
+        )
+    return vertices
+
+
+def circuit_title(circuit: Circuit) -> str:
+    """Say what the picture is of, for those who cannot see it."""
+    labels = [label_text(label) for label in circuit.classes]
+    return f"Circuit that decides between {', '.join(labels[:6])}{' …' if len(labels) > 6 else ''}"

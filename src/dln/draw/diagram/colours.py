@@ -1,0 +1,48 @@
+"""The colours of a diagram, on a light and on a dark page: stated once for every renderer."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dln.draw.canvas import COLOURS, GREY
+
+
+class Ink(NamedTuple):
+    """A colour on a light page and on a dark one."""
+
+    light: str
+    dark: str
+
+
+PAPER = {
+    "page": Ink("#ffffff", "#15181d"),
+    "ink": Ink("#1a1a1a", "#ececec"),
+    "muted": Ink("#5c5c5c", "#a8a8a8"),
+    "line": Ink("#7a7f87", "#8b919b"),
+    "literal": Ink("#fff3c4", "#453c16"),
+    "literal-line": Ink("#b8912a", "#c9a644"),
+    "gate": Ink("#e9eff8", "#24344b"),
+    "gate-line": Ink("#4a6fa5", "#7ea3d8"),
+    "rule": Ink("#f6f6f4", "#22262d"),
+    "rule-line": Ink("#a5a5a0", "#616873"),
+    "class": Ink("#ffffff", "#1d2127"),
+    "lit": Ink("#c2185b", "#ff7eb6"),
+}
+"""By what they are used for."""
+
+FILLS = {
+    "literal": ("literal", "literal-line"),
+    "gate": ("gate", "gate-line"),
+    "rule": ("rule", "rule-line"),
+    "part": ("page", "rule-line"),
+    "link": ("page", "line"),
+}
+"""The inside and the border of what is not of a class."""
+
+CLASS_COLOURS = (*COLOURS, GREY)
+"""Borders and votes of classes; those beyond the last share it."""
+
+
+def class_colour(number: int) -> int:
+    """Give the place of a class's colour in `CLASS_COLOURS`."""
+    return min(number, len(CLASS_COLOURS) - 1)

@@ -1,0 +1,164 @@
+"""Circuit -> Diagram: a picture that can be saved, embedded and shown in notebooks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, cast, get_args
+from typing import Literal as OneOf
+
+from dln.circuit import Circuit
+from dln.draw.diagram.compose import compose
+from dln.draw.diagram.dot import to_dot
+from dln.draw.diagram.graph import Graph
+from dln.draw.diagram.layers import place_layers
+from dln.draw.diagram.paint import paint
+from dln.draw.diagram.ruling import rule_graph
+from dln.draw.diagram.scene import Scene
+from dln.draw.diagram.sizes import size_of
+from dln.draw.diagram.stack import place_stack
+from dln.draw.diagram.svg import to_svg
+from dln.draw.diagram.wiring import gate_graph
+from dln.errors import OptionError
+
+Detail = OneOf["auto", "gates", "rules"]
+Format = OneOf["svg", "dot", "png", "pdf"]
+
+MOST_LITERALS, MOST_GATES, MOST_VOTES = 50, 50, 60
+"""What can still be followed by eye: larger circuits are shown as rules unless told otherwise."""
+MOST_RULES = 50
+"""Rules on one page that people still read."""
+
+
+@dataclass(frozen=True)
+class Diagram:
+    """A picture of a circuit.
+
+    Attributes
+    ----------
+    graph
+        What is shown: literals, gates and classes, or rules and classes.
+    detail
+        Which of the two: "gates" or "rules".
+    """
+
+    graph: Graph
+    detail: OneOf["gates", "rules"]
+
+    @cached_property
+    def scene(self) -> Scene:
+        """Everything with its place; made when it is first asked for."""
+        votes = Counter(edge.target for edge in self.graph.edges)
+        sizes = {vertex.key: size_of(vertex, votes[vertex.key]) for vertex in self.graph.vertices}
+        place = place_layers if self.detail == "gates" else place_stack
+        return compose(self.graph, sizes, place(self.graph, sizes))
+
+    def to_svg(self, prefix: str | None = None) -> str:
+        """Write the picture as SVG: a file of its own, or an element of an HTML page.
+
+        Parameters
+        ----------
+        prefix
+            What ids begin with; None derives it from the content.
+        """
+        return to_svg(self.scene, prefix)
+
+    def to_dot(self) -> str:
+        """Write the graph as DOT, which Graphviz lays out by itself."""
+        return to_dot(self.graph)
+
+    def to_bytes(self, format: Format) -> bytes:
+        """Give the content of a file of this format; PNG and PDF need `pip install dln[plots]`."""
+        if format == "svg":
+            return self.to_svg().encode()
+        if format == "dot":
+            return self.to_dot().encode()
+        return paint(self.scene, format)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a file; its ending says the format: .svg, .dot, .png or .pdf."""
+        Path(path).write_bytes(self.to_bytes(format_of(path)))
+
+    def _repr_svg_(self) -> str:
+        return self.to_svg()
+
+
+def format_of(path: str | PathLike[str]) -> Format:
+    """Find the format that the ending of a path names."""
+    ending = Path(path).suffix.lower().removeprefix(".")
+    if ending not in get_args(Format):
+        known = ", ".join(f".{name}" for name in get_args(Format))
+        found = f"ends in .{ending}" if ending else "has no ending"
+        raise OptionError(f"{fspath(path)} {found}, expected one of {known}")
+    return cast("Format", ending)
+
+
+def draw_circuit(
+    circuit: Circuit, *, detail: Detail = "auto", most_rules: int = MOST_RULES
+) -> Diagram:
+    """Draw a circuit from left to right: features, gates, classes with their votes.
+
+    Only what some vote depends on is drawn. Rules that read the same wire share one line, and
+    their votes for a class are added up.
+
+    Parameters
+    ----------
+    circuit
+        Any circuit; `dln.simplify` it first for the smallest picture.
+    detail
+        "gates" draws every literal and gate as they are wired (needs `pip install dln[draw]`),
+        "rules" one box a rule with its text under each class that it votes for, "auto" gates
+        where there are few and rules otherwise.
+    most_rules
+        How many boxes of rules to show; those with the most votes are, and a line says how many
+        there are more.
+
+    Returns
+    -------
+    Diagram
+
+    Raises
+    ------
+    OptionError
+        If `detail` is not one of the three, or `most_rules` is less than 1.
+
+    Examples
+    --------
+    >>> from dln import Above, Circuit, Column, Node, Rule
+    >>> from dln.gates import GATE_BY_NAME
+    >>> circuit = Circuit(
+    ...     (Column("age", "integer"), Column("smoker", "boolean")),
+    ...     (Above(0, 54.0), Above(1, 0.5)),
+    ...     (Node(GATE_BY_NAME["AND"], 0, 1),), (Rule(2, (0, 3)),), (1, 0), ("healthy", "ill"),
+    ... )
+    >>> diagram = draw_circuit(circuit)
+    >>> diagram.detail
+    'gates'
+    >>> [vertex.lines[0] for vertex in diagram.graph.vertices]
+    ['age > 54', 'smoker', '∧', 'healthy', 'ill']
+    """
+    if detail not in get_args(Detail):
+        raise OptionError(
+            f"detail is {detail!r}, expected one of {', '.join(map(repr, get_args(Detail)))}"
+        )
+    if not _is_count(most_rules):
+        raise OptionError(f"most_rules is {most_rules!r}, expected a whole number of at least 1")
+    chosen = _choose(circuit) if detail == "auto" else detail
+    if chosen == "gates":
+        return Diagram(gate_graph(circuit), "gates")
+    return Diagram(rule_graph(circuit, most_rules), "rules")
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _choose(circuit: Circuit) -> OneOf["gates", "rules"]:
+    graph = gate_graph(circuit)
+    kinds: Counter[str] = Counter(vertex.kind for vertex in graph.vertices)
+    kinds.update(edge.kind for edge in graph.edges)
+    most = {"literal": MOST_LITERALS, "gate": MOST_GATES, "vote": MOST_VOTES}
+    return "gates" if all(kinds[kind] <= limit for kind, limit in most.items()) else "rules"

@@ -1,0 +1,193 @@
+"""Graph of gates -> places in layers from left to right: literals, gates by depth, classes.
+
+igraph's layered layout (Sugiyama's method) puts each layer in an order with few crossings; edges
+over several layers get a waypoint in each layer between.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.isotonic import isotonic_regression
+
+from dln.draw.diagram.graph import Graph
+from dln.draw.diagram.placement import Frame, Placement, Waypoint
+from dln.draw.diagram.ports import spread_arrivals
+from dln.draw.diagram.sizes import Size
+from dln.errors import ExtraMissingError
+
+Floats = NDArray[np.float64]
+
+_GAP = 9.0  # free space between the shapes of a layer
+_WAYPOINT_HEIGHT = 6.0
+_ITERATIONS = 200
+_SWEEPS, _STRAIGHT, _INERTIA = 12, 2.0, 0.01
+_LAYER_GAP, _CLASS_GAP, _EDGE_ROOM, _MOST_ROOM = 46.0, 100.0, 2.5, 90.0
+
+
+@dataclass(frozen=True)
+class _Layered:
+    """What igraph gets: the vertices of the diagram and then the waypoints, each in a layer.
+
+    Edges that carry the same wire share their waypoints, so that they part as late as possible.
+    """
+
+    n_vertices: int
+    layers: list[int]
+    links: list[tuple[int, int]]
+    waypoints: list[list[int]]
+
+
+def place_layers(graph: Graph, sizes: dict[str, Size]) -> Placement:
+    """Give every vertex a frame, and every edge its waypoints."""
+    depth = _depths(graph)
+    layered = _split_edges(graph, depth)
+    across = _upright(graph, _igraph_order(layered))
+    heights = [sizes[vertex.key].height for vertex in graph.vertices]
+    heights += [_WAYPOINT_HEIGHT] * (len(layered.layers) - len(heights))
+    y = _settle(layered, across, np.array(heights))
+    columns = _columns(graph, sizes, layered)
+    frames = {}
+    for number, vertex in enumerate(graph.vertices):
+        left, right = columns[layered.layers[number]]
+        # Boxes are as wide as their layer: literals read like a list.
+        width = sizes[vertex.key].width if vertex.kind == "gate" else right - left
+        # At the right border: edges start there, and no box of the layer is in their way.
+        frames[vertex.key] = Frame(right - width / 2, float(y[number]), width, heights[number])
+    ways = [
+        tuple(Waypoint(*columns[layered.layers[number]], float(y[number])) for number in numbers)
+        for numbers in layered.waypoints
+    ]
+    return Placement(frames, tuple(ways), spread_arrivals(graph, frames, ways))
+
+
+def _depths(graph: Graph) -> dict[str, int]:
+    """Count the gates from the literals; classes come after all of them."""
+    sources: dict[str, list[str]] = {}
+    for edge in graph.edges:
+        sources.setdefault(edge.target, []).append(edge.source)
+    depth: dict[str, int] = {}
+    for vertex in graph.vertices:
+        if vertex.kind == "literal":
+            depth[vertex.key] = 0
+        elif vertex.kind == "gate":
+            read = [depth[key] for key in sources.get(vertex.key, ())]
+            depth[vertex.key] = 1 + max(read, default=-1)  # a constant reads nothing
+    last = 1 + max(depth.values(), default=-1)
+    return {vertex.key: depth.get(vertex.key, last) for vertex in graph.vertices}
+
+
+def _split_edges(graph: Graph, depth: dict[str, int]) -> _Layered:
+    """Put waypoints into edges, so that all of them lead from one layer to the next."""
+    place = {vertex.key: number for number, vertex in enumerate(graph.vertices)}
+    layers = [depth[vertex.key] for vertex in graph.vertices]
+    links: list[tuple[int, int]] = []
+    waypoints: list[list[int]] = []
+    shared: dict[tuple[str, int], int] = {}
+    for edge in graph.edges:
+        chain = []
+        for layer in range(depth[edge.source] + 1, depth[edge.target]):
+            if (edge.source, layer) not in shared:
+                shared[edge.source, layer] = len(layers)
+                layers.append(layer)
+            chain.append(shared[edge.source, layer])
+        waypoints.append(chain)
+        links += pairwise([place[edge.source], *chain, place[edge.target]])
+    return _Layered(len(place), layers, sorted(set(links)), waypoints)
+
+
+def _igraph_order(layered: _Layered) -> Floats:
+    """Ask igraph for the place of every vertex across its layer, in slots."""
+    try:
+        from igraph import Graph as Network
+    except ImportError as error:
+        raise ExtraMissingError("diagrams of gates need igraph: pip install dln[draw]") from error
+    network = Network(n=len(layered.layers), edges=layered.links, directed=True)
+    layout = network.layout_sugiyama(layers=layered.layers, hgap=1, maxiter=_ITERATIONS)
+    return np.array([point[0] for point in layout.coords], dtype=np.float64)
+
+
+def _upright(graph: Graph, across: Floats) -> Floats:
+    """Turn the picture upside down where that brings more classes into their order."""
+    classes = [number for number, vertex in enumerate(graph.vertices) if vertex.kind == "class"]
+    rising = sum(np.sign(across[b] - across[a]) for a, b in combinations(classes, 2))
+    return -across if rising < 0 else across
+
+
+def _settle(layered: _Layered, across: Floats, heights: Floats) -> Floats:
+    """Give every vertex its height on the page, in the order across its layer that igraph found.
+
+    The fullest layer is packed; the others draw near to what they are linked with, in sweeps.
+    """
+    layers = np.array(layered.layers)
+    order = [
+        members[np.argsort(across[members], kind="stable")]
+        for members in (np.flatnonzero(layers == layer) for layer in range(layers.max() + 1))
+    ]
+    offsets = [_least_offsets(heights[members]) for members in order]
+    fullest = max(range(len(order)), key=lambda layer: float(offsets[layer][-1]))
+    y = np.zeros(len(layers))
+    for members, least in zip(order, offsets, strict=True):
+        y[members] = least - least.mean()
+    pulls = _Pulls(layered)
+    outwards = [*range(fullest - 1, -1, -1), *range(fullest + 1, len(order))]
+    for _ in range(_SWEEPS):
+        for layer in outwards:
+            members, least = order[layer], offsets[layer]
+            wanted = pulls.means(y)[members]
+            # The least squares of the moves, such that no step is too small: isotonic regression.
+            y[members] = isotonic_regression(wanted - least) + least
+    return y
+
+
+class _Pulls:
+    """Where the neighbours of each vertex are, on average.
+
+    Waypoints pull more than vertices do, so that long edges become straight.
+    """
+
+    def __init__(self, layered: _Layered) -> None:
+        ends = np.array(layered.links, dtype=np.intp).reshape(-1, 2)
+        weights = 1.0 + _STRAIGHT * (ends >= layered.n_vertices).sum(axis=1)
+        self._pulled, self._pulling = np.concatenate([ends, ends[:, ::-1]]).T
+        self._weights = np.tile(weights, 2)
+        self._total = self._add_up(np.ones(len(layered.layers))) + _INERTIA
+
+    def means(self, y: Floats) -> Floats:
+        """Give the mean place of each vertex's neighbours; one without keeps its own."""
+        return (self._add_up(y) + _INERTIA * y) / self._total
+
+    def _add_up(self, y: Floats) -> Floats:
+        pulls = self._weights * y[self._pulling]
+        return np.asarray(np.bincount(self._pulled, pulls, len(y)), dtype=np.float64)
+
+
+def _least_offsets(heights: Floats) -> Floats:
+    """Stack shapes with the least free space between; gives their middles from the first one."""
+    steps = (heights[:-1] + heights[1:]) / 2 + _GAP
+    return np.concatenate([[0.0], np.cumsum(steps)])
+
+
+def _columns(
+    graph: Graph, sizes: dict[str, Size], layered: _Layered
+) -> dict[int, tuple[float, float]]:
+    """Give the left and right border of every layer; more edges between two need more room."""
+    widths = dict.fromkeys(layered.layers, 0.0)
+    for number, vertex in enumerate(graph.vertices):
+        layer = layered.layers[number]
+        widths[layer] = max(widths[layer], sizes[vertex.key].width)
+    arriving = Counter(layered.layers[target] for _, target in layered.links)
+    last = max(widths)
+    columns: dict[int, tuple[float, float]] = {}
+    x = 0.0
+    for layer in range(last + 1):
+        if layer:
+            room = min(_EDGE_ROOM * arriving[layer], _MOST_ROOM)
+            x += room + (_CLASS_GAP if layer == last else _LAYER_GAP)
+        columns[layer] = (x, x + widths[layer])
+        x += widths[layer]
+    return columns

@@ -1,0 +1,96 @@
+"""Scene -> PNG and PDF, painted by matplotlib on a light page."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+from typing import Literal as OneOf
+
+from dln.draw.canvas import make_axes, plain
+from dln.draw.diagram.colours import CLASS_COLOURS, FILLS, PAPER, class_colour
+from dln.draw.diagram.scene import Box, Diamond, Item, Path, Round, Scene, Text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_POINTS = 96.0  # of a screen, in an inch
+_LETTER = 72 / _POINTS  # a font's points are larger
+_SHARP = 200.0
+_MOST_PIXELS = 30_000.0
+
+
+def paint(scene: Scene, form: OneOf["png", "pdf"]) -> bytes:
+    """Paint a scene; needs matplotlib."""
+    figure = to_figure(scene)
+    buffer = io.BytesIO()
+    sharp = min(_SHARP, _MOST_PIXELS * _POINTS / max(scene.width, scene.height))
+    # No time inside: the same circuit gives the same bytes.
+    metadata: dict[str, Any] = {"CreationDate": None} if form == "pdf" else {}
+    figure.savefig(buffer, format=form, dpi=sharp, metadata={"Title": scene.title, **metadata})
+    return buffer.getvalue()
+
+
+def to_figure(scene: Scene) -> Figure:
+    """Put a scene on a matplotlib figure of its own size."""
+    (ax,) = make_axes(None, 1, (scene.width / _POINTS, scene.height / _POINTS))
+    figure: Figure = ax.figure.figure
+    figure.set_layout_engine("none")
+    ax.set_position((0, 0, 1, 1))
+    ax.set(xlim=(0, scene.width), ylim=(scene.height, 0))
+    ax.axis("off")
+    for order, item in enumerate(scene.items):
+        fill, line = _colours(item)
+        for shape in item.shapes:
+            if isinstance(shape, Text):
+                _write(ax, shape, item, order)
+            else:
+                patch = _patch(shape, fill, line)
+                patch.set_zorder(order)
+                patch.set_linewidth((2.0 if item.kind == "class" else 1.3) * _LETTER)
+                ax.add_patch(patch)
+    return figure
+
+
+def _colours(item: Item) -> tuple[str, str]:
+    if item.label is not None and item.kind in ("class", "vote"):
+        return PAPER["class"].light, CLASS_COLOURS[class_colour(item.label)]
+    fill, line = FILLS.get(item.kind, ("page", "line"))
+    return PAPER[fill].light, PAPER[line].light
+
+
+def _write(ax: Any, text: Text, item: Item, order: int) -> None:
+    across = {"start": "left", "middle": "center", "end": "right"}[text.anchor]
+    ax.text(
+        text.x,
+        text.base,
+        plain(text.text),
+        fontsize=text.size * _LETTER,
+        fontweight="bold" if text.bold else "normal",
+        family="DejaVu Sans",
+        ha=across,
+        va="baseline",
+        color=PAPER["muted" if item.kind == "note" else "ink"].light,
+        zorder=order + 0.5,
+    )
+
+
+def _patch(shape: Box | Diamond | Round | Path, fill: str, line: str) -> Any:
+    from matplotlib.patches import Circle, FancyBboxPatch, PathPatch, Polygon
+    from matplotlib.path import Path as Curve
+
+    match shape:
+        case Box():
+            left, top = shape.x - shape.width / 2, shape.y - shape.height / 2
+            style = f"round,pad=0,rounding_size={shape.radius}"
+            size = (left, top), shape.width, shape.height
+            return FancyBboxPatch(*size, boxstyle=style, facecolor=fill, edgecolor=line)
+        case Diamond():
+            return Polygon(shape.corners, closed=True, facecolor=fill, edgecolor=line)
+        case Round():
+            return Circle((shape.x, shape.y), shape.radius, facecolor=fill, edgecolor=line)
+        case Path():
+            codes = [Curve.MOVETO] + [Curve.CURVE4] * (len(shape.points) - 1)
+            dashes: Any = (0, (4.0, 3.0)) if shape.dashed else "-"
+            curve = Curve(shape.points, codes)
+            colour = PAPER["line"].light if shape.neutral else line
+            return PathPatch(curve, facecolor="none", edgecolor=colour, linestyle=dashes)

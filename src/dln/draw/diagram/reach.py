@@ -1,0 +1,20 @@
+"""Circuit -> the rules that vote, and for every wire the rules that depend on it."""
+
+from __future__ import annotations
+
+from dln.circuit import Circuit
+from dln.explain.possible import cone
+
+
+def voting_rules(circuit: Circuit) -> list[int]:
+    """List the rules that give at least one vote, for or against a class."""
+    return [number for number, rule in enumerate(circuit.rules) if any(rule.votes)]
+
+
+def rules_by_wire(circuit: Circuit) -> dict[int, tuple[int, ...]]:
+    """Give the voting rules that depend on each wire; other wires are left out."""
+    found: dict[int, list[int]] = {}
+    for number in voting_rules(circuit):
+        for wire in cone(circuit, circuit.rules[number].wire):
+            found.setdefault(wire, []).append(number)
+    return {wire: tuple(numbers) for wire, numbers in sorted(found.items())}

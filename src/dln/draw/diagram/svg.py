@@ -1,0 +1,154 @@
+"""Scene -> SVG, to be a file or a part of an HTML page.
+
+Colours are CSS variables: a page may set `--dln-page`, `--dln-ink` and the others; where it does
+not, they follow the reader's light or dark scheme. Every vertex and edge is a group with
+`data-rules`, the numbers of the rules whose path it is on. A page that gives those groups the class
+`dln-lit`, and the picture the class `dln-picking`, shows that path alone.
+
+Promise: every text is escaped; nothing in a name can become markup.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from html import escape
+
+from dln.draw.diagram.colours import CLASS_COLOURS, FILLS, PAPER, class_colour
+from dln.draw.diagram.scene import Box, Diamond, Item, Path, Round, Scene, Shape, Text
+
+_FONTS = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
+
+
+def to_svg(scene: Scene, prefix: str | None = None) -> str:
+    """Write a scene as SVG.
+
+    `prefix` begins the ids in it; None makes one from the content, so that different diagrams can
+    stand in one page.
+    """
+    body = "\n".join(_group(item) for item in scene.items)
+    if prefix is None:
+        prefix = f"dln-{hashlib.sha256(body.encode('utf-8', 'replace')).hexdigest()[:8]}"
+    prefix = escape(prefix)
+    width, height = _number(scene.width), _number(scene.height)
+    return f"""<svg xmlns="http://www.w3.org/2000/svg" class="dln-diagram" role="img" \
+aria-labelledby="{prefix}-title {prefix}-desc" viewBox="0 0 {width} {height}" \
+width="{width}" height="{height}">
+<title id="{prefix}-title">{_escaped(scene.title)}</title>
+<desc id="{prefix}-desc">{_escaped(scene.description)}</desc>
+<style>
+{_STYLE}
+</style>
+<rect class="dln-page" width="{width}" height="{height}"/>
+{body}
+</svg>
+"""
+
+
+def _escaped(text: str) -> str:
+    """Escape a text; characters that XML has no place for are replaced."""
+    legal = "".join(
+        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text
+    )
+    return escape(legal)
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
+
+
+# -- items ------------------------------------------------------------------------------------
+
+
+def _group(item: Item) -> str:
+    names = f"dln-{item.kind}"
+    if item.label is not None:
+        names += f" dln-of{class_colour(item.label)}"
+    title = f"<title>{_escaped(item.title)}</title>" if item.title else ""
+    shapes = "".join(_shape(shape) for shape in item.shapes)
+    return f'<g class="{names}"{_data(item)}>{title}{shapes}</g>'
+
+
+def _data(item: Item) -> str:
+    """Say what an item stands for; all values are whole numbers."""
+    if item.kind == "note":
+        return ""
+    values = {
+        "wire": "" if item.wire is None else str(item.wire),
+        "class": "" if item.label is None else str(item.label),
+        "rule": " ".join(map(str, item.rule)),
+    }
+    known = "".join(f' data-{name}="{value}"' for name, value in values.items() if value)
+    return f'{known} data-rules="{" ".join(map(str, item.rules))}"'
+
+
+def _shape(shape: Shape) -> str:
+    match shape:
+        case Box():
+            x, y = _number(shape.x - shape.width / 2), _number(shape.y - shape.height / 2)
+            width, height = _number(shape.width), _number(shape.height)
+            radius = _number(shape.radius)
+            return f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="{radius}"/>'
+        case Diamond():
+            points = " ".join(f"{_number(x)},{_number(y)}" for x, y in shape.corners)
+            return f'<polygon points="{points}"/>'
+        case Round():
+            x, y, radius = _number(shape.x), _number(shape.y), _number(shape.radius)
+            return f'<circle cx="{x}" cy="{y}" r="{radius}"/>'
+        case Path():
+            first, *rest = [f"{_number(x)} {_number(y)}" for x, y in shape.points]
+            look = {"dln-against": shape.dashed, "dln-trunk": shape.neutral}
+            names = " ".join(name for name, wanted in look.items() if wanted)
+            chosen = f' class="{names}"' if names else ""
+            return f'<path{chosen} d="M{first}C{" ".join(rest)}"/>'
+        case Text():
+            return _text(shape)
+
+
+def _text(text: Text) -> str:
+    anchor = "" if text.anchor == "start" else f' text-anchor="{text.anchor}"'
+    bold = ' font-weight="bold"' if text.bold else ""
+    start = f'<text x="{_number(text.x)}" y="{_number(text.base)}" font-size="{_number(text.size)}"'
+    return f"{start}{anchor}{bold}>{_escaped(text.text)}</text>"
+
+
+# -- style ------------------------------------------------------------------------------------
+
+
+def _use(name: str) -> str:
+    """Take a colour from the page, or else our own."""
+    return f"var(--dln-{name},var(--own-{name}))"
+
+
+def _make_style() -> str:
+    def own(scheme: int) -> str:
+        return "".join(f"--own-{name}:{ink[scheme]};" for name, ink in PAPER.items())
+
+    lines = [
+        f".dln-diagram{{{own(0)}font-family:{_FONTS}}}",
+        f"@media (prefers-color-scheme:dark){{.dln-diagram{{{own(1)}}}}}",
+        f".dln-diagram .dln-page{{fill:{_use('page')}}}",
+        f".dln-diagram text{{fill:{_use('ink')};white-space:pre}}",
+        f".dln-diagram .dln-note text{{fill:{_use('muted')}}}",
+        ".dln-diagram path{fill:none;stroke-width:1.4}",
+        ".dln-diagram path.dln-against{stroke-dasharray:5 4}",
+        f".dln-diagram path.dln-trunk{{stroke:{_use('line')}}}",
+        ".dln-diagram rect,.dln-diagram polygon,.dln-diagram circle{stroke-width:1.3}",
+        ".dln-diagram rect.dln-page{stroke:none}",
+    ]
+    for kind, (fill, line) in FILLS.items():
+        lines.append(f".dln-diagram .dln-{kind}{{fill:{_use(fill)};stroke:{_use(line)}}}")
+    lines.append(f".dln-diagram .dln-class{{fill:{_use('class')}}}")
+    lines += [
+        f".dln-diagram .dln-of{number}{{stroke:var(--dln-class-{number},{colour})}}"
+        for number, colour in enumerate(CLASS_COLOURS)
+    ]
+    lines += [
+        ".dln-diagram .dln-class rect{stroke-width:2.2}",
+        ".dln-diagram text{stroke:none}",
+        ".dln-diagram.dln-picking g[data-rules]:not(.dln-lit){opacity:.18}",
+        f".dln-diagram .dln-lit path{{stroke:{_use('lit')};stroke-width:2.6}}",
+    ]
+    return "\n".join(lines)
+
+
+_STYLE = _make_style()

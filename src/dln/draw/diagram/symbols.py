@@ -1,0 +1,70 @@
+"""Gate -> the sign that a diagram shows for it, and which of its inputs are shown inverted."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dln.gates import GATE_BY_NAME, Gate
+
+_SIGNS = {
+    GATE_BY_NAME[name]: sign
+    for name, sign in (
+        ("AND", "∧"),
+        ("OR", "∨"),
+        ("XOR", "⊕"),
+        ("A", "="),
+        ("B", "="),
+        ("NOT_A", "¬"),
+        ("NOT_B", "¬"),
+        ("FALSE", "0"),
+        ("TRUE", "1"),
+    )
+}
+_MEANING = {
+    "∧": "and",
+    "∨": "or",
+    "⊕": "one of the two",
+    "¬": "not",
+    "=": "copy",
+    "0": "never",
+    "1": "always",
+}
+"""What each letter of a sign means, in the order of a legend."""
+
+
+class Symbol(NamedTuple):
+    """A sign, and whether it is of the opposite of input a or b."""
+
+    sign: str
+    invert_a: bool = False
+    invert_b: bool = False
+
+
+def gate_symbol(gate: Gate) -> Symbol:
+    """Find the sign of a gate; the others of the sixteen follow by negation.
+
+    >>> [gate_symbol(GATE_BY_NAME[name]).sign for name in ("AND", "NAND", "XNOR", "NOT_B")]
+    ['∧', '¬∧', '¬⊕', '¬']
+    >>> gate_symbol(GATE_BY_NAME["A_AND_NOT_B"])
+    Symbol(sign='∧', invert_a=False, invert_b=True)
+    """
+    if gate in _SIGNS:
+        return Symbol(_SIGNS[gate])
+    if gate.negate() in _SIGNS:
+        return Symbol("¬" + _SIGNS[gate.negate()])
+    if gate.negate_a() in _SIGNS:
+        return Symbol(_SIGNS[gate.negate_a()], invert_a=True)
+    return Symbol(_SIGNS[gate.negate_b()], invert_b=True)
+
+
+def legend(symbols: set[Symbol]) -> str:
+    """Say what the signs mean; those that do not occur are left out.
+
+    >>> legend({Symbol("¬∨"), Symbol("∧", invert_b=True)})
+    '∧ and    ∨ or    ¬ not    ○ inverted input'
+    """
+    letters = {letter for symbol in symbols for letter in symbol.sign}
+    words = [f"{letter} {meaning}" for letter, meaning in _MEANING.items() if letter in letters]
+    if any(symbol.invert_a or symbol.invert_b for symbol in symbols):
+        words.append("○ inverted input")
+    return "    ".join(words)

@@ -1,0 +1,5 @@
+"""Circuit + test rows -> one HTML file that explains, measures and runs the circuit."""
+
+from dln.report.report import DataNote, Report, make_report
+
+__all__ = ["DataNote", "Report", "make_report"]

@@ -1,0 +1,64 @@
+/* A circuit as its JSON file has it: cells of a row -> literals -> gates -> votes -> class.
+ *
+ * A cell of a numeric column is a number, that of a category column the place of its category among
+ * the column's, or text where it is none of them; null is a missing cell. Tests are made as Python
+ * makes them: a missing cell is above no cutoff and in no set, a tie goes to the first class.
+ */
+"use strict";
+
+class Circuit {
+  constructor(model, gateTables) {
+    this.model = model;
+    this.nLiterals = model.literals.length;
+    this.gates = model.gates.map(([name, a, b]) => ({ table: gateTables[name], a, b }));
+  }
+
+  /** Which literals are true for a row: cells by the number of their column. */
+  literals(cells) {
+    return Uint8Array.from(this.model.literals, (literal) => {
+      const cell = cells[literal.column];
+      if (literal.missing) return cell === null;
+      if (cell === null) return 0;
+      return literal.among ? literal.among.includes(cell) : cell > literal.above;
+    });
+  }
+
+  /** The value of every wire: literals first, then gates. */
+  wires(literals) {
+    const wires = new Uint8Array(this.nLiterals + this.gates.length);
+    wires.set(literals);
+    let wire = this.nLiterals;
+    for (const { table, a, b } of this.gates) wires[wire++] = table[2 * wires[a] + wires[b]];
+    return wires;
+  }
+
+  /** Whether each rule fires. */
+  fired(wires) {
+    return this.model.rules.map((rule) => wires[rule.wire] === 1);
+  }
+
+  votes(wires) {
+    const votes = [...this.model.base_votes];
+    for (const rule of this.model.rules) {
+      if (wires[rule.wire]) rule.votes.forEach((vote, number) => (votes[number] += vote));
+    }
+    return votes;
+  }
+
+  winner(votes) {
+    return votes.indexOf(Math.max(...votes));
+  }
+
+  /** The class of a row whose literals are known. */
+  classify(literals) {
+    return this.winner(this.votes(this.wires(literals)));
+  }
+
+  /** The softmax of votes / temperature. */
+  probabilities(votes) {
+    const most = Math.max(...votes);
+    const odds = votes.map((vote) => Math.exp((vote - most) / this.model.temperature));
+    const sum = odds.reduce((total, odd) => total + odd, 0);
+    return odds.map((odd) => odd / sum);
+  }
+}

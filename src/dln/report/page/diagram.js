@@ -1,0 +1,72 @@
+/* The diagram: zoom and move by its view box, and light what a rule depends on. */
+"use strict";
+
+class Picture {
+  constructor(box) {
+    this.svg = box.querySelector("svg");
+    const { x, y, width, height } = this.svg.viewBox.baseVal;
+    this.whole = { x, y, width, height };
+    this.fit();
+    this.svg.addEventListener("pointerdown", (event) => this.drag(event));
+    this.svg.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+  }
+
+  fit() {
+    this.show({ ...this.whole });
+  }
+
+  /** Zoom about a point given in parts of the picture, its middle unless told. */
+  zoom(factor, across = 0.5, down = 0.5) {
+    const { x, y, width, height } = this.view;
+    const wide = Math.min(this.whole.width * 1.5, Math.max(this.whole.width / 40, width / factor));
+    const high = (wide / width) * height;
+    this.show({ x: x + (width - wide) * across, y: y + (height - high) * down, width: wide, height: high });
+  }
+
+  show(view) {
+    this.view = view;
+    this.svg.setAttribute("viewBox", `${view.x} ${view.y} ${view.width} ${view.height}`);
+  }
+
+  drag(start) {
+    const from = { ...this.view };
+    const scale = this.unitsPerPixel();
+    const move = (event) => {
+      this.show({
+        ...from,
+        x: from.x - (event.clientX - start.clientX) * scale,
+        y: from.y - (event.clientY - start.clientY) * scale,
+      });
+    };
+    this.svg.setPointerCapture(start.pointerId);
+    this.svg.addEventListener("pointermove", move);
+    const end = () => this.svg.removeEventListener("pointermove", move);
+    this.svg.addEventListener("pointerup", end, { once: true });
+    this.svg.addEventListener("pointercancel", end, { once: true });
+  }
+
+  /** Without Ctrl the wheel scrolls the page, as everywhere. */
+  wheel(event) {
+    if (!event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    const place = this.svg.getBoundingClientRect();
+    const across = (event.clientX - place.left) / place.width;
+    const down = (event.clientY - place.top) / place.height;
+    this.zoom(Math.exp(-event.deltaY / 400), across, down);
+  }
+
+  unitsPerPixel() {
+    const place = this.svg.getBoundingClientRect();
+    return Math.max(this.view.width / place.width, this.view.height / place.height);
+  }
+
+  /** Light the paths of some rules; null puts the light out. */
+  light(rules) {
+    this.svg.classList.toggle("dln-picking", rules !== null);
+    const wanted = new Set((rules ?? []).map(String));
+    for (const part of this.svg.querySelectorAll("[data-rules]")) {
+      const own = part.dataset.rules.split(" ");
+      part.classList.toggle("dln-lit", own.some((rule) => wanted.has(rule)));
+    }
+  }
+}
