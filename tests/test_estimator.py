@@ -483,6 +483,7 @@ OTHER_VALUES: list[tuple[str, Any]] = [
     ("slope", 2.0),
     ("phases", "unified"),
     ("phases", "epochs"),
+    ("scaling", "range"),
     ("vote_threshold", 0.6),
     ("vote_density", 0.9),
     ("phases", Alternating(5)),
@@ -537,6 +538,7 @@ def test_every_parameter_is_tested() -> None:
 
 
 BAD_VALUES: dict[str, list[Any]] = {
+    "scaling": ["log", None, 2],
     "layers": [(), (0,), (2.5,), "wide", None, 7],
     "n_networks": [0, 1.5, "many", None],
     "n_cutoffs": [0, 2.5, "auto", None],
@@ -556,7 +558,7 @@ BAD_VALUES: dict[str, list[Any]] = {
     "temperature": [0, -1, np.nan, "hot", None],
     "freezing": ["inputs-first", 0.5, Pruning()],
     "pruning": [0.5, Freezing(), "all"],
-    "engine": ["cuda", None, 1],
+    "engine": ["tpu", None, 1],
     "device": ["abacus", None, 0],
     "simplify": ["much", True, 0],
     "trace_every": [-1, 0.5, None],

@@ -29,11 +29,14 @@ from dln.explain.reasons import Reason
 from dln.explain.rules import RuleRow, RuleTable, rule_table, score_card
 from dln.gates import GATES, Gate
 from dln.literals import Above, Among, Column, Missing
+from dln.origin import Origin
 from dln.parts import Node, Rule
 from dln.prove.equal import prove_equal
 from dln.prove.result import Counterexample, Proof, Undecided
 from dln.prune.curve import PruneCurve, PruneStep
 from dln.prune.prune import prune
+from dln.search.estimator import DLNSearchCV
+from dln.search.space import Between
 from dln.simplify.simplify import simplify
 from dln.train.options import Alternating, Annealing, Freezing, Gumbel, Pruning
 from dln.train.trace import Trace
@@ -46,6 +49,7 @@ __all__ = [
     "Alternating",
     "Among",
     "Annealing",
+    "Between",
     "Change",
     "Circuit",
     "CircuitError",
@@ -55,6 +59,7 @@ __all__ = [
     "Cost",
     "Counterexample",
     "DLNClassifier",
+    "DLNSearchCV",
     "DeviceMemoryError",
     "DlnError",
     "Explanation",
@@ -66,6 +71,7 @@ __all__ = [
     "MissingColumnError",
     "Node",
     "OptionError",
+    "Origin",
     "PartCost",
     "Proof",
     "PruneCurve",

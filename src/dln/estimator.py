@@ -12,18 +12,15 @@ from typing import Literal as OneOf
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from dln.circuit import Circuit
 from dln.cores import count_threads
 from dln.encode.encoder import EncodeOptions
-from dln.errors import OptionError, TableError
-from dln.labels import plain_labels
+from dln.errors import OptionError
+from dln.manners import draw_seed, read_features, read_problem
 from dln.progress import progress_bar
 from dln.simplify.simplify import Effort, simplify
-from dln.table import Table, read_table
-from dln.target import read_target, row_weights
 from dln.train.engines import EngineName, find_engine
 from dln.train.fit import FitPlan, Problem, fit_circuit
 from dln.train.network import Concatenation
@@ -39,6 +36,9 @@ from dln.train.options import (
 from dln.train.recipe import Wishes, make_candidates
 
 _log = logging.getLogger("dln")
+
+_KNOTS = {"quantiles": 33, "range": 2}
+"""Knots of each scaling, see `EncodeOptions`."""
 
 
 class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -58,6 +58,8 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         more accurate, fewer are smaller.
     n_cutoffs : int
         Thresholds that a numeric column starts with, at most.
+    scaling : {"quantiles", "range"}
+        How numeric columns come to [0, 1] for training: evenly filled, or linearly (the paper).
     n_links : int or None
         Candidate wires for each input of a gate (the paper's link subspace); None means all.
     n_gates : int
@@ -107,10 +109,12 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         by the size of the table alone, and so does "auto" with engine="torch".
     class_weight : "balanced", None or dict
         Weights of the classes; "balanced" makes all classes count the same.
-    engine : {"native", "torch"}
-        Compiled code on all cores, or PyTorch (`pip install dln[torch]`) on any device.
+    engine : {"native", "torch", "cuda"}
+        Compiled code on all cores, PyTorch (`pip install dln[torch]`) on any device, or all
+        networks at once on an NVIDIA card (`pip install dln[cuda]`).
     device : str
-        Where PyTorch trains: "cpu", "cuda", "cuda:1".
+        Where PyTorch trains: "cpu", "cuda", "cuda:1"; with engine="cuda" the card, "cuda:1" for
+        the second.
     simplify : {"quick", "normal", "high"} or None
         How much to make the circuit smaller without changing any vote's lead, see `dln.simplify`;
         all but "quick" need `pip install dln[simplify]` and leave a proof in `circuit_.proof`.
@@ -157,6 +161,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         layers: OneOf["auto"] | tuple[int, ...] = "auto",
         n_networks: OneOf["auto"] | int = "auto",
         n_cutoffs: int = 6,
+        scaling: OneOf["quantiles", "range"] = "quantiles",
         n_links: int | None = 16,
         n_gates: int = 16,
         concatenation: Concatenation = "separate",
@@ -191,6 +196,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.layers = layers
         self.n_networks = n_networks
         self.n_cutoffs = n_cutoffs
+        self.scaling = scaling
         self.n_links = n_links
         self.n_gates = n_gates
         self.concatenation = concatenation
@@ -236,21 +242,13 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight
             Weights of the rows (n_rows,), not negative. A row of weight 0 is left out.
         """
-        wishes = self._wishes()
+        self._wishes()  # refuses what is out of range, before the table is read
         engine = find_engine(self.engine, self.device)
         n_threads = count_threads(self.n_jobs)
-        rng = np.random.default_rng(_seed(self.random_state))
-        table = self._read(X, reset=True)
-        target, self.classes_ = read_target(y, table.n_rows)
-        weight = row_weights(target, self.classes_, sample_weight, self.class_weight)
-        problem = Problem(table, target, weight, plain_labels(self.classes_))
-        if not weight.all():
-            problem = problem.take(np.flatnonzero(weight))
-        candidates = make_candidates(
-            wishes, len(problem.target), len(self.classes_), table.n_columns
-        )
-        encode = EncodeOptions(n_cutoffs=self.n_cutoffs)
-        plan = FitPlan(candidates, encode, self.validation_fraction)
+        rng = np.random.default_rng(draw_seed(self.random_state))
+        read, self.classes_ = read_problem(self, X, y, sample_weight, self.class_weight)
+        problem = read.counting()
+        plan = self._plan(problem)
         with progress_bar(enabled=bool(self.verbose)) as on_progress:
             fitted = fit_circuit(
                 problem,
@@ -284,6 +282,13 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return self
 
+    def _plan(self, problem: Problem) -> FitPlan:
+        candidates = make_candidates(
+            self._wishes(), len(problem.target), len(problem.classes), problem.table.n_columns
+        )
+        encode = EncodeOptions(self.n_cutoffs, _KNOTS[self.scaling])
+        return FitPlan(candidates, encode, self.validation_fraction)
+
     def _wishes(self) -> Wishes:
         if self.on_interrupt not in ("raise", "keep"):
             raise OptionError(f'on_interrupt is {self.on_interrupt!r}, expected "raise" or "keep"')
@@ -292,6 +297,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise OptionError(f"validation_fraction is {part!r}, expected 0 up to below 1")
         if self.simplify is not None:
             check_choice("simplify", self.simplify, get_args(Effort))
+        check_choice("scaling", self.scaling, tuple(_KNOTS))
         for name, least in (("n_cutoffs", 1), ("verbose", 0)):
             value = getattr(self, name)
             if not isinstance(value, numbers.Integral) or value < least:
@@ -336,7 +342,8 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> NDArray[Any]:
         """Give the class with the most votes for each row; ties go to the first class."""
         check_is_fitted(self)
-        winners: NDArray[Any] = self.classes_[self.circuit_.winners(self._read(X, reset=False))]
+        table = read_features(self, X, reset=False)
+        winners: NDArray[Any] = self.classes_[self.circuit_.winners(table)]
         return winners
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -345,7 +352,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         With class_weight="balanced" these are probabilities for classes of equal frequency.
         """
         check_is_fitted(self)
-        return self.circuit_.predict_proba(self._read(X, reset=False))
+        return self.circuit_.predict_proba(read_features(self, X, reset=False))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Give the votes: (n_rows, n_classes), or for two classes the lead of the second (n_rows,).
@@ -353,24 +360,8 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         For two classes, the second wins where the lead is positive.
         """
         check_is_fitted(self)
-        votes = self.circuit_.votes(self._read(X, reset=False)).astype(np.float64)
+        votes = self.circuit_.votes(read_features(self, X, reset=False)).astype(np.float64)
         return votes[:, 1] - votes[:, 0] if votes.shape[1] == 2 else votes
-
-    def _read(self, X: Any, *, reset: bool) -> Table:
-        table = read_table(X)
-        try:
-            validate_data(self, X, reset=reset, skip_check_array=True)
-        except ValueError as error:  # scikit-learn's words on missing, extra or reordered columns
-            raise TableError(str(error)) from error
-        if table.n_rows == 0 and reset:
-            raise TableError("the table has 0 rows (0 sample(s)); a minimum of 1 is required")
-        if table.n_columns == 0:
-            raise TableError(
-                f"the table has 0 columns: 0 feature(s) (shape=({table.n_rows}, 0)) while a "
-                "minimum of 1 is required."
-            )
-        named = reset or hasattr(self, "feature_names_in_")
-        return table if named else table.without_names()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -388,13 +379,3 @@ def _history(histories: list[NDArray[np.float32]]) -> dict[str, NDArray[np.float
         stack[index, : len(history)] = history
     names = ("loss", "train_accuracy", "valid_accuracy", "gates")
     return {name: stack[:, :, place] for place, name in enumerate(names)}
-
-
-def _seed(random_state: Any) -> int:
-    try:
-        return int(check_random_state(random_state).randint(2**31 - 1))
-    except ValueError:
-        raise OptionError(
-            f"random_state is {random_state!r}, expected an integer of at least 0, "
-            "a RandomState or None"
-        ) from None

@@ -19,6 +19,7 @@ from dln.cli.predict import predict
 from dln.cli.prune import prune
 from dln.cli.report import report
 from dln.cli.rules import rules
+from dln.cli.search import search
 from dln.cli.simplify import simplify
 from dln.cli.talk import say
 from dln.cli.train import train
@@ -53,6 +54,7 @@ app = typer.Typer(
 for _verb in (
     demo,
     train,
+    search,
     predict,
     evaluate,
     rules,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from dataclasses import replace
 from typing import Annotated, Any
 from typing import Literal as OneOf
@@ -14,6 +13,7 @@ from dln.circuit import Circuit
 from dln.cli.cost import size_text
 from dln.cli.evaluate import score_document
 from dln.cli.files import STANDARD, check_output, save_model
+from dln.cli.fitting import fit_aloud
 from dln.cli.holdout import origin_of
 from dln.cli.layout import Layout
 from dln.cli.options import Data, Encoding, Json, ModelOutput, Quiet, Separator, Target
@@ -111,7 +111,8 @@ def train(
     rows, test_rows = prepared.split(test, seed)
     if not quiet:
         say(f"training on {len(rows):,} rows" + _holding_out(len(test_rows)))
-    circuit = _fit(classifier, prepared.X.take(rows), prepared.y[rows], quiet=quiet)
+    fit_aloud(classifier, prepared.X.take(rows), prepared.y[rows], quiet=quiet)
+    circuit: Circuit = classifier.circuit_
     total = None
     if len(test_rows):
         X, y = prepared.X.take(test_rows), prepared.numbers(circuit)[test_rows]
@@ -126,17 +127,6 @@ def train(
         show(_text(circuit, total), aside=aside)
     if not quiet and not aside:
         say(f"saved {output}; read it with: dln rules {output}")
-
-
-def _fit(classifier: DLNClassifier, X: Any, y: Any, *, quiet: bool) -> Circuit:
-    """Fit, and say what the estimator warns of in a line of its own."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        circuit: Circuit = classifier.fit(X, y).circuit_
-    for warning in caught:
-        if not quiet and issubclass(warning.category, UserWarning):
-            say(str(warning.message))
-    return circuit
 
 
 def _holding_out(n_rows: int) -> str:

@@ -19,7 +19,6 @@ from dln.labels import Label
 from dln.table import Table
 from dln.train.discretise import discretise
 from dln.train.jobs import Engine, Job, OnInterrupt, TrainingRows
-from dln.train.network import build_network
 from dln.train.recipe import SELECTION_ROWS, Candidates, Recipe
 from dln.train.select import Score, choose, cross_validate
 from dln.train.trace import Trace
@@ -37,6 +36,14 @@ class Problem:
     def take(self, rows: NDArray[np.int64]) -> Problem:
         """Select some rows."""
         return Problem(self.table.take(rows), self.target[rows], self.weight[rows], self.classes)
+
+    def kept(self) -> Problem:
+        """Read every column once, for those who look at them often."""
+        return replace(self, table=self.table.kept())
+
+    def counting(self) -> Problem:
+        """Leave out the rows of weight 0."""
+        return self if self.weight.all() else self.take(np.flatnonzero(self.weight))
 
 
 @dataclass(frozen=True)
@@ -185,15 +192,7 @@ def _final_jobs(
     jobs = []
     for _ in range(plan.candidates.n_networks):
         seed = int(rng.integers(2**63))
-        network = build_network(
-            encoder.literals,
-            recipe.shape,
-            n_classes=len(problem.classes),
-            slope=recipe.slope,
-            vote_threshold=options.vote_threshold,
-            vote_density=recipe.vote_density,
-            rng=np.random.default_rng(seed),
-        )
+        network = recipe.draw_network(encoder.literals, len(problem.classes), seed)
         jobs.append(Job(network, data, rows, replace(options, seed=seed), valid_rows))
     return jobs
 

@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, get_args
 from typing import Literal as OneOf
 
+import numpy as np
+
+from dln.encode.bits import LiteralSet
 from dln.errors import OptionError
-from dln.train.network import Concatenation, Shape
+from dln.train.network import Concatenation, Network, Shape, build_network
 from dln.train.options import (
     Alternating,
     Annealing,
@@ -61,6 +64,18 @@ class Recipe:
     options: TrainOptions
     slope: float
     vote_density: float
+
+    def draw_network(self, literals: LiteralSet, n_classes: int, seed: int) -> Network:
+        """Draw a network at its start."""
+        return build_network(
+            literals,
+            self.shape,
+            n_classes=n_classes,
+            slope=self.slope,
+            vote_threshold=self.options.vote_threshold,
+            vote_density=self.vote_density,
+            rng=np.random.default_rng(seed),
+        )
 
 
 @dataclass(frozen=True)
@@ -118,7 +133,7 @@ class Candidates:
 def make_candidates(wishes: Wishes, n_rows: int, n_classes: int, n_columns: int) -> Candidates:
     """Complete the wishes for a table of this size."""
     sizes = (tuple(wishes.layers),) if wishes.layers != "auto" else _sizes(n_rows, n_classes)
-    taus = (wishes.tau,) if wishes.tau != "auto" else _taus(n_rows)
+    taus = (wishes.tau,) if wishes.tau != "auto" else usual_taus(n_rows)
     grid = tuple(
         tuple(_recipe(wishes, layers, tau, n_rows, n_classes) for tau in taus) for layers in sizes
     )
@@ -157,10 +172,20 @@ def _recipe(
     )
 
 
+def usual_widths(n_rows: int) -> tuple[int, ...]:
+    """Give the widths of the first layer to choose from, for two classes."""
+    return (16, 32, 64) if n_rows < 2_000 else (64, 128) if n_rows < 4_000 else (100, 300)
+
+
+def widen(width: int, n_classes: int) -> int:
+    """Make a width for two classes one for more of them."""
+    growth: float = (n_classes / 2) ** 0.75
+    return round(width * growth)
+
+
 def _sizes(n_rows: int, n_classes: int) -> tuple[tuple[int, ...], ...]:
     """Give the layers to choose from: two layers, the second half as wide as the first."""
-    widths = (16, 32, 64) if n_rows < 2_000 else (64, 128) if n_rows < 4_000 else (100, 300)
-    scaled = [min(MAX_WIDTH, round(width * (n_classes / 2) ** 0.75)) for width in widths]
+    scaled = [min(MAX_WIDTH, widen(width, n_classes)) for width in usual_widths(n_rows)]
     return tuple((first, -(-first // 2)) for first in dict.fromkeys(scaled))
 
 
@@ -181,7 +206,7 @@ def _work(recipe: Recipe, n_classes: int) -> float:
     return recipe.options.epochs * 2.0 * (sum(layers) * n_links + layers[-1] * n_classes)
 
 
-def _taus(n_rows: int) -> tuple[float, ...]:
+def usual_taus(n_rows: int) -> tuple[float, ...]:
     """Give the temperatures to choose from. The lowest pays only where rows are few and clear."""
     return (2.0, 4.0, 8.0, 16.0, 32.0) if n_rows < 2_000 else (4.0, 8.0, 16.0, 32.0)
 

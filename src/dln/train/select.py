@@ -16,7 +16,6 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 from dln.encode.encoder import EncodeOptions, fit_encoder
 from dln.table import Table
 from dln.train.jobs import Engine, Job, Progress, TrainingRows
-from dln.train.network import build_network
 from dln.train.recipe import Recipe
 
 SHORT_FROM_ROWS = 1_000
@@ -60,15 +59,7 @@ def cross_validate(
         data = TrainingRows(encoder.encode(table), target, weight)
         seed = int(rng.integers(2**63))
         for recipe in recipes:
-            network = build_network(
-                encoder.literals,
-                recipe.shape,
-                n_classes=n_classes,
-                slope=recipe.slope,
-                vote_threshold=recipe.options.vote_threshold,
-                vote_density=recipe.vote_density,
-                rng=np.random.default_rng(seed),
-            )
+            network = recipe.draw_network(encoder.literals, n_classes, seed)
             epochs = recipe.options.epochs
             if len(target) >= SHORT_FROM_ROWS:
                 epochs = -(-epochs // 2)

@@ -1,0 +1,193 @@
+"""`dln search`: a table with a target column -> the model of the best parameters, tested."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+from typing import Literal as OneOf
+
+import typer
+
+from dln.circuit import Circuit
+from dln.cli.cost import size_text
+from dln.cli.evaluate import score_document
+from dln.cli.files import STANDARD, check_output, save_model
+from dln.cli.fitting import fit_aloud
+from dln.cli.holdout import origin_of
+from dln.cli.layout import Layout
+from dln.cli.options import Data, Encoding, Json, ModelOutput, Quiet, Separator, Target
+from dln.cli.talk import say, show, show_json
+from dln.scores import Tally, tally
+from dln.train.engines import EngineName
+
+if TYPE_CHECKING:
+    from dln.search import DLNSearchCV
+
+
+def search(
+    data: Data,
+    target: Target,
+    output: ModelOutput,
+    trials: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Sets of parameters to try.")
+    ] = 32,
+    space: Annotated[
+        OneOf["default", "paper"], typer.Option(help="What to try: ours, or the paper's search.")
+    ] = "default",
+    objective: Annotated[
+        OneOf["accuracy", "pareto"],
+        typer.Option(help="Look for accuracy, or for accuracy and a small circuit together."),
+    ] = "accuracy",
+    choose: Annotated[
+        OneOf["best", "small"],
+        typer.Option(help="Save the best, or the smallest within one standard error of it."),
+    ] = "best",
+    storage: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Keep what is finished here; the same command goes on with it."
+        ),
+    ] = None,
+    picture: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Draw the trials: a .png, .svg or .pdf file."),
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(min=0.0, metavar="SECONDS", help="Begin no more trials after that."),
+    ] = None,
+    test: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=0.9,
+            metavar="PART",
+            help="Part of each class held out to test on; 0: none.",
+        ),
+    ] = 0.25,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Leave out a column; can be given often."),
+    ] = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=KIND",
+            help="Do not guess: number, integer, boolean, date or category; can be given often.",
+        ),
+    ] = None,
+    class_weight: Annotated[
+        OneOf["balanced", "none"], typer.Option(help="Whether all classes count the same.")
+    ] = "balanced",
+    seed: Annotated[int, typer.Option(min=0, help="Decides the test rows and all else.")] = 0,
+    backend: Annotated[
+        OneOf["local", "ray"], typer.Option(help="Train on this machine, or on a Ray cluster.")
+    ] = "local",
+    engine: Annotated[EngineName, typer.Option(help="Compiled code, or PyTorch.")] = "native",
+    device: Annotated[str, typer.Option(help="Where PyTorch trains: cpu, cuda, cuda:1.")] = "cpu",
+    jobs: Annotated[int, typer.Option(metavar="N", help="Threads; -1 for all cores.")] = -1,
+    encoding: Encoding = "utf-8",
+    separator: Separator = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Search for the parameters that suit a table, test the model on rows held out, and save it.
+
+    Trials are judged by folds of the training rows alone. The model that is saved is the one that
+    was tested. Ctrl-C ends the search and keeps the best so far.
+
+    Example: dln search heart.csv --target disease --output heart.json --storage heart.db
+    """
+    from dln.cli.prepare import prepare
+    from dln.search import DLNSearchCV
+
+    for path in (output, *([picture] if picture else [])):
+        check_output(path)
+    wanted = DLNSearchCV(
+        space=space,
+        n_trials=trials,
+        objective=objective,
+        refit=choose,
+        storage=storage,
+        time_limit=time_limit,
+        class_weight=None if class_weight == "none" else class_weight,
+        backend=backend,
+        engine=engine,
+        device=device,
+        random_state=seed,
+        n_jobs=jobs,
+        verbose=int(sys.stderr.isatty() and not quiet),
+        on_interrupt="keep",
+    )
+    prepared = prepare(
+        data, Layout(encoding, separator), target, kinds=kind or [], ignore=ignore or []
+    )
+    rows, test_rows = prepared.split(test, seed)
+    if not quiet:
+        say(prepared.text())
+        say(f"searching on {len(rows):,} rows, holding out {len(test_rows):,} to test on")
+    fit_aloud(wanted, prepared.X.take(rows), prepared.y[rows], quiet=quiet)
+    origin = origin_of(data, target, wanted.best_estimator_, len(rows), test)
+    circuit = replace(wanted.circuit_, origin=replace(origin, seed=seed))
+    total = None
+    if len(test_rows):
+        X, y = prepared.X.take(test_rows), prepared.numbers(circuit)[test_rows]
+        total = tally(y, circuit.winners(X), circuit.predict_proba(X))
+    save_model(circuit, output)
+    if picture:
+        wanted.draw().savefig(picture)
+    aside = output == STANDARD
+    if json:
+        show_json(_document(wanted, circuit, prepared.document(), len(rows), total), aside=aside)
+    else:
+        show(_text(wanted, circuit, total), aside=aside)
+    if not quiet and not aside:
+        say(f"saved {output}; read it with: dln rules {output}")
+
+
+def _text(wanted: DLNSearchCV, circuit: Circuit, total: Tally | None) -> str:
+    chosen = wanted.trials_[wanted.best_index_]
+    params = ", ".join(f"{name}={_short(value)}" for name, value in chosen.params.items())
+    lines = [
+        f"Trial {chosen.number + 1} of {len(wanted.trials_)}: {params}",
+        f"Score on {len(chosen.fold_scores)} folds: {100 * chosen.score:.1f} %",
+    ]
+    if total is not None:
+        accuracy = f"{100 * total.balanced_accuracy:.1f} %"
+        lines.append(f"Balanced accuracy on {int(total.rows.sum()):,} test rows: {accuracy}")
+    return "\n".join([*lines, size_text(circuit)])
+
+
+def _short(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def _document(
+    wanted: DLNSearchCV,
+    circuit: Circuit,
+    columns: dict[str, Any],
+    n_rows: int,
+    total: Tally | None,
+) -> dict[str, Any]:
+    return {
+        **columns,
+        "training_rows": n_rows,
+        "best": wanted.best_index_,
+        "trials": [
+            {
+                "params": dict(trial.params),
+                "score": trial.score,
+                "standard_error": trial.standard_error,
+                "size": trial.size,
+                "folds": len(trial.fold_scores),
+                "stopped": trial.stopped,
+            }
+            for trial in wanted.trials_
+        ],
+        "front": [trial.number for trial in wanted.pareto_],
+        "test": None if total is None else score_document(total, circuit),
+        "literals": circuit.n_literals,
+        "gates": circuit.n_gates,
+        "rules": len(circuit.rules),
+    }

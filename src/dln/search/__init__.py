@@ -1,0 +1,9 @@
+"""Table -> the parameters that suit it: trials proposed by Optuna, trained as populations."""
+
+from dln.search.estimator import DLNSearchCV
+from dln.search.importance import find_importance
+from dln.search.run import SearchState
+from dln.search.space import Between
+from dln.search.trial import Trial
+
+__all__ = ["Between", "DLNSearchCV", "SearchState", "Trial", "find_importance"]

@@ -1,0 +1,91 @@
+"""Where the tasks of a search are trained: here, or on the nodes of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal as OneOf
+from typing import Protocol
+
+import numpy as np
+
+from dln.encode.encoder import EncodeOptions
+from dln.search.folds import Fold
+from dln.search.tasks import FoldRows, Outcome, RowsOf, Task, encode_fold, run_tasks
+from dln.train.engines import EngineName, find_engine
+from dln.train.fit import Problem
+from dln.train.jobs import Histories
+
+BackendName = OneOf["local", "ray"]
+
+OnDone = Callable[[float], None]
+"""Called now and then with the part of a population that is done, from 0 to 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What all tasks of a search share: the data, its folds and the engine."""
+
+    problem: Problem
+    folds: tuple[Fold, ...]
+    engine: EngineName
+    device: str
+    n_threads: int
+
+
+class Backend(Protocol):
+    """Trains tasks; the outcomes are the same whichever one does it."""
+
+    def run(self, tasks: Sequence[Task], on_done: OnDone | None = None) -> list[Outcome]:
+        """Train the tasks, all side by side; gives their outcomes in the same order."""
+
+    def close(self) -> None:
+        """Let go of what is held."""
+
+
+class LocalBackend:
+    """Trains on the cores of this machine, all tasks as one population."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._engine = find_engine(ground.engine, ground.device)
+        self._rows_of = keep_rows(ground)
+
+    def run(self, tasks: Sequence[Task], on_done: OnDone | None = None) -> list[Outcome]:
+        """Train the tasks as one population."""
+        total = sum(task.recipe.options.epochs * len(task.seeds) for task in tasks)
+
+        def report(histories: Histories) -> None:
+            assert on_done is not None
+            on_done(float(np.sum([len(history) for history in histories])) / max(1, total))
+
+        return run_tasks(
+            tasks,
+            self._rows_of,
+            self._engine,
+            n_threads=self._ground.n_threads,
+            on_progress=report if on_done is not None else None,
+        )
+
+    def close(self) -> None:
+        """Hold nothing: memory goes with the object."""
+
+
+def keep_rows(ground: Ground) -> RowsOf:
+    """Encode each fold once for each encoding, when it is first asked for."""
+
+    @cache
+    def rows_of(fold: int, encode: EncodeOptions) -> FoldRows:
+        return encode_fold(ground.problem, ground.folds[fold], encode)
+
+    return rows_of
+
+
+def open_backend(name: BackendName, ground: Ground) -> Backend:
+    """Open a backend by its name."""
+    if name == "ray":
+        from dln.search.on_ray import RayBackend
+
+        return RayBackend(ground)
+    return LocalBackend(ground)

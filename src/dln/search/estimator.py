@@ -1,0 +1,368 @@
+"""`DLNSearchCV`: the scikit-learn face of a search."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, get_args
+from typing import Literal as OneOf
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from dln.circuit import Circuit
+from dln.cores import count_threads
+from dln.errors import OptionError
+from dln.estimator import DLNClassifier
+from dln.manners import draw_seed, read_problem
+from dln.search.backend import BackendName, Ground, open_backend
+from dln.search.final import HELD_BACK, find_best_epoch
+from dln.search.fingerprint import fingerprint, versions
+from dln.search.folds import Fold, hold_out, user_folds
+from dln.search.memory import Forgetful, Memory, StudyMemory
+from dln.search.presets import Preset, SpaceName, find_preset
+from dln.search.progress import search_bar
+from dln.search.results import make_results
+from dln.search.run import DIRECTIONS, Objective, Search, SearchState
+from dln.search.smooth import smooth
+from dln.search.space import describe, import_optuna
+from dln.search.trial import CHOICES, Choice, Trial, find_front
+from dln.simplify.simplify import Effort
+from dln.train.engines import EngineName, find_engine
+from dln.train.fit import Problem
+from dln.train.options import check_choice, check_integer, check_number
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Search for the parameters of `DLNClassifier` that suit a table, and fit with the best.
+
+    Optuna proposes batches of trials; all trials and folds of a batch train side by side. The
+    result depends on the data and the parameters alone, not on the number of threads, the backend
+    or on how often the search was stopped and resumed.
+
+    Parameters
+    ----------
+    space : "default", "paper" or dict
+        What is tried. "default" begins with what `DLNClassifier` compares by itself; "paper" is
+        the paper's search. A dict has parameters of `DLNClassifier`, each with a `Between`, a list
+        of values or one fixed value.
+    n_trials : int
+        How many sets of parameters are tried.
+    objective : {"accuracy", "pareto"}
+        Look for accuracy, or for accuracy and a small circuit together; see `pareto_`.
+    refit : {"best", "small"} or False
+        Fit on all rows with the best trial, or with the smallest within one standard error of it;
+        False does not fit.
+    cv : "auto", int, or a splitter or splits as scikit-learn takes them
+        Folds that trials are judged by; "auto" takes more of them the fewer rows there are.
+    batch_size : int
+        Trials proposed at a time. Fewer learn more from each other, more keep more cores busy.
+    class_weight, engine, device, simplify
+        As in `DLNClassifier`.
+    backend : {"local", "ray"}
+        Train on this machine, or on a Ray cluster (`pip install dln[ray]`).
+    storage : str, path or None
+        A file that keeps what is finished (or a database's URL, as Optuna takes it). Fitting
+        again with the same data and parameters goes on where it stopped.
+    time_limit : float or None
+        Seconds after which no further batch is begun.
+    callback : callable or None
+        Called with a `SearchState` now and then, at least once a batch.
+    random_state, n_jobs, verbose, on_interrupt
+        As in `DLNClassifier`. Ctrl-C ends the search; with on_interrupt="keep" the best trial so
+        far is fitted.
+
+    Attributes
+    ----------
+    best_estimator_ : DLNClassifier
+        Fitted with the chosen parameters; not there with refit=False.
+    best_params_, best_score_, best_index_
+        Parameters, score and number of the chosen trial.
+    cv_results_ : dict of arrays
+        A row for each trial, as in scikit-learn's searches, with `size` and `stopped`.
+    trials_ : tuple of Trial
+        The same as records.
+    pareto_ : tuple of Trial
+        Trials that no other beats in score and size, smallest first.
+    space_ : dict
+        What could be chosen, for this table.
+    n_splits_, seed_ : int
+        Folds, and what decided every random draw.
+    refit_time_, search_time_ : float
+        Seconds.
+    classes_, n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dln.search import Between
+    >>> X, y = load_iris(return_X_y=True)
+    >>> space = {"layers": [(8, 4), (16, 8)], "tau": Between(1.0, 8.0, log=True), "epochs": 20}
+    >>> search = DLNSearchCV(space=space, n_trials=4, cv=3, random_state=0).fit(X, y)
+    >>> sorted(search.best_params_)
+    ['epochs', 'layers', 'tau']
+    >>> search.best_score_ > 0.8
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        space: SpaceName | Mapping[str, Any] = "default",
+        n_trials: int = 32,
+        objective: Objective = "accuracy",
+        refit: Choice | OneOf[False] = "best",
+        cv: Any = "auto",
+        batch_size: int = 8,
+        class_weight: OneOf["balanced"] | Mapping[Any, float] | None = "balanced",
+        engine: EngineName = "native",
+        device: str = "cpu",
+        simplify: Effort | None = "quick",
+        backend: BackendName = "local",
+        storage: str | os.PathLike[str] | None = None,
+        time_limit: float | None = None,
+        callback: Callable[[SearchState], None] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        on_interrupt: OneOf["raise", "keep"] = "raise",
+    ) -> None:
+        self.space = space
+        self.n_trials = n_trials
+        self.objective = objective
+        self.refit = refit
+        self.cv = cv
+        self.batch_size = batch_size
+        self.class_weight = class_weight
+        self.engine = engine
+        self.device = device
+        self.simplify = simplify
+        self.backend = backend
+        self.storage = storage
+        self.time_limit = time_limit
+        self.callback = callback
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.on_interrupt = on_interrupt
+
+    # -- searching --------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DLNSearchCV:
+        """Search, and fit on all rows with the chosen trial.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As `DLNClassifier.fit` takes them.
+        """
+        self._check()
+        read, self.classes_ = read_problem(self, X, y, sample_weight, self.class_weight)
+        problem = read.counting().kept()
+        preset = find_preset(self.space, problem)
+        self.space_ = dict(preset.space)
+        memory, self.seed_ = self._open_memory(problem, preset)
+        sample = self._sample(problem, preset)
+        folds = self._folds(sample, preset)
+        started = time.monotonic()
+        trials, interrupted = self._search(sample, folds, preset, memory)
+        self.search_time_ = time.monotonic() - started
+        if interrupted:
+            warnings.warn("the search was interrupted; kept the trials so far", stacklevel=2)
+        self.trials_ = smooth(trials, preset.space) if preset.judging.smoothed else tuple(trials)
+        self.n_splits_ = len(folds)
+        self.cv_results_ = make_results(self.trials_, self.n_splits_)
+        self.pareto_ = find_front(self.trials_)
+        chosen = CHOICES[self.refit or "best"](self.trials_)
+        self.best_index_, self.best_score_ = chosen.number, chosen.score
+        self.best_params_ = dict(chosen.params)
+        if self.refit:
+            started = time.monotonic()
+            self.best_estimator_ = self.fit_trial(chosen.number, X, y, sample_weight)
+            self.refit_time_ = time.monotonic() - started
+        return self
+
+    def fit_trial(self, number: int, X: Any, y: Any, sample_weight: Any = None) -> DLNClassifier:
+        """Fit a classifier with the parameters of one trial, such as one of `pareto_`.
+
+        Parameters
+        ----------
+        number
+            Which trial, from 0.
+        X, y, sample_weight
+            As `fit` was given them.
+        """
+        check_is_fitted(self, "trials_")
+        check_integer("number", number, 0, len(self.trials_) - 1)
+        model = self._classifier(self.trials_[number].params)
+        if self.space == "paper":
+            return self._fit_best_epoch(model, X, y, sample_weight)
+        return model.fit(X, y, sample_weight)
+
+    def draw(self, *, axes: Any = None) -> Figure:
+        """Draw accuracy against size, and which parameters mattered; see `draw_search`.
+
+        Parameters
+        ----------
+        axes
+            Two matplotlib axes to draw on; None makes a figure.
+        """
+        from dln.search.picture import draw_search  # only where something is drawn
+
+        return draw_search(self, axes=axes)
+
+    def _fit_best_epoch(
+        self, model: DLNClassifier, X: Any, y: Any, sample_weight: Any
+    ) -> DLNClassifier:
+        """Fit without the rows that choose the epoch."""
+        read, _ = read_problem(model, X, y, sample_weight, self.class_weight)
+        counting = np.flatnonzero(read.weight)
+        fold = hold_out(read.target[counting], HELD_BACK, self.seed_)
+        weight = np.ones(len(read.target)) if sample_weight is None else np.array(sample_weight)
+        weight[counting[fold.valid]] = 0.0
+        problem, _ = read_problem(model, X, y, weight, self.class_weight)
+        epochs = find_best_epoch(
+            problem,
+            Fold(counting[fold.train], counting[fold.valid]),
+            model._plan(problem.counting()),
+            engine=find_engine(self.engine, self.device),
+            seed=draw_seed(model.random_state),
+            n_threads=count_threads(self.n_jobs),
+        )
+        model.set_params(epochs=epochs)
+        return model.fit(X, y, weight)
+
+    def _search(
+        self, problem: Problem, folds: Sequence[Fold], preset: Preset, memory: Memory
+    ) -> tuple[list[Trial], bool]:
+        """Run the search; says whether it was interrupted."""
+        ground = Ground(problem, tuple(folds), self.engine, self.device, count_threads(self.n_jobs))
+        backend = open_backend(self.backend, ground)
+        with search_bar(enabled=bool(self.verbose)) as show:
+            search = Search(
+                preset=preset,
+                plan_of=lambda params: self._classifier(params)._plan(problem),
+                n_folds=len(folds),
+                objective=self.objective,
+                seed=self.seed_,
+                n_trials=self.n_trials,
+                batch_size=self.batch_size,
+                backend=backend,
+                memory=memory,
+                report=lambda state: _report(state, show, self.callback),
+            )
+            try:
+                search.run(self.time_limit)
+            except KeyboardInterrupt:
+                if self.on_interrupt == "raise" or not search.trials:
+                    raise
+                return search.trials, True
+            finally:
+                backend.close()
+        return search.trials, False
+
+    def _classifier(self, params: Mapping[str, Any]) -> DLNClassifier:
+        return DLNClassifier(
+            **{"simplify": self.simplify, **params},
+            class_weight=self.class_weight,
+            engine=self.engine,
+            device=self.device,
+            random_state=self.seed_,
+            n_jobs=self.n_jobs,
+            on_interrupt=self.on_interrupt,
+        )
+
+    def _open_memory(self, problem: Problem, preset: Preset) -> tuple[Memory, int]:
+        """Open the storage; gives it and the seed of the search."""
+        if self.storage is None:
+            return Forgetful(), draw_seed(self.random_state)
+        memory = StudyMemory(os.fspath(self.storage), DIRECTIONS[self.objective])
+        settings = {
+            "seed": None if self.random_state is None else draw_seed(self.random_state),
+            "batch_size": int(self.batch_size),
+            "objective": self.objective,
+            "space": describe(preset.space),
+            "cv": repr(self.cv),
+            "engine": self.engine,
+            "data": fingerprint(problem),
+            "versions": versions(),
+        }
+        return memory, memory.settle(settings, lambda: draw_seed(None))
+
+    def _sample(self, problem: Problem, preset: Preset) -> Problem:
+        """Take as many rows as the trials are to see."""
+        n_rows, most = len(problem.target), preset.judging.max_rows
+        if n_rows <= most or not self._is_auto_cv():
+            return problem
+        return problem.take(np.sort(hold_out(problem.target, most / n_rows, self.seed_).valid))
+
+    def _folds(self, problem: Problem, preset: Preset) -> list[Fold]:
+        if self._is_auto_cv():
+            return preset.judging.make_folds(problem.target, self.seed_)
+        return user_folds(problem.target, self.cv, self.seed_)
+
+    def _is_auto_cv(self) -> bool:
+        return isinstance(self.cv, str) and self.cv == "auto"
+
+    def _check(self) -> None:
+        check_integer("n_trials", self.n_trials, 1, 10**6)
+        check_integer("batch_size", self.batch_size, 1, 10**6)
+        check_choice("objective", self.objective, get_args(Objective))
+        check_choice("backend", self.backend, get_args(BackendName))
+        check_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
+        if self.refit is not False:
+            check_choice("refit", self.refit, tuple(CHOICES))
+        if self.time_limit is not None:
+            check_number("time_limit", self.time_limit, 0.0, 1e9)
+        if self.callback is not None and not callable(self.callback):
+            raise OptionError(f"callback is {self.callback!r}, expected a function or None")
+        import_optuna()
+
+    # -- prediction -------------------------------------------------------------------------------
+
+    @property
+    def circuit_(self) -> Circuit:
+        """The circuit of the fitted classifier."""
+        check_is_fitted(self, "best_estimator_")
+        circuit: Circuit = self.best_estimator_.circuit_
+        return circuit
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Give the class with the most votes for each row."""
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.predict(X)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Give the probability of each class, as `DLNClassifier` does."""
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.predict_proba(X)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Give the votes, as `DLNClassifier` does."""
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.decision_function(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+def _report(
+    state: SearchState,
+    show: Callable[[SearchState], None] | None,
+    callback: Callable[[SearchState], None] | None,
+) -> None:
+    for tell in (show, callback):
+        if tell is not None:
+            tell(state)

@@ -1,0 +1,107 @@
+"""Which rows a trial trains on and which it is judged by."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import (
+    RepeatedStratifiedKFold,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+    check_cv,
+)
+
+from dln.errors import OptionError, TableError
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Rows to train on, and rows to judge by."""
+
+    train: Rows
+    valid: Rows
+
+
+def repeated_folds(target: NDArray[np.int32], n_fits: int, seed: int) -> list[Fold]:
+    """Split into five folds, again and again until there are `n_fits` of them."""
+    n_folds = min(5, _rarest(target))
+    splitter = RepeatedStratifiedKFold(
+        n_splits=n_folds, n_repeats=math.ceil(n_fits / n_folds), random_state=seed
+    )
+    return _split(splitter, target)[:n_fits]
+
+
+def paper_folds(target: NDArray[np.int32], seed: int) -> list[Fold]:
+    """Split as the paper does: one part of 20 % from 5000 rows, 3 folds from 2000, else 4."""
+    n_rows = len(target)
+    if n_rows >= 5_000:
+        return _split(StratifiedShuffleSplit(1, test_size=0.2, random_state=seed), target)
+    n_folds = min(3 if n_rows >= 2_000 else 4, _rarest(target))
+    return _split(StratifiedKFold(n_folds, shuffle=True, random_state=seed), target)
+
+
+def user_folds(target: NDArray[np.int32], cv: Any, seed: int) -> list[Fold]:
+    """Split as the user says: a number of folds, or what scikit-learn calls a cv.
+
+    Rows of weight 0 are not there any more.
+    """
+    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
+        if cv < 2:
+            raise OptionError(f"cv is {cv}, expected at least 2 folds")
+        if cv > _rarest(target):
+            raise TableError(
+                f"cv is {cv}, but the rarest class has {_rarest(target)} rows; use fewer folds"
+            )
+        return _split(StratifiedKFold(int(cv), shuffle=True, random_state=seed), target)
+    try:
+        splitter = check_cv(cv, target, classifier=True)
+        empty = np.zeros((len(target), 1))
+        folds = [Fold(np.asarray(a), np.asarray(b)) for a, b in splitter.split(empty, target)]
+    except (TypeError, ValueError) as error:
+        raise OptionError(f"cv is {cv!r}, which cannot split the rows: {error}") from error
+    if not folds or not all(_is_sound(fold, len(target)) for fold in folds):
+        raise OptionError(
+            f"cv is {cv!r}, which does not give rows of the table to train on and to judge by"
+        )
+    return folds
+
+
+def hold_out(target: NDArray[np.int32], part: float, seed: int) -> Fold:
+    """Hold out a part of every class."""
+    _rarest(target)
+    return _split(StratifiedShuffleSplit(1, test_size=part, random_state=seed), target)[0]
+
+
+def _is_sound(fold: Fold, n_rows: int) -> bool:
+    """Tell whether both parts are numbers of rows, and there are some."""
+    return all(
+        len(rows) and rows.dtype.kind == "i" and rows.min() >= 0 and rows.max() < n_rows
+        for rows in (fold.train, fold.valid)
+    )
+
+
+def _split(splitter: Any, target: NDArray[np.int32]) -> list[Fold]:
+    """Split the rows, class by class; the only row of a class is trained on in every fold."""
+    counts = np.bincount(target)[target]
+    split, lone = np.flatnonzero(counts > 1), np.flatnonzero(counts == 1)
+    try:
+        parts = list(splitter.split(np.zeros((len(split), 0)), target[split]))
+    except ValueError as error:  # scikit-learn's words on rows that are too few
+        raise TableError(f"the {len(target)} rows cannot be split: {error}") from error
+    return [Fold(np.sort(np.append(split[train], lone)), split[valid]) for train, valid in parts]
+
+
+def _rarest(target: NDArray[np.int32]) -> int:
+    """Count the rows of the rarest class that can be on both sides of a split."""
+    counts = np.bincount(target)
+    if counts.max() < 2:
+        raise TableError(
+            "no class has two rows, so that nothing is left to judge a trial by; give more rows"
+        )
+    return int(counts[counts > 1].min())

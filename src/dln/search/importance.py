@@ -1,0 +1,34 @@
+"""Which parameters mattered in a search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dln.search.propose import quiet
+from dln.search.space import Space, free_part, import_optuna, to_optuna, to_proposal
+from dln.search.trial import Trial
+
+
+def find_importance(trials: Sequence[Trial], space: Space) -> dict[str, float]:
+    """Say how much of the differences between scores each parameter explains, most first.
+
+    Parts of 1, by Optuna's functional analysis of variance. Where there is nothing to explain
+    (fewer than two trials, or all scores equal) every part is 0.
+    """
+    optuna = import_optuna()
+    free = free_part(space)
+    if len({trial.score for trial in trials}) < 2 or not free:
+        return dict.fromkeys(free, 0.0)
+    distributions = {name: to_optuna(wish) for name, wish in free.items()}
+    with quiet(optuna):
+        study = optuna.create_study(direction="maximize")
+        for trial in trials:
+            params = {name: to_proposal(wish, trial.values[name]) for name, wish in free.items()}
+            study.add_trial(
+                optuna.trial.create_trial(
+                    params=params, distributions=distributions, value=trial.score
+                )
+            )
+        evaluator = optuna.importance.FanovaImportanceEvaluator(seed=0)
+        found = optuna.importance.get_param_importances(study, evaluator=evaluator)
+    return {name: float(part) for name, part in found.items()}

@@ -1,0 +1,110 @@
+"""A search that survives: what is finished is kept in a file, by Optuna's own storage.
+
+Promise: a population that was finished is never trained again, whenever the process was killed.
+SQLite's transactions see to it that the file is sound at any moment.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from dln.errors import OptionError
+from dln.search.propose import quiet
+from dln.search.space import import_optuna
+from dln.search.tasks import Outcome
+
+STUDY = "dln"
+"""The name of the study in its storage."""
+
+
+class Memory(Protocol):
+    """Keeps what a search has finished."""
+
+    def recall(self, population: str) -> list[Outcome] | None:
+        """Find the outcomes of a population; None if it was not finished."""
+
+    def keep(self, population: str, outcomes: Sequence[Outcome]) -> None:
+        """Keep the outcomes of a population."""
+
+    def add(self, number: int, trial: Any) -> None:
+        """Keep Optuna's record of a finished trial, unless it is there."""
+
+
+class Forgetful:
+    """Keeps nothing, for a search without storage."""
+
+    def recall(self, population: str) -> list[Outcome] | None:
+        """Remember nothing."""
+        return None
+
+    def keep(self, population: str, outcomes: Sequence[Outcome]) -> None:
+        """Forget at once."""
+
+    def add(self, number: int, trial: Any) -> None:
+        """Forget at once."""
+
+
+class StudyMemory:
+    """Keeps everything in an Optuna study, in a file or a database."""
+
+    def __init__(self, storage: str, directions: Sequence[str]) -> None:
+        self._optuna = import_optuna()
+        url = storage if "://" in storage else f"sqlite:///{Path(storage)}"
+        try:
+            with quiet(self._optuna):
+                self._study = self._optuna.create_study(
+                    storage=url, study_name=STUDY, directions=list(directions), load_if_exists=True
+                )
+                self._attrs = self._study.user_attrs
+                self._n_trials = len(self._study.get_trials(deepcopy=False))
+        except Exception as error:  # a database's own errors, of whatever driver
+            first = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise OptionError(
+                f"storage {storage!r} cannot be used: {first}; name a new file or one of a search"
+            ) from error
+        self._storage = storage
+
+    def settle(self, settings: Mapping[str, Any], draw_seed: Callable[[], int]) -> int:
+        """Write down what the search is about, or hold it to what was written down.
+
+        Gives the seed: that of the settings, or where they have None, that of the storage, or a
+        new one.
+        """
+        known = self._attrs.get("settings")
+        if known is None:
+            seed = draw_seed() if settings["seed"] is None else settings["seed"]
+            known = {**settings, "seed": seed}
+            self._set("settings", known)
+        for name, value in settings.items():
+            if known.get(name) != value and not (name == "seed" and value is None):
+                raise OptionError(
+                    f"storage {self._storage!r} holds a search with other {name} "
+                    f"({known.get(name)!r}, now {value!r}); name another file, or give the same"
+                )
+        return int(known["seed"])
+
+    def recall(self, population: str) -> list[Outcome] | None:
+        """Find the outcomes of a population."""
+        known = self._attrs.get(population)
+        if known is None:
+            return None
+        return [Outcome(tuple(looks), size) for looks, size in json.loads(known)]
+
+    def keep(self, population: str, outcomes: Sequence[Outcome]) -> None:
+        """Keep the outcomes of a population, in one transaction."""
+        text = json.dumps([[list(outcome.looks), outcome.size] for outcome in outcomes])
+        self._set(population, text)
+
+    def add(self, number: int, trial: Any) -> None:
+        """Keep Optuna's record of a trial, for its dashboards; the search does not read it."""
+        if number >= self._n_trials:
+            with quiet(self._optuna):
+                self._study.add_trial(trial)
+            self._n_trials += 1
+
+    def _set(self, name: str, value: Any) -> None:
+        self._study.set_user_attr(name, value)
+        self._attrs[name] = value

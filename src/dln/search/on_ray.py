@@ -1,0 +1,90 @@
+"""Train the tasks of a search on a Ray cluster.
+
+The data is put into Ray's object store once. A node fetches it, and each encoded fold, the first
+time that one of its tasks needs it; all tasks of the node then read the same memory. What a lost
+node was doing is done again elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dln.encode.encoder import EncodeOptions
+from dln.errors import ExtraMissingError
+from dln.search.backend import Ground, OnDone
+from dln.search.tasks import FoldRows, Outcome, Task, encode_fold, run_tasks
+from dln.train.engines import EngineName, find_engine
+
+_RETRIES = 20
+"""How often a task is begun anew after the node or process that ran it was lost."""
+
+_POLL_SECONDS = 0.5
+
+
+class RayBackend:
+    """Trains on the cluster that Ray is connected to, or finds by RAY_ADDRESS, or starts here."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ray = ray = _import_ray()
+        self._started = not ray.is_initialized()
+        if self._started:
+            ray.init(include_dashboard=False, log_to_driver=False)
+        resources = {"num_cpus": 1, "num_gpus": int(ground.device.startswith("cuda"))}
+        self._encode = ray.remote(encode_fold).options(max_retries=_RETRIES, num_cpus=1)
+        self._run = ray.remote(_run_one).options(max_retries=_RETRIES, **resources)
+        self._ground = ground
+        self._problem = ray.put(ground.problem)
+        self._rows: dict[tuple[int, EncodeOptions], Any] = {}
+
+    def run(self, tasks: Sequence[Task], on_done: OnDone | None = None) -> list[Outcome]:
+        """Train the tasks, one on each free core of the cluster."""
+        ray, ground = self._ray, self._ground
+        pending = [
+            self._run.remote(self._rows_of(task), task, ground.engine, ground.device)
+            for task in tasks
+        ]
+        try:
+            waiting = pending
+            while waiting:
+                _, waiting = ray.wait(
+                    waiting, num_returns=len(waiting), timeout=_POLL_SECONDS, fetch_local=False
+                )
+                if on_done is not None:
+                    on_done(1.0 - len(waiting) / len(pending))
+            return list(ray.get(pending))
+        except ray.exceptions.RayTaskError as error:
+            raise error.cause from None
+        except BaseException:
+            for reference in pending:
+                ray.cancel(reference, force=True)
+            raise
+
+    def close(self) -> None:
+        """Let go of the data, and of Ray where it was started here."""
+        self._rows.clear()
+        if self._started:
+            self._ray.shutdown()
+
+    def _rows_of(self, task: Task) -> Any:
+        """Have a fold encoded, once for each encoding; gives Ray's reference to it."""
+        key = (task.fold, task.encode)
+        if key not in self._rows:
+            fold = self._ground.folds[task.fold]
+            self._rows[key] = self._encode.remote(self._problem, fold, task.encode)
+        return self._rows[key]
+
+
+def _run_one(rows: FoldRows, task: Task, engine: EngineName, device: str) -> Outcome:
+    """Train one task, on one core: the engines give the same on any number of them."""
+    found = find_engine(engine, device)
+    (outcome,) = run_tasks([task], lambda fold, encode: rows, found, n_threads=1)
+    return outcome
+
+
+def _import_ray() -> Any:
+    try:
+        import ray
+    except ImportError as error:
+        raise ExtraMissingError('backend="ray" needs Ray: pip install dln[ray]') from error
+    return ray

@@ -1,0 +1,97 @@
+"""A search -> a picture: accuracy against size, and which parameters mattered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from dln.draw.canvas import COLOURS, GREY, figure_of, make_axes, make_legend, plain
+from dln.search.importance import find_importance
+from dln.search.trial import Trial
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from dln.search.estimator import DLNSearchCV
+
+
+def draw_search(
+    search: DLNSearchCV, *, axes: Sequence[Axes] | NDArray[Any] | None = None
+) -> Figure:
+    """Draw what a search has found.
+
+    Two axes: the accuracy and size of every trial, with the front that no other trial beats and
+    the trial that was chosen; and how much each parameter mattered for the score.
+
+    Parameters
+    ----------
+    search
+        A fitted search.
+    axes
+        Two axes to draw on; None makes a figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ExtraMissingError
+        If matplotlib is not installed.
+    """
+    check_is_fitted(search, "trials_")
+    left, right = _beside(axes)
+    _draw_front(left, search.trials_, search.pareto_, search.trials_[search.best_index_])
+    _draw_importance(right, find_importance(search.trials_, search.space_))
+    return figure_of(left)
+
+
+def _beside(given: Any) -> list[Axes]:
+    """Check the axes that were given, or make two beside each other."""
+    if given is not None:
+        return make_axes(given, 2, (0, 0))
+    (alone,) = make_axes(None, 1, (11.0, 4.5))
+    figure = figure_of(alone)
+    figure.clear()
+    return [*figure.subplots(1, 2)]
+
+
+def _draw_front(ax: Axes, trials: Sequence[Trial], front: Sequence[Trial], chosen: Trial) -> None:
+    handles: list[Artist] = []
+    labels: list[str] = []
+    for stopped, colour, label in (
+        (True, GREY, "given up early"),
+        (False, COLOURS[0], "all folds"),
+    ):
+        some = [trial for trial in trials if trial.stopped == stopped]
+        if some:
+            handles.append(ax.scatter(*_points(some), color=colour, s=18, alpha=0.7))
+            labels.append(label)
+    sizes, scores = _points(front)
+    handles.append(ax.plot(sizes, scores, color=COLOURS[1], lw=1.5, drawstyle="steps-post")[0])
+    labels.append("no other is better and smaller")
+    handles.append(ax.scatter(*_points([chosen]), color=COLOURS[5], marker="*", s=150, zorder=3))
+    labels.append("chosen")
+    ax.set_xscale("log")
+    ax.set(xlabel="gate-level operations", ylabel="score in %")
+    ax.set_title(f"{len(trials)} trials", fontsize="medium")
+    make_legend(ax, handles, labels, loc="best", fontsize="small")
+
+
+def _points(trials: Sequence[Trial]) -> tuple[list[float], list[float]]:
+    """Give sizes and scores; a circuit without any operation is drawn at 1."""
+    return [max(1.0, trial.size) for trial in trials], [100 * trial.score for trial in trials]
+
+
+def _draw_importance(ax: Axes, parts: dict[str, float]) -> None:
+    names = [plain(name) for name in parts]
+    ax.barh(range(len(names)), [100 * part for part in parts.values()], color=COLOURS[0])
+    ax.set_yticks(range(len(names)), names)
+    ax.invert_yaxis()
+    ax.set_xlabel("part of the differences in score, in %")
+    ax.set_title("What mattered", fontsize="medium")

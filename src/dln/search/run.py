@@ -1,0 +1,259 @@
+"""The search: batches of proposals become populations, their outcomes become trials."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+from typing import Literal as OneOf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.search.backend import Backend
+from dln.search.memory import Memory
+from dln.search.presets import Preset
+from dln.search.propose import Proposer
+from dln.search.tasks import Outcome, Task
+from dln.search.trial import Trial
+from dln.train.fit import FitPlan
+
+_log = logging.getLogger("dln")
+
+Objective = OneOf["accuracy", "pareto"]
+DIRECTIONS: dict[Objective, tuple[str, ...]] = {
+    "accuracy": ("maximize",),
+    "pareto": ("maximize", "minimize"),
+}
+MEASURED_FOLDS = 1
+"""Sizes are the mean over so many folds: they differ little, and measuring takes its time."""
+
+HOPELESS = 0.005
+"""A trial is given up if it is worse than the best by this and two standard errors."""
+
+LONE_FOLD_ERROR = 0.025
+"""What is taken for the standard error where there has been one fold only."""
+
+
+@dataclass(frozen=True)
+class SearchState:
+    """How far a search is.
+
+    Attributes
+    ----------
+    trials
+        Finished ones, in order.
+    n_trials
+        How many there will be.
+    done, recalled
+        The part of the search that is done, from 0 to 1, and that which was found in the storage.
+    seconds
+        Since the search began, or went on.
+    """
+
+    trials: tuple[Trial, ...]
+    n_trials: int
+    done: float
+    recalled: float
+    seconds: float
+
+    @property
+    def seconds_left(self) -> float | None:
+        """The time that the rest will take if it goes on like this; None before the first."""
+        trained = self.done - self.recalled
+        return self.seconds * (1 - self.done) / trained if trained > 0 else None
+
+
+class Share(NamedTuple):
+    """The part that a population has in its batch: some of the folds of all its trials."""
+
+    folds: range
+    n_trials: int
+    n_folds: int
+
+    def of_trials(self, done: float) -> float:
+        """Say how many trials' worth of the batch is done; those given up count as done.
+
+        >>> Share(range(5, 20), 8, 20).of_trials(0.0)
+        2.0
+        """
+        return self.n_trials * (self.folds.start + done * len(self.folds)) / self.n_folds
+
+
+class _Standing(NamedTuple):
+    """How a trial stands: its accuracy on each fold so far, and its size."""
+
+    scores: NDArray[np.float64]
+    size: float
+
+
+@dataclass
+class Search:
+    """A search in progress; `trials` grows batch by batch."""
+
+    preset: Preset
+    plan_of: Callable[[dict[str, Any]], FitPlan]
+    n_folds: int
+    objective: Objective
+    seed: int
+    n_trials: int
+    batch_size: int
+    backend: Backend
+    memory: Memory
+    report: Callable[[SearchState], None] = lambda state: None
+    trials: list[Trial] = field(default_factory=list)
+    _start: float = 0.0
+    _recalled: float = 0.0
+
+    def run(self, time_limit: float | None) -> None:
+        """Run all batches, or those that begin within the time limit in seconds."""
+        self._start = start = time.monotonic()
+        proposer = Proposer(self.preset, DIRECTIONS[self.objective], self.seed)
+        while len(self.trials) < self.n_trials:
+            if time_limit is not None and self.trials and time.monotonic() - start > time_limit:
+                return
+            batch = self._run_batch(proposer)
+            for trial in batch:
+                objectives = self._objectives(trial)
+                proposer.tell(trial, objectives)
+                self.memory.add(trial.number, proposer.frozen(trial, objectives))
+            self.trials += batch
+            best = max(trial.score for trial in self.trials)
+            _log.info("%d of %d trials, best score %.4f", len(self.trials), self.n_trials, best)
+            self._report(0.0)
+
+    def _objectives(self, trial: Trial) -> list[float]:
+        return [trial.score, trial.size][: len(DIRECTIONS[self.objective])]
+
+    # -- one batch ------------------------------------------------------------------------------
+
+    def _run_batch(self, proposer: Proposer) -> list[Trial]:
+        first = len(self.trials)
+        numbers = range(first, min(first + self.batch_size, self.n_trials))
+        values = {number: proposer.ask(number) for number in numbers}
+        params = {number: self.preset.parameters(values[number]) for number in numbers}
+        plans = {number: self.plan_of(params[number]) for number in numbers}
+        outcomes: dict[int, list[Outcome]] = {number: [] for number in numbers}
+        going = list(numbers)
+        for folds in self._rounds():
+            if not going:
+                break
+            tasks = [self._task(plans[number], fold) for number in going for fold in folds]
+            name = f"trials {first} to {numbers[-1]}, folds {folds[0]} to {folds[-1]}"
+            found = iter(self._train(name, tasks, Share(folds, len(numbers), self.n_folds)))
+            for number in going:
+                outcomes[number] += [next(found) for _ in folds]
+            hopeless = {number for number in going if self._hopeless(outcomes, number)}
+            going = [number for number in going if number not in hopeless]
+        return [
+            self._trial(number, params[number], values[number], outcomes[number])
+            for number in numbers
+        ]
+
+    def _rounds(self) -> list[range]:
+        """Give the folds of each round; after a round hopeless trials are given up."""
+        first = self.preset.judging.first_folds
+        if not 0 < first < self.n_folds:
+            return [range(self.n_folds)]
+        return [range(first), range(first, self.n_folds)]
+
+    def _task(self, plan: FitPlan, fold: int) -> Task:
+        judging = self.preset.judging
+        recipe = plan.candidates.usual
+        options = replace(
+            recipe.options,
+            epochs=math.ceil(judging.epochs_part * recipe.options.epochs),
+            eval_every=judging.eval_every,
+            patience=judging.patience,
+            trace_every=0,
+        )
+        # The same seeds for all trials: they differ in their parameters alone.
+        rng = np.random.default_rng([self.seed, fold])
+        return Task(
+            fold=fold,
+            encode=plan.encode,
+            recipe=replace(recipe, options=options),
+            seeds=tuple(rng.integers(2**63, size=plan.candidates.n_networks).tolist()),
+            measured=fold < MEASURED_FOLDS,
+        )
+
+    def _train(self, population: str, tasks: Sequence[Task], share: Share) -> list[Outcome]:
+        known = self.memory.recall(population)
+        if known is not None:
+            self._recalled += (share.of_trials(1.0) - share.of_trials(0.0)) / self.n_trials
+            return known
+        outcomes = self.backend.run(tasks, lambda done: self._report(share.of_trials(done)))
+        self.memory.keep(population, outcomes)
+        return outcomes
+
+    def _hopeless(self, outcomes: dict[int, list[Outcome]], number: int) -> bool:
+        """Tell whether a trial is clearly behind the best one, on the folds that both had.
+
+        Where size counts too, only behind one that is no larger.
+        """
+        own = self._standing(outcomes[number])
+        rivals = [self._standing(other) for other in outcomes.values()]
+        rivals += [_Standing(np.array(trial.fold_scores), trial.size) for trial in self.trials]
+        n_folds = len(own.scores)
+        met = [
+            rival.scores[:n_folds]
+            for rival in rivals
+            if len(rival.scores) >= n_folds
+            and (self.objective == "accuracy" or rival.size <= own.size)
+        ]
+        gap = max(met, key=np.mean) - own.scores
+        error = gap.std(ddof=1) / np.sqrt(n_folds) if n_folds > 1 else LONE_FOLD_ERROR
+        return bool(gap.mean() > HOPELESS + 2 * error)
+
+    def _standing(self, outcomes: Sequence[Outcome]) -> _Standing:
+        sizes = [outcome.size for outcome in outcomes if outcome.size is not None]
+        size = float(np.mean(sizes)) if sizes else float("inf")
+        return _Standing(fold_scores(outcomes, self.preset.judging.penalty), size)
+
+    def _trial(
+        self, number: int, params: dict[str, Any], values: dict[str, Any], outcomes: list[Outcome]
+    ) -> Trial:
+        scores, size = self._standing(outcomes)
+        score = float(scores.mean() - self.preset.judging.penalty * scores.std())
+        return Trial(
+            number=number,
+            params=params,
+            values=values,
+            fold_scores=tuple(scores.tolist()),
+            score=score,
+            estimate=score,
+            standard_error=standard_error(scores),
+            size=size,
+            stopped=len(outcomes) < self.n_folds,
+        )
+
+    def _report(self, trials_under_way: float) -> None:
+        done = (len(self.trials) + trials_under_way) / self.n_trials
+        seconds = time.monotonic() - self._start
+        self.report(SearchState(tuple(self.trials), self.n_trials, done, self._recalled, seconds))
+
+
+def fold_scores(outcomes: Sequence[Outcome], penalty: float) -> NDArray[np.float64]:
+    """Give the accuracy on each fold at the epoch where mean − penalty · deviation is largest.
+
+    A fold that stopped earlier than the others stands at its last look.
+    """
+    longest = max(len(outcome.looks) for outcome in outcomes)
+    looks = np.array(
+        [
+            outcome.looks + outcome.looks[-1:] * (longest - len(outcome.looks))
+            for outcome in outcomes
+        ]
+    )
+    score = looks.mean(axis=0) - penalty * looks.std(axis=0)
+    # A later look wins a tie: it was trained longer.
+    best = longest - 1 - int(score[::-1].argmax())
+    return looks[:, best]
+
+
+def standard_error(scores: NDArray[np.float64]) -> float:
+    """Give the standard error of a mean; 0 where a single fold says nothing about it."""
+    return float(scores.std(ddof=1) / np.sqrt(len(scores))) if len(scores) > 1 else 0.0

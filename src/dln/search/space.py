@@ -1,0 +1,163 @@
+"""What a search may choose: ranges and lists over the parameters of `DLNClassifier`.
+
+A space is a mapping from a name to a `Between`, to a list of values, or to one fixed value.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+import numbers
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dln.errors import ExtraMissingError, OptionError
+from dln.estimator import DLNClassifier
+
+if TYPE_CHECKING:
+    from optuna.distributions import BaseDistribution
+
+RESERVED = ("engine", "device", "random_state", "n_jobs", "verbose", "on_interrupt", "class_weight")
+"""Parameters of the classifier that the search itself is given."""
+
+
+@dataclass(frozen=True)
+class Between:
+    """A range of numbers, both ends included: of integers where both ends are integers.
+
+    Parameters
+    ----------
+    low, high
+        The ends.
+    log
+        Whether 1 to 10 is as wide as 10 to 100.
+
+    Examples
+    --------
+    >>> space = {"tau": Between(1.0, 30.0, log=True), "n_links": [8, 16], "n_networks": 1}
+    >>> check_space(space)
+    """
+
+    low: float
+    high: float
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        ends = (self.low, self.high)
+        sound = all(_is_number(end) for end in ends) and self.low <= self.high
+        if not sound or (self.log and self.low <= 0):
+            least = " above 0" if self.log else ""
+            raise OptionError(
+                f"a range goes from {self.low!r} to {self.high!r}, expected two numbers{least}, "
+                "the smaller first"
+            )
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is a range of integers."""
+        return all(isinstance(end, numbers.Integral) for end in (self.low, self.high))
+
+    def share(self, value: float) -> float:
+        """Say where a value stands between the ends, from 0 to 1."""
+        low, high, place = self.low, self.high, value
+        if self.log:
+            low, high, place = math.log(low), math.log(high), math.log(place)
+        return 0.0 if high == low else (place - low) / (high - low)
+
+
+Space = Mapping[str, Any]
+"""A name, and what it may be: a `Between`, a list of values, or one value."""
+
+
+def check_space(space: Any) -> None:
+    """Refuse what is no space over the parameters of `DLNClassifier`."""
+    if not isinstance(space, Mapping):
+        raise OptionError(
+            f'space is {space!r}, expected "default", "paper" or a dict of parameters'
+        )
+    known = [name for name in inspect.signature(DLNClassifier).parameters if name not in RESERVED]
+    for name, wish in space.items():
+        if name in RESERVED:
+            raise OptionError(f"the space has {name!r}, which is a parameter of the search itself")
+        if name not in known:
+            raise OptionError(
+                f"the space has {name!r}, which DLNClassifier does not know; "
+                f"its parameters are {', '.join(known)}"
+            )
+        if isinstance(wish, list) and not wish:
+            raise OptionError(f"the space has no value for {name!r}; give at least one")
+
+
+def fixed_part(space: Space) -> dict[str, Any]:
+    """Give what is not to be chosen."""
+    return {name: wish for name, wish in space.items() if not isinstance(wish, (Between, list))}
+
+
+def free_part(space: Space) -> dict[str, Between | list[Any]]:
+    """Give what is to be chosen."""
+    return {name: wish for name, wish in space.items() if isinstance(wish, (Between, list))}
+
+
+def import_optuna() -> Any:
+    """Import Optuna, which proposes; only a search needs it."""
+    try:
+        import optuna
+    except ImportError as error:
+        raise ExtraMissingError("a search needs Optuna: pip install dln[search]") from error
+    return optuna
+
+
+def to_optuna(wish: Between | list[Any]) -> BaseDistribution:
+    """Write a range or a list as Optuna does. Values of a list become their places in it."""
+    distributions = import_optuna().distributions
+    distribution: BaseDistribution
+    if isinstance(wish, list):
+        distribution = distributions.CategoricalDistribution(tuple(range(len(wish))))
+    elif wish.whole:
+        distribution = distributions.IntDistribution(int(wish.low), int(wish.high), log=wish.log)
+    else:
+        distribution = distributions.FloatDistribution(
+            float(wish.low), float(wish.high), log=wish.log
+        )
+    return distribution
+
+
+def from_optuna(wish: Between | list[Any], proposed: Any) -> Any:
+    """Read what Optuna proposes for a range or a list."""
+    return wish[proposed] if isinstance(wish, list) else proposed
+
+
+def to_proposal(wish: Between | list[Any], value: Any) -> Any:
+    """Write a value of a range or a list the way Optuna proposes it."""
+    return wish.index(value) if isinstance(wish, list) else value
+
+
+def describe(space: Space) -> str:
+    """Write a space as text that is equal for equal spaces."""
+    return json.dumps({name: repr(wish) for name, wish in sorted(space.items())})
+
+
+def places(space: Space, values: Mapping[str, Any]) -> Sequence[float]:
+    """Say where values stand in the free part of a space, from 0 to 1.
+
+    A list of numbers is a scale of its own; of other values each gets a place for itself.
+
+    >>> places({"tau": Between(1.0, 3.0), "n_links": [8, 16, 32]}, {"tau": 2.0, "n_links": 16})
+    [0.5, 0.5]
+    """
+    found: list[float] = []
+    for name, wish in free_part(space).items():
+        if isinstance(wish, Between):
+            found.append(wish.share(values[name]))
+        elif all(_is_number(value) for value in wish):
+            found.append(wish.index(values[name]) / max(1, len(wish) - 1))
+        else:
+            found += [float(value == values[name]) for value in wish]
+    return found
+
+
+def _is_number(value: Any) -> bool:
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    return is_number and math.isfinite(value)

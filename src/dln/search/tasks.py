@@ -1,0 +1,176 @@
+"""One trial on one fold as a value, and a list of them as one population for an engine.
+
+Promise: an outcome depends on its task and its fold alone, not on what it is trained beside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.cost.circuit import cost
+from dln.encode.encoder import EncodeOptions, Encoder, fit_encoder
+from dln.errors import TrainingError
+from dln.labels import Label
+from dln.search.folds import Fold
+from dln.search.votes import balanced_accuracy, count_votes
+from dln.simplify.simplify import simplify
+from dln.table import Table
+from dln.train.discretise import discretise
+from dln.train.fit import Problem
+from dln.train.jobs import Engine, Job, Progress, Trained, TrainingRows
+from dln.train.network import Network
+from dln.train.recipe import Recipe
+
+
+@dataclass(frozen=True)
+class Task:
+    """What one trial trains on one fold.
+
+    Attributes
+    ----------
+    fold
+        The number of the fold.
+    seeds
+        One for each network; the networks vote together.
+    measured
+        Whether the size of the circuit is wanted too.
+    """
+
+    fold: int
+    encode: EncodeOptions
+    recipe: Recipe
+    seeds: tuple[int, ...]
+    measured: bool
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a task came to.
+
+    Attributes
+    ----------
+    looks
+        Balanced accuracy on the validation rows: at each look, or once at the end.
+    size
+        Gate-level operations of the circuit after quick simplification; None if not measured.
+    """
+
+    looks: tuple[float, ...]
+    size: int | None = None
+
+
+FAILED = Outcome((0.0,))
+"""A training whose loss is not a number has learned nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class FoldRows:
+    """A fold, encoded: all its trials with the same encoding share it.
+
+    Attributes
+    ----------
+    data
+        All rows, as an encoder fitted without the validation rows sees them.
+    table
+        The training rows as they came, to find readable cutoffs with.
+    """
+
+    fold: Fold
+    data: TrainingRows
+    encoder: Encoder
+    table: Table
+    classes: tuple[Label, ...]
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+        return len(self.classes)
+
+
+RowsOf = Callable[[int, EncodeOptions], FoldRows]
+"""Finds a fold's rows by its number and their encoding."""
+
+
+def encode_fold(problem: Problem, fold: Fold, encode: EncodeOptions) -> FoldRows:
+    """Fit an encoder on the training rows of a fold, and encode all rows with it."""
+    table = problem.table.take(fold.train).kept()
+    encoder, _ = fit_encoder(table, problem.target[fold.train], problem.weight[fold.train], encode)
+    data = TrainingRows(encoder.encode(problem.table), problem.target, problem.weight)
+    return FoldRows(fold, data, encoder, table, problem.classes)
+
+
+def run_tasks(
+    tasks: Sequence[Task],
+    rows_of: RowsOf,
+    engine: Engine,
+    *,
+    n_threads: int,
+    on_progress: Progress | None = None,
+) -> list[Outcome]:
+    """Train all tasks as one population.
+
+    Where one of them comes to nothing, they are trained one by one to find it: engines stop at
+    the first.
+    """
+    rows = [rows_of(task.fold, task.encode) for task in tasks]
+    jobs = [_jobs(task, its) for task, its in zip(tasks, rows, strict=True)]
+    try:
+        trained = iter(
+            engine(
+                [job for some in jobs for job in some],
+                n_threads=n_threads,
+                on_progress=on_progress,
+            )
+        )
+    except TrainingError:
+        if len(tasks) == 1:
+            return [FAILED]
+        alone = [run_tasks([task], rows_of, engine, n_threads=n_threads) for task in tasks]
+        return [outcome for some in alone for outcome in some]
+    return [
+        _judge(task, its, list(islice(trained, len(task.seeds))))
+        for task, its in zip(tasks, rows, strict=True)
+    ]
+
+
+def _jobs(task: Task, rows: FoldRows) -> list[Job]:
+    return [
+        Job(
+            task.recipe.draw_network(rows.encoder.literals, rows.n_classes, seed),
+            rows.data,
+            rows.fold.train,
+            replace(task.recipe.options, seed=seed),
+            rows.fold.valid if task.recipe.options.eval_every else None,
+        )
+        for seed in task.seeds
+    ]
+
+
+def _judge(task: Task, rows: FoldRows, trained: Sequence[Trained]) -> Outcome:
+    networks = [result.network for result in trained]
+    size = _size(task, rows, networks) if task.measured else None
+    if task.recipe.options.eval_every:
+        looks: NDArray[np.float32] = trained[0].history[:, 2]
+        return Outcome(tuple(looks[~np.isnan(looks)].tolist()), size)
+    valid = rows.fold.valid
+    votes = count_votes(networks, rows.data.cells[valid], task.recipe.options.vote_threshold)
+    return Outcome((balanced_accuracy(rows.data.target[valid], votes.argmax(axis=1)),), size)
+
+
+def _size(task: Task, rows: FoldRows, networks: Sequence[Network]) -> int:
+    options = task.recipe.options
+    circuit = discretise(
+        networks,
+        rows.encoder,
+        rows.table,
+        rows.data.cells[rows.fold.train],
+        classes=rows.classes,
+        vote_threshold=options.vote_threshold,
+        temperature=options.tau * len(networks),
+    )
+    return cost(simplify(circuit, "quick", prove=False)).gate_operations

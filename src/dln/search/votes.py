@@ -1,0 +1,54 @@
+"""The votes of hard networks on encoded rows: what their circuit gives, without building it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.encode.bits import ABOVE, EQUALS
+from dln.train.live import hard_sources, hard_votes
+from dln.train.network import Network
+
+
+def count_votes(
+    networks: Sequence[Network], cells: NDArray[np.float32], vote_threshold: float
+) -> NDArray[np.int64]:
+    """Add up the votes of networks on encoded rows: (n_rows, n_classes)."""
+    return sum(
+        (_votes(network, cells, vote_threshold) for network in networks),
+        start=np.zeros((len(cells), len(networks[0].vote_logits)), dtype=np.int64),
+    )
+
+
+def balanced_accuracy(target: NDArray[np.int32], predicted: NDArray[np.int64]) -> float:
+    """Give the mean recall of the classes that there are."""
+    right = np.bincount(target[target == predicted], minlength=int(target.max()) + 1)
+    total = np.bincount(target)
+    return float(np.mean(right[total > 0] / total[total > 0]))
+
+
+def _votes(
+    network: Network, cells: NDArray[np.float32], vote_threshold: float
+) -> NDArray[np.int64]:
+    n_literals = network.n_literals
+    wires = np.empty((n_literals + network.n_gates, len(cells)), dtype=np.uint8)
+    columns = np.ascontiguousarray(cells.T)[network.literal_column]
+    values, kinds = network.cutoffs[:, None], network.literal_kind[:, None]
+    tests = np.where(kinds == EQUALS, columns == values, np.isnan(columns))
+    wires[:n_literals] = np.where(kinds == ABOVE, columns > values, tests)
+    sources = hard_sources(network)
+    codes = network.gate_choices[network.gate_logits.argmax(axis=1)]
+    start = 0
+    for size in network.layers:  # a layer reads only earlier ones
+        gates = slice(start, start + size)
+        a, b = wires[sources[gates, 0]], wires[sources[gates, 1]]
+        wires[n_literals + start : n_literals + start + size] = (
+            codes[gates, None] >> (3 - 2 * a - b) & 1
+        )
+        start += size
+    on = hard_votes(network, vote_threshold)
+    # Products of floats are fast, and these sums of bits are exact.
+    votes = wires[network.rule_wires].T.astype(np.float64) @ on.T.astype(np.float64)
+    return votes.astype(np.int64)

@@ -1,0 +1,76 @@
+"""A search on a Ray cluster of several nodes gives what a local one gives, also if a node dies."""
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from sklearn.datasets import load_iris
+
+from dln import Between, DLNSearchCV, OptionError
+from dln.search import SearchState
+
+ray = pytest.importorskip("ray", reason="Ray is not installed")
+cluster_utils = pytest.importorskip("ray.cluster_utils", reason="Ray is not installed")
+
+# A node that does not answer three times, 200 ms apart, is lost.
+CONFIG = {
+    "health_check_initial_delay_ms": 0,
+    "health_check_period_ms": 200,
+    "health_check_timeout_ms": 1_000,
+    "health_check_failure_threshold": 3,
+}
+SPACE: dict[str, Any] = {
+    "layers": [(4, 2), (12, 6)],
+    "tau": Between(1.0, 8.0, log=True),
+    "n_cutoffs": [3, 6],
+    "epochs": 12,
+    "n_networks": 2,
+}
+
+
+def quick(**parameters: Any) -> DLNSearchCV:
+    usual = {"n_trials": 6, "batch_size": 3, "cv": 3, "random_state": 0}
+    return DLNSearchCV(**{"space": SPACE, **usual, **parameters})
+
+
+@pytest.fixture(scope="module")
+def iris() -> tuple[Any, Any]:
+    X, y = load_iris(return_X_y=True)
+    return X, y
+
+
+@pytest.fixture
+def cluster() -> Iterator[Any]:
+    """A head that trains nothing and two nodes of one core each, on this machine."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Ray's own, on what it starts and leaves open
+        head = {"num_cpus": 0, "include_dashboard": False, "_system_config": CONFIG}
+        nodes = cluster_utils.Cluster(initialize_head=True, head_node_args=head)
+        nodes.add_node(num_cpus=1)
+        nodes.add_node(num_cpus=1)
+        ray.init(address=nodes.address, log_to_driver=False)
+        yield nodes
+        ray.shutdown()
+        nodes.shutdown()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_that_loses_a_node_gives_what_one_machine_gives(cluster: Any, iris: Any) -> None:
+    lost: list[Any] = []
+
+    def lose_a_node(state: SearchState) -> None:
+        # In the midst of the second batch, when the node holds folds and runs tasks.
+        if len(state.trials) == 3 and not lost:
+            lost.extend(cluster.worker_nodes)
+            cluster.remove_node(lost[0], allow_graceful=False)
+
+    found = quick(backend="ray", callback=lose_a_node).fit(*iris)
+    assert len(lost) == 2
+    expected = quick().fit(*iris)
+    assert found.trials_ == expected.trials_
+    assert found.circuit_ == expected.circuit_
+    assert ray.is_initialized()  # what was there before the search is there after it
+    with pytest.raises(OptionError, match="relaxation is 'soft', but the native engine") as caught:
+        quick(backend="ray", space={**SPACE, "relaxation": "soft"}).fit(*iris)
+    assert "\n" not in str(caught.value)

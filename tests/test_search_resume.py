@@ -1,0 +1,165 @@
+"""A search that was killed goes on as if it had not been."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from dln import OptionError
+from dln.search import Between, DLNSearchCV, SearchState
+
+LONG = 60.0  # a stuck child is a failure, a slow machine is not
+SPACE: dict[str, Any] = {
+    "layers": [(4, 2), (12, 6)],
+    "tau": Between(1.0, 8.0, log=True),
+    "epochs": 12,
+    "n_networks": 1,
+}
+
+
+def quick(**parameters: Any) -> DLNSearchCV:
+    usual: dict[str, Any] = {"n_trials": 9, "batch_size": 3, "cv": 3, "random_state": 0}
+    return DLNSearchCV(**{"space": SPACE, **usual, **parameters})
+
+
+@pytest.fixture(scope="module")
+def iris() -> tuple[Any, Any]:
+    X, y = load_iris(return_X_y=True)
+    return X, y
+
+
+# The child is killed by itself, without any chance to tidy up: inside a population, or between
+# the trials of a batch as they are written to the storage.
+CHILD = """
+import os, signal, sys
+sys.path.insert(0, sys.argv[3])
+from test_search_resume import iris_search
+from dln.search.memory import StudyMemory
+
+moment, storage = sys.argv[1:3]
+die = lambda: os.kill(os.getpid(), signal.SIGKILL)
+
+if moment == "population":
+    def callback(state):
+        if len(state.trials) == 3 and state.done > 3 / 9:
+            die()
+else:
+    callback, add = None, StudyMemory.add
+
+    def add_and_die(self, number, trial):
+        add(self, number, trial)
+        if number == 4:
+            die()
+
+    StudyMemory.add = add_and_die
+iris_search(storage, callback)
+"""
+
+
+def iris_search(storage: str, callback: Any) -> None:
+    """Search, in a process of its own."""
+    quick(storage=storage, callback=callback).fit(*load_iris(return_X_y=True))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="kills a child process with SIGKILL")
+@pytest.mark.parametrize("moment", ["population", "batch"])
+def test_a_killed_search_resumes_and_ends_like_an_uninterrupted_one(
+    iris: Any, tmp_path: Path, moment: str
+) -> None:
+    storage = str(tmp_path / "search.db")
+    here = str(Path(__file__).parent)
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, moment, storage, here],
+        capture_output=True,
+        text=True,
+        timeout=LONG,
+        check=False,
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    trained: list[SearchState] = []
+    resumed = quick(storage=storage, callback=trained.append).fit(*iris)
+    expected = quick().fit(*iris)
+    assert resumed.trials_ == expected.trials_
+    assert resumed.circuit_ == expected.circuit_
+    # What was finished is not trained again: nothing is reported before it is there.
+    assert min(len(state.trials) for state in trained) == 3
+
+
+def test_a_finished_search_trains_nothing_again(iris: Any, tmp_path: Path) -> None:
+    storage = tmp_path / "search.db"
+    first = quick(storage=storage).fit(*iris)
+    states: list[SearchState] = []
+    again = quick(storage=storage, callback=states.append).fit(*iris)
+    assert again.trials_ == first.trials_
+    assert [state.done for state in states] == [3 / 9, 6 / 9, 1.0]  # a report a batch, no training
+    assert [state.recalled for state in states] == pytest.approx([3 / 9, 6 / 9, 1.0])
+
+
+def test_more_trials_go_on_with_a_finished_search(iris: Any, tmp_path: Path) -> None:
+    storage = tmp_path / "search.db"
+    quick(storage=storage, n_trials=6).fit(*iris)
+    assert quick(storage=storage).fit(*iris).trials_ == quick().fit(*iris).trials_
+
+
+def test_without_a_seed_the_first_one_is_kept(iris: Any, tmp_path: Path) -> None:
+    storage = tmp_path / "search.db"
+    first = quick(storage=storage, random_state=None, n_trials=3).fit(*iris)
+    again = quick(storage=storage, random_state=None, n_trials=3).fit(*iris)
+    assert again.trials_ == first.trials_
+
+
+def test_optuna_reads_the_storage(iris: Any, tmp_path: Path) -> None:
+    import optuna
+
+    found = quick(storage=tmp_path / "search.db").fit(*iris)
+    study = optuna.load_study(study_name="dln", storage=f"sqlite:///{tmp_path / 'search.db'}")
+    assert [trial.value for trial in study.trials] == [trial.score for trial in found.trials_]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "name"),
+    [
+        ({"space": {**SPACE, "epochs": 13}}, "space"),
+        ({"random_state": 1}, "seed"),
+        ({"batch_size": 4}, "batch_size"),
+        ({"cv": 4}, "cv"),
+    ],
+)
+def test_a_storage_of_another_search_is_refused(
+    iris: Any, tmp_path: Path, parameters: Any, name: str
+) -> None:
+    storage = tmp_path / "search.db"
+    quick(storage=storage, n_trials=3).fit(*iris)
+    with pytest.raises(OptionError, match=f"holds a search with other {name} ") as caught:
+        quick(**{"storage": storage, **parameters}).fit(*iris)
+    assert "name another file, or give the same" in str(caught.value)
+
+
+def test_a_storage_of_other_data_is_refused(iris: Any, tmp_path: Path) -> None:
+    X, y = iris
+    storage = tmp_path / "search.db"
+    quick(storage=storage, n_trials=3).fit(X, y)
+    changed = np.array(X)
+    changed[17, 2] += 0.1
+    with pytest.raises(OptionError, match="holds a search with other data"):
+        quick(storage=storage).fit(changed, y)
+
+
+def test_a_file_that_is_no_storage_is_refused(iris: Any, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("not a database, but long enough to be looked at" * 9)
+    with pytest.raises(OptionError, match=r"notes\.txt' cannot be used: .*; name a new file"):
+        quick(storage=tmp_path / "notes.txt").fit(*iris)
+    with pytest.raises(OptionError, match="cannot be used"):
+        quick(storage=tmp_path / "no folder" / "search.db").fit(*iris)
+    database = sqlite3.connect(tmp_path / "other.db")
+    database.execute("CREATE TABLE trials (name TEXT)")
+    database.close()
+    with pytest.raises(OptionError, match="cannot be used"):
+        quick(storage=tmp_path / "other.db").fit(*iris)
