@@ -14,7 +14,7 @@ SANITIZE := build/sanitize
 DLN_DATA ?= $(abspath $(wildcard ../shared/data))
 export DLN_DATA
 
-.PHONY: setup demo test lint tools check bench sanitize pictures clean
+.PHONY: setup demo test lint tools check test-gpu bench sanitize pictures clean
 
 setup: $(STAMP)
 
@@ -47,10 +47,15 @@ check: setup tools
 
 test: lint check
 
+# On a machine with an NVIDIA card and CuPy; elsewhere the tests that need them are skipped by name.
+test-gpu: setup
+	$(BIN)/python -m pytest tests/test_cuda.py tests/test_cuda_pack.py
+
 bench: setup
-	$(PIP) lightgbm pandas
+	$(PIP) --no-build-isolation --editable ".[bench]"
 	$(BIN)/python benchmarks/train_speed.py --memory
 	$(BIN)/python benchmarks/predict_speed.py
+	$(BIN)/python benchmarks/exports.py
 
 # The native core under address and undefined-behaviour sanitizers, in an environment of its own
 # that borrows everything but dln from the first one.

@@ -304,7 +304,7 @@ def test_a_tolerance_out_of_range_is_refused(tolerance: Any) -> None:
         (LINE, ["no"], TableError, "the table has 100 rows, but the target has 1"),
         (LINE[:2], ["no", "maybe"], TableError, "the target holds 'maybe', but the circuit's cl"),
         (LINE[:2], ["no", None], TableError, "the target is missing in row 1"),
-        (LINE[:2], [["no", "no"], ["no", "no"]], TableError, "the target has 2 dimensions, expected 1"),
+        (LINE[:2], [["no"] * 2] * 2, TableError, "the target has 2 dimensions, expected 1"),
         (LINE[:2], None, TableError, "the target y is None"),
     ],
 )

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from strategies import as_rows, circuits, law, rows_for
 
-from dln import store
+from dln import store, whole
 from dln.circuit import Circuit
 from dln.errors import CircuitFileError
 from dln.gates import GATE_BY_NAME
@@ -114,16 +114,16 @@ def test_an_interrupted_save_leaves_the_old_file_and_nothing_else(
 
     def open_and_fail(*args: Any, **options: Any) -> Any:
         stream = open(*args, **options)  # noqa: SIM115 - closed by the writer
-        stream.write(TEXT[: len(TEXT) // 2])
+        stream.write(TEXT[: len(TEXT) // 2].encode())
         stream.write = fail
         return stream
 
     if failing == "json":
         monkeypatch.setattr(store.json, "dumps", fail)
     elif failing == "write":
-        monkeypatch.setattr(store, "open", open_and_fail, raising=False)
+        monkeypatch.setattr(whole, "open", open_and_fail, raising=False)
     else:
-        monkeypatch.setattr(store.os, "replace", fail)
+        monkeypatch.setattr(whole.os, "replace", fail)
     with pytest.raises(KeyboardInterrupt):
         Circuit((), (), (), (), (0,), ("other",)).save(path)
     monkeypatch.undo()

@@ -27,6 +27,8 @@ from dln.explain.change import Change
 from dln.explain.local import Explanation
 from dln.explain.reasons import Reason
 from dln.explain.rules import RuleRow, RuleTable, rule_table, score_card
+from dln.export.export import export
+from dln.export.value import Export
 from dln.gates import GATES, Gate
 from dln.literals import Above, Among, Column, Missing
 from dln.origin import Origin
@@ -63,6 +65,7 @@ __all__ = [
     "DeviceMemoryError",
     "DlnError",
     "Explanation",
+    "Export",
     "ExtraMissingError",
     "Freezing",
     "Gate",
@@ -88,6 +91,7 @@ __all__ = [
     "Undecided",
     "cost",
     "cost_of_model",
+    "export",
     "prove_equal",
     "prune",
     "rule_table",

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import reprlib
-import secrets
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
@@ -31,6 +29,7 @@ from dln.literals import (
 )
 from dln.origin import Origin
 from dln.parts import Node, Rule
+from dln.whole import write_whole
 
 if TYPE_CHECKING:
     from dln.circuit import Circuit
@@ -45,27 +44,8 @@ _T = TypeVar("_T")
 
 
 def write_circuit_file(circuit: Circuit, path: str | PathLike[str]) -> None:
-    """Write a circuit as JSON; see `write_text_file`."""
-    write_text_file(circuit_to_json(circuit), path)
-
-
-def write_text_file(text: str, path: str | PathLike[str]) -> None:
-    """Write beside the target, then rename: nobody ever sees half a file."""
-    target = Path(path).resolve()  # a link stays a link
-    if target.exists() and not target.is_file():  # such as /dev/stdout
-        target.write_text(text, encoding="utf-8", errors="backslashreplace")
-        return
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {str(target.parent)!r} to save {path} in")
-    draft = target.with_name(f".{secrets.token_hex(8)}.dln")
-    try:
-        # Half a surrogate pair has no UTF-8; its backslash form is what JSON writes for it.
-        with open(draft, "x", encoding="utf-8", errors="backslashreplace") as stream:
-            stream.write(text)
-        os.replace(draft, target)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
+    """Write a circuit as JSON; a file of that name is replaced only by a whole new one."""
+    write_whole(path, circuit_to_json(circuit))
 
 
 def circuit_to_json(circuit: Circuit) -> str:

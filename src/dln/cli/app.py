@@ -15,6 +15,7 @@ from dln.cli.demo import demo
 from dln.cli.draw import draw
 from dln.cli.evaluate import evaluate
 from dln.cli.explain import explain
+from dln.cli.export import export
 from dln.cli.predict import predict
 from dln.cli.prune import prune
 from dln.cli.report import report
@@ -64,6 +65,7 @@ for _verb in (
     cost,
     simplify,
     prune,
+    export,
     verify,
 ):
     app.command()(_verb)

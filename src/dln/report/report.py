@@ -24,14 +24,16 @@ from dln.errors import ExtraMissingError
 from dln.explain.rules import RuleTable, rule_table
 from dln.explain.statistics import percent
 from dln.explain.text import decision_note
+from dln.export.identity import circuit_id
 from dln.gates import GATES
 from dln.report.features import describe_features
 from dln.report.intervals import accuracy, balanced_accuracy, by_class
 from dln.report.rows import read_rows
 from dln.scores import tally
-from dln.store import circuit_to_json, write_text_file
+from dln.store import circuit_to_json
 from dln.table import read_table
 from dln.target import class_numbers
+from dln.whole import write_whole
 
 _SCRIPTS = ("circuit.js", "change.js", "diagram.js", "controls.js", "page.js")
 _ROW_BYTES = 600_000
@@ -52,7 +54,7 @@ class Report:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the file; one of that name is replaced only by a whole new one."""
-        write_text_file(self.html, path)
+        write_whole(path, self.html)
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,7 @@ def make_report(
         title=title or _title(circuit, classes),
         version=dln.__version__,
         circuit=circuit,
+        model_id=circuit_id(circuit),
         classes=classes,
         data=data,
         tally=counted,

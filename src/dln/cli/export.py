@@ -1,0 +1,91 @@
+"""`dln export`: a model as code, for a database or for hardware."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from dln.circuit import Circuit
+from dln.cli.files import STANDARD, check_output, load_model, open_output
+from dln.cli.layout import Layout
+from dln.cli.options import Encoding, Model, ModelOutput, Separator
+from dln.cli.talk import say
+from dln.errors import OptionError
+from dln.export.export import TARGETS, TargetName
+from dln.export.export import export as write_export
+
+_LIST = "; ".join(f"{name}: {target.what}" for name, target in TARGETS.items())
+
+
+def export(
+    model: Model,
+    to: Annotated[TargetName, typer.Option("--to", help=f"{_LIST}.", show_choices=False)],
+    output: ModelOutput = STANDARD,
+    name: Annotated[
+        str, typer.Option(metavar="NAME", help="What functions or modules are called.")
+    ] = "model",
+    table: Annotated[
+        str | None, typer.Option(metavar="NAME", help="SQL: the table to read.  [default: data]")
+    ] = None,
+    view: Annotated[
+        str | None, typer.Option(metavar="NAME", help="SQL: make a view of this name.")
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="SQL, ONNX, Verilog: give the rules that fired, too.")
+    ] = False,
+    integer_bits: Annotated[
+        int | None, typer.Option(metavar="BITS", help="C, Verilog: width of integers.")
+    ] = None,
+    fraction_bits: Annotated[
+        int | None,
+        typer.Option(metavar="BITS", help="C, Verilog: numbers are given times 2 to this power."),
+    ] = None,
+    word_bits: Annotated[
+        int | None, typer.Option(metavar="BITS", help="C: rows in a word, 32 or 64.")
+    ] = None,
+    stages: Annotated[
+        int | None, typer.Option(metavar="COUNT", help="Verilog: clocks from input to output.")
+    ] = None,
+    rows: Annotated[
+        str | None,
+        typer.Option(metavar="DATA", help="Verilog: a table to make a testbench of, beside FILE."),
+    ] = None,
+    encoding: Encoding = "utf-8",
+    separator: Separator = None,
+) -> None:
+    """Write a model for another language, a database or hardware; it predicts the same there.
+
+    Example: dln export heart.json --to c --output heart.h
+    """
+    check_output(output)
+    circuit = load_model(model)
+    given: dict[str, Any] = {
+        "table": table,
+        "view": view,
+        "explain": explain or None,
+        "integer_bits": integer_bits,
+        "fraction_bits": fraction_bits,
+        "word_bits": word_bits,
+        "stages": stages,
+        "rows": None if rows is None else _read_rows(circuit, rows, Layout(encoding, separator)),
+    }
+    options = {option: value for option, value in given.items() if value is not None}
+    found = write_export(circuit, to, name=name, **options)
+    if output != STANDARD:
+        for path in found.save(output):
+            say(f"wrote {path}")
+        return
+    if len(found.files) > 1:
+        raise OptionError("with --rows two files are written; say where with --output")
+    with open_output(output) as stream:
+        stream.write(found.data)
+
+
+def _read_rows(circuit: Circuit, data: str, layout: Layout) -> Any:
+    """Read a table as the model reads it."""
+    from dln.cli.read import kinds_for, open_table, typed
+
+    with open_table(data, layout) as source:
+        kinds = kinds_for(circuit, source)
+        return typed(source.whole(list(kinds) or list(source.names[:1])), kinds)

@@ -1,0 +1,127 @@
+"""The literals of a program in C: tables of cutoffs and sets, and the calls that go through them.
+
+Tables rather than statements: compile time and code size hardly grow with the number of cutoffs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dln.export.fields import Field
+from dln.export.layout import Layout
+from dln.export.names import MISSING
+from dln.export.program import Program
+from dln.literals import Above, Among
+
+
+@dataclass
+class Literals:
+    """What was written so far: tables, statements, and the names of the helpers they call."""
+
+    tables: list[str] = field(default_factory=list)
+    statements: list[str] = field(default_factory=list)
+    helpers: set[str] = field(default_factory=set)
+
+
+def has_flag(column: Field) -> bool:
+    """Tell whether missing cells need a flag of their own: all integers are taken by values."""
+    return column.storage == "integer"
+
+
+def c_double(value: float) -> str:
+    """Write a finite number as C does: the nearest double is the same number."""
+    return repr(float(value))
+
+
+def write_literals(program: Program, fields: Sequence[Field], layout: Layout) -> Literals:
+    """Write all literals, column by column."""
+    found = Literals()
+    for column in fields:
+        _Writer(program, column, layout, found).write()
+    return found
+
+
+class _Writer:
+    """Writes the literals of one column."""
+
+    def __init__(self, program: Program, column: Field, layout: Layout, found: Literals) -> None:
+        self._p = program.name
+        self._column = column
+        self._found = found
+        self._cells = f"c->{column.name} + first"
+        self._reader = {"float": "double", "code": "code"}.get(column.storage, f"int{column.bits}")
+        self._literals = [
+            (layout.slots[wire], literal) for wire, literal in program.literals_of(column.index)
+        ]
+
+    def write(self) -> None:
+        column, p = self._column, self._p
+        if has_flag(column):
+            flags = self._call("flags", f"c->{column.name}{MISSING}, first, n")
+            self._found.statements.append(f"const {p}_word m{column.index} = {flags};")
+        above = [(slot, x.cutoff) for slot, x in self._literals if isinstance(x, Above)]
+        if above:
+            self._write_above(above)
+        for slot, literal in self._literals:
+            if isinstance(literal, Among):
+                self._write_set(slot, literal)
+            elif not isinstance(literal, Above):
+                self._store(slot, self._missing())
+
+    def _write_above(self, above: list[tuple[int, float]]) -> None:
+        column = self._column
+        rows = []
+        for slot, cutoff in above:
+            if column.storage == "float":
+                rows.append((slot, c_double(cutoff)))
+                continue
+            integer = column.cutoff(cutoff)
+            if integer is None:
+                self._store(slot, "0")
+            elif has_flag(column) and integer < -(2 ** (column.bits - 1)):
+                self._store(slot, f"~m{column.index}")
+            else:
+                rows.append((slot, _c_integer(integer)))
+        if not rows:
+            return
+        kind = "double" if column.storage == "float" else f"int{column.bits}_t"
+        cutoffs = self._table("cutoffs", kind, [cutoff for _, cutoff in rows])
+        slots = self._table("slots", "int32_t", [str(slot) for slot, _ in rows])
+        present = f"~m{column.index}" if has_flag(column) else f"~({self._p}_word)0"
+        arguments = f"{self._cells}, n, {present}, {cutoffs}, {slots}, {len(rows)}, w"
+        self._found.statements.append(self._call(f"above_{self._reader}", arguments) + ";")
+
+    def _write_set(self, slot: int, literal: Among) -> None:
+        """Write a set of categories as bits, the first category in the lowest."""
+        size = len(self._column.column.categories)
+        octets = [0] * (size // 8 + 1)
+        for code in literal.categories:
+            octets[code // 8] |= 1 << code % 8
+        name = self._table(f"set{slot}_", "uint8_t", list(map(str, octets)))
+        self._store(slot, self._call("among", f"{self._cells}, n, {name}, {size}"))
+
+    def _missing(self) -> str:
+        if has_flag(self._column):
+            return f"m{self._column.index}"
+        return self._call(f"missing_{self._reader}", f"{self._cells}, n")
+
+    def _call(self, helper: str, arguments: str) -> str:
+        self._found.helpers.add(helper)
+        return f"{self._p}_{helper}({arguments})"
+
+    def _store(self, slot: int, value: str) -> None:
+        self._found.statements.append(f"w[{slot}] = {value};")
+
+    def _table(self, what: str, kind: str, values: Sequence[str]) -> str:
+        name = f"{self._p}_{what}{self._column.index}"
+        listed = ",\n    ".join(", ".join(values[at : at + 8]) for at in range(0, len(values), 8))
+        self._found.tables.append(f"static const {kind} {name}[] = {{\n    {listed}\n}};\n")
+        return name
+
+
+def _c_integer(value: int) -> str:
+    """Write an integer of up to 64 bits; the least one has no literal of its own in C."""
+    if abs(value) < 2**15:
+        return str(value)
+    return f"INT64_C({value})" if value > -(2**63) else "(-INT64_C(9223372036854775807) - 1)"

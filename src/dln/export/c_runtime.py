@@ -1,0 +1,257 @@
+"""The parts of a C header that are the same for every circuit."""
+
+from __future__ import annotations
+
+HEADER = """\
+#ifndef @P@_H
+#define @P@_H
+
+#include <float.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define @P@_ID "@id@"
+#define @P@_N_CLASSES @n_classes@
+#define @P@_N_RULES @n_rules@
+
+typedef uint@word_bits@_t @p@_word;
+
+static const char *const @p@_classes[] = {
+    @classes@
+};
+
+/* One row. */
+typedef struct {
+@members@
+} @p@_row;
+
+/* Many rows: an array a column. */
+typedef struct {
+@pointers@
+} @p@_columns;
+
+"""
+
+LOOKUP = """\
+/* Give the code of a category: UTF-8, without a NUL at its end. */
+static inline int32_t @p@_code_@name@(const char *text, size_t length)
+{
+    static const char *const known[] = {
+        @texts@
+    };
+    static const size_t lengths[] = {@lengths@};
+    static const int32_t codes[] = {@codes@};
+    int k;
+    for (k = 0; k < @count@; k++) {
+        size_t i = 0;
+        while (i < length && length == lengths[k] && text[i] == known[k][i]) i++;
+        if (i == lengths[k] && i == length) return codes[k];
+    }
+    return -2;
+}
+
+"""
+
+LOOKUP_NUMBER = """\
+/* Give the code of a category that is a number; NaN is missing. */
+static inline int32_t @p@_code_@name@_number(double number)
+{
+    if (number != number) return -1;
+@known@
+    return -2;
+}
+
+"""
+
+_ABOVE = """\
+static void @p@_above_NAME(const TYPE *x, int n, @p@_word present, const TYPE *cutoffs,
+    const int32_t *slots, int count, @p@_word *w)
+{
+    int k, i;
+    for (k = 0; k < count; k++) {
+        const TYPE cutoff = cutoffs[k];
+        @p@_word bits = 0;
+        for (i = 0; i < n; i++) bits |= (@p@_word)(x[i] > cutoff) << i;
+        w[slots[k]] = bits & present;
+    }
+}
+
+"""
+
+_FIND = """\
+static @p@_word @p@_SIGNATURE
+{
+    @p@_word bits = 0;
+    int i;
+    for (i = 0; i < n; i++) bits |= (@p@_word)(BIT) << i;
+    return bits;
+}
+
+"""
+
+
+def _above(name: str, type_: str) -> str:
+    return _ABOVE.replace("NAME", name).replace("TYPE", type_)
+
+
+def _find(signature: str, bit: str) -> str:
+    return _FIND.replace("SIGNATURE", signature).replace("BIT", bit)
+
+
+HELPERS: dict[str, str] = {
+    "flags": """\
+static @p@_word @p@_flags(const uint8_t *x, size_t first, int n)
+{
+    @p@_word bits = 0;
+    int i;
+    if (x == 0) return 0;
+    for (i = 0; i < n; i++) bits |= (@p@_word)(x[first + (size_t)i] != 0) << i;
+    return bits;
+}
+
+""",
+    "above_double": _above("double", "double"),
+    **{f"above_int{bits}": _above(f"int{bits}", f"int{bits}_t") for bits in (8, 16, 32, 64)},
+    "among": _find(
+        "among(const int32_t *x, int n, const uint8_t *set, int32_t size)",
+        "x[i] >= 0 && x[i] < size && (set[x[i] / 8] >> (x[i] % 8) & 1)",
+    ),
+    "missing_double": _find("missing_double(const double *x, int n)", "x[i] != x[i]"),
+    "missing_int8": _find("missing_int8(const int8_t *x, int n)", "x[i] < 0"),
+    "missing_code": _find("missing_code(const int32_t *x, int n)", "x[i] == -1"),
+}
+"""Functions that turn up to a word of cells into bits; only those that are used are written."""
+
+RUNTIME = """\
+#define @P@_SLOTS @n_slots@
+#define @P@_VOTE_BITS @n_bits@
+#define @P@_CLASS_BITS @index_bits@
+
+static const int32_t @p@_rule_slots[] = {@slots@};
+static const @vote_type@ @p@_rule_votes[][@P@_N_CLASSES] = {
+    @votes@
+};
+static const int32_t @p@_base_votes[] = {@base@};
+
+static inline void @p@_literals(const @p@_columns *c, size_t first, int n, @p@_word *w)
+{
+    (void)c;
+    (void)first;
+    (void)n;
+    (void)w;
+@literals@
+}
+
+static inline void @p@_gates(@p@_word *w)
+{
+    (void)w;
+@gates@
+}
+
+/* Compute up to a word of rows; bit i is row first + i. */
+static inline void @p@_run(const @p@_columns *c, size_t first, int n, @p@_word *w)
+{
+    @p@_literals(c, first, n, w);
+    @p@_gates(w);
+}
+
+static inline void @p@_run_row(const @p@_row *row, @p@_word *w)
+{
+    @p@_columns c;
+@pointers@
+    @p@_run(&c, 0, 1, w);
+}
+
+/* Give the number of the class, the votes of each class, and 1 for each rule that fired.
+ * fired may be 0. */
+static inline int @p@_explain(const @p@_row *row, int32_t *votes, uint8_t *fired)
+{
+    @p@_word w[@P@_SLOTS];
+    int r, k, best = 0;
+    @p@_run_row(row, w);
+    for (k = 0; k < @P@_N_CLASSES; k++) votes[k] = @p@_base_votes[k];
+    for (r = 0; r < @P@_N_RULES; r++) {
+        const int bit = (int)(w[@p@_rule_slots[r]] & 1);
+        if (fired != 0) fired[r] = (uint8_t)bit;
+        if (bit)
+            for (k = 0; k < @P@_N_CLASSES; k++) votes[k] += @p@_rule_votes[r][k];
+    }
+    for (k = 1; k < @P@_N_CLASSES; k++)
+        if (votes[k] > votes[best]) best = k;
+    return best;
+}
+
+/* Give the number of the class with the most votes; ties go to the first. */
+static inline int @p@_predict(const @p@_row *row)
+{
+    int32_t votes[@P@_N_CLASSES];
+    return @p@_explain(row, votes, 0);
+}
+
+/* Add weight to the sum of every row whose bit is set: numbers of @P@_VOTE_BITS bits, two's
+ * complement, bit b of all rows in sum[b]. */
+static inline void @p@_add(@p@_word *sum, @p@_word bits, int32_t weight)
+{
+    @p@_word carry = 0;
+    int b;
+    for (b = 0; b < @P@_VOTE_BITS; b++) {
+        const @p@_word more = ((uint32_t)weight >> b & 1u) ? bits : 0;
+        const @p@_word both = (sum[b] & more) | (carry & (sum[b] ^ more));
+        sum[b] = sum[b] ^ more ^ carry;
+        carry = both;
+    }
+}
+
+/* Find the rows in which one sum is less than another. */
+static inline @p@_word @p@_less(const @p@_word *a, const @p@_word *b)
+{
+    @p@_word less = 0;
+    int bit;
+    for (bit = 0; bit < @P@_VOTE_BITS - 1; bit++)
+        less = (b[bit] & ~a[bit]) | (less & ~(a[bit] ^ b[bit]));
+    /* The last bit is the sign. */
+    return (a[bit] & ~b[bit]) | (less & ~(a[bit] ^ b[bit]));
+}
+
+/* Give the number of the class of each of up to a word of rows. */
+static inline void @p@_classify(const @p@_word *w, int n, int32_t *classes)
+{
+    @p@_word best[@P@_VOTE_BITS], sum[@P@_VOTE_BITS], place[@P@_CLASS_BITS];
+    int r, k, b, i;
+    for (b = 0; b < @P@_CLASS_BITS; b++) place[b] = 0;
+    for (k = 0; k < @P@_N_CLASSES; k++) {
+        @p@_word *const to = k == 0 ? best : sum;
+        for (b = 0; b < @P@_VOTE_BITS; b++)
+            to[b] = ((uint32_t)@p@_base_votes[k] >> b & 1u) ? ~(@p@_word)0 : 0;
+        for (r = 0; r < @P@_N_RULES; r++)
+            if (@p@_rule_votes[r][k] != 0) @p@_add(to, w[@p@_rule_slots[r]], @p@_rule_votes[r][k]);
+        if (k > 0) {
+            const @p@_word won = @p@_less(best, sum);
+            for (b = 0; b < @P@_VOTE_BITS; b++)
+                best[b] = (sum[b] & won) | (best[b] & ~won);
+            for (b = 0; b < @P@_CLASS_BITS; b++)
+                place[b] = (k >> b & 1) ? (place[b] | won) : (place[b] & ~won);
+        }
+    }
+    for (i = 0; i < n; i++) {
+        int32_t number = 0;
+        for (b = 0; b < @P@_CLASS_BITS; b++) number |= (int32_t)(place[b] >> i & 1) << b;
+        classes[i] = number;
+    }
+}
+
+/* Give the number of the class of each of n rows. */
+static inline void @p@_predict_batch(const @p@_columns *c, size_t n, int32_t *classes)
+{
+    const size_t most = 8 * sizeof(@p@_word);
+    @p@_word w[@P@_SLOTS];
+    size_t first;
+    for (first = 0; first < n; first += most) {
+        const int here = n - first < most ? (int)(n - first) : (int)most;
+        @p@_run(c, first, here, w);
+        @p@_classify(w, here, classes + first);
+    }
+}
+
+#endif
+"""

@@ -1,0 +1,117 @@
+"""Write a circuit for another language or machine."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from typing import Literal as OneOf
+
+from dln.circuit import Circuit
+from dln.errors import OptionError
+from dln.export.c import export_c
+from dln.export.java import export_java
+from dln.export.javascript import export_javascript
+from dln.export.names import check_name
+from dln.export.onnx import export_onnx
+from dln.export.program import make_program
+from dln.export.python import export_python
+from dln.export.rust import export_rust
+from dln.export.sql import write_sql
+from dln.export.value import Export
+from dln.export.verilog import export_verilog
+
+TargetName = OneOf[
+    "c",
+    "verilog",
+    "onnx",
+    "python",
+    "javascript",
+    "rust",
+    "java",
+    "sqlite",
+    "duckdb",
+    "postgresql",
+]
+
+
+@dataclass(frozen=True)
+class Target:
+    """Something to write a circuit for: what it is, and what writes it.
+
+    `write` takes the program and, by keyword, the options of this target.
+    """
+
+    what: str
+    write: Callable[..., Export]
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names of its options."""
+        return tuple(inspect.signature(self.write).parameters)[1:]
+
+
+TARGETS: dict[TargetName, Target] = {
+    "c": Target("C99, one header", export_c),
+    "verilog": Target("Verilog, combinational or pipelined", export_verilog),
+    "onnx": Target("ONNX, standard operators only", export_onnx),
+    "python": Target("Python, standard library only", export_python),
+    "javascript": Target("JavaScript, an ES module", export_javascript),
+    "rust": Target("Rust, a module", export_rust),
+    "java": Target("Java, a class", export_java),
+    "sqlite": Target("SQL for SQLite", write_sql("sqlite")),
+    "duckdb": Target("SQL for DuckDB", write_sql("duckdb")),
+    "postgresql": Target("SQL for PostgreSQL", write_sql("postgresql")),
+}
+"""Listing a target here is what documents it, offers it and tests it."""
+
+
+def export(circuit: Circuit, to: TargetName, *, name: str = "model", **options: Any) -> Export:
+    """Write a circuit for another language, database or machine.
+
+    What is written answers like the circuit on every row: missing cells, categories never seen,
+    infinities, ties and integers beyond 2**53 included. `docs/export.md` says how cells are given
+    to each target. A circuit is written as it is: `simplify` it first where size matters.
+
+    Parameters
+    ----------
+    to
+        "c", "verilog", "onnx", "python", "javascript", "rust", "java", "sqlite", "duckdb" or
+        "postgresql".
+    name
+        What the module, the functions or the class are called: an identifier.
+    options
+        c: `integer_bits` (8, 16, 32 or 64), `fraction_bits` (numbers in fixed point), `word_bits`
+        (32 or 64). verilog: `integer_bits`, `fraction_bits`, `stages` (of a pipeline), `explain`,
+        `rows` (a table, for a testbench). onnx: `explain`. sqlite, duckdb, postgresql: `table` (to
+        read), `view` (to make), `explain`. With `explain` the rules that fired are given too; the
+        other targets have a function for it.
+
+    Raises
+    ------
+    OptionError
+        If the target or an option is unknown, or the target has no way to say what the circuit
+        says, such as a column name that a database cannot have.
+    ExtraMissingError
+        If a library is needed that is not installed; the message names the extra.
+
+    Examples
+    --------
+    >>> from dln import Above, Column, Rule
+    >>> circuit = Circuit(
+    ...     (Column("age", "integer"),), (Above(0, 54.0),), (), (Rule(0, (0, 1)),),
+    ...     (0, 0), ("healthy", "ill"),
+    ... )
+    >>> code = export(circuit, to="python")
+    >>> print(code.text[:66])
+    # A classifier in Python, made by dln from model 304dbd142a762c9e.
+    """
+    if to not in TARGETS:
+        raise OptionError(f"to is {to!r}, expected one of {', '.join(map(repr, TARGETS))}")
+    target = TARGETS[to]
+    for option in options:
+        if option not in target.options:
+            known = ", ".join(target.options) or "none"
+            raise OptionError(f"{to} has no option {option!r}; its options are: {known}")
+    return target.write(make_program(circuit, check_name(name)), **options)

@@ -1,0 +1,105 @@
+"""Columns -> the integers, or floats, that compiled targets read them as."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal as OneOf
+from typing import get_args
+
+from dln.errors import OptionError
+from dln.export.names import identifiers
+from dln.export.program import Program
+from dln.export.thresholds import integer_cutoff, meaning_of
+from dln.literals import Column
+
+Storage = OneOf["float", "integer", "boolean", "code"]
+IntegerBits = OneOf[8, 16, 32, 64]
+
+DATE_BITS = 64
+_MOST_FRACTION_BITS = 62
+
+
+@dataclass(frozen=True)
+class Field:
+    """How one column is given to a compiled target.
+
+    Attributes
+    ----------
+    index
+        The column's number in the circuit.
+    name
+        Its identifier.
+    bits
+        How wide its integers are; 64 for a float.
+    fraction_bits
+        How many of them come after the point.
+    """
+
+    index: int
+    column: Column
+    name: str
+    storage: Storage
+    bits: int
+    fraction_bits: int = 0
+
+    def cutoff(self, cutoff: float) -> int | None:
+        """Give the integer to compare with, or None where no integer is above the cutoff.
+
+        One less than the least integer means that all are.
+        """
+        low, high = (0, 1) if self.storage == "boolean" else signed_range(self.bits)
+        found = integer_cutoff(cutoff, meaning_of(self.column, self.fraction_bits), low, high)
+        return None if found >= high else found
+
+    def describe(self) -> str:
+        """Say what is expected in it."""
+        if self.storage == "float":
+            return "a number, NaN where it is missing"
+        if self.storage == "code":
+            return f"a code: 0 to {len(self.column.categories) - 1} for the known categories"
+        if self.storage == "boolean":
+            return "0 or 1"
+        if self.column.kind == "date":
+            return "microseconds since 1970-01-01, UTC"
+        return f"the number times 2^{self.fraction_bits}" if self.fraction_bits else "an integer"
+
+
+def signed_range(bits: int) -> tuple[int, int]:
+    """Give the least and the largest integer in two's complement."""
+    return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+
+
+def make_fields(
+    program: Program, integer_bits: int, fraction_bits: int | None
+) -> tuple[Field, ...]:
+    """Decide how each column is given; numbers are floats where there are no `fraction_bits`."""
+    if integer_bits not in get_args(IntegerBits):
+        raise OptionError(f"integer_bits is {integer_bits!r}, expected 8, 16, 32 or 64")
+    if fraction_bits is not None and not (
+        type(fraction_bits) is int and 0 <= fraction_bits <= _MOST_FRACTION_BITS
+    ):
+        raise OptionError(
+            f"fraction_bits is {fraction_bits!r}, expected an integer "
+            f"from 0 to {_MOST_FRACTION_BITS}"
+        )
+    names = identifiers([column.name for column in program.columns])
+    return tuple(
+        _make_field(index, program.circuit.columns[index], name, integer_bits, fraction_bits)
+        for index, name in zip(program.inputs, names, strict=True)
+    )
+
+
+def _make_field(
+    index: int, column: Column, name: str, integer_bits: int, fraction_bits: int | None
+) -> Field:
+    if column.kind == "category":
+        return Field(index, column, name, "code", 32)
+    if column.kind == "boolean":
+        return Field(index, column, name, "boolean", 8)
+    if column.kind == "date":
+        return Field(index, column, name, "integer", DATE_BITS)
+    if column.kind == "integer":
+        return Field(index, column, name, "integer", integer_bits)
+    if fraction_bits is None:
+        return Field(index, column, name, "float", 64)
+    return Field(index, column, name, "integer", integer_bits, fraction_bits)

@@ -1,0 +1,119 @@
+"""The parts of a JavaScript module that are the same for every circuit."""
+
+from __future__ import annotations
+
+RUNTIME = """\
+export const modelId = @id@;
+export const inputs = [@inputs@
+];
+export const classes = [@classes@
+];
+export const rules = [@rules@
+];
+export const parts = new Map([@parts@
+]);
+
+const temperature = @temperature@;
+const baseVotes = @base@;
+const ruleSlots = @slots@;
+const ruleVotes = [@votes@
+];
+@codes@
+function cellOf(row, name) {
+  if (!Object.hasOwn(row, name)) {
+    throw new Error(`the model reads ${JSON.stringify(name)}, which the row does not have`);
+  }
+  return row[name];
+}
+
+@readers@@functions@
+/** Compute 0 or 1 for every rule. */
+function run(row) {
+  const w = new Uint8Array(@n_slots@);
+  const cells = [
+@cells@
+  ];
+@run@
+  return ruleSlots.map((slot) => w[slot]);
+}
+
+/** Give the class, the votes of each class and the numbers of the rules that fired. */
+export function explain(row) {
+  const fired = [];
+  const votes = [...baseVotes];
+  run(row).forEach((bit, rule) => {
+    if (bit === 1) {
+      fired.push(rule);
+      ruleVotes[rule].forEach((vote, place) => {
+        votes[place] += vote;
+      });
+    }
+  });
+  let winner = 0;
+  votes.forEach((count, place) => {
+    if (count > votes[winner]) winner = place;
+  });
+  return { class: classes[winner], votes, rules: fired };
+}
+
+/** Give the class with the most votes; ties go to the first. */
+export function predict(row) {
+  return explain(row).class;
+}
+
+/** Count the votes of each class. */
+export function votes(row) {
+  return explain(row).votes;
+}
+
+/** Give the softmax of votes / temperature. */
+export function probabilities(row) {
+  const counts = votes(row);
+  const most = counts.reduce((a, b) => Math.max(a, b));
+  const odds = counts.map((count) => Math.exp((count - most) / temperature));
+  const total = odds.reduce((a, b) => a + b);
+  return odds.map((odd) => odd / total);
+}
+"""
+
+READERS = {
+    "readCategory": """\
+/** Give the code of a category: NaN where it is missing, -1 for one never seen. */
+function readCategory(row, name, codes) {
+  let cell = cellOf(row, name);
+  if (cell === null || cell === undefined || Number.isNaN(cell)) return NaN;
+  if (typeof cell === "boolean") cell = Number(cell);
+  if (typeof cell === "bigint") {
+    const near = Number(cell);
+    if (Number.isFinite(near) && BigInt(near) === cell) cell = near;
+  }
+  return codes.get(cell) ?? -1;
+}
+
+""",
+    "readDate": """\
+/** Give seconds since 1970. */
+function readDate(row, name) {
+  const cell = cellOf(row, name);
+  if (cell instanceof Date) return cell.getTime() / 1000;
+  if (cell === null || cell === undefined) return NaN;
+  if (typeof cell !== "number") {
+    throw new TypeError(`${JSON.stringify(name)} holds ${String(cell)}, expected a Date`);
+  }
+  return cell;
+}
+
+""",
+    "readNumber": """\
+function readNumber(row, name) {
+  const cell = cellOf(row, name);
+  if (cell === null || cell === undefined) return NaN;
+  if (!["number", "bigint", "boolean"].includes(typeof cell)) {
+    throw new TypeError(`${JSON.stringify(name)} holds ${String(cell)}, expected a number`);
+  }
+  return Number(cell);
+}
+
+""",
+}
+"""What turns a cell into a number or a code, by what a column holds."""

@@ -1,0 +1,283 @@
+"""Program -> an ONNX model of standard operators: raw columns in, label and probabilities out.
+
+Literals of a column are one comparison with all its cutoffs, and gates of one depth are one
+polynomial, whatever their number: y = c0 + c1·a + c2·b + c3·a·b over all rows and gates at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.errors import ExtraMissingError, OptionError
+from dln.export.categories import holds_numbers, spelled_categories
+from dln.export.layout import by_depth
+from dln.export.names import identifiers
+from dln.export.program import Program
+from dln.export.text import has_utf8, head, label_words
+from dln.export.value import Export, Input
+from dln.labels import Label, label_array
+from dln.literals import Above, Among, Column
+
+OPSET, IR_VERSION = 19, 9
+"""Equal compares text since opset 19."""
+
+_OUTPUTS = ("label", "probabilities", "votes", "rules")
+
+
+def export_onnx(program: Program, *, explain: bool = False) -> Export:
+    """Write ONNX; needs `pip install dln[onnx]`.
+
+    Parameters
+    ----------
+    explain
+        Adds the outputs `votes` and `rules`: those that fired, as booleans.
+    """
+    if not program.columns:
+        raise OptionError(
+            "the circuit reads no column, so an ONNX model could not know how many rows there are; "
+            "its class is always the same"
+        )
+    graph = _Graph(program)
+    graph.write(explain)
+    inputs = tuple(
+        Input(column.name, name, _type(column))
+        for column, name in zip(program.columns, graph.names, strict=True)
+    )
+    files = {f"{program.name}.onnx": graph.model(explain).SerializeToString()}
+    return Export("onnx", program.name, program.model_id, files, inputs)
+
+
+def _type(column: Column) -> str:
+    if is_text(column):
+        return f"string [rows, 1], {missing_text(column)!r} where it is missing"
+    seconds = " (seconds since 1970)" if column.kind == "date" else ""
+    return f"double [rows, 1]{seconds}, NaN where it is missing"
+
+
+def is_text(column: Column) -> bool:
+    """Tell whether a column is given as text; all others are doubles."""
+    return column.kind == "category" and not holds_numbers(column)
+
+
+def missing_text(column: Column) -> str:
+    """Choose the text that stands for a missing cell: empty, unless that is a category."""
+    known = spelled_categories(column)
+    text = ""
+    while text in known:
+        text = f"<{text or 'missing'}>"
+    return text
+
+
+def _input_names(columns: Sequence[Column]) -> list[str]:
+    """Keep the user's names where ONNX can have them."""
+    plain = identifiers([column.name for column in columns])
+    names: list[str] = []
+    for column, identifier in zip(columns, plain, strict=True):
+        fits = column.name.isprintable() and column.name != "" and has_utf8(column.name)
+        name = column.name if fits else identifier
+        taken = {*_OUTPUTS, *names, *(x.name for x in columns if x is not column)}
+        while name in taken or name.startswith(_PREFIX):
+            name = f"_{name}"
+        names.append(name)
+    return names
+
+
+_PREFIX = "dln/"
+"""What the names of inner values begin with."""
+
+
+class _Graph:
+    """A graph under construction: nodes, constants, and where each wire is."""
+
+    def __init__(self, program: Program) -> None:
+        self._onnx = _load_onnx()
+        self._program = program
+        self._nodes: list[Any] = []
+        self._constants: list[Any] = []
+        self.names = _input_names(program.columns)
+
+    def write(self, explain: bool) -> None:
+        """Add everything between inputs and outputs."""
+        circuit = self._program.circuit
+        wires, place = self._literals()
+        wires = self._gates(wires, place)
+        slots = np.array([place[rule.wire] for rule in circuit.rules], dtype=np.int64)
+        fired = self._add("Gather", wires, self._constant(slots), axis=1)
+        weights = np.array([rule.votes for rule in circuit.rules], dtype=np.float64)
+        base = np.array([circuit.base_votes], dtype=np.float64)
+        counted = self._add("MatMul", self._cast(fired, "DOUBLE"), self._constant(weights))
+        votes = self._add("Add", counted, self._constant(base))
+        winner = self._add("ArgMax", votes, axis=1, keepdims=0, select_last_index=0)
+        labels = self._constant(_label_values(circuit.classes))
+        self._add("Gather", labels, winner, axis=0, named="label")
+        self._probabilities(votes)
+        if explain:
+            self._cast(votes, "INT64", named="votes")
+            self._cast(fired, "BOOL", named="rules")
+
+    def model(self, explain: bool) -> Any:
+        """Make the model."""
+        helper, kinds = self._onnx.helper, self._onnx.TensorProto
+        circuit = self._program.circuit
+        columns = zip(self._program.columns, self.names, strict=True)
+        inputs = [
+            helper.make_tensor_value_info(
+                name, kinds.STRING if is_text(column) else kinds.DOUBLE, ["rows", 1]
+            )
+            for column, name in columns
+        ]
+        label_kind = helper.np_dtype_to_tensor_dtype(_label_values(circuit.classes).dtype)
+        shapes = {
+            "label": (label_kind, ["rows"]),
+            "probabilities": (kinds.DOUBLE, ["rows", circuit.n_classes]),
+            "votes": (kinds.INT64, ["rows", circuit.n_classes]),
+            "rules": (kinds.BOOL, ["rows", len(circuit.rules)]),
+        }
+        outputs = [
+            helper.make_tensor_value_info(name, *shapes[name])
+            for name in (_OUTPUTS if explain else _OUTPUTS[:2])
+        ]
+        lines = head(self._program, "A classifier in ONNX")
+        shown = "\n".join(lines).encode("utf-8", "backslashreplace").decode("utf-8")
+        graph = helper.make_graph(
+            self._nodes, self._program.name, inputs, outputs, self._constants, doc_string=shown
+        )
+        model = helper.make_model(
+            graph,
+            producer_name="dln",
+            opset_imports=[helper.make_opsetid("", OPSET)],
+            ir_version=IR_VERSION,
+        )
+        helper.set_model_props(model, {"model_id": self._program.model_id, "rules": shown})
+        return model
+
+    # -- parts ----------------------------------------------------------------------------------
+
+    def _literals(self) -> tuple[str, dict[int, int]]:
+        """Compute all literals as one block; gives it and where each wire is in it."""
+        blocks: list[str] = []
+        place: dict[int, int] = {}
+        width = 0
+        for column, name in zip(self._program.inputs, self.names, strict=True):
+            above, among, missing = [], [], []
+            for wire, literal in self._program.literals_of(column):
+                if isinstance(literal, Above):
+                    above.append((wire, literal.cutoff))
+                elif isinstance(literal, Among):
+                    among.append((wire, literal.categories))
+                else:
+                    missing.append(wire)
+            if above:
+                cutoffs = np.array([[cutoff for _, cutoff in above]])
+                test = self._add("Greater", name, self._constant(cutoffs))
+                blocks.append(self._cast(test, "FLOAT"))
+            if among:
+                blocks.append(self._matches(column, name, [codes for _, codes in among]))
+            for wire, _ in (*above, *among):
+                place[wire] = width
+                width += 1
+            if missing:
+                blocks.append(self._cast(self._is_missing(column, name), "FLOAT"))
+                place |= dict.fromkeys(missing, width)
+                width += 1
+        return self._add("Concat", *blocks, axis=1), place
+
+    def _matches(self, column: int, name: str, choices: list[tuple[int, ...]]) -> str:
+        known = self._program.circuit.columns[column]
+        values = _category_values(known)
+        test = self._add("Equal", name, self._constant(values.reshape(1, -1)))
+        member = np.zeros((len(known.categories), len(choices)), dtype=np.float32)
+        for number, codes in enumerate(choices):
+            member[list(codes), number] = 1
+        return self._add("MatMul", self._cast(test, "FLOAT"), self._constant(member))
+
+    def _is_missing(self, column: int, name: str) -> str:
+        known = self._program.circuit.columns[column]
+        if not is_text(known):
+            return self._add("IsNaN", name)
+        mark = np.array([[missing_text(known)]], dtype=object)
+        return self._add("Equal", name, self._constant(mark))
+
+    def _gates(self, wires: str, place: dict[int, int]) -> str:
+        """Add the gates, one depth after the other."""
+        circuit = self._program.circuit
+        for gates in by_depth(self._program):
+            nodes = [circuit.nodes[gate] for gate in gates]
+            sources = [
+                self._add(
+                    "Gather",
+                    wires,
+                    self._constant(np.array([place[x] for x in side], dtype=np.int64)),
+                    axis=1,
+                )
+                for side in ([node.a for node in nodes], [node.b for node in nodes])
+            ]
+            c0, c1, c2, c3 = (
+                self._constant(np.array([part], dtype=np.float32))
+                for part in zip(*(node.gate.coefficients for node in nodes), strict=True)
+            )
+            a, b = sources
+            terms = (
+                self._add("Mul", c1, a),
+                self._add("Mul", c2, b),
+                self._add("Mul", c3, self._add("Mul", a, b)),
+            )
+            value = c0
+            for term in terms:
+                value = self._add("Add", value, term)
+            n_wires = max(place.values()) + 1
+            wires = self._add("Concat", wires, value, axis=1)
+            place |= {circuit.n_literals + gate: n_wires + at for at, gate in enumerate(gates)}
+        return wires
+
+    def _probabilities(self, votes: str) -> None:
+        axis = self._constant(np.array([1], dtype=np.int64))
+        most = self._add("ReduceMax", votes, axis, keepdims=1)
+        temperature = np.array(self._program.circuit.temperature, dtype=np.float64)
+        behind = self._add("Div", self._add("Sub", votes, most), self._constant(temperature))
+        self._add("Softmax", behind, axis=1, named="probabilities")
+
+    # -- nodes ----------------------------------------------------------------------------------
+
+    def _add(self, operator: str, *inputs: str, named: str = "", **settings: Any) -> str:
+        name = named or f"{_PREFIX}{operator}{len(self._nodes)}"
+        self._nodes.append(self._onnx.helper.make_node(operator, list(inputs), [name], **settings))
+        return name
+
+    def _cast(self, value: str, kind: str, named: str = "") -> str:
+        return self._add("Cast", value, named=named, to=getattr(self._onnx.TensorProto, kind))
+
+    def _constant(self, values: NDArray[Any]) -> str:
+        name = f"{_PREFIX}constant{len(self._constants)}"
+        self._constants.append(self._onnx.numpy_helper.from_array(values, name))
+        return name
+
+
+def _category_values(column: Column) -> NDArray[Any]:
+    if not is_text(column):
+        return np.array([float(category) for category in column.categories])
+    # No model can be given what has no UTF-8: such a category is never met.
+    shown = [x.encode("utf-8", "backslashreplace").decode() for x in spelled_categories(column)]
+    return np.array(shown, dtype=object)
+
+
+def _label_values(classes: Sequence[Label]) -> NDArray[Any]:
+    values = label_array(classes)
+    if values.dtype.kind in "ifb":
+        return values
+    texts = [label_words(label) for label in classes]
+    if not all(map(has_utf8, texts)):
+        raise OptionError("a class has half a surrogate pair in it, which ONNX cannot hold; rename")
+    return np.array(texts, dtype=object)
+
+
+def _load_onnx() -> Any:
+    try:
+        import onnx
+    except ImportError as error:
+        raise ExtraMissingError("ONNX models need onnx: pip install dln[onnx]") from error
+    return onnx

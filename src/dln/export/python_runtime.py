@@ -1,0 +1,195 @@
+"""The parts of a Python module that are the same for every circuit."""
+
+from __future__ import annotations
+
+RUNTIME = '''\
+@imports@
+
+MODEL_ID = @id@
+INPUTS = [@inputs@
+]
+CLASSES = [@classes@
+]
+RULES = [@rules@
+]
+PARTS = {@parts@
+}
+
+_TEMPERATURE = @temperature@
+_VOTE_BITS = @n_bits@
+_BASE_VOTES = @base@
+_RULE_SLOTS = @slots@
+_RULE_VOTES = [@votes@
+]
+@codes@
+
+def _cells(columns, name):
+    if name not in columns:
+        raise KeyError(f"the model reads {name!r}, which is not among the columns given")
+    return columns[name]
+
+
+def _is_missing(cell):
+    return cell is None or cell != cell
+
+
+@readers@_DIGITS = bytes([48, 49]) + bytes(254)
+
+
+def _word(bits):
+    """Pack a truth value a row into an integer, the first row in the lowest bit."""
+    return int(bytes(bits)[::-1].translate(_DIGITS) or b"0", 2)
+
+
+def _above(cells, cutoff):
+    return _word(map(cutoff.__lt__, cells))
+
+
+def _among(codes, choice):
+    return _word(map(choice.__contains__, codes))
+
+
+def _missing(cells):
+    return _word(cell != cell for cell in cells)
+
+
+@literals@
+
+def _run(columns, n_rows):
+    """Compute the word of every rule."""
+    ones = (1 << n_rows) - 1
+    w = [0] * @n_slots@
+    cells = (
+@cells@
+    )
+@run@
+    return [w[slot] for slot in _RULE_SLOTS]
+
+
+@calls@'''
+
+READERS = {
+    "categories": '''\
+def _read_categories(columns, name, codes):
+    """Give the code of each cell: NaN where it is missing, -1 for categories never seen."""
+    cells = _cells(columns, name)
+    return [math.nan if _is_missing(cell) else codes.get(cell, -1) for cell in cells]
+
+
+''',
+    "dates": """\
+_EPOCH = datetime.datetime(1970, 1, 1)
+_TICK = datetime.timedelta(microseconds=1)
+
+
+def _read_dates(columns, name):
+    return [_seconds(cell, name) for cell in _cells(columns, name)]
+
+
+def _seconds(cell, name):
+    if _is_missing(cell):
+        return math.nan
+    if isinstance(cell, datetime.datetime):
+        if cell.tzinfo is not None:
+            cell = cell.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+        return (cell - _EPOCH) // _TICK / 1e6
+    if isinstance(cell, datetime.date):
+        return (cell - _EPOCH.date()) // _TICK / 1e6
+    if isinstance(cell, (str, bytes)):
+        raise TypeError(f"column {name!r} holds {cell!r}, expected a date; use fromisoformat")
+    return float(cell)
+
+
+""",
+    "numbers": """\
+def _read_numbers(columns, name):
+    return [_number(cell, name) for cell in _cells(columns, name)]
+
+
+def _number(cell, name):
+    if _is_missing(cell):
+        return math.nan
+    if isinstance(cell, (str, bytes)):
+        raise TypeError(f"column {name!r} holds {cell!r}, expected a number; convert it")
+    return float(cell)
+
+
+""",
+}
+"""What turns cells into numbers or codes, by what a column holds."""
+
+CALLS = '''\
+def _row_columns(row):
+    return {name: [row[name]] for name in INPUTS if name in row}
+
+
+def votes(row):
+    """Count the votes of each class."""
+    return explain(row)["votes"]
+
+
+def predict(row):
+    """Give the class with the most votes; ties go to the first."""
+    return explain(row)["class"]
+
+
+def explain(row):
+    """Give the class, the votes of each class and the numbers of the rules that fired."""
+    fired = [rule for rule, word in enumerate(_run(_row_columns(row), 1)) if word]
+    counts = list(_BASE_VOTES)
+    for rule in fired:
+        for place, vote in enumerate(_RULE_VOTES[rule]):
+            counts[place] += vote
+    winner = counts.index(max(counts))
+    return {"class": CLASSES[winner], "votes": counts, "rules": fired}
+
+
+def probabilities(row):
+    """Give the softmax of votes / temperature."""
+    counts = votes(row)
+    most = max(counts)
+    odds = [math.exp((count - most) / _TEMPERATURE) for count in counts]
+    return [odd / sum(odds) for odd in odds]
+
+
+def predict_batch(columns, n_rows=None):
+    """Give the class of each row; columns are lists, n_rows is needed where none is read."""
+    lengths = {len(columns[name]) for name in INPUTS if name in columns}
+    if len(lengths | {n_rows} - {None}) > 1:
+        raise ValueError(f"the columns differ in length: {sorted(lengths)}")
+    n_rows = lengths.pop() if lengths else n_rows or 0
+    words = _run(columns, n_rows)
+    ones = (1 << n_rows) - 1
+    best, winners = None, [0] * n_rows
+    for place in range(len(CLASSES)):
+        total = [ones * (_BASE_VOTES[place] >> bit & 1) for bit in range(_VOTE_BITS)]
+        for word, given in zip(words, _RULE_VOTES):
+            if given[place]:
+                _add(total, word, given[place])
+        if best is None:
+            best = total
+            continue
+        won = _less(best, total, ones)
+        best = [(new & won) | (old & (won ^ ones)) for old, new in zip(best, total)]
+        for row, bit in enumerate(reversed(f"{won:0{n_rows}b}" if n_rows else "")):
+            if bit == "1":
+                winners[row] = place
+    return [CLASSES[winner] for winner in winners]
+
+
+def _add(total, word, weight):
+    """Add a weight to the sums of the rows in a word: bit b of all sums is in total[b]."""
+    carry = 0
+    for bit, old in enumerate(total):
+        more = word if weight >> bit & 1 else 0
+        total[bit] = old ^ more ^ carry
+        carry = (old & more) | (carry & (old ^ more))
+
+
+def _less(a, b, ones):
+    """Find the rows in which one sum is less than another; the last bit is the sign."""
+    less = 0
+    for old, new in zip(a[:-1], b[:-1]):
+        less = (new & (old ^ ones)) | (less & (old ^ new ^ ones))
+    return (a[-1] & (b[-1] ^ ones)) | (less & (a[-1] ^ b[-1] ^ ones))
+'''

@@ -1,0 +1,187 @@
+"""Program -> one Rust module that needs nothing but `core`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from dln.export.categories import holds_numbers, spelled_categories
+from dln.export.dialect import C_LIKE
+from dln.export.fields import DATE_BITS, Field, make_fields
+from dln.export.layout import CHUNK, Layout, Lines, chunk_lines, in_order, make_layout
+from dln.export.program import Program
+from dln.export.text import comment, fill, has_utf8, head, label_words
+from dln.export.value import Export, Input
+from dln.literals import Above, Among, Literal
+
+_DIALECT = replace(C_LIKE, invert="!{a}", never="false", always="true")
+_LINES = Lines(
+    local="    let {name} = {value};", load="w[{slot}]", store="    w[{slot}] = {value};"
+)
+_NOTES = (
+    "Put it in a file and say `mod model;`. predict(&row) gives the number of a class in CLASSES,",
+    "explain(&row) also the votes and the rules that fired. None, and NaN, is a missing cell.",
+)
+_RUST = """\
+#![allow(dead_code, non_snake_case, unused_mut, unused_parens, unused_variables)]
+
+pub const MODEL_ID: &str = @id@;
+pub const CLASSES: [&str; @n_classes@] = [@classes@
+];
+pub const RULES: [&str; @n_rules@] = [@rules@
+];
+const BASE_VOTES: [i32; @n_classes@] = @base@;
+const RULE_SLOTS: [usize; @n_rules@] = @slots@;
+const RULE_VOTES: [[i32; @n_classes@]; @n_rules@] = [@votes@
+];
+
+/// The cells that are read.
+pub struct Row@lifetime@ {@members@
+}
+
+pub struct Explanation {
+    /// The number of the class with the most votes; ties go to the first.
+    pub class_number: usize,
+    pub votes: [i32; @n_classes@],
+    /// Which rules fired.
+    pub rules: [bool; @n_rules@],
+}
+
+@functions@
+pub fn explain(row: &Row) -> Explanation {
+    let mut w = [false; @n_slots@];
+@run@
+    let mut votes = BASE_VOTES;
+    let mut rules = [false; @n_rules@];
+    for (rule, &slot) in RULE_SLOTS.iter().enumerate() {
+        rules[rule] = w[slot];
+        if w[slot] {
+            for (count, more) in votes.iter_mut().zip(RULE_VOTES[rule].iter()) {
+                *count += more;
+            }
+        }
+    }
+    let mut class_number = 0;
+    for (place, count) in votes.iter().enumerate() {
+        if *count > votes[class_number] {
+            class_number = place;
+        }
+    }
+    Explanation { class_number, votes, rules }
+}
+
+pub fn predict(row: &Row) -> usize {
+    explain(row).class_number
+}
+"""
+
+
+def export_rust(program: Program) -> Export:
+    """Write Rust."""
+    circuit = program.circuit
+    layout = make_layout(program, in_order(program))
+    fields = make_fields(program, DATE_BITS, None)
+    chunks = [chunk_lines(program, layout, c, _DIALECT, _LINES) for c in layout.chunks]
+    literals = list(_literal_functions(program, fields, layout))
+    run = [f"    literals{i}(row, &mut w);" for i in range(len(literals))]
+    run += [f"    gates{i}(&mut w);" for i in range(len(chunks))]
+    gates = [
+        "\n".join([f"fn gates{i}(w: &mut [bool]) {{", *lines, "}"]) + "\n"
+        for i, lines in enumerate(chunks)
+    ]
+    text = comment(head(program, "A classifier in Rust", _NOTES), "", "// ") + fill(
+        _RUST,
+        id=rust_string(program.model_id),
+        n_classes=circuit.n_classes,
+        n_rules=len(circuit.rules),
+        n_slots=max(1, layout.n_slots),
+        classes=_listed([rust_string(label_words(label)) for label in circuit.classes]),
+        rules=_listed([rust_string(text) for text in program.rule_texts]),
+        base=list(circuit.base_votes),
+        slots=layout.rule_slots(program),
+        votes=_listed([str(list(rule.votes)) for rule in circuit.rules]),
+        lifetime="<'a>" if any("'a" in _type(field) for field in fields) else "",
+        members=_listed([f"pub {field.name}: {_type(field)}" for field in fields]),
+        functions="\n".join([*literals, *gates]),
+        run="\n".join(run),
+    )
+    inputs = tuple(Input(x.column.name, x.name, _type(x)) for x in fields)
+    files = {f"{program.name}.rs": text.encode("utf-8")}
+    return Export("rust", program.name, program.model_id, files, inputs)
+
+
+def _type(field: Field) -> str:
+    if field.storage == "code":
+        return "Option<f64>" if holds_numbers(field.column) else "Option<&'a str>"
+    names = {"float": "f64", "integer": "i64", "boolean": "bool"}
+    return f"Option<{names[field.storage]}>"
+
+
+def _listed(items: list[str]) -> str:
+    return "".join(f"\n    {item}," for item in items)
+
+
+def rust_string(text: str) -> str:
+    r"""Write a string literal in ASCII; half a surrogate pair is shown as an escape.
+
+    >>> print(rust_string('é"\\'))
+    "\u{e9}\"\\"
+    """
+    shown = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    letters = [
+        f"\\{letter}"
+        if letter in '"\\'
+        else (letter if " " <= letter <= "~" else f"\\u{{{ord(letter):x}}}")
+        for letter in shown
+    ]
+    return '"' + "".join(letters) + '"'
+
+
+def _rust_float(value: float) -> str:
+    if math.isinf(value):
+        return "f64::INFINITY" if value > 0 else "f64::NEG_INFINITY"
+    return f"{value!r}_f64"
+
+
+def _literal_functions(
+    program: Program, fields: tuple[Field, ...], layout: Layout
+) -> Iterator[str]:
+    field_of = {field.index: field for field in fields}
+    literals = program.circuit.literals
+    for number, start in enumerate(range(0, len(literals), CHUNK)):
+        lines = [f"fn literals{number}(row: &Row, w: &mut [bool]) {{"]
+        for wire, literal in enumerate(literals[start : start + CHUNK], start=start):
+            value = _literal(literal, field_of[literal.column])
+            lines.append(f"    w[{layout.slots[wire]}] = {value};")
+        yield "\n".join([*lines, "}"]) + "\n"
+
+
+def _literal(literal: Literal, field: Field) -> str:
+    cell = f"row.{field.name}"
+    if isinstance(literal, Above):
+        return f"{cell}.map_or(false, |x| {_above(field, literal.cutoff)})"
+    if isinstance(literal, Among):
+        return f"{cell}.map_or(false, |x| {_among(field, literal)})"
+    may_be_nan = _type(field) == "Option<f64>"
+    return f"{cell}.map_or(true, |x| {'x.is_nan()' if may_be_nan else 'false'})"
+
+
+def _above(field: Field, cutoff: float) -> str:
+    if field.storage == "float":
+        return f"x > {_rust_float(cutoff)}"
+    integer = field.cutoff(cutoff)
+    if integer is None:
+        return "false"
+    if field.storage == "boolean":
+        return "true" if integer < 0 else "x"
+    return "true" if integer < -(2**63) else f"x > {integer}_i64"
+
+
+def _among(field: Field, literal: Among) -> str:
+    if holds_numbers(field.column):
+        numbers = [float(field.column.categories[code]) for code in literal.categories]
+        return " || ".join(f"x == {_rust_float(number)}" for number in numbers)
+    known = spelled_categories(field.column)
+    texts = [known[code] for code in literal.categories if has_utf8(known[code])]
+    return " || ".join(f"x == {rust_string(text)}" for text in texts) or "false"

@@ -1,0 +1,251 @@
+"""What differs between databases, as data: types, numbers, quotes and limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal as OneOf
+
+from dln.errors import OptionError
+from dln.export.dialect import Dialect
+from dln.export.text import has_utf8
+from dln.literals import ColumnKind
+
+DatabaseName = OneOf["sqlite", "duckdb", "postgresql"]
+Around = OneOf["lateral", "struct", "subquery"]
+
+_EXACT_INTEGER = 2**53
+_EXACT_TENS = 15
+_STEP = 40
+
+LOGIC = Dialect(
+    both="({a} AND {b})",
+    either="({a} OR {b})",
+    differ="({a} <> {b})",
+    invert="(NOT {a})",
+    never="FALSE",
+    always="TRUE",
+)
+"""Every wire is TRUE or FALSE, never NULL, so these mean what they mean elsewhere."""
+
+
+@dataclass(frozen=True)
+class Database:
+    """A kind of database.
+
+    Attributes
+    ----------
+    title
+        Its name as people write it.
+    cells
+        Reads a column `{x}` of each kind as float64 seconds or numbers, NULL where it is missing.
+    text
+        Reads a column `{x}` as text that is compared byte by byte.
+    number
+        Writes a finite float64 exactly.
+    infinity
+        Writes infinity.
+    nul
+        An expression for the character NUL in text; None where text cannot hold it.
+    quote
+        Writes text without NULs as a literal.
+    types
+        What a column of each kind should be.
+    around
+        How a row gets its answers: "lateral" joins each row with a subquery that reads it, "struct"
+        carries the row through the stages as one value, "subquery" computes each answer apart.
+    fence
+        Ends a stage so that the planner does not copy its expressions into the next.
+    most_columns
+        How many columns a stage may have.
+    most_bytes
+        How long a name may be.
+    folds_case
+        Whether names that differ in case only are the same name.
+    empty_names
+        Whether a name may have no letter.
+    """
+
+    title: str
+    cells: dict[ColumnKind, str]
+    text: str
+    number: Callable[[float], str]
+    infinity: str
+    nul: str | None
+    quote: Callable[[str], str]
+    types: dict[ColumnKind, str]
+    around: Around
+    fence: str
+    most_columns: int
+    most_bytes: int
+    folds_case: bool
+    empty_names: bool
+
+    def literal(self, text: str) -> str | None:
+        """Write text as an expression; None where no text of the database equals it."""
+        if not has_utf8(text) or ("\0" in text and self.nul is None):
+            return None
+        if "\0" not in text:
+            return self.quote(text)
+        return "(" + f" || {self.nul} || ".join(map(self.quote, text.split("\0"))) + ")"
+
+    def name(self, name: str) -> str:
+        """Quote a name; raises where the database has no such name."""
+        size = len(name.encode("utf-8", "surrogatepass"))
+        if not has_utf8(name) or "\0" in name or not (name or self.empty_names):
+            raise OptionError(f"{self.title} cannot name a column or table {name!r}; rename it")
+        if size > self.most_bytes:
+            raise OptionError(
+                f"{self.title} cannot tell names apart beyond {self.most_bytes} bytes, and "
+                f"{name!r} has {size}; rename it"
+            )
+        return '"' + name.replace('"', '""') + '"'
+
+    def float64(self, value: float) -> str:
+        """Write a number."""
+        if math.isinf(value):
+            return self.infinity if value > 0 else f"(-{self.infinity})"
+        return self.number(value)
+
+
+def _quote(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _quote_postgresql(text: str) -> str:
+    """Quote text so that it is the same with and without standard_conforming_strings."""
+    escaped = _quote(text.replace("\\", "\\\\"))
+    return f"E{escaped}" if "\\" in text else escaped
+
+
+def exact_number(value: float) -> str:
+    """Write a number so that plain arithmetic of float64 gives it, however decimals are read.
+
+    SQLite reads some decimals as a neighbour of the nearest float64. Decimals that are float64
+    exactly are safe, and so are quotients of integers: the short decimal as a fraction, or, where
+    it has too many digits, an integer and powers of two.
+
+    >>> exact_number(54.5), exact_number(-0.1), exact_number(2.0**-60)
+    ('54.5', '(-1 / 10.0)', '(1 / 1099511627776.0 / 1048576.0)')
+    """
+    decimal = Decimal(repr(value))
+    sign, digits, exponent = decimal.as_tuple()
+    assert isinstance(exponent, int)
+    whole = int("".join(map(str, digits))) * (-1 if sign else 1)
+    if abs(whole) < _EXACT_INTEGER and -_EXACT_TENS <= exponent <= 0:
+        if decimal == Decimal(value):
+            return format(decimal, "f") if exponent else f"{whole}.0"
+        return f"({whole} / {10**-exponent}.0)"
+    top, bottom = value.as_integer_ratio()
+    powers = []
+    while top and top % 2**_STEP == 0:
+        top //= 2**_STEP
+        powers.append(f" * {2**_STEP}.0")
+    while bottom > 1:
+        step = min(bottom, 2**_STEP)
+        bottom //= step
+        powers.append(f" / {step}.0")
+    while abs(top) >= _EXACT_INTEGER:  # at most a step's worth of zeros is left
+        top //= 2
+        powers.append(" * 2.0")
+    return f"({top}{''.join(powers) or ' * 1.0'})"
+
+
+_SQLITE_NUMBER = "CAST({x} AS REAL)"
+_DUCKDB_NUMBER = "NULLIF(CAST({x} AS DOUBLE), CAST('NaN' AS DOUBLE))"
+_POSTGRESQL_NUMBER = "NULLIF(CAST({x} AS double precision), CAST('NaN' AS double precision))"
+
+DATABASES: dict[DatabaseName, Database] = {
+    "sqlite": Database(
+        title="SQLite",
+        cells={
+            "number": _SQLITE_NUMBER,
+            "integer": _SQLITE_NUMBER,
+            "boolean": _SQLITE_NUMBER,
+            # There is no type for dates: numbers are seconds, text is what SQLite reads as a date.
+            "date": (
+                "CASE WHEN typeof({x}) = 'text' THEN (CAST(strftime('%s', {x}) AS INTEGER) * 1000"
+                " + CAST(substr(strftime('%f', {x}), 4) AS INTEGER)) / 1000.0"
+                " ELSE CAST({x} AS REAL) END"
+            ),
+        },
+        text="CAST({x} AS TEXT) COLLATE BINARY",
+        number=exact_number,
+        infinity="9e999",
+        nul="char(0)",
+        quote=_quote,
+        types={
+            "number": "REAL",
+            "integer": "INTEGER",
+            "boolean": "0 or 1",
+            "date": "seconds since 1970, or ISO text",
+            "category": "TEXT",
+        },
+        around="subquery",
+        fence="LIMIT 1 OFFSET 0",
+        most_columns=2000,
+        most_bytes=10**6,
+        folds_case=True,
+        empty_names=True,
+    ),
+    "duckdb": Database(
+        title="DuckDB",
+        cells={
+            "number": _DUCKDB_NUMBER,
+            "integer": _DUCKDB_NUMBER,
+            "boolean": _DUCKDB_NUMBER,
+            "date": "CAST(epoch_us({x}) AS DOUBLE) / CAST(1000000 AS DOUBLE)",
+        },
+        text="CAST({x} AS VARCHAR)",
+        number=lambda value: f"CAST('{value!r}' AS DOUBLE)",
+        infinity="CAST('Infinity' AS DOUBLE)",
+        nul="chr(0)",
+        quote=_quote,
+        types={
+            "number": "DOUBLE",
+            "integer": "BIGINT",
+            "boolean": "BOOLEAN",
+            "date": "DATE or TIMESTAMP",
+            "category": "VARCHAR",
+        },
+        around="struct",
+        fence="",
+        most_columns=10**6,
+        most_bytes=10**6,
+        folds_case=True,
+        empty_names=False,
+    ),
+    "postgresql": Database(
+        title="PostgreSQL",
+        cells={
+            "number": _POSTGRESQL_NUMBER,
+            "integer": _POSTGRESQL_NUMBER,
+            "boolean": "CAST(CAST({x} AS integer) AS double precision)",
+            "date": (
+                "CAST(CAST(EXTRACT(EPOCH FROM {x}) * 1000000 AS bigint) AS double precision)"
+                " / CAST(1000000 AS double precision)"
+            ),
+        },
+        text='CAST({x} AS text) COLLATE "C"',
+        number=lambda value: f"CAST('{value!r}' AS double precision)",
+        infinity="CAST('Infinity' AS double precision)",
+        nul=None,
+        quote=_quote_postgresql,
+        types={
+            "number": "double precision",
+            "integer": "bigint",
+            "boolean": "boolean",
+            "date": "date or timestamp",
+            "category": "text",
+        },
+        around="lateral",
+        fence="OFFSET 0",
+        most_columns=1600,
+        most_bytes=63,
+        folds_case=False,
+        empty_names=False,
+    ),
+}
+"""The databases that are known."""

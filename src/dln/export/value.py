@@ -1,0 +1,99 @@
+"""Export: the files that a circuit was written as, and what they read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from dln.whole import write_whole
+
+
+@dataclass(frozen=True)
+class Input:
+    """A column that an export reads.
+
+    Attributes
+    ----------
+    column
+        Its name in the user's table.
+    name
+        What the export calls it.
+    type
+        What it has to be given as, in the words of the target.
+    """
+
+    column: str
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Export:
+    """A circuit as code or as a model of another kind.
+
+    Attributes
+    ----------
+    target
+        What it was written for, such as "c".
+    name
+        What its functions, module or view are called.
+    model_id
+        The id of the circuit; the files carry it too.
+    files
+        File names and their content, the main one first.
+    inputs
+        The columns that it reads, in the order of the table; columns that no rule reads are absent.
+
+    Examples
+    --------
+    >>> from dln import Above, Circuit, Column, Rule, export
+    >>> circuit = Circuit(
+    ...     (Column("age (years)", "integer"),), (Above(0, 54.0),), (), (Rule(0, (0, 1)),),
+    ...     (0, 0), ("healthy", "ill"),
+    ... )
+    >>> code = export(circuit, to="c", name="heart")
+    >>> code.inputs[0].name, code.inputs[0].type
+    ('age_years', 'int64_t')
+    >>> code.save("heart.h")
+    [PosixPath('heart.h')]
+    """
+
+    target: str
+    name: str
+    model_id: str
+    files: Mapping[str, bytes]
+    inputs: tuple[Input, ...]
+
+    @property
+    def data(self) -> bytes:
+        """The main file as it is stored."""
+        return next(iter(self.files.values()))
+
+    @property
+    def text(self) -> str:
+        """The main file as text; raises UnicodeDecodeError where it is none, as for ONNX."""
+        return self.data.decode("utf-8")
+
+    def save(self, path: str | os.PathLike[str]) -> list[Path]:
+        """Write the main file to `path` and the others beside it; gives the paths.
+
+        Each file is replaced only by a whole new one. The others are named after the main one:
+        with `heart.v` comes `heart_tb.v`.
+        """
+        main, *others = self.files
+        target = Path(path)
+        paths = [target]
+        old, new = Path(main).stem, target.stem
+        paths += [target.with_name(new + other.removeprefix(old)) for other in others]
+        for place, content in zip(paths, self.files.values(), strict=True):
+            write_whole(place, content)
+        return paths
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{name}: {len(data):,} bytes" for name, data in self.files.items())
+        return f"<Export of model {self.model_id} to {self.target}: {sizes}>"

@@ -1,0 +1,73 @@
+"""Run exported ONNX models with onnxruntime."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from nasty import Answers, Case
+from numpy.typing import NDArray
+from run_sql import expected_labels
+from tools import find_module
+
+import dln
+from dln.export.categories import spell
+from dln.export.onnx import is_text, missing_text
+from dln.literals import Column
+
+_EPOCH = datetime.datetime(1970, 1, 1)
+
+
+def run_onnxruntime(cases: Sequence[Case], folder: Path) -> list[Answers]:
+    find_module("onnx")
+    find_module("onnxruntime")
+    return [_run(case) for case in cases]
+
+
+def _run(case: Case) -> Answers:
+    import onnx
+    import onnxruntime
+
+    export = dln.export(case.circuit, to="onnx", explain=True)
+    onnx.checker.check_model(onnx.load_from_string(export.data), full_check=True)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(export.data, options, providers=["CPUExecutionProvider"])
+    index_of = {column.name: index for index, column in enumerate(case.circuit.columns)}
+    feed = {}
+    for given in export.inputs:
+        index = index_of[given.column]
+        cells = [row[index] for row in case.rows]
+        feed[given.name] = as_tensor(cells, case.circuit.columns[index])
+    label, probabilities, votes, rules = session.run(None, feed)
+    expected = case.circuit.predict_proba(case.table)
+    np.testing.assert_allclose(probabilities, expected, rtol=1e-12, atol=1e-300)
+    labels = expected_labels(case)
+    return Answers(
+        [labels.index(x) for x in label.tolist()],
+        votes.tolist(),
+        [np.flatnonzero(row).tolist() for row in rules],
+    )
+
+
+def as_tensor(cells: Sequence[Any], column: Column) -> NDArray[Any]:
+    """Give a column as the model takes it."""
+    if is_text(column):
+        missing = missing_text(column)
+        words = [missing if cell is None else spell(cell) for cell in cells]
+        # Text that no category is, but the mark of missing cells, cannot be told from them.
+        known = zip(words, cells, strict=True)
+        words = ["other" if w == missing and c is not None else w for w, c in known]
+        return np.array(words, dtype=object).reshape(-1, 1)
+    return np.array([_number(cell) for cell in cells], dtype=np.float64).reshape(-1, 1)
+
+
+def _number(cell: Any) -> float:
+    if cell is None or isinstance(cell, str):
+        return np.nan
+    if isinstance(cell, datetime.datetime):
+        return (cell - _EPOCH) // datetime.timedelta(microseconds=1) / 1e6
+    return float(cell)

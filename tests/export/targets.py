@@ -1,0 +1,45 @@
+"""Who runs what was exported: one entry a target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nasty import Answers, Case
+from run_c import run_clang, run_gcc
+from run_compiled import run_java, run_rustc
+from run_onnx import run_onnxruntime
+from run_scripts import run_node, run_python
+from run_sql import run_duckdb, run_postgresql, run_sqlite, without_nul
+from run_verilog import run_combinational, run_pipelined, to_ports
+
+Runner = Callable[[Sequence[Case], Path], list[Answers]]
+
+
+@dataclass(frozen=True)
+class Tools:
+    """The tools that execute a target.
+
+    `fit` fits a case to what the target can be given. Of the random circuits, slow compilers get
+    `every` second or third.
+    """
+
+    runners: tuple[Runner, ...]
+    fit: Callable[[Case], Case] = lambda case: case
+    every: int = 1
+
+
+TOOLS: dict[str, Tools] = {
+    "c": Tools((run_gcc, run_clang), every=2),
+    "verilog": Tools((run_combinational, run_pipelined), fit=to_ports),
+    "onnx": Tools((run_onnxruntime,)),
+    "python": Tools((run_python,)),
+    "javascript": Tools((run_node,)),
+    "rust": Tools((run_rustc,), every=2),
+    "java": Tools((run_java,), every=3),
+    "sqlite": Tools((run_sqlite,)),
+    "duckdb": Tools((run_duckdb,)),
+    "postgresql": Tools((run_postgresql,), fit=without_nul),
+}
+"""For each target that `dln.export` lists, who executes it."""

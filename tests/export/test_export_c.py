@@ -1,0 +1,133 @@
+"""C beyond the conformance suite: integers of every width, fixed point, large circuits, size."""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from nasty import Case, fixed_cases, nasty_rows
+from run_c import STRICT, run_c
+from tools import find_tool
+
+import dln
+from dln import GATES, Above, Circuit, Column, Missing, Node, Rule
+from dln.export.c_gates import MOST_STATEMENTS
+from dln.export.fields import make_fields
+from dln.export.program import make_program
+from dln.export.testbench import representable
+
+INTEGERS = Circuit(
+    (Column("n", "integer"), Column("x", "number"), Column("when", "date")),
+    (
+        *(Above(0, cutoff) for cutoff in (-129.0, -128.0, -0.5, 99.0, 127.0, 1e9, -1e300)),
+        *(Above(1, cutoff) for cutoff in (-0.1, 0.0, 0.1, 3.0, 1e9, -1e9)),
+        Above(2, 86400.25),
+        Missing(0),
+        Missing(1),
+    ),
+    (Node(GATES[6], 0, 9), Node(GATES[2], 4, 10)),
+    tuple(Rule(wire, (wire, 1)) for wire in range(18)),
+    (0, 60),
+    (0, 1),
+)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"integer_bits": 8, "fraction_bits": 4},
+        {"integer_bits": 16, "fraction_bits": 0},
+        {"integer_bits": 32, "fraction_bits": 16, "word_bits": 32},
+        {"integer_bits": 64, "fraction_bits": 40},
+    ],
+    ids=str,
+)
+def test_integers_of_every_width_and_fixed_point_answer_alike(
+    options: dict[str, Any], tmp_path: Path
+) -> None:
+    # The program is given the integers, the circuit the numbers that they stand for.
+    fields = make_fields(
+        make_program(INTEGERS, "m"), options["integer_bits"], options["fraction_bits"]
+    )
+    rows = nasty_rows(INTEGERS, 70)
+    given, meant = [list(row) for row in rows], [list(row) for row in rows]
+    for field in fields[:2]:
+        cells = [np.nan if row[field.index] is None else float(row[field.index]) for row in rows]
+        integers, numbers = representable(np.array(cells), field)
+        for row, integer, number in zip(range(len(rows)), integers, numbers.tolist(), strict=True):
+            given[row][field.index] = None if number != number else integer
+            meant[row][field.index] = None if number != number else number
+    compiler = (find_tool("gcc", package="gcc"), *STRICT, "-O1")
+    (answers,) = run_c([Case(INTEGERS, given)], tmp_path, compiler, **options)
+    assert answers == Case(INTEGERS, meant).answers()
+    assert "double" not in dln.export(INTEGERS, to="c", **options).text
+
+
+def test_a_large_circuit_is_a_table_and_answers_alike(tmp_path: Path) -> None:
+    mix = random.Random(7)
+    n_gates = MOST_STATEMENTS + 500
+    circuit = Circuit(
+        tuple(Column(f"x{i}", "number") for i in range(6)),
+        tuple(Above(i % 6, i / 10) for i in range(30)),
+        tuple(
+            Node(GATES[w % 16], w - mix.randrange(1, 30), mix.randrange(max(0, w - 300), w))
+            for w in range(30, 30 + n_gates)
+        ),
+        # Read by rules, all of it is alive, constants and copies too.
+        tuple(Rule(wire, (wire % 7 - 3, 1)) for wire in range(30, 30 + n_gates)),
+        (0, 0),
+        ("a", "b"),
+    )
+    assert "model_net" in dln.export(circuit, to="c").text
+    case = Case(circuit, nasty_rows(circuit, 130))
+    (answers,) = run_c([case], tmp_path, (find_tool("gcc", package="gcc"), *STRICT, "-O1"))
+    assert answers == case.answers()
+
+
+def test_the_header_may_be_included_unused_and_twice(tmp_path: Path) -> None:
+    dln.export(fixed_cases()[-1].circuit, to="c").save(tmp_path / "model.h")
+    source = tmp_path / "main.c"
+    source.write_text('#include "model.h"\n#include "model.h"\nint main(void) { return 0; }\n')
+    for name in ("gcc", "clang"):
+        compiler = find_tool(name, package=name)
+        command = [compiler, *STRICT, "-O2", str(source), "-o", str(tmp_path / "main")]
+        subprocess.run(command, check=True)
+
+
+def test_a_trained_circuit_fits_a_microcontroller(tmp_path: Path) -> None:
+    circuit = fixed_cases()[-1].circuit
+    flash, ram = cortex_m0_size(circuit, tmp_path)
+    assert 0 < flash < 8 * 1024
+    assert ram == 0  # nothing but the stack
+
+
+def cortex_m0_size(circuit: Circuit, folder: Path) -> tuple[int, int]:
+    """Give the bytes of flash and of RAM that predicting one row takes on a Cortex-M0."""
+    options = {"integer_bits": 16, "fraction_bits": 8, "word_bits": 32}
+    dln.export(circuit, to="c", **options).save(folder / "model.h")
+    source, built = folder / "main.c", folder / "main.o"
+    source.write_text(
+        '#include "model.h"\nint predict(const model_row *row);\n'
+        "int predict(const model_row *row) { return model_predict(row); }\n"
+    )
+    gcc = find_tool("arm-none-eabi-gcc", package="gcc-arm-none-eabi")
+    size = find_tool("arm-none-eabi-size", package="binutils-arm-none-eabi")
+    command = [
+        gcc,
+        "-mcpu=cortex-m0",
+        "-mthumb",
+        "-ffreestanding",
+        "-Os",
+        *STRICT,
+        "-c",
+        str(source),
+    ]
+    subprocess.run([*command, "-o", str(built)], check=True)
+    said = subprocess.run([size, str(built)], check=True, capture_output=True, text=True).stdout
+    text, data, bss = map(int, re.findall(r"\d+", said.splitlines()[1])[:3])
+    return text + data, data + bss

@@ -1,0 +1,50 @@
+"""Every target answers every nasty row like `Circuit`: class, votes and the rules that fired."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from nasty import Case, drawn_cases, fixed_cases
+from targets import TOOLS, Runner
+
+import dln
+from dln.errors import OptionError
+from dln.export.export import TARGETS
+
+REFUSALS = ("rename", "make them differ", "reads no column")
+
+# Listing a target in `dln.export` is what tests it: one without tools fails here.
+RUNS = [
+    pytest.param(target, runner, id=f"{target}-{runner.__name__.removeprefix('run_')}")
+    for target in TARGETS
+    for runner in TOOLS[target].runners
+]
+
+
+def fitting(target: str, cases: Sequence[Case]) -> list[Case]:
+    """Leave out the circuits that a target refuses, in words, before anything is written."""
+    found, refused = [], []
+    for case in cases:
+        try:
+            dln.export(case.circuit, to=target)
+        except OptionError as error:
+            refused.append(str(error))
+        else:
+            found.append(TOOLS[target].fit(case))
+    assert all(any(words in error for words in REFUSALS) for error in refused), refused
+    assert len(found) > 0.6 * len(cases)
+    return found
+
+
+@pytest.mark.parametrize(("target", "runner"), RUNS)
+def test_exported_code_answers_like_the_circuit(
+    target: str, runner: Runner, tmp_path: Path
+) -> None:
+    chosen = fitting(target, (*fixed_cases(), *drawn_cases()[:: TOOLS[target].every]))
+    for case, answers in zip(chosen, runner(chosen, tmp_path), strict=True):
+        expected = case.answers()
+        assert answers.fired == expected.fired, case.circuit
+        assert answers.votes == expected.votes, case.circuit
+        assert answers.winners == expected.winners, case.circuit
