@@ -2,10 +2,13 @@
 
     python benchmarks/engines.py                  # native and torch, one core, two shapes
     python benchmarks/engines.py --device cuda    # torch, one network of 64,000 gates on a GPU
+    python benchmarks/engines.py --cuda           # the cuda engine, populations on a GPU
 
 The first prints microseconds per training step for the two networks of the Wisconsin breast cancer
 data that `train_speed.py` times. The second prints the time of a step against the bytes that it
 must move between kernels and memory, and against a plain copy on the same device in the same run.
+The third prints microseconds per step and network for populations, against the native engine on one
+core and against what the card's shared memory, its cache and its barriers alone would take.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from train_speed import AUTHORS_MS, encoded_table, make_job
@@ -140,11 +144,75 @@ def _wait(device: str) -> None:
         torch.cuda.synchronize(device)
 
 
+CROWDS = {
+    layer_sizes(50, 0.25, 4, 2): (1, 132, 1_320, 10_000),
+    layer_sizes(200, 0.5, 4, 2): (1, 132, 1_320, 10_000),
+    (1_600, 1_200, 800, 400): (1, 132, 1_320),
+}
+"""Networks trained at once, by layers; 10,000 of the largest take the host minutes to make."""
+
+WORK = 200_000_000
+"""Gates times steps, about, of one measurement on the card."""
+
+
+def measure_card() -> None:
+    """Print the time of a step of one network in a population, for several sizes of both."""
+    from card_floors import measure_floors
+
+    from dln.train.cuda.card import device_name
+
+    data, literals = encoded_table()
+    floors = measure_floors()
+    print(f"{device_name()}, batch 64, 8 links, 8 gate functions, phases by batches")
+    print(
+        f"shared memory {floors.shared_bandwidth / 1e12:.1f} TB/s, cache (L2) "
+        f"{floors.cache_bandwidth / 1e12:.1f} TB/s, a barrier {floors.barrier * 1e9:.0f} ns"
+    )
+    print(
+        f"{'layers':>20} {'networks':>9} {'µs a step':>10} {'steps/s':>12} {'x native':>9} "
+        f"{'shared':>8} {'cache':>8} {'barriers':>9}"
+    )
+    for layers, crowds in CROWDS.items():
+        shape = Shape(layers, n_links=8, n_gates=8)
+
+        def make(epochs: int, shape: Shape = shape) -> Job:
+            return make_job(data, literals, shape, TrainOptions(epochs=epochs, batch_size=64))
+
+        native = seconds_per_step(find_engine("native"), make, max(4, 20_000 // sum(layers)))
+        steps = -(-len(data.target) // 64)
+        for crowd in crowds:
+            epochs = max(2, min(400, WORK // (crowd * sum(layers) * steps)))
+            seconds = population_seconds(make(epochs), crowd) / (crowd * epochs * steps)
+            shared, cache, barriers = floors.of_step(make(1), crowd)
+            print(
+                f"{'-'.join(map(str, layers)):>20} {crowd:>9} {seconds * 1e6:>10.4f} "
+                f"{1 / seconds:>12,.0f} {native / seconds:>9.0f} {shared * 1e6:>8.4f} "
+                f"{cache * 1e6:>8.4f} {barriers * 1e6:>9.4f}"
+            )
+        print(f"{'':>20} native on one core: {native * 1e6:.1f} µs a step")
+
+
+def population_seconds(job: Job, crowd: int) -> float:
+    """Train copies of a network, each with its seed; the shorter time of two, without set-up."""
+    from dln.train.cuda.engine import time_launches
+
+    def copies() -> list[Job]:
+        return [
+            replace(job, network=job.network.copy(), options=replace(job.options, seed=seed))
+            for seed in range(crowd)
+        ]
+
+    return min(time_launches(copies()) for _ in range(2))
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--device", help="where to train one large network, such as cuda")
+    parser.add_argument("--cuda", action="store_true", help="train populations on a GPU")
     arguments = parser.parse_args()
-    if arguments.device:
+    if arguments.cuda:
+        measure_card()
+    elif arguments.device:
         measure_device(arguments.device)
     else:
         compare_on_one_core()

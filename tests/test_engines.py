@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)  # the tensors here are small
 
+from autograd import PARAMETERS, torch_gradients  # noqa: E402
+
 from dln import DLNClassifier, _native  # noqa: E402
 from dln.encode.encoder import EncodeOptions  # noqa: E402
 from dln.errors import OptionError, TrainingError  # noqa: E402
@@ -40,8 +42,7 @@ from dln.train.options import (  # noqa: E402
 )
 from dln.train.recipe import make_candidates  # noqa: E402
 from dln.train.schedule import NEVER, make_schedule  # noqa: E402
-from dln.train.torch import LogicNetwork, Mode, Phase, freeze, set_mode  # noqa: E402
-from dln.train.torch.engine import row_losses  # noqa: E402
+from dln.train.torch import LogicNetwork, Phase  # noqa: E402
 
 ENGINES: dict[str, Engine] = {
     "native": native.train_population,
@@ -49,41 +50,7 @@ ENGINES: dict[str, Engine] = {
 }
 both_engines = pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
 
-PARAMETERS = ("cutoffs", "slopes", "gate_logits", "link_logits", "vote_logits")
-
-
 # -- parity -------------------------------------------------------------------------------------
-
-
-def torch_gradients(job: Job, phase: Phase) -> tuple[float, dict[str, NDArray[np.float32]]]:
-    """The loss and its gradient by autograd, in the network's shapes."""
-    options, network = job.options, job.network.copy()
-    model = LogicNetwork(network, options.vote_threshold)
-    schedule = make_schedule(options, network)
-    temperature = float(schedule.temperatures[0])
-    set_mode(
-        model,
-        Mode(phase, options.relaxation, options.gate_gradient, temperature, options.grad_factor),
-    )
-    epochs = [*schedule.layer_freeze.tolist(), schedule.vote_freeze]
-    for layers, epoch in zip(model.stages(), epochs, strict=True):
-        for layer in layers:
-            if epoch == 0:
-                freeze(layer)
-    data = job.data
-    votes = model(torch.as_tensor(data.cells[job.rows]))
-    target = torch.as_tensor(data.target[job.rows].astype(np.int64))
-    weight = torch.as_tensor(data.weight[job.rows])
-    loss = (row_losses(votes, target, options.tau) * weight).sum() / weight.sum()
-    if loss.requires_grad:
-        loss.backward()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.copy_(torch.zeros(()) if parameter.grad is None else parameter.grad)
-    for part in network.parameters():
-        part[...] = 0.0
-    model.write_to(network)
-    return float(loss.detach()), {name: getattr(network, name) for name in PARAMETERS}
 
 
 OPTIONS = st.builds(

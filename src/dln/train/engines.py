@@ -1,4 +1,4 @@
-"""Find the engine that trains: native code on the CPU, or PyTorch on any device."""
+"""Find the engine that trains: native code on the CPU, PyTorch on any device, CUDA on a card."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any, get_args
 from typing import Literal as OneOf
 
 from dln.errors import OptionError
-from dln.train import native
+from dln.train import cuda, native
+from dln.train.cuda.card import find_card
 from dln.train.jobs import Engine
 from dln.train.options import check_choice
 
-EngineName = OneOf["native", "torch"]
+EngineName = OneOf["native", "torch", "cuda"]
 
 
 def find_engine(name: EngineName, device: str = "cpu") -> Engine:
@@ -31,6 +32,9 @@ def find_engine(name: EngineName, device: str = "cpu") -> Engine:
                 'use engine="torch" for other devices'
             )
         return native.train_population
+    if name == "cuda":
+        find_card(device)
+        return partial(cuda.train_population, device=device)
     torch: Any = _import_torch_engine()
     torch.engine.find_device(device)
     engine: Engine = partial(torch.train_population, device=device)

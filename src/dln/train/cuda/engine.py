@@ -1,0 +1,216 @@
+"""Train a population on a card: one block of threads trains one network, all side by side.
+
+A network's result depends on nothing but the network, its rows and its options: not on the
+company, nor on how the card is shared, nor on where a launch is cut off.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.train.cuda.card import compile_kernel, find_card, import_cupy, limits_of
+from dln.train.cuda.layout import Variant, choose_variant, shared_part
+from dln.train.cuda.memory import CardMemory, far_bytes
+from dln.train.cuda.pack import Population, pack, record_epochs
+from dln.train.jobs import Job, OnInterrupt, Progress, Trained, check_trained
+from dln.train.trace import make_trace
+
+LAUNCH_SECONDS = 0.1
+"""How long a launch may take: so long may Ctrl-C have to wait."""
+
+_ONE_AT_A_TIME = threading.Lock()
+"""A compiled kernel knows one population's memory."""
+
+REPORT_PART = 0.05
+"""The part of the time, at most, that goes into fetching histories for a progress report."""
+
+
+def train_population(
+    jobs: Sequence[Job],
+    *,
+    device: str = "cuda",
+    n_threads: int = 1,
+    on_progress: Progress | None = None,
+    on_interrupt: OnInterrupt = "raise",
+) -> list[Trained]:
+    """Train every job's network in place, all at once.
+
+    Parameters
+    ----------
+    device
+        The card: "cuda" or "cuda:1".
+    n_threads
+        Has no meaning here: the card does the work.
+    """
+    number = find_card(device)
+    population = pack(jobs)
+    if not jobs:
+        return []
+    cupy = import_cupy()
+    interrupted = False
+    with _ONE_AT_A_TIME, cupy.cuda.Device(number):
+        memory = CardMemory(cupy, population)
+        run = _Run(cupy, number, population, memory)
+        try:
+            run.train(on_progress)
+        except KeyboardInterrupt:
+            if on_interrupt == "raise":
+                raise
+            interrupted = True
+        finally:
+            cupy.cuda.Device(number).synchronize()
+            states = memory.states()
+            memory.write_parameters(states)
+        histories = memory.histories(states)
+        return [
+            _result(population, memory, network, states[network], history, interrupted)
+            for network, history in enumerate(histories)
+        ]
+
+
+def time_launches(jobs: Sequence[Job], device: str = "cuda") -> float:
+    """Train jobs and give the seconds that the card was at it; the networks are left as they are.
+
+    For benchmarks: neither what is done before nor what is done after is counted.
+    """
+    number = find_card(device)
+    cupy = import_cupy()
+    population = pack(jobs)
+    with _ONE_AT_A_TIME, cupy.cuda.Device(number):
+        run = _Run(cupy, number, population, CardMemory(cupy, population))
+        start = time.perf_counter()
+        run.train(None)
+        return time.perf_counter() - start
+
+
+def _result(
+    population: Population,
+    memory: CardMemory,
+    network: int,
+    state: Any,
+    history: NDArray[np.float32],
+    interrupted: bool,
+) -> Trained:
+    job = population.jobs[network]
+    check_trained(job.network, history)
+    trace = None
+    if job.options.trace_every:
+        n_records = int(state["n_records"])
+        epochs = record_epochs(job.options.trace_every, len(history), n_records)
+        records = memory.records(network, n_records)
+        temperatures = population.schedules[network].temperatures
+        trace = make_trace(job.network, epochs, records, history, temperatures)
+    return Trained(job.network, history, int(state["best_epoch"]), interrupted, trace)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Networks that one variant of the kernel trains, the longest first."""
+
+    variant: Variant
+    kernel: Any
+    stream: Any
+    networks: NDArray[np.int32]
+    shared_bytes: int
+    far: Any
+    far_bytes: int
+
+
+class _Run:
+    """The launches that train a population."""
+
+    def __init__(self, cupy: Any, number: int, population: Population, memory: CardMemory) -> None:
+        self._cupy = cupy
+        self._memory = memory
+        self._population = population
+        self._limits = limits_of(cupy, number)
+        self._groups = [
+            self._group(number, variant, networks)
+            for variant, networks in self._by_variant().items()
+        ]
+
+    def _by_variant(self) -> dict[Variant, list[int]]:
+        population = self._population
+        crowd = len(population.jobs) // self._limits.n_multiprocessors
+        groups = defaultdict(list)
+        for network in range(len(population.jobs)):
+            variant = choose_variant(population.sizes_of(network), crowd, self._limits)
+            groups[variant].append(network)
+        return groups
+
+    def _group(self, number: int, variant: Variant, networks: list[int]) -> _Group:
+        cupy = self._cupy
+        shared, far = far_bytes(self._population, networks, variant)
+        module = compile_kernel(variant, "train.cu", number)
+        self._memory.tell(module)
+        kernel = module.get_function("train")
+        kernel.max_dynamic_shared_size_bytes = shared
+        kernel.preferred_shared_memory_carveout = shared_part(variant, shared, self._limits)
+        n_blocks = min(len(networks), variant.blocks * self._limits.n_multiprocessors)
+        return _Group(
+            variant=variant,
+            kernel=kernel,
+            stream=cupy.cuda.Stream(non_blocking=True),
+            networks=np.array(networks, dtype=np.int32),
+            shared_bytes=shared,
+            far=cupy.empty(max(1, n_blocks * far), dtype=cupy.uint8),
+            far_bytes=far,
+        )
+
+    def train(self, on_progress: Progress | None) -> None:
+        """Launch until all networks are done."""
+        cupy, memory = self._cupy, self._memory
+        per_epoch = self._population.work()
+        epochs = self._population.plans["epochs"]
+        states = self._population.states
+        next_report = time.monotonic()
+        while True:
+            to_go = per_epoch * np.maximum(1, epochs - states["epoch"])
+            left = np.where(states["done"], -1.0, to_go)
+            if np.all(left < 0):
+                break
+            kept = [self._launch(group, left) for group in self._groups]
+            cupy.cuda.Device().synchronize()
+            del kept
+            states = memory.states()
+            now = time.monotonic()
+            if on_progress and now >= next_report:
+                on_progress(memory.histories(states))
+                next_report = now + (time.monotonic() - now) / REPORT_PART
+        if on_progress:
+            on_progress(memory.histories(states))
+
+    def _launch(self, group: _Group, left: NDArray[np.float64]) -> Any:
+        """Start a launch, and give what it needs until it is done."""
+        cupy = self._cupy
+        networks = group.networks[left[group.networks] >= 0]
+        if len(networks) == 0:
+            return None
+        # The longest first: what is left for the end is short.
+        networks = networks[np.argsort(-left[networks], kind="stable")]
+        n_blocks = min(len(networks), group.variant.blocks * self._limits.n_multiprocessors)
+        with group.stream:
+            queue = cupy.asarray(networks)
+            taken = cupy.zeros(1, dtype=cupy.int32)
+            group.kernel(
+                (n_blocks,),
+                (group.variant.threads,),
+                (
+                    queue,
+                    np.int32(len(networks)),
+                    taken,
+                    np.uint64(LAUNCH_SECONDS * 1e9),
+                    group.far,
+                    np.int64(group.far_bytes),
+                ),
+                shared_mem=group.shared_bytes,
+            )
+        return queue, taken

@@ -1,0 +1,162 @@
+// The forward pass: rows to bits, bits through hard gates, votes, and the gradient of the loss.
+#pragma once
+
+#include "network.h"
+
+// A warp reads a row, several rows under way at a time.
+__device__ inline void load_rows(const Block& block, const int* rows, int n) {
+  static_assert(kRows <= 32 * kWarps, "a warp's rows must have a lane each");
+  const Plan& plan = block.plan;
+  const int n_columns = plan.n_columns, own_place = warp_of() + lane_of() * kWarps;
+  const int own_row = own_place < n ? rows[own_place] : 0;
+  const int count = n > warp_of() ? (n - 1 - warp_of()) / kWarps + 1 : 0;
+  for (int start = 0; start < n_columns; start += 32) {
+    const int column = start + lane_of();
+    const float* cells = block.pools.cells + plan.cells + column;
+    float* to = block.memory.cells + column * kStride + warp_of();
+#pragma unroll 8
+    for (int i = 0; i < count; ++i) {
+      const i64 row = __shfl_sync(kAll, own_row, i);
+      if (column < n_columns) to[i * kWarps] = __ldg(cells + row * n_columns);
+    }
+  }
+  for (int r = threadIdx.x; r < kRows; r += kThreads) {  // an empty place weighs nothing
+    block.target[r] = r < n ? block.pools.target[plan.table + rows[r]] : -1;
+    block.weight[r] = r < n ? block.pools.weight[plan.table + rows[r]] : 0.0f;
+  }
+}
+
+template <typename Test>
+__device__ __forceinline__ void test_rows(const float* rows, u32* bits, Test test) {
+#pragma unroll
+  for (int k = 0; k < kWords; ++k) {
+    u32 word = 0;
+#pragma unroll
+    for (int r = 0; r < 32; r += 4) {
+      const float4 x = *reinterpret_cast<const float4*>(rows + 32 * k + r);
+      word |= (test(x.x) ? 1u << r : 0u) | (test(x.y) ? 2u << r : 0u);
+      word |= (test(x.z) ? 4u << r : 0u) | (test(x.w) ? 8u << r : 0u);
+    }
+    bits[k] = word;
+  }
+}
+
+__device__ inline void make_literal(const Block& block, int i) {
+  const Plan& plan = block.plan;
+  const int column = __ldg(block.pools.literal_column + plan.literal + i);
+  const int kind = __ldg(block.pools.literal_kind + plan.literal + i);
+  const float value = block.pools.parameters[plan.parameter + i].value;
+  const float* rows = block.memory.cells + column * kStride;
+  u32* bits = block.memory.bits + i * kWords;
+  if (kind == kAbove)
+    test_rows(rows, bits, [&](float x) { return x > value; });
+  else if (kind == kEquals)
+    test_rows(rows, bits, [&](float x) { return x == value; });
+  else
+    test_rows(rows, bits, [](float x) { return x != x; });
+}
+
+// A thread makes a literal: all rows of it. Where only the hard circuit is wanted and it has few
+// gates, those that it reads: two threads may make the same one, to the same end.
+__device__ inline void make_literals(const Block& block, bool all) {
+  const Plan& plan = block.plan;
+  if (all || plan.rules_on_literals || 2 * plan.n_gates >= plan.n_literals) {
+    for (int i = threadIdx.x; i < plan.n_literals; i += kThreads) make_literal(block, i);
+  } else {
+    for (int i = threadIdx.x; i < 2 * plan.n_gates; i += kThreads)
+      if (block.memory.source[i] < plan.n_literals) make_literal(block, block.memory.source[i]);
+  }
+}
+
+// All rows of a gate at once: the algebraic normal form of its truth table.
+__device__ inline u32 evaluate_gate(u32 code, u32 a, u32 b) {
+  const auto spread = [](u32 bit) { return 0u - (bit & 1u); };
+  const u32 t00 = code >> 3, t01 = code >> 2, t10 = code >> 1, t11 = code;
+  return spread(t00) ^ (spread(t00 ^ t10) & a) ^ (spread(t00 ^ t01) & b) ^
+         (spread(t00 ^ t01 ^ t10 ^ t11) & a & b);
+}
+
+__device__ inline void evaluate_gates(const Block& block) {
+  const Plan& plan = block.plan;
+  const Memory& memory = block.memory;
+  const int* starts = block.pools.level_start + plan.level;
+  for (int level = 0; level < plan.n_levels; ++level) {
+    for (int g = __ldg(starts + level) + threadIdx.x; g < __ldg(starts + level + 1); g += kThreads) {
+      const u32 code = memory.code[g];
+      const u32 *a = memory.bits + memory.source[2 * g] * kWords,
+                *b = memory.bits + memory.source[2 * g + 1] * kWords;
+#pragma unroll
+      for (int k = 0; k < kWords; ++k) {
+        memory.words[2 * g * kWords + k] = a[k];
+        memory.words[(2 * g + 1) * kWords + k] = b[k];
+        memory.bits[(plan.n_literals + g) * kWords + k] = evaluate_gate(code, a[k], b[k]);
+      }
+    }
+    __syncthreads();
+  }
+}
+
+__device__ inline void count_votes(const Block& block) {
+  const Plan& plan = block.plan;
+  for (int task = warp_of(); task < plan.n_classes * kWords; task += kWarps) {
+    const int c = task / kWords, k = task % kWords;
+    const u8* on = block.memory.votes + c * plan.n_rules;
+    int sum = 0;
+#pragma unroll 8
+    for (int r = 0; r < plan.n_rules; ++r)
+      sum += block.memory.bits[block.memory.rules[r] * kWords + k] >> lane_of() & on[r];
+    block.memory.score[c * kStride + 32 * k + lane_of()] = static_cast<float>(sum);
+  }
+  __syncthreads();
+}
+
+// From n rows to their votes. A phase of gates needs the hard circuit alone; which phase it is may
+// be told by another thread until the rows are there.
+__device__ __noinline__ void forward(const int* rows, int n, const Phase& phase) {
+  const Block block = this_block();
+  load_rows(block, rows, n);
+  __syncthreads();
+  make_literals(block, phase != kGates);
+  __syncthreads();
+  evaluate_gates(block);
+  count_votes(block);
+}
+
+// Count right answers by class; the first class wins a tie. The threads of the rows call.
+__device__ inline void count_right(const Block& block) {
+  const int r = threadIdx.x, target = block.target[r];
+  float top = block.memory.score[r];
+  int winner = 0;
+  for (int c = 1; c < block.plan.n_classes; ++c) {
+    const float score = block.memory.score[c * kStride + r];
+    if (top < score) winner = c;
+    top = fmaxf(top, score);
+  }
+  const u32 alike = __match_any_sync(kAll, target), right = __ballot_sync(kAll, winner == target);
+  if (target >= 0 && lane_of() == __ffs(alike) - 1) {
+    atomicAdd(block.pools.right + block.plan.count + target, __popc(alike & right));
+    atomicAdd(block.pools.total + block.plan.count + target, __popc(alike));
+  }
+}
+
+// Replace the votes by the gradient of the weighted cross-entropy; give the loss of this row.
+__device__ inline float loss_gradient(const Block& block) {
+  const int r = threadIdx.x, target = block.target[r];
+  const float weight = block.weight[r] * block.step.scale, inverse_tau = 1.0f / block.plan.tau;
+  float* score = block.memory.score + r;
+  float top = score[0];
+  for (int c = 1; c < block.plan.n_classes; ++c) top = fmaxf(top, score[c * kStride]);
+  float total = 0.0f, chosen = 0.0f;
+  for (int c = 0; c < block.plan.n_classes; ++c) {
+    const float e = __expf((score[c * kStride] - top) * inverse_tau);
+    if (c == target) chosen = e;
+    total += e;
+    score[c * kStride] = e;
+  }
+  const float part = weight / total;
+  for (int c = 0; c < block.plan.n_classes; ++c)
+    score[c * kStride] =
+        (score[c * kStride] * part - (c == target ? weight : 0.0f)) * inverse_tau;
+  // At least the smallest normal number: the logarithm of a lost row stays finite.
+  return -block.weight[r] * logf(fmaxf(chosen / total, 1.17549435e-38f));
+}

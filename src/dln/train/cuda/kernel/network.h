@@ -1,0 +1,234 @@
+// What a block reads and changes: the plan and state of a network, the pools that hold the arrays
+// of all networks, and the block's own memory.
+//
+// Compiled at run time with DLN_THREADS (a block's threads), DLN_BLOCKS (blocks that should fit on
+// a multiprocessor), DLN_WORDS (words of 32 rows that are at work at a time) and DLN_SPILL (0: a
+// block's memory is shared memory; 1: the parts that grow with rows are in global memory; 2: all).
+// None of them changes a result: every sum runs in an order that the network alone decides.
+#pragma once
+
+typedef unsigned char u8;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+constexpr int kThreads = DLN_THREADS, kWarps = kThreads / 32;
+constexpr int kWords = DLN_WORDS, kRows = 32 * kWords;
+constexpr int kStride = kRows + 4;  // floats from one wire's rows to the next one's: other banks
+constexpr int kGroup = 8;           // lanes that share a wire, each with four rows of every word
+constexpr u32 kAll = 0xffffffffu;
+constexpr float kMinSlope = 0.01f;  // Differs from the paper: a slope never changes its sign
+
+enum Kind { kAbove = 0, kEquals = 1, kMissing = 2 };
+enum Phase { kGates = 0, kLinks = 1, kBoth = 2 };
+enum Phases { kUnified = 0, kEpochs = 1, kBatches = 2 };
+
+// One network: where its arrays start in the pools, its sizes and its options. The order of the
+// fields is the one of PLAN in layout.py.
+struct Plan {
+  i64 parameter, link, literal, gate, wire, rule, layer, level, epoch, row, batch, valid, count;
+  i64 trace, cells, table, shuffle, jump;
+  // A network's parameters are one vector: cutoffs, slopes, gate, link and vote logits.
+  i64 slopes, gates, links, votes;
+  int n_parameters, n_literals, n_gates, n_links, n_choices, n_rules, n_classes, n_layers;
+  int n_levels, n_columns, n_rows, n_valid, n_batches, n_shuffles;
+  int epochs, phases, phase_epochs, eval_every, patience, keep_best, trace_every, mixture;
+  int first_freeze, vote_freeze, prune_first, prune_last, rules_on_literals, unused;
+  float rate, final_rate, threshold_rate, tau, grad_factor, vote_limit, convergence;
+  u8 choice[16];
+};
+
+// How far a network is; the order of the fields is the one of STATE in layout.py.
+struct State {
+  u64 random[4];
+  double best, loss, weight;
+  int epoch, batch, best_epoch, n_records, done, unused;
+};
+
+// A parameter with what Adam keeps of it; the probability of a candidate or vote that it stands for.
+struct Parameter {
+  float value, first, second, probability;
+};
+
+// A batch of the epoch at hand: its weight, Adam's corrected rate and epsilon.
+struct Batch {
+  double weight;
+  float rate, epsilon;
+};
+
+static_assert(sizeof(Plan) == DLN_PLAN_BYTES && sizeof(State) == DLN_STATE_BYTES,
+              "layout.py must have the same records");
+
+// The order of the fields is the one of POOLS in layout.py.
+struct Pools {
+  const Plan* plans;
+  State* states;
+  // In the shapes of the parameters.
+  Parameter* parameters;
+  float *gradient, *best, *trace;
+  // By literal, gate, link, wire, rule.
+  const int *literal_column, *literal_kind, *literal_freeze;
+  const int* gate_freeze;
+  float4* mixture;
+  float2* pulls;  // (gates, 2, words) what an input gives the cutoff and slope of its literal
+  int* gate_pruned;
+  const int *link_wire, *reader_slot, *reader_input, *reader_start;
+  const int *rule_wire, *rule_reader, *rule_start;
+  const int *layer_start, *layer_prune, *level_start;
+  // By epoch, row, batch and class.
+  const float* temperature;
+  float4* history;
+  int *order, *shuffle;
+  Batch* batches;
+  const int* valid;
+  int *right, *total;
+  // Tables, one after the other, and what advances the random numbers by an epoch.
+  const float* cells;
+  const int* target;
+  const float* weight;
+  const u64* jump;
+};
+
+// The memory of a block, for one network.
+struct Memory {
+  float* gradient;  // (gates, rows) d loss / d gate; four places more, see gate_sums
+  float* cells;     // (columns, rows)
+  float* score;     // (classes, rows) votes, then d loss / d votes
+  u32* bits;        // (wires, words)
+  u32* words;       // (gates, 2, words) the bits of a gate's inputs
+  u32* source;      // (gates, 2) the wires that they come from
+  u32* chosen;      // (gates, 2) the candidates that these are
+  u32* rules;       // (rules) the wires that vote
+  u8* code;         // (gates) the hard gate
+  u8* reached;      // (gates) whether any gradient reaches it through hard links
+  u8* votes;        // (classes, rules) whether a vote is on
+  float* shares;    // (classes, rules) its soft weight
+};
+
+// Where its parts are; the same sums as block_bytes in layout.py.
+struct Offsets {
+  u32 gradient, cells, score, bits, words, source, chosen, rules, code, reached, votes, shares;
+};
+
+__device__ inline u32 take(u32& end, i64 n_bytes) {
+  const u32 taken = end;
+  end += static_cast<u32>((n_bytes + 15) / 16 * 16);
+  return taken;
+}
+
+__device__ inline Offsets arrange(const Plan& plan) {
+  const i64 n_gates = plan.n_gates, n_votes = static_cast<i64>(plan.n_classes) * plan.n_rules;
+  u32 near = 0, far = 0;
+  u32& large = DLN_SPILL >= 1 ? far : near;
+  u32& small = DLN_SPILL >= 2 ? far : near;
+  Offsets at;
+  at.gradient = take(large, 4 * n_gates * kStride);
+  at.cells = take(large, 4 * static_cast<i64>(plan.n_columns) * kStride);
+  at.score = take(small, 4 * static_cast<i64>(plan.n_classes) * kStride);
+  at.bits = take(small, 4 * (plan.n_literals + n_gates) * kWords);
+  at.words = take(small, 8 * n_gates * kWords);
+  at.source = take(small, 8 * n_gates);
+  at.chosen = take(small, 8 * n_gates);
+  at.rules = take(small, 4 * static_cast<i64>(plan.n_rules));
+  at.code = take(small, n_gates);
+  at.reached = take(small, n_gates);
+  at.votes = take(small, n_votes);
+  at.shares = take(small, 4 * n_votes);
+  return at;
+}
+
+// One step's numbers, the same for all threads of a block.
+struct Step {
+  Phase phase;
+  float inverse_temperature;
+  float scale;                           // one over the weight of the batch, 0 where it has none
+  float rate, epsilon;                   // Adam's, corrected for its first steps
+  int pass, n_passes;                    // a batch of many rows takes several
+  int epoch;
+  __device__ bool trains_gates() const { return phase != kLinks; }
+  __device__ bool trains_links() const { return phase != kGates; }
+  __device__ bool is_last() const { return pass + 1 == n_passes; }
+};
+
+// All that the functions of a block share.
+struct Block {
+  const Pools& pools;
+  const Plan& plan;
+  State& state;
+  const Memory memory;
+  Step& step;
+  int* target;    // (rows)
+  float* weight;  // (rows)
+};
+
+__constant__ Pools network_pools;
+extern __shared__ float4 near_memory[];
+__shared__ char* far_memory;
+__shared__ Plan block_plan;
+__shared__ State block_state;
+__shared__ Step block_step;
+__shared__ Offsets block_offsets;
+__shared__ int block_target[kRows];
+__shared__ float block_weight[kRows];
+
+__device__ __forceinline__ Block this_block() {
+  char* near = reinterpret_cast<char*>(near_memory);
+  char* large = DLN_SPILL >= 1 ? far_memory : near;
+  char* small = DLN_SPILL >= 2 ? far_memory : near;
+  const Offsets& at = block_offsets;
+  const Memory memory = {reinterpret_cast<float*>(large + at.gradient),
+                         reinterpret_cast<float*>(large + at.cells),
+                         reinterpret_cast<float*>(small + at.score),
+                         reinterpret_cast<u32*>(small + at.bits),
+                         reinterpret_cast<u32*>(small + at.words),
+                         reinterpret_cast<u32*>(small + at.source),
+                         reinterpret_cast<u32*>(small + at.chosen),
+                         reinterpret_cast<u32*>(small + at.rules),
+                         reinterpret_cast<u8*>(small + at.code),
+                         reinterpret_cast<u8*>(small + at.reached),
+                         reinterpret_cast<u8*>(small + at.votes),
+                         reinterpret_cast<float*>(small + at.shares)};
+  return {network_pools, block_plan, block_state, memory, block_step, block_target, block_weight};
+}
+
+// Run a part of a step as a function of its own: it gets registers of its own, and its code is there
+// once.
+template <void (*part)(const Block&)>
+__device__ __noinline__ void call() {
+  part(this_block());
+}
+
+// The compiler at run time has no headers that define these.
+__device__ inline float infinity() { return __int_as_float(0x7f800000); }
+__device__ inline float not_a_number() { return __int_as_float(0x7fc00000); }
+
+__device__ inline int lane_of() { return threadIdx.x & 31; }
+__device__ inline int warp_of() { return threadIdx.x >> 5; }
+
+// The sum over so many neighbouring lanes, a power of two; every lane of the warp calls.
+template <int kLanes>
+__device__ __forceinline__ float group_sum(float x) {
+#pragma unroll
+  for (int offset = kLanes / 2; offset > 0; offset /= 2) x += __shfl_xor_sync(kAll, x, offset);
+  return x;
+}
+
+__device__ inline double warp_sum(double x) {
+  for (int offset = 16; offset > 0; offset >>= 1) x += __shfl_xor_sync(kAll, x, offset);
+  return x;
+}
+
+// The sum of the rows whose bit is set. Four sums, so that an addition need not wait for the last.
+__device__ __forceinline__ float masked_sum(const float* rows, u32 word) {
+  asm volatile("" : "+r"(word));  // one word, whose bits become predicates several at a time
+  float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+#pragma unroll
+  for (int r = 0; r < 32; r += 4) {
+    const float4 x = *reinterpret_cast<const float4*>(rows + r);
+    if (word >> r & 1) sum[0] += x.x;
+    if (word >> (r + 1) & 1) sum[1] += x.y;
+    if (word >> (r + 2) & 1) sum[2] += x.z;
+    if (word >> (r + 3) & 1) sum[3] += x.w;
+  }
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}

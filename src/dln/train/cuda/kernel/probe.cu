@@ -1,0 +1,31 @@
+// One step of the first network, taken apart for tests.
+#include "run.h"
+
+// The loss and the gradients of the first network's rows, in one phase of its first epoch, and the
+// votes (rows, classes). One block.
+extern "C" __global__ void __launch_bounds__(kThreads, DLN_BLOCKS)
+    probe(int phase, int* votes, char* far) {
+  begin_network(0, far);
+  const Block block = this_block();
+  const Plan& plan = block.plan;
+  if (threadIdx.x == 0) block.state.batch = 1;  // the rows stay in their order
+  __syncthreads();
+  begin_epoch(block, true);
+  prepare_batches(1);  // whose order is the first
+  if (threadIdx.x == 0) {
+    set_batch(block, 0);
+    block.step.phase = static_cast<Phase>(phase);
+  }
+  __syncthreads();
+  const int* rows = block.pools.order + plan.row;
+  for (int start = 0; start < plan.n_rows; start += kRows) {
+    const int n = min(kRows, plan.n_rows - start);
+    forward(rows + start, n, start % (2 * kRows) ? kGates : kBoth);
+    for (int i = threadIdx.x; i < n * plan.n_classes; i += kThreads)
+      votes[static_cast<i64>(start) * plan.n_classes + i] = static_cast<int>(
+          block.memory.score[i % plan.n_classes * kStride + i / plan.n_classes]);
+    __syncthreads();
+  }
+  train_batch<kProbe>(block, rows, plan.n_rows);
+  copy_words(block.pools.states, static_cast<const State*>(&block_state));
+}

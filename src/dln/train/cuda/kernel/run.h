@@ -1,0 +1,196 @@
+// A training run: epochs, batches and phases of one network, by one block.
+#pragma once
+
+#include "random.h"
+#include "schedule.h"
+
+__device__ inline u64 nanoseconds_now() {
+  u64 now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+__device__ inline Phase phase_of(const Plan& plan, int epoch, i64 batch) {
+  if (plan.phases == kUnified) return kBoth;
+  const i64 turn = plan.phases == kBatches ? batch : epoch / plan.phase_epochs;
+  return turn % 2 == 0 ? kGates : kLinks;
+}
+
+// How many steps of a batch's phase there have been, that of the batch counted in.
+__device__ inline i64 steps_of(const Plan& plan, int epoch, i64 batch) {
+  if (plan.phases == kUnified) return batch + 1;
+  if (plan.phases == kBatches) return batch / 2 + 1;
+  const int length = plan.phase_epochs, cycle = epoch % (2 * static_cast<i64>(length));
+  const i64 rounds = epoch / (2 * static_cast<i64>(length));
+  return (rounds * length + cycle % length) * plan.n_batches + batch % plan.n_batches + 1;
+}
+
+// Batches of nearly equal size: no row is dropped and none is in a tiny batch.
+__device__ inline int batch_start(const Plan& plan, int batch) {
+  return static_cast<int>(static_cast<i64>(plan.n_rows) * batch / plan.n_batches);
+}
+
+// The weights and rates of an epoch's batches; a warp takes a batch.
+__device__ __noinline__ void prepare_batches(int epoch) {
+  const Block block = this_block();
+  const Plan& plan = block.plan;
+  const float* weight = block.pools.weight + plan.table;
+  const int* rows = order_of(block, epoch);
+  for (int batch = warp_of(); batch < plan.n_batches; batch += kWarps) {
+    double sum = 0.0;
+    for (int r = batch_start(plan, batch) + lane_of(); r < batch_start(plan, batch + 1); r += 32)
+      sum += weight[rows[r]];
+    sum = warp_sum(sum);
+    if (lane_of() > 0) continue;
+    const i64 number = static_cast<i64>(epoch) * plan.n_batches + batch;
+    const double n_steps = static_cast<double>(plan.n_batches) * plan.epochs;
+    const double decay = 0.5 * (1.0 + cospi(number / n_steps));
+    const double rate = plan.rate * (plan.final_rate + (1.0 - plan.final_rate) * decay);
+    const double steps = static_cast<double>(steps_of(plan, epoch, number));
+    const double correction = sqrt(1.0 - pow(static_cast<double>(0.999f), steps));
+    const double scale = correction / (1.0 - pow(static_cast<double>(0.9f), steps));
+    block.pools.batches[plan.batch + batch] = {
+        sum, static_cast<float>(rate) * static_cast<float>(scale),
+        static_cast<float>(1e-8 * correction)};
+  }
+  __syncthreads();
+}
+
+// What one thread must know before a batch begins.
+__device__ inline void set_batch(const Block& block, int batch) {
+  const Plan& plan = block.plan;
+  const Batch& now = block.pools.batches[plan.batch + batch];
+  const i64 number = static_cast<i64>(block.state.epoch) * plan.n_batches + batch;
+  block.step.phase = phase_of(plan, block.state.epoch, number);
+  block.step.rate = now.rate;
+  block.step.epsilon = now.epsilon;
+  block.step.scale = now.weight > 0.0 ? static_cast<float>(1.0 / now.weight) : 0.0f;
+  if (now.weight > 0.0) block.state.weight += now.weight;
+}
+
+// Forward, backward and an update, for n rows whose step is set but for what is set here.
+template <Mode mode>
+__device__ inline void train_batch(const Block& block, const int* rows, int n) {
+  __shared__ double losses[kWords];
+  Step& step = block.step;
+  if (threadIdx.x == 0) step.n_passes = (n + kRows - 1) / kRows;
+  for (int start = 0; start < n; start += kRows) {
+    if (threadIdx.x == 0) step.pass = start / kRows;
+    forward(rows + start, min(kRows, n - start), step.phase);
+    if (threadIdx.x < kRows) {
+      if (step.scale > 0.0f) count_right(block);
+      const double loss = warp_sum(static_cast<double>(loss_gradient(block)));
+      if (lane_of() == 0) losses[warp_of()] = loss;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0)
+      for (int k = 0; k < kWords; ++k) block.state.loss += losses[k];
+    if (step.trains_links())
+      call<backward_gates<true>>();
+    else
+      call<backward_gates<false>>();
+    update<mode>(block);
+  }
+}
+
+// Also after a pause: what follows from the parameters is not kept.
+__device__ inline void begin_epoch(const Block& block, bool resumes) {
+  const bool starts = block.state.batch == 0;
+  const int epoch = block.state.epoch;
+  const float* temperature = block.pools.temperature + block.plan.epoch + epoch;
+  const bool changes = epoch > 0 && temperature[0] != temperature[-1];
+  const bool freezes = min(block.plan.first_freeze, block.plan.vote_freeze) <= epoch;
+  if (threadIdx.x == 0) {
+    block.step.epoch = epoch;
+    block.step.inverse_temperature = 1.0f / temperature[0];
+    if (starts) block.state.loss = block.state.weight = 0.0;
+  }
+  __syncthreads();
+  if (resumes || changes || freezes) refresh(block);
+  if (!starts) return;
+  if (prune()) refresh(block);
+  call<shuffle_rows>();
+  prepare_batches(epoch);
+  clear_counts(block);
+}
+
+// Record the epoch and say whether it was the last.
+__device__ inline bool end_epoch(const Block& block) {
+  __shared__ int is_best, is_stale;
+  const Plan& plan = block.plan;
+  State& state = block.state;
+  const int epoch = state.epoch;
+  const bool last = epoch + 1 == plan.epochs;
+  const auto is_due = [&](int every) { return every > 0 && ((epoch + 1) % every == 0 || last); };
+  const float accuracy = static_cast<float>(balanced_accuracy(block));
+  const int live = count_live_gates();
+  const bool looks = is_due(plan.eval_every) && plan.n_valid > 0;
+  const double valid = looks ? look(block) : not_a_number();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    const float loss = static_cast<float>(state.loss / fmax(state.weight, 1e-30));
+    block.pools.history[plan.epoch + epoch] = {loss, accuracy, static_cast<float>(valid),
+                                               static_cast<float>(live)};
+    is_best = looks && valid >= state.best;  // a later look wins a tie: it was trained longer
+    if (is_best) {
+      state.best = valid;
+      state.best_epoch = epoch;
+    }
+    is_stale =
+        plan.patience > 0 && state.best_epoch >= 0 && epoch - state.best_epoch >= plan.patience;
+    state.batch = 0;
+    state.epoch = epoch + 1;
+    state.done = last || is_stale;
+  }
+  __syncthreads();
+  if (is_best && plan.keep_best) copy_parameters(block, block.pools.best + plan.parameter);
+  if (is_due(plan.trace_every) || (plan.trace_every > 0 && is_stale)) record_trace(block);
+  return last || is_stale;
+}
+
+// Train until the network is done or the time is up; says whether it is up.
+__device__ inline bool run(const Block& block, u64 deadline) {
+  __shared__ int is_up;
+  const Plan& plan = block.plan;
+  if (plan.trace_every > 0 && block.state.n_records == 0) record_trace(block);
+  if (plan.epochs == 0) {
+    block.state.done = 1;
+    return false;
+  }
+  for (bool resumes = true;; resumes = false) {
+    begin_epoch(block, resumes);
+    const int* rows = order_of(block, block.step.epoch);
+    for (int batch = block.state.batch; batch < plan.n_batches; ++batch) {
+      const int start = batch_start(plan, batch);
+      if (threadIdx.x == 0) set_batch(block, batch);
+      train_batch<kTrain>(block, rows + start, batch_start(plan, batch + 1) - start);
+      if (threadIdx.x == 0) {
+        block.state.batch = batch + 1;
+        is_up = nanoseconds_now() > deadline;
+      }
+      __syncthreads();
+      if (is_up && batch + 1 < plan.n_batches) return true;
+    }
+    if (end_epoch(block)) return is_up;
+    if (is_up) return true;
+  }
+}
+
+// Copy structs of words between threads' memories; the block calls.
+template <typename T>
+__device__ inline void copy_words(T* to, const T* from) {
+  for (int i = threadIdx.x; i < static_cast<int>(sizeof(T) / 4); i += kThreads)
+    reinterpret_cast<int*>(to)[i] = reinterpret_cast<const int*>(from)[i];
+  __syncthreads();
+}
+
+// Set the block up for a network.
+__device__ inline void begin_network(int network, char* far) {
+  copy_words(&block_plan, network_pools.plans + network);
+  copy_words(&block_state, static_cast<const State*>(network_pools.states + network));
+  if (threadIdx.x == 0) {
+    far_memory = far;
+    block_offsets = arrange(block_plan);
+  }
+  __syncthreads();
+}

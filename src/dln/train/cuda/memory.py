@@ -1,0 +1,157 @@
+"""A population on the card: what is uploaded, what is made there, what comes back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.errors import DeviceMemoryError
+from dln.train.cuda.layout import MAX_WORDS, POOLS, Variant, memory_of
+from dln.train.cuda.pack import Population, count_records, sort_readers
+
+Floats = NDArray[np.float32]
+
+_FILLED = {
+    "parameter": ("gradient", "best"),
+    "gate": ("mixture", "pulls", "gate_pruned"),
+    "epoch": ("history",),
+    "batch": ("batches",),
+    "count": ("right", "total"),
+    "trace": ("trace",),
+    "shuffle": ("shuffle",),
+}
+"""The pools that the kernel fills, by what they have one element of."""
+
+_WIDTH = {"mixture": 4, "pulls": 4 * MAX_WORDS, "history": 4, "batches": 4}
+"""Numbers of four bytes that an element of a pool has, where it is not one."""
+
+_INTEGERS = ("gate_pruned", "right", "total", "shuffle")
+MAX_LINKS = 2**31
+"""Candidate links of a population are numbered in 32 bits."""
+
+_SPARE = 2**28
+"""Bytes left free: the context, the code, sorting."""
+
+
+class CardMemory:
+    """The pools of a population on one card."""
+
+    def __init__(self, cupy: Any, population: Population) -> None:
+        self._cupy = cupy
+        self._population = population
+        kept = cupy.get_default_memory_pool().free_bytes()  # by CuPy, from earlier calls
+        check_room(population, int(cupy.cuda.Device().mem_info[0] + kept))
+        try:
+            self.pools = self._upload()
+        except cupy.cuda.memory.OutOfMemoryError as error:
+            raise DeviceMemoryError(
+                f"the card has not the memory for {len(population.jobs)} networks ({error}); "
+                "train fewer of them at a time"
+            ) from None
+
+    def tell(self, module: Any) -> None:
+        """Tell a compiled kernel where the pools are."""
+        addresses = np.array([self.pools[name].data.ptr for name in POOLS], dtype=np.uint64)
+        place = module.get_global("network_pools")
+        self._cupy.ndarray(len(addresses), self._cupy.uint64, memptr=place).set(addresses)
+
+    def _upload(self) -> dict[str, Any]:
+        cupy, population = self._cupy, self._population
+        pools = {name: cupy.asarray(array) for name, array in population.arrays.items()}
+        pools["plans"] = _as_bytes(cupy, population.plans)
+        pools["states"] = _as_bytes(cupy, population.states)
+        values = pools["parameters"]  # beside each, what Adam keeps of it and its probability
+        pools["parameters"] = cupy.zeros((len(values), 4), dtype=cupy.float32)
+        pools["parameters"][:, 0] = values
+        for offset, names in _FILLED.items():
+            for name in names:
+                length = max(1, population.sizes[offset]) * _WIDTH.get(name, 1)
+                kind = cupy.int32 if name in _INTEGERS else cupy.float32
+                pools[name] = cupy.zeros(length, dtype=kind)
+        plans = population.plans
+        links = 2 * plans["n_gates"].astype(np.int64) * plans["n_links"]
+        slots, networks, starts = sort_readers(
+            cupy, pools["link_wire"][: links.sum()], plans, links
+        )
+        pools["reader_slot"], pools["reader_start"] = slots, starts
+        pools["reader_input"] = slots // cupy.asarray(plans["n_links"])[networks]
+        rules = plans["n_rules"].astype(np.int64)
+        places, _, starts = sort_readers(cupy, pools["rule_wire"][: rules.sum()], plans, rules)
+        pools["rule_reader"], pools["rule_start"] = places, starts
+        return pools
+
+    def states(self) -> Any:
+        """Fetch how far all networks are."""
+        return self.pools["states"].get().view(self._population.states.dtype)
+
+    def histories(self, states: Any) -> list[Floats]:
+        """Fetch what is known of every network's epochs so far."""
+        flat = self.pools["history"].get().reshape(-1, 4)
+        starts, done = self._population.plans["epoch"], states["epoch"]
+        return [flat[a : a + n] for a, n in zip(starts.tolist(), done.tolist(), strict=True)]
+
+    def write_parameters(self, states: Any) -> None:
+        """Write what was learned into the networks: the best look's where that is asked for."""
+        population = self._population
+        last, best = self.pools["parameters"][:, 0].get(), self.pools["best"].get()
+        for job, plan, state in zip(population.jobs, population.plans, states, strict=True):
+            flat = best if plan["keep_best"] and state["best_epoch"] >= 0 else last
+            place = int(plan["parameter"])
+            for part in job.network.parameters():
+                part[...] = flat[place : place + part.size].reshape(part.shape)
+                place += part.size
+
+    def records(self, network: int, n_records: int) -> Floats:
+        """Fetch a network's trace: (records, parameters)."""
+        plan = self._population.plans[network]
+        start, width = int(plan["trace"]), int(plan["n_parameters"])
+        part = self.pools["trace"][start : start + n_records * width].get()
+        return np.asarray(part).reshape(n_records, width)
+
+
+def bytes_of(population: Population) -> NDArray[np.float64]:
+    """Count the bytes that each network needs on the card, tables left out."""
+    plans = population.plans
+    parameters = plans["n_parameters"].astype(np.float64)
+    links = 2.0 * plans["n_gates"] * plans["n_links"]
+    wires = plans["n_literals"] + plans["n_gates"]
+    # While links are sorted, their numbers and places are held several times over.
+    return np.asarray(
+        4 * parameters * (7 + count_records(plans))
+        + 60 * links
+        + 100 * wires
+        + 20.0 * np.maximum(1, plans["epochs"])
+        + 4.0 * plans["n_rows"] * (2 + plans["n_shuffles"])
+        + 1_000
+    )
+
+
+def check_room(population: Population, free: int) -> None:
+    """Refuse a population that the card has not the memory for, and say how many would fit."""
+    links = np.cumsum(2.0 * population.plans["n_gates"] * population.plans["n_links"])
+    if len(links) and links[-1] >= MAX_LINKS:
+        fits = int(np.searchsorted(links, MAX_LINKS))
+        raise DeviceMemoryError(
+            f"{len(links)} networks have {links[-1]:.0f} candidate links, more than a call can "
+            f"number; train the first {fits} and then the others"
+        )
+    tables = sum(population.arrays[name].nbytes for name in ("cells", "target", "weight", "valid"))
+    ends = np.cumsum(bytes_of(population)) + tables + _SPARE
+    if len(ends) and ends[-1] > free:
+        fits = int(np.searchsorted(ends, free, side="right"))
+        raise DeviceMemoryError(
+            f"{len(ends)} networks need {ends[-1] / 2**30:.1f} GiB, but the card has "
+            f"{free / 2**30:.1f} GiB free; train the first {fits} and then the others"
+        )
+
+
+def far_bytes(population: Population, networks: list[int], variant: Variant) -> tuple[int, int]:
+    """Give the shared and the global memory that a block needs for any of these networks."""
+    needs = [memory_of(population.sizes_of(network), variant) for network in networks]
+    return max(shared for shared, _ in needs), max(far for _, far in needs)
+
+
+def _as_bytes(cupy: Any, records: Any) -> Any:
+    return cupy.asarray(records.view(np.uint8).reshape(-1))

@@ -1,0 +1,62 @@
+"""One step of the kernel taken apart: the votes, the loss and the gradients of one network.
+
+For tests, which hold them to the other engines'.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+from typing import Literal as OneOf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.train.cuda.card import compile_kernel, find_card, import_cupy
+from dln.train.cuda.layout import Variant
+from dln.train.cuda.memory import CardMemory, far_bytes
+from dln.train.cuda.pack import pack
+from dln.train.jobs import Job
+from dln.train.network import Network
+
+_PHASES = {"gates": 0, "links": 1, "both": 2}
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What one step computes: votes (rows, classes), the loss, and the gradients as a network."""
+
+    votes: NDArray[np.int32]
+    loss: float
+    gradients: Network
+
+
+def probe(
+    job: Job,
+    phase: OneOf["gates", "links", "both"],
+    variant: Variant,
+    device: str = "cuda",
+) -> Probe:
+    """Take the step of a job's rows in their order, as in its first epoch; trains nothing."""
+    number = find_card(device)
+    cupy: Any = import_cupy()
+    whole = replace(job.options, batch_size=len(job.rows))
+    population = pack([replace(job, options=whole)])
+    with cupy.cuda.Device(number):
+        memory = CardMemory(cupy, population)
+        shared, far = far_bytes(population, [0], variant)
+        module = compile_kernel(variant, "probe.cu", number)
+        memory.tell(module)
+        kernel = module.get_function("probe")
+        kernel.max_dynamic_shared_size_bytes = shared
+        votes = cupy.zeros((len(job.rows), len(job.network.vote_logits)), dtype=cupy.int32)
+        scratch = cupy.empty(max(1, far), dtype=cupy.uint8)
+        arguments = (np.int32(_PHASES[phase]), votes, scratch)
+        kernel((1,), (variant.threads,), arguments, shared_mem=shared)
+        gradients = job.network.copy()
+        flat, place = memory.pools["gradient"].get(), 0
+        for part in gradients.parameters():
+            part[...] = flat[place : place + part.size].reshape(part.shape)
+            place += part.size
+        state = memory.states()[0]
+        return Probe(votes.get(), float(state["loss"] / max(state["weight"], 1e-30)), gradients)
