@@ -148,12 +148,32 @@ def test_only_empty_cells_are_missing() -> None:
     assert counts(data) == data.paper == PaperCounts(3, 2, 1, 1)
 
 
-@pytest.mark.parametrize("name", ["Iris", "PDAC", "heart", ""])
+@pytest.mark.parametrize("name", ["Iris", "heart", ""])
 def test_unknown_name_lists_the_known_ones(name: str) -> None:
     with pytest.raises(
-        OptionError, match=rf"no data set '{name}'; known are BankChurn, .*-honest$"
+        OptionError, match=rf"no data set '{name}'; known are BankChurn, .*-honest, iris, .*digits$"
     ):
         load(name)
+
+
+def test_the_table_that_is_not_public_says_so() -> None:
+    with pytest.raises(OptionError, match=r"^PDAC is not public and could not be found; known"):
+        load("PDAC")
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "n_classes"),
+    [("iris", (150, 4), 3), ("wine", (178, 13), 3), ("breast_cancer", (569, 30), 2),
+     ("digits", (1797, 64), 10)],
+)  # fmt: skip
+def test_embedded_tables_need_no_folder(
+    name: str, shape: tuple[int, int], n_classes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DLN_DATA", raising=False)
+    data = load(name)
+    assert (data.X.shape, data.y.nunique()) == (shape, n_classes)
+    assert data.split is None
+    assert data.paper is None
 
 
 @pytest.mark.parametrize("value", [None, ""])

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 import dln
+from dln.cli.bench import bench
 from dln.cli.cost import cost
 from dln.cli.demo import demo
 from dln.cli.draw import draw
@@ -67,6 +68,7 @@ for _verb in (
     prune,
     export,
     verify,
+    bench,
 ):
     app.command()(_verb)
 

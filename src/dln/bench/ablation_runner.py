@@ -1,0 +1,46 @@
+"""Run the ablations that have no result yet: variant by variant, small tables first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import monotonic
+
+from dln.bench.ablations import (
+    VARIANTS,
+    ablation_path,
+    run_variant,
+    write_ablations,
+)
+from dln.bench.protocol import Task
+from dln.bench.published import size_of
+from dln.datasets import load
+
+
+def run_ablations(
+    datasets: Sequence[str],
+    folder: Path,
+    say: Callable[[str], None],
+    *,
+    threads: int = 1,
+    seconds: float | None = None,
+) -> int:
+    """Run what is missing, all seeds of a variant on a dataset; gives how many are left."""
+    end = None if seconds is None else monotonic() + seconds
+    pairs = [
+        (name, variant)
+        for name in sorted(datasets, key=size_of)
+        for variant in VARIANTS
+        if not ablation_path(folder, name, variant).exists()
+    ]
+    for done, (name, variant) in enumerate(pairs):
+        if end is not None and monotonic() >= end:
+            return len(pairs) - done
+        dataset, start = load(name), monotonic()
+        seeds = range(VARIANTS[variant].seeds)
+        results = [run_variant(Task(dataset, seed), variant, threads) for seed in seeds]
+        write_ablations(results, folder)
+        mean = sum(result.accuracy for result in results) / len(results)
+        taken = monotonic() - start
+        say(f"[{done + 1}/{len(pairs)}] {name}, {variant}: {mean:.1f} % in {taken:.1f} s")
+    return 0

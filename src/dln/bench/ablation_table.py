@@ -1,0 +1,151 @@
+"""The table of ablations: paired differences with standard errors, beside the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.bench.ablations import ORIGINAL, SHORT, VARIANTS, Ablated
+from dln.bench.grid import geometric_mean
+from dln.bench.published import published
+from dln.bench.words import ABSENT
+from dln.explain.sheet import Section, Sheet
+
+_CLEAR = 2.0
+"""A difference is clear from so many standard errors on."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a variant changes against the original, over datasets and seeds.
+
+    Attributes
+    ----------
+    points, error
+        The mean paired difference of balanced accuracy and its standard error. Seeds of a dataset
+        are averaged with the same weight for every dataset.
+    ratio
+        Geometric mean of the gate-level operations against the original's.
+    paper
+        The paper's difference on the same datasets; None for variants that it has not.
+    n_pairs
+        Pairs of results.
+    """
+
+    variant: str
+    points: float
+    error: float
+    ratio: float
+    paper: float | None
+    datasets: tuple[str, ...]
+    n_pairs: int
+
+    @property
+    def verdict(self) -> str:
+        """Say whether the direction is the paper's, in words."""
+        if self.paper is None:
+            return "not in the paper"
+        if abs(self.points) < _CLEAR * self.error:
+            return "no clear difference here"
+        same = np.sign(self.points) == np.sign(self.paper)
+        return "agrees" if same else "disagrees"
+
+
+def find_effects(results: Sequence[Ablated]) -> list[Effect]:
+    """Pair every variant with its original, dataset by dataset and seed by seed."""
+    found = {(one.dataset, one.variant, one.seed): one for one in results}
+    effects = []
+    for name, variant in VARIANTS.items():
+        if name in (ORIGINAL, SHORT):
+            continue
+        pairs = [
+            (one, found[one.dataset, variant.original, one.seed])
+            for one in results
+            if one.variant == name and (one.dataset, variant.original, one.seed) in found
+        ]
+        if pairs:
+            effects.append(_effect(name, pairs))
+    return effects
+
+
+def _effect(name: str, pairs: Sequence[tuple[Ablated, Ablated]]) -> Effect:
+    datasets = tuple(dict.fromkeys(one.dataset for one, _ in pairs))
+    differences = {
+        dataset: np.array([a.accuracy - b.accuracy for a, b in pairs if a.dataset == dataset])
+        for dataset in datasets
+    }
+    sizes = [(a.gate_operations, b.gate_operations) for a, b in pairs]
+    return Effect(
+        variant=name,
+        points=float(np.mean([some.mean() for some in differences.values()])),
+        error=_error(list(differences.values())),
+        # A circuit that reads nothing costs nothing; one operation keeps the ratio finite.
+        ratio=geometric_mean([max(a, 1) / max(b, 1) for a, b in sizes]),
+        paper=_paper_difference(name, datasets),
+        datasets=datasets,
+        n_pairs=len(pairs),
+    )
+
+
+def _error(differences: Sequence[NDArray[np.float64]]) -> float:
+    """Give the standard error of a mean over datasets, each of which is a mean over seeds."""
+    squares = [some.var(ddof=1) / len(some) for some in differences if len(some) > 1]
+    return float(np.sqrt(np.sum(squares)) / max(1, len(differences)))
+
+
+def _paper_difference(name: str, datasets: Sequence[str]) -> float | None:
+    rows = [published()["ablations"].get(dataset, {}) for dataset in datasets]
+    known = [row[name] - row[ORIGINAL] for row in rows if name in row]
+    return float(np.mean(known)) if known else None
+
+
+def ablation_sheet(results: Sequence[Ablated]) -> Sheet:
+    """Make the table of effects, and one of the differences by dataset."""
+    effects = find_effects(results)
+    note = (
+        "Differences to the original in points of balanced accuracy on validation rows, paired by "
+        "dataset and seed, with standard errors; the paper's are differences of its test figures "
+        "on the same datasets. A difference below two standard errors is not clear."
+    )
+    return Sheet((note,), (_effects_section(effects), _datasets_section(results, effects)))
+
+
+def _effects_section(effects: Sequence[Effect]) -> Section:
+    header = ("variant", "difference", "±", "paper", "direction", "size", "tables", "pairs")
+    rows = tuple(
+        (
+            effect.variant,
+            f"{effect.points:+.2f}",
+            f"{effect.error:.2f}",
+            ABSENT if effect.paper is None else f"{effect.paper:+.2f}",
+            effect.verdict,
+            f"×{effect.ratio:.2f}",
+            str(len(effect.datasets)),
+            str(effect.n_pairs),
+        )
+        for effect in effects
+    )
+    return Section("Ablations: differences to the original", header, rows)
+
+
+def _datasets_section(results: Sequence[Ablated], effects: Sequence[Effect]) -> Section:
+    names = list(dict.fromkeys(one.dataset for one in results))
+    found = {(one.dataset, one.variant, one.seed): one.accuracy for one in results}
+    rows = []
+    for name in names:
+        cells = []
+        for effect in effects:
+            original = VARIANTS[effect.variant].original
+            differences = [
+                accuracy - found[dataset, original, seed]
+                for (dataset, variant, seed), accuracy in found.items()
+                if (dataset, variant) == (name, effect.variant)
+                and (dataset, original, seed) in found
+            ]
+            cells.append(f"{np.mean(differences):+.1f}" if differences else ABSENT)
+        rows.append((name, *cells))
+    header = ("dataset", *(effect.variant for effect in effects))
+    return Section("Ablations: differences by dataset", header, tuple(rows))

@@ -1,0 +1,240 @@
+"""The paper's ablations, paired: every variant has the original's rows, draws and seeds.
+
+Of a dataset's training rows a seed makes three parts: to train on (60 %), to choose by (20 %) and
+to judge by (20 %). The test rows are not looked at. Hyperparameters are drawn at random from the
+paper's space, the same for all variants. The second part chooses the best epoch of each draw and
+the better half of the draws; the third part judges these, and their mean is the result: one draw
+alone would say more about luck.
+
+Differs from the paper: it searches anew for each variant with Optuna and judges on test rows.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+
+from dln.bench.protocol import Task
+from dln.bench.provenance import provenance
+from dln.cost.circuit import cost
+from dln.encode.encoder import EncodeOptions
+from dln.estimator import DLNClassifier
+from dln.manners import read_problem
+from dln.search.folds import Fold
+from dln.search.presets import find_preset
+from dln.search.space import Between, Space
+from dln.search.tasks import FoldRows, encode_fold
+from dln.search.votes import balanced_accuracy, count_votes
+from dln.simplify.simplify import simplify
+from dln.train.discretise import discretise
+from dln.train.engines import EngineName, find_engine
+from dln.train.fit import Problem
+from dln.train.jobs import Job, Trained
+from dln.train.options import Freezing, Gumbel, Pruning
+from dln.train.recipe import Recipe
+
+_LOOK_EVERY = 10
+
+Draw = Callable[[np.random.Generator], Mapping[str, Any]]
+"""Gives the parameters that a variant changes."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A column of the paper's table of ablations, and what it changes.
+
+    Attributes
+    ----------
+    original
+        The variant that it is paired with: the same draws and epochs.
+    draws, epochs, seeds
+        Points of the space, passes over the rows at most, and splits.
+    """
+
+    change: Draw
+    original: str = "original"
+    engine: EngineName = "native"
+    draws: int = 8
+    epochs: int = 300
+    seeds: int = 20
+
+
+def _fixed(**changes: Any) -> Draw:
+    return lambda rng: changes
+
+
+def _relaxed(relaxation: Any) -> Variant:
+    """Make a variant that PyTorch alone trains, 200 times slower: fewer draws and epochs."""
+    return Variant(_fixed(relaxation=relaxation), SHORT, "torch", draws=2, epochs=100, seeds=10)
+
+
+ORIGINAL, SHORT = "original", "original, short"
+VARIANTS: Mapping[str, Variant] = MappingProxyType(
+    {
+        ORIGINAL: Variant(_fixed()),
+        "all links and gates": Variant(_fixed(n_links=None, n_gates=16)),
+        "16 links": Variant(_fixed(n_links=16)),
+        "4 links and gates": Variant(_fixed(n_links=4, n_gates=4)),
+        "no concatenation": Variant(_fixed(concatenation="none")),
+        "shared thresholds": Variant(_fixed(concatenation="shared")),
+        "unified phases": Variant(_fixed(phases="unified")),
+        "fixed thresholds": Variant(_fixed(threshold_rate=0.0)),
+        "freezing": Variant(lambda rng: {"freezing": Freezing(float(rng.uniform(0.2, 0.8)))}),
+        "pruning": Variant(lambda rng: {"pruning": _draw_pruning(rng)}),
+        # Beyond the paper's: a surrogate gradient that reaches fewer rows.
+        "slope 20": Variant(_fixed(slope=20.0, threshold_rate=0.1)),
+        SHORT: Variant(_fixed(), SHORT, draws=2, epochs=100, seeds=10),
+        "no straight-through": _relaxed("soft"),
+        "gumbel": _relaxed(Gumbel(0.5)),
+    }
+)
+"""The paper's columns under the names of its figures, and one of ours."""
+
+
+def _draw_pruning(rng: np.random.Generator) -> Pruning:
+    start, end = np.sort(rng.uniform(0.2, 0.9, 2)).tolist()
+    return Pruning(start, end, convergence=float(rng.uniform(0.3, 0.7)))
+
+
+@dataclass(frozen=True)
+class Ablated:
+    """One variant on one seed: mean balanced accuracy in percent and gate-level operations."""
+
+    dataset: str
+    variant: str
+    seed: int
+    accuracy: float
+    gate_operations: float
+
+
+def run_variant(task: Task, name: str, threads: int) -> Ablated:
+    """Run a variant on the three parts of a task's training rows."""
+    variant, train = VARIANTS[name], task.rows[0]
+    problem, _ = read_problem(
+        DLNClassifier(), task.dataset.X.iloc[train], task.dataset.y.iloc[train], None, "balanced"
+    )
+    problem = problem.kept()
+    fold, judge = _parts(problem, task.seed)
+    preset = find_preset("paper", problem)
+    encoded: dict[EncodeOptions, FoldRows] = {}
+    jobs, recipes, rows = [], [], []
+    for number in range(variant.draws):
+        rng = np.random.default_rng([task.seed, number])
+        values = _draw(preset.space, rng)
+        changes = {"epochs": variant.epochs, **variant.change(rng), "engine": variant.engine}
+        plan = DLNClassifier(**{**preset.parameters(values), **changes})._plan(problem)
+        if plan.encode not in encoded:
+            encoded[plan.encode] = encode_fold(problem, fold, plan.encode)
+        recipes.append(plan.candidates.usual)
+        rows.append(encoded[plan.encode])
+        jobs.append(_job(recipes[-1], rows[-1], seed=number))
+    trained = find_engine(variant.engine)(jobs, n_threads=threads)
+    return _judge(task, name, trained, recipes, rows, judge)
+
+
+def _parts(problem: Problem, seed: int) -> tuple[Fold, NDArray[np.int64]]:
+    """Split rows into those to train on and to choose by, and those to judge by."""
+    target = problem.target
+    rows, judge = train_test_split(
+        np.arange(len(target)), test_size=0.2, stratify=target, random_state=seed
+    )
+    train, choose = train_test_split(rows, test_size=0.25, stratify=target[rows], random_state=seed)
+    return Fold(train.astype(np.int64), choose.astype(np.int64)), judge.astype(np.int64)
+
+
+def _draw(space: Space, rng: np.random.Generator) -> dict[str, Any]:
+    """Draw a point of a space at random."""
+    return {name: _draw_one(wish, rng) for name, wish in space.items()}
+
+
+def _draw_one(wish: Any, rng: np.random.Generator) -> Any:
+    if isinstance(wish, list):
+        return wish[int(rng.integers(len(wish)))]
+    if not isinstance(wish, Between):
+        return wish
+    if wish.whole:
+        return int(rng.integers(int(wish.low), int(wish.high) + 1))
+    if wish.log:
+        return float(np.exp(rng.uniform(np.log(wish.low), np.log(wish.high))))
+    return float(rng.uniform(wish.low, wish.high))
+
+
+def _job(recipe: Recipe, rows: FoldRows, seed: int) -> Job:
+    options = replace(recipe.options, seed=seed, eval_every=_LOOK_EVERY, keep_best=True)
+    network = recipe.draw_network(rows.encoder.literals, rows.n_classes, seed)
+    return Job(network, rows.data, rows.fold.train, options, rows.fold.valid)
+
+
+def _judge(
+    task: Task,
+    name: str,
+    trained: Sequence[Trained],
+    recipes: Sequence[Recipe],
+    rows: Sequence[FoldRows],
+    judge: NDArray[np.int64],
+) -> Ablated:
+    """Choose the better half of the draws, and judge them on rows that nothing has seen."""
+    looks = np.array([np.nanmax(run.history[:, 2]) for run in trained])
+    chosen = np.argsort(-looks, kind="stable")[: max(1, len(looks) // 2)].tolist()
+    judged = [_measure(trained[draw], recipes[draw], rows[draw], judge) for draw in chosen]
+    accuracy, size = np.mean(judged, axis=0).tolist()
+    return Ablated(task.dataset.name, name, task.seed, round(accuracy, 4), round(size, 1))
+
+
+def _measure(
+    run: Trained, recipe: Recipe, rows: FoldRows, judge: NDArray[np.int64]
+) -> tuple[float, int]:
+    """Give the balanced accuracy in percent and the gate-level operations of one network."""
+    threshold = recipe.options.vote_threshold
+    votes = count_votes([run.network], rows.data.cells[judge], threshold)
+    circuit = discretise(
+        [run.network],
+        rows.encoder,
+        rows.table,
+        rows.data.cells[rows.fold.train],
+        classes=rows.classes,
+        vote_threshold=threshold,
+        temperature=recipe.options.tau,
+    )
+    accuracy = balanced_accuracy(rows.data.target[judge], votes.argmax(axis=1))
+    return 100 * accuracy, cost(simplify(circuit, "quick", prove=False)).gate_operations
+
+
+# -- files ------------------------------------------------------------------------------------
+
+
+def ablation_path(folder: Path, dataset: str, variant: str) -> Path:
+    """Say where the results of a variant on a dataset are: one file for all its seeds."""
+    return folder / "ablations" / dataset / f"{variant.replace(',', '').replace(' ', '-')}.json"
+
+
+def write_ablations(results: list[Ablated], folder: Path) -> None:
+    """Write the results of one variant on one dataset, whole or not at all."""
+    path = ablation_path(folder, results[0].dataset, results[0].variant)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    variant = VARIANTS[results[0].variant]
+    document = {
+        "draws": variant.draws,
+        "epochs": variant.epochs,
+        **provenance(),
+        "results": [asdict(result) for result in results],
+    }
+    unfinished = path.with_suffix(f".{os.getpid()}.tmp")
+    unfinished.write_text(json.dumps(document, indent=1) + "\n", "utf-8")
+    unfinished.replace(path)
+
+
+def read_ablations(folder: Path) -> list[Ablated]:
+    """Read all results of ablations."""
+    paths = sorted((folder / "ablations").glob("*/*.json"))
+    documents = [json.loads(path.read_text("utf-8")) for path in paths]
+    return [Ablated(**result) for document in documents for result in document["results"]]

@@ -1,0 +1,23 @@
+"""Which cells to run: all, or those of some datasets, models and seeds; small tables first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dln.bench.cells import Cell
+from dln.bench.models import find_model
+from dln.bench.published import size_of
+
+
+def choose_cells(
+    datasets: Sequence[str], models: Sequence[str], seeds: Sequence[int]
+) -> list[Cell]:
+    """List the cells model by model, small tables first: the first tables fill up soon.
+
+    >>> [str(cell) for cell in choose_cells(["Letter", "Heart"], ["dt", "nb"], [0])]
+    ['Heart dt 0', 'Letter dt 0', 'Heart nb 0', 'Letter nb 0']
+    """
+    for model in models:
+        find_model(model)
+    ordered = sorted(datasets, key=size_of)
+    return [Cell(name, model, seed) for model in models for name in ordered for seed in seeds]

@@ -1,0 +1,51 @@
+"""The whole experiment: what is run unless something else is said, and what is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from dln.bench.ablation_table import ablation_sheet
+from dln.bench.ablations import read_ablations
+from dln.bench.cells import read_results
+from dln.bench.models import MODELS
+from dln.bench.outcome import Budget
+from dln.bench.plots import write_plots
+from dln.bench.targets import target_sheet
+from dln.bench.time_table import time_sheet
+from dln.bench.write import write_sheet, write_tables
+from dln.cores import count_cores
+
+DEFAULT_MODELS = tuple(name for name, entry in MODELS.items() if entry.published is not None)
+"""The paper's eight, the DLN in three columns."""
+
+
+@dataclass(frozen=True)
+class Smoke:
+    """A run that takes seconds and needs no folder of tables."""
+
+    datasets: tuple[str, ...]
+    models: tuple[str, ...]
+    seeds: tuple[int, ...]
+    budget: Budget
+
+
+QUICK = Smoke(("iris", "wine"), ("knn", "dt", "nb", "lgn"), (0,), Budget(trials=2, epochs=20))
+
+
+def make_budget(*, quick: bool, jobs: int) -> Budget:
+    """Give the budget of a cell; cells side by side share the cores."""
+    return QUICK.budget if quick else Budget(threads=max(1, count_cores() // jobs))
+
+
+def write_everything(results: Path) -> list[Path]:
+    """Write all tables and plots of a folder of results; gives the files."""
+    folder = results / "tables"
+    found = read_results(results)
+    written = write_tables(found, folder)
+    written += write_sheet(target_sheet(found), folder / "targets")
+    written += write_sheet(time_sheet(found), folder / "time")
+    ablations = read_ablations(results)
+    if ablations:
+        written += write_sheet(ablation_sheet(ablations), folder / "ablations")
+    return written + write_plots(found, folder)

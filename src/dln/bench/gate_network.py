@@ -1,0 +1,186 @@
+"""The paper's LGN: a logic gate network with fixed random links, learned gates and grouped sums.
+
+It is a network of `dln.train` with one candidate a link and cutoffs that stay where trees put them
+(the paper's "tree-initialised"). A class counts the gates of its own group in the last layer. Only
+the functions of gates are trained.
+
+Differs from the paper: gates are trained with straight-through estimators (the original mixes the
+soft functions and discretises at the end), so that the native engine trains it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.bench.epoch_scores import SPREAD_WEIGHT
+from dln.bench.outcome import Budget, Outcome, percent
+from dln.bench.propose import propose_in_batches
+from dln.bench.protocol import Fold, Task, batch_size, hold_back
+from dln.circuit import Circuit
+from dln.cost.circuit import cost
+from dln.encode.encoder import EncodeOptions, Encoder, fit_encoder
+from dln.labels import plain_labels
+from dln.search.presets import find_preset
+from dln.search.run import fold_scores
+from dln.search.tasks import Outcome as Looks
+from dln.simplify.simplify import simplify
+from dln.table import read_table
+from dln.target import read_target, row_weights
+from dln.train.discretise import discretise
+from dln.train.fit import Problem
+from dln.train.jobs import Job, Trained, TrainingRows
+from dln.train.native import train_population
+from dln.train.network import Network, Shape, build_network, layer_sizes
+from dln.train.options import Alternating, TrainOptions
+
+_BATCH_OF_TRIALS = 8
+_SEARCH_EVERY, _PATIENCE, _FINAL_EVERY = 20, 200, 10
+_GATES_ONLY = Alternating(epochs=10**6)
+_VOTE_THRESHOLD = 0.8
+_SURE = 100.0
+
+Params = Mapping[str, Any]
+
+
+def gate_network(task: Task, budget: Budget) -> Outcome:
+    """Search by Optuna, fit on four fifths of the training rows, simplify and test."""
+    problem = _problem(task)
+    widths = find_preset("paper", problem).space["first"]
+
+    def suggest(trial: Any) -> None:
+        trial.suggest_float("rate", 0.01, 0.3, log=True)
+        trial.suggest_int("layers", 2, 5)
+        trial.suggest_float("ratio", 0.25, 1.0, log=True)
+        trial.suggest_categorical("cutoffs", [4, 6])
+        trial.suggest_float("tau", 1.0, 30.0, log=True)
+        trial.suggest_int("first", widths.low, widths.high)
+
+    best, score = propose_in_batches(
+        suggest,
+        partial(_evaluate, task, problem, budget),
+        n_trials=budget.trials,
+        batch=_BATCH_OF_TRIALS,
+        seed=task.seed,
+    )
+    circuit = simplify(_fit(task, problem, best, budget))
+    test = task.rows[1]
+    winners = circuit.winners(read_table(task.dataset.X.iloc[test]))
+    return Outcome(
+        accuracy=percent(task.arrays.test_target, winners),
+        validation=100.0 * score,
+        params=best,
+        cost=cost(circuit),
+    )
+
+
+def _problem(task: Task) -> Problem:
+    train = task.rows[0]
+    table = read_table(task.dataset.X.iloc[train]).kept()
+    target, classes = read_target(task.dataset.y.iloc[train], table.n_rows)
+    weight = row_weights(target, classes, None, "balanced")
+    return Problem(table, target, weight, plain_labels(classes))
+
+
+def _evaluate(task: Task, problem: Problem, budget: Budget, batch: list[Params]) -> list[float]:
+    """Score trials on the folds, all networks side by side."""
+    encoded: dict[tuple[int, int], tuple[Encoder, TrainingRows]] = {}
+    jobs = []
+    for params in batch:
+        for number, fold in enumerate(task.folds):
+            key = number, params["cutoffs"]
+            if key not in encoded:
+                encoded[key] = _encode(problem, fold[0], params["cutoffs"])
+            jobs.append(_job(task, *encoded[key], fold, params, budget, _SEARCH_EVERY, _PATIENCE))
+    trained = train_population(jobs, n_threads=budget.threads)
+    n_folds = len(task.folds)
+    by_trial = [trained[start : start + n_folds] for start in range(0, len(trained), n_folds)]
+    return [_score(runs) for runs in by_trial]
+
+
+def _score(runs: Sequence[Trained]) -> float:
+    """Score a trial by the looks of its folds, as the paper does."""
+    looks = (run.history[~np.isnan(run.history[:, 2]), 2] for run in runs)
+    scores = fold_scores([Looks(tuple(some.tolist())) for some in looks], SPREAD_WEIGHT)
+    return float(scores.mean() - SPREAD_WEIGHT * scores.std())
+
+
+def _encode(
+    problem: Problem, rows: NDArray[np.intp], n_cutoffs: int
+) -> tuple[Encoder, TrainingRows]:
+    """Fit the paper's min-max scaling and tree cutoffs on some rows, encode all."""
+    options = EncodeOptions(n_cutoffs=n_cutoffs, n_knots=2)
+    part = problem.take(rows.astype(np.int64))
+    encoder, _ = fit_encoder(part.table, part.target, part.weight, options)
+    return encoder, TrainingRows(encoder.encode(problem.table), problem.target, problem.weight)
+
+
+def _job(
+    task: Task,
+    encoder: Encoder,
+    data: TrainingRows,
+    fold: Fold,
+    params: Params,
+    budget: Budget,
+    eval_every: int,
+    patience: int,
+) -> Job:
+    n_classes = task.n_classes
+    layers = layer_sizes(params["first"], params["ratio"], params["layers"], n_classes)
+    options = TrainOptions(
+        epochs=budget.epochs,
+        batch_size=batch_size(n_classes),
+        rate=params["rate"],
+        final_rate=1.0,
+        threshold_rate=0.0,
+        tau=params["tau"],
+        vote_threshold=_VOTE_THRESHOLD,
+        phases=_GATES_ONLY,
+        eval_every=min(eval_every, budget.epochs),
+        patience=patience,
+        keep_best=True,
+        seed=task.seed,
+    )
+    network = draw_gate_network(encoder, layers, n_classes, np.random.default_rng(task.seed))
+    train, valid = (rows.astype(np.int64) for rows in fold)
+    return Job(network, data, train, options, valid)
+
+
+def draw_gate_network(
+    encoder: Encoder, layers: tuple[int, ...], n_classes: int, rng: np.random.Generator
+) -> Network:
+    """Draw fixed links and all 16 gates; the last layer votes in groups, one for each class."""
+    network = build_network(
+        encoder.literals,
+        Shape(layers, n_links=1, n_gates=16, concatenation="none"),
+        n_classes=n_classes,
+        slope=1.0,
+        vote_threshold=_VOTE_THRESHOLD,
+        vote_density=0.0,
+        rng=rng,
+    )
+    group = np.arange(layers[-1]) // (layers[-1] // n_classes)
+    votes = np.where(group == np.arange(n_classes)[:, None], _SURE, -_SURE)
+    return replace(network, vote_logits=np.ascontiguousarray(votes, dtype=np.float32))
+
+
+def _fit(task: Task, problem: Problem, params: Params, budget: Budget) -> Circuit:
+    fold = hold_back(task.arrays.train_target, task.seed)
+    rows = np.arange(len(problem.target))
+    encoder, data = _encode(problem, rows, params["cutoffs"])
+    job = _job(task, encoder, data, fold, params, budget, _FINAL_EVERY, 0)
+    (trained,) = train_population([job], n_threads=1)
+    return discretise(
+        [trained.network],
+        encoder,
+        problem.table,
+        data.cells,
+        classes=problem.classes,
+        vote_threshold=_VOTE_THRESHOLD,
+        temperature=params["tau"],
+    )

@@ -1,0 +1,108 @@
+"""Results -> means over seeds, by dataset and model, and ranks. What is not there stays absent."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import rankdata
+
+from dln.bench.cells import Result
+from dln.bench.models import MODELS
+from dln.bench.protocol import SEEDS
+from dln.bench.published import Measure, figures
+from dln.datasets import NAMES
+
+Figures = Mapping[str, Mapping[str, float]]
+"""Figures by dataset and model."""
+
+_HIGHER_IS_BETTER = ("accuracy",)
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The mean over seeds, its standard error (0 for one seed) and how many there are."""
+
+    value: float
+    error: float
+    n_seeds: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether all seeds are in it."""
+        return self.n_seeds >= len(SEEDS)
+
+
+Grid = Mapping[str, Mapping[str, Mean]]
+"""Means by dataset and model."""
+
+
+def make_grid(results: Iterable[Result], measure: Measure) -> Grid:
+    """Average a measure over the seeds."""
+    found: defaultdict[str, defaultdict[str, list[float]]]
+    found = defaultdict(lambda: defaultdict(list))
+    for result in results:
+        value = getattr(result, measure)
+        if value is not None:
+            found[result.dataset][result.model].append(float(value))
+    return {
+        dataset: {model: _mean(values) for model, values in models.items()}
+        for dataset, models in found.items()
+    }
+
+
+def _mean(values: Sequence[float]) -> Mean:
+    spread = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+    return Mean(float(np.mean(values)), spread / len(values) ** 0.5, len(values))
+
+
+def whole_figures(grid: Grid) -> dict[str, dict[str, float]]:
+    """Keep the means that all seeds are in, of the paper's datasets."""
+    return {
+        dataset: {model: mean.value for model, mean in grid[dataset].items() if mean.whole}
+        for dataset in NAMES
+        if dataset in grid
+    }
+
+
+def published_figures(measure: Measure) -> dict[str, dict[str, float]]:
+    """Give the paper's figures under the names that models have here; every DLN has its DLN's."""
+    return {
+        dataset: {
+            name: row[entry.published] for name, entry in MODELS.items() if entry.published in row
+        }
+        for dataset, row in figures(measure).items()
+    }
+
+
+def complete(table: Figures, models: Sequence[str], datasets: Sequence[str] = NAMES) -> list[str]:
+    """List the datasets for which all these models have a figure."""
+    return [
+        name for name in datasets if name in table and all(model in table[name] for model in models)
+    ]
+
+
+def average_ranks(
+    table: Figures, models: Sequence[str], datasets: Sequence[str], measure: Measure
+) -> dict[str, float]:
+    """Rank models on each dataset, 1 the best, and average; equals share the mean of their ranks.
+
+    >>> average_ranks({"Heart": {"dt": 70.0, "nb": 80.0}}, ["dt", "nb"], ["Heart"], "accuracy")
+    {'dt': 2.0, 'nb': 1.0}
+    """
+    if not datasets:
+        return {}
+    sign = -1.0 if measure in _HIGHER_IS_BETTER else 1.0
+    ranks = [rankdata([sign * table[name][model] for model in models]) for name in datasets]
+    return dict(zip(models, np.mean(ranks, axis=0).tolist(), strict=True))
+
+
+def geometric_mean(ratios: Sequence[float]) -> float:
+    """Average ratios so that twice and half cancel.
+
+    >>> geometric_mean([2.0, 0.5])
+    1.0
+    """
+    return float(np.exp(np.mean(np.log(ratios))))

@@ -1,0 +1,128 @@
+"""The paper's multilayer perceptron: many networks side by side, searched with Optuna.
+
+The paper prints no space for it. Widths from one to four times the columns, in one or two layers,
+hold the sizes that it publishes; loss, batches, scoring, patience and final fit are those of its
+logic networks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.neural_network import MLPClassifier
+
+from dln.bench.epoch_scores import EpochScores
+from dln.bench.outcome import Budget, Outcome, percent
+from dln.bench.propose import propose_in_batches
+from dln.bench.protocol import Task, batch_size, hold_back
+from dln.bench.stack import Member, Stack
+from dln.cost.baselines import cost_of_model
+
+_BATCH_OF_TRIALS = 8
+_SEARCH_EVERY, _PATIENCE, _FINAL_EVERY = 20, 200, 10
+
+Params = Mapping[str, Any]
+
+
+def perceptron(task: Task, budget: Budget) -> Outcome:
+    """Search by Optuna, fit on four fifths of the training rows, test the best epoch."""
+    d = task.arrays.train.shape[1]
+
+    def suggest(trial: Any) -> None:
+        trial.suggest_float("rate", 1e-3, 1e-1, log=True)
+        trial.suggest_float("decay", 1e-6, 1e-2, log=True)
+        trial.suggest_int("layers", 1, 2)
+        trial.suggest_int("width", d, 4 * d, log=True)
+
+    best, score = propose_in_batches(
+        suggest,
+        lambda batch: _evaluate(task, batch, budget),
+        n_trials=budget.trials,
+        batch=_BATCH_OF_TRIALS,
+        seed=task.seed,
+    )
+    model = _fit(task, best, budget)
+    arrays = task.arrays
+    return Outcome(
+        accuracy=percent(arrays.test_target, model.predict(arrays.test)[0]),
+        validation=100.0 * score,
+        params=best,
+        cost=cost_of_model(_as_sklearn(model.weights(0))),
+    )
+
+
+def _member(params: Params, rows: NDArray[np.intp]) -> Member:
+    hidden = (params["width"],) * params["layers"]
+    return Member(hidden, params["rate"], params["decay"], rows)
+
+
+def _evaluate(task: Task, batch: list[Params], budget: Budget) -> list[float]:
+    """Score trials on the folds; those of the same depth train side by side."""
+    scores = [0.0] * len(batch)
+    for depth in {params["layers"] for params in batch}:
+        places = [place for place, params in enumerate(batch) if params["layers"] == depth]
+        found = _evaluate_alike(task, [batch[place] for place in places], budget)
+        for place, score in zip(places, found, strict=True):
+            scores[place] = score
+    return scores
+
+
+def _evaluate_alike(task: Task, batch: list[Params], budget: Budget) -> list[float]:
+    arrays, folds = task.arrays, task.folds
+    members = [_member(params, train) for params in batch for train, _ in folds]
+    stack = _stack(task, members, budget)
+    scores = EpochScores(len(batch), patience=_PATIENCE // _SEARCH_EVERY)
+    live = np.arange(len(batch))
+    for _ in range(max(1, budget.epochs // _SEARCH_EVERY)):
+        stack.train(min(_SEARCH_EVERY, budget.epochs))
+        predicted = stack.predict(arrays.train)
+        accuracies = [
+            percent(arrays.train_target[valid], predicted[place * len(folds) + fold][valid]) / 100.0
+            for place in range(len(live))
+            for fold, (_, valid) in enumerate(folds)
+        ]
+        going_on = scores.add(live, np.reshape(accuracies, (len(live), len(folds))))
+        if not going_on.any():
+            break
+        stack.keep(np.repeat(going_on, len(folds)))
+        live = live[going_on]
+    return scores.best.tolist()
+
+
+def _fit(task: Task, params: Params, budget: Budget) -> Stack:
+    """Train on four fifths; keep the epoch with the largest training + validation accuracy."""
+    arrays = task.arrays
+    train, valid = hold_back(arrays.train_target, task.seed)
+    stack = _stack(task, [_member(params, train)], budget)
+    best, kept = -1.0, stack.copy()
+    for _ in range(max(1, budget.epochs // _FINAL_EVERY)):
+        stack.train(min(_FINAL_EVERY, budget.epochs))
+        predicted = stack.predict(arrays.train)[0]
+        both = sum(percent(arrays.train_target[rows], predicted[rows]) for rows in (train, valid))
+        if both >= best:
+            best, kept = both, stack.copy()
+    return kept
+
+
+def _stack(task: Task, members: list[Member], budget: Budget) -> Stack:
+    arrays = task.arrays
+    return Stack(
+        members,
+        arrays.train,
+        arrays.train_target,
+        n_classes=task.n_classes,
+        batch_size=batch_size(task.n_classes),
+        seed=task.seed,
+        threads=budget.threads,
+    )
+
+
+def _as_sklearn(weights: list[tuple[NDArray[np.float32], NDArray[np.float32]]]) -> MLPClassifier:
+    """Put weights where scikit-learn has them, so that they are counted."""
+    model = MLPClassifier(tuple(len(offset) for _, offset in weights[:-1]))
+    model.coefs_ = [matrix for matrix, _ in weights]
+    model.intercepts_ = [offset for _, offset in weights]
+    return model

@@ -1,0 +1,142 @@
+"""Run the cells that have no result yet, several side by side, until done or out of time."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from multiprocessing import get_context
+from pathlib import Path
+from time import monotonic, perf_counter, process_time
+
+from dln.bench.cells import Cell, Result, make_result, missing, read_results, write_result
+from dln.bench.models import find_model
+from dln.bench.outcome import Budget
+from dln.bench.protocol import Task
+from dln.bench.timing import TimeLeft
+from dln.cores import count_cores
+from dln.datasets import Dataset, load
+from dln.errors import DlnError
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to run.
+
+    Attributes
+    ----------
+    cells
+        In the order in which they are begun.
+    folder
+        Where results are and go.
+    budget
+        Of each cell's search; its threads are those of one cell.
+    jobs
+        Cells side by side.
+    seconds
+        After which no further cell is begun; None is no limit.
+    """
+
+    cells: Sequence[Cell]
+    folder: Path
+    budget: Budget
+    jobs: int = 1
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A cell that has just ended: with a result, or with what went wrong."""
+
+    cell: Cell
+    result: Result | None
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How a run ended."""
+
+    n_done: int
+    n_failed: int
+    n_left: int
+
+
+def run(plan: Plan, say: Callable[[str], None]) -> Summary:
+    """Run what is missing; a cell that fails is told and does not stop the others."""
+    cells = missing(plan.cells, plan.folder)
+    estimate = TimeLeft(read_results(plan.folder))
+    n_before, n_all = len(plan.cells) - len(cells), len(plan.cells)
+    say(f"{n_before} of {n_all} cells have a result; {estimate.show(cells, plan.jobs)}")
+    left = list(cells)
+    n_done = n_failed = 0
+    for finished in _finish(plan, cells):
+        left.remove(finished.cell)
+        if finished.result is None:
+            n_failed += 1
+            say(f"{finished.cell}: {finished.error}")
+            continue
+        n_done += 1
+        estimate.add(finished.result)
+        say(
+            f"[{n_before + n_done}/{n_all}] {finished.cell}: {finished.result.accuracy:.1f} % "
+            f"in {finished.result.seconds:.1f} s; {estimate.show(left, plan.jobs)}"
+        )
+    return Summary(n_done, n_failed, len(left))
+
+
+def _finish(plan: Plan, cells: Sequence[Cell]) -> Iterator[Finished]:
+    """Give the cells as they end; begins no further one when the time is up."""
+    end = None if plan.seconds is None else monotonic() + plan.seconds
+    waiting = iter(cells)
+
+    def begun() -> Iterator[Cell]:
+        for cell in waiting:
+            if end is not None and monotonic() >= end:
+                return
+            if not cell.path(plan.folder).exists():  # it may have come with another
+                yield cell
+
+    if plan.jobs == 1:
+        yield from (run_cell(cell, plan.folder, plan.budget) for cell in begun())
+        return
+    budget = replace(plan.budget, threads=max(1, count_cores() // plan.jobs))
+    upcoming = begun()
+    with ProcessPoolExecutor(plan.jobs, mp_context=get_context("spawn")) as pool:
+        running: set[Future[Finished]] = set()
+        while True:
+            while len(running) < plan.jobs and (cell := next(upcoming, None)) is not None:
+                running.add(pool.submit(run_cell, cell, plan.folder, budget))
+            if not running:
+                return
+            ended, running = wait(running, return_when=FIRST_COMPLETED)
+            yield from (future.result() for future in ended)
+
+
+def run_cell(cell: Cell, folder: Path, budget: Budget) -> Finished:
+    """Run one cell and write its result."""
+    try:
+        task = Task(_load(cell.dataset), cell.seed)
+        model = find_model(cell.model).load()
+        start, begun = perf_counter(), process_time()
+        outcome = model(task, budget)
+        # The time on the processor says more where a machine is shared; not of other processes.
+        outcome = replace(outcome, seconds={**outcome.seconds, "cpu": process_time() - begun})
+        result = make_result(cell, outcome, budget, perf_counter() - start)
+    except DlnError as error:
+        return Finished(cell, None, str(error))
+    except Exception:
+        return Finished(cell, None, traceback.format_exc())
+    for name, sibling in outcome.siblings.items():
+        other = replace(cell, model=name)
+        if not other.path(folder).exists():
+            write_result(make_result(other, sibling, budget, result.seconds), folder)
+    write_result(result, folder)
+    return Finished(cell, result)
+
+
+@lru_cache(maxsize=2)
+def _load(name: str) -> Dataset:
+    return load(name)

@@ -1,0 +1,88 @@
+"""How long the DLN columns took, and what the authors' program would need for the paper's one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dln.bench.cells import Result
+from dln.bench.models import DLN_COLUMNS
+from dln.bench.protocol import SEEDS, TRIALS, batch_size
+from dln.bench.published import published
+from dln.bench.words import ABSENT
+from dln.datasets import NAMES
+from dln.explain.sheet import Section, Sheet
+
+EPOCHS = 1_000
+SECONDS_A_STEP = (0.0063, 0.0154)
+"""Of the authors' program on one core: from 112 gates to 585, at a batch of 64."""
+
+
+def n_steps(n_rows: int, n_classes: int) -> int:
+    """Count the training steps of a search and a final fit, if no trial stops early.
+
+    >>> n_steps(219, 2)
+    258000
+    """
+    batch = batch_size(n_classes)
+    n_folds, part = (1, 0.8) if n_rows >= 5_000 else (3, 2 / 3) if n_rows >= 2_000 else (4, 3 / 4)
+    by_fold = max(1, int(n_rows * part) // batch)
+    final = max(1, int(n_rows * 0.8) // batch)
+    return EPOCHS * (TRIALS * n_folds * by_fold + final)
+
+
+def time_sheet(results: Sequence[Result]) -> Sheet:
+    """Make the table: seconds of a seed, and hours of the authors' program."""
+    rows = [_row(name, results) for name in NAMES]
+    total = ("all, four seeds", *_total(results), f"{_steps_of_all():.3g}", _hours(_steps_of_all()))
+    header = (
+        "dataset",
+        *(f"{column}, seconds" for column in DLN_COLUMNS[:2]),
+        "steps at most",
+        "authors' program, hours",
+    )
+    low, high = (1000 * seconds for seconds in SECONDS_A_STEP)
+    note = (
+        "Seconds of search, fit and simplification, the mean over seeds (dln-small comes out of "
+        "dln's search); in brackets seconds on the processor, which say more where a machine is "
+        f"shared. Steps are those of the paper's protocol if no trial stops early; hours are at "
+        f"{low:.1f} to {high:.1f} ms a step, its speed on one core with 112 and 585 gates."
+    )
+    return Sheet((note,), (Section("Time of the DLN columns", header, (*rows, total)),))
+
+
+def _row(name: str, results: Sequence[Result]) -> tuple[str, ...]:
+    shape = published()["tables"][name]
+    steps = n_steps(shape["train"], shape["classes"])
+    cells = (_seconds(results, name, column) for column in DLN_COLUMNS[:2])
+    return (name, *cells, f"{steps:.3g}", _hours(steps))
+
+
+def _seconds(results: Sequence[Result], name: str, model: str) -> str:
+    own = [result for result in results if (result.dataset, result.model) == (name, model)]
+    if not own:
+        return ABSENT
+    cpu = [result.parts["cpu"] for result in own if "cpu" in result.parts]
+    shown = f"{np.mean([result.seconds for result in own]):.0f}"
+    return shown + (f" ({np.mean(cpu):.0f})" if cpu else "")
+
+
+def _total(results: Sequence[Result]) -> list[str]:
+    """Add up the seconds of the seeds that were run, and say how many cells they are."""
+    cells = []
+    for column in DLN_COLUMNS[:2]:
+        own = [result for result in results if result.model == column and result.dataset in NAMES]
+        whole = "" if len(own) == len(SEEDS) * len(NAMES) else f", {len(own)} cells"
+        cells.append(f"{sum(result.seconds for result in own):.0f}{whole}" if own else ABSENT)
+    return cells
+
+
+def _steps_of_all() -> int:
+    shapes = [published()["tables"][name] for name in NAMES]
+    return len(SEEDS) * sum(n_steps(shape["train"], shape["classes"]) for shape in shapes)
+
+
+def _hours(steps: int) -> str:
+    low, high = (steps * seconds / 3600 for seconds in SECONDS_A_STEP)
+    return f"{low:.2g} to {high:.2g}" if high < 10 else f"{low:.0f} to {high:.0f}"

@@ -1,0 +1,53 @@
+"""How long the cells that are left will take, from those that were run."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from dln.bench.cells import Cell, Result
+from dln.bench.models import find_model
+from dln.bench.published import size_of
+
+_FIRST_GUESS = 1e-6
+"""Seconds of a decision tree's cell for each cell of the table, before any is known."""
+
+_POWERS = (0.3, 1.2)
+
+
+class TimeLeft:
+    """Learns how long cells take from results."""
+
+    def __init__(self, results: Iterable[Result]) -> None:
+        self._known: defaultdict[str, defaultdict[str, list[float]]]
+        self._known = defaultdict(lambda: defaultdict(list))
+        for result in results:
+            self.add(result)
+
+    def add(self, result: Result) -> None:
+        """Learn from a result."""
+        self._known[result.model][result.dataset].append(max(result.seconds, 1e-3))
+
+    def seconds(self, cell: Cell) -> float:
+        """Estimate a cell: as the same with other seeds, else by the size of the table."""
+        known = self._known.get(cell.model)
+        if not known:
+            return _FIRST_GUESS * find_model(cell.model).weight * size_of(cell.dataset)
+        if cell.dataset in known:
+            return float(np.mean(known[cell.dataset]))
+        sizes = np.log([size_of(name) for name in known])
+        times = np.log([np.mean(seconds) for seconds in known.values()])
+        # The time grows by some power of the size, which two different tables can tell.
+        power = np.polyfit(sizes, times, 1)[0] if np.ptp(sizes) > 1 else 1.0
+        ratio = np.log(size_of(cell.dataset)) - sizes.mean()
+        return float(np.exp(times.mean() + np.clip(power, *_POWERS) * ratio))
+
+    def show(self, cells: Sequence[Cell], jobs: int) -> str:
+        """Say how many cells are left and how long they will take."""
+        if not cells:
+            return "none left"
+        minutes = sum(self.seconds(cell) for cell in cells) / jobs / 60
+        shown = f"{minutes / 60:.1f} h" if minutes >= 90 else f"{max(1, round(minutes))} min"
+        return f"{len(cells)} left, about {shown}"
