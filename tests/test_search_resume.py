@@ -39,11 +39,10 @@ def iris() -> tuple[Any, Any]:
 # the trials of a batch as they are written to the storage.
 CHILD = """
 import os, signal, sys
-sys.path.insert(0, sys.argv[3])
 from test_search_resume import iris_search
 from dln.search.memory import StudyMemory
 
-moment, storage = sys.argv[1:3]
+moment, storage = sys.argv[1:]
 die = lambda: os.kill(os.getpid(), signal.SIGKILL)
 
 if moment == "population":
@@ -74,9 +73,9 @@ def test_a_killed_search_resumes_and_ends_like_an_uninterrupted_one(
     iris: Any, tmp_path: Path, moment: str
 ) -> None:
     storage = str(tmp_path / "search.db")
-    here = str(Path(__file__).parent)
     done = subprocess.run(
-        [sys.executable, "-c", CHILD, moment, storage, here],
+        [sys.executable, "-c", CHILD, moment, storage],
+        cwd=Path(__file__).parent,
         capture_output=True,
         text=True,
         timeout=LONG,

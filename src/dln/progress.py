@@ -1,4 +1,4 @@
-"""A live progress bar for long fits, on standard error."""
+"""Live progress bars for long work, on standard error."""
 
 from __future__ import annotations
 
@@ -13,9 +13,13 @@ from dln.train.fit import Progress
 _TITLES = {"select": "choosing", "train": "training"}
 
 
+Show = Callable[[str, float, str], None]
+"""Shows a task: its title, the part that is done, and a line on its state."""
+
+
 @contextmanager
-def progress_bar(*, enabled: bool) -> Iterator[Callable[[Progress], None] | None]:
-    """Give a function that shows how far a fit is, or None where that is not wanted."""
+def live_bars(*, enabled: bool) -> Iterator[Show | None]:
+    """Give a function that shows how far tasks are, or None where that is not wanted."""
     if not enabled:
         yield None
         return
@@ -38,19 +42,24 @@ def progress_bar(*, enabled: bool) -> Iterator[Callable[[Progress], None] | None
     ) as bar:
         tasks: dict[str, TaskID] = {}
 
-        def show(progress: Progress) -> None:
-            if progress.stage not in tasks:
-                tasks[progress.stage] = bar.add_task(_TITLES[progress.stage], total=1, state="")
-            done, state = _summary(progress)
-            bar.update(tasks[progress.stage], completed=done, state=state)
+        def show(title: str, done: float, state: str) -> None:
+            if title not in tasks:
+                tasks[title] = bar.add_task(title, total=1, state="")
+            bar.update(tasks[title], completed=done, state=state)
 
         yield show
 
 
-def _show_plain(progress: Progress) -> None:
-    done, state = _summary(progress)
-    sys.stderr.write(f"\r{_TITLES[progress.stage]} {100 * done:3.0f}%  {state}")
+def _show_plain(title: str, done: float, state: str) -> None:
+    sys.stderr.write(f"\r{title} {100 * done:3.0f}%  {state}")
     sys.stderr.flush()
+
+
+@contextmanager
+def progress_bar(*, enabled: bool) -> Iterator[Callable[[Progress], None] | None]:
+    """Give a function that shows how far a fit is, or None where that is not wanted."""
+    with live_bars(enabled=enabled) as show:
+        yield show and (lambda progress: show(_TITLES[progress.stage], *_summary(progress)))
 
 
 def _summary(progress: Progress) -> tuple[float, str]:

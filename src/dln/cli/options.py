@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from typing import Annotated
+from typing import Literal as OneOf
 
 import typer
+
+from dln.train.engines import EngineName
 
 Model = Annotated[
     str, typer.Argument(metavar="MODEL", help="A saved circuit (JSON), - for standard input.")
@@ -32,6 +35,32 @@ Separator = Annotated[
         show_default=False,
     ),
 ]
+TestPart = Annotated[
+    float,
+    typer.Option(
+        min=0.0, max=0.9, metavar="PART", help="Part of each class held out to test on; 0: none."
+    ),
+]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="Leave out a column; can be given often."),
+]
+Kind = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN=KIND",
+        help="Do not guess: number, integer, boolean, date or category; can be given often.",
+    ),
+]
+ClassWeight = Annotated[
+    OneOf["balanced", "none"], typer.Option(help="Whether all classes count the same.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Decides the test rows and all else.")]
+EngineChoice = Annotated[
+    EngineName, typer.Option(help="Compiled code, PyTorch, or kernels on an NVIDIA card.")
+]
+Device = Annotated[str, typer.Option(help="Where PyTorch or kernels train: cpu, cuda, cuda:1.")]
+Jobs = Annotated[int, typer.Option(metavar="N", help="Threads; -1 for all cores.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on standard error.")]
 TimeLimit = Annotated[

@@ -16,10 +16,25 @@ from dln.cli.files import STANDARD, check_output, save_model
 from dln.cli.fitting import fit_aloud
 from dln.cli.holdout import origin_of
 from dln.cli.layout import Layout
-from dln.cli.options import Data, Encoding, Json, ModelOutput, Quiet, Separator, Target
+from dln.cli.options import (
+    ClassWeight,
+    Data,
+    Device,
+    Encoding,
+    EngineChoice,
+    Ignore,
+    Jobs,
+    Json,
+    Kind,
+    ModelOutput,
+    Quiet,
+    Seed,
+    Separator,
+    Target,
+    TestPart,
+)
 from dln.cli.talk import say, show, show_json
 from dln.scores import Tally, tally
-from dln.train.engines import EngineName
 
 if TYPE_CHECKING:
     from dln.search import DLNSearchCV
@@ -57,36 +72,17 @@ def search(
         float | None,
         typer.Option(min=0.0, metavar="SECONDS", help="Begin no more trials after that."),
     ] = None,
-    test: Annotated[
-        float,
-        typer.Option(
-            min=0.0,
-            max=0.9,
-            metavar="PART",
-            help="Part of each class held out to test on; 0: none.",
-        ),
-    ] = 0.25,
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Leave out a column; can be given often."),
-    ] = None,
-    kind: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN=KIND",
-            help="Do not guess: number, integer, boolean, date or category; can be given often.",
-        ),
-    ] = None,
-    class_weight: Annotated[
-        OneOf["balanced", "none"], typer.Option(help="Whether all classes count the same.")
-    ] = "balanced",
-    seed: Annotated[int, typer.Option(min=0, help="Decides the test rows and all else.")] = 0,
+    test: TestPart = 0.25,
+    ignore: Ignore = None,
+    kind: Kind = None,
+    class_weight: ClassWeight = "balanced",
+    seed: Seed = 0,
     backend: Annotated[
         OneOf["local", "ray"], typer.Option(help="Train on this machine, or on a Ray cluster.")
     ] = "local",
-    engine: Annotated[EngineName, typer.Option(help="Compiled code, or PyTorch.")] = "native",
-    device: Annotated[str, typer.Option(help="Where PyTorch trains: cpu, cuda, cuda:1.")] = "cpu",
-    jobs: Annotated[int, typer.Option(metavar="N", help="Threads; -1 for all cores.")] = -1,
+    engine: EngineChoice = "native",
+    device: Device = "cpu",
+    jobs: Jobs = -1,
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     json: Json = False,

@@ -16,12 +16,27 @@ from dln.cli.files import STANDARD, check_output, save_model
 from dln.cli.fitting import fit_aloud
 from dln.cli.holdout import origin_of
 from dln.cli.layout import Layout
-from dln.cli.options import Data, Encoding, Json, ModelOutput, Quiet, Separator, Target
+from dln.cli.options import (
+    ClassWeight,
+    Data,
+    Device,
+    Encoding,
+    EngineChoice,
+    Ignore,
+    Jobs,
+    Json,
+    Kind,
+    ModelOutput,
+    Quiet,
+    Seed,
+    Separator,
+    Target,
+    TestPart,
+)
 from dln.cli.talk import say, show, show_json
 from dln.errors import OptionError
 from dln.estimator import DLNClassifier
 from dln.scores import Tally, tally
-from dln.train.engines import EngineName
 
 _Parts = OneOf["quick", "normal", "high", "none"]
 
@@ -30,26 +45,9 @@ def train(
     data: Data,
     target: Target,
     output: ModelOutput,
-    test: Annotated[
-        float,
-        typer.Option(
-            min=0.0,
-            max=0.9,
-            metavar="PART",
-            help="Part of each class held out to test on; 0: none.",
-        ),
-    ] = 0.25,
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Leave out a column; can be given often."),
-    ] = None,
-    kind: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN=KIND",
-            help="Do not guess: number, integer, boolean, date or category; can be given often.",
-        ),
-    ] = None,
+    test: TestPart = 0.25,
+    ignore: Ignore = None,
+    kind: Kind = None,
     layers: Annotated[
         str, typer.Option(metavar="N,N,...", help="Gates in each layer, the voting layer last.")
     ] = "auto",
@@ -63,16 +61,14 @@ def train(
         str, typer.Option(metavar="NUMBER", help="Divides the votes; the larger, the smoother.")
     ] = "auto",
     epochs: Annotated[str, typer.Option(metavar="N", help="Passes over the rows.")] = "auto",
-    class_weight: Annotated[
-        OneOf["balanced", "none"], typer.Option(help="Whether all classes count the same.")
-    ] = "balanced",
+    class_weight: ClassWeight = "balanced",
     simplify: Annotated[
         _Parts, typer.Option(help="How much to make the circuit smaller, with the same votes.")
     ] = "quick",
-    seed: Annotated[int, typer.Option(min=0, help="Decides the test rows and all else.")] = 0,
-    engine: Annotated[EngineName, typer.Option(help="Compiled code, or PyTorch.")] = "native",
-    device: Annotated[str, typer.Option(help="Where PyTorch trains: cpu, cuda, cuda:1.")] = "cpu",
-    jobs: Annotated[int, typer.Option(metavar="N", help="Threads; -1 for all cores.")] = -1,
+    seed: Seed = 0,
+    engine: EngineChoice = "native",
+    device: Device = "cpu",
+    jobs: Jobs = -1,
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     json: Json = False,

@@ -2,42 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from dln.progress import live_bars
 from dln.search.run import SearchState
 
 
 @contextmanager
 def search_bar(*, enabled: bool) -> Iterator[Callable[[SearchState], None] | None]:
     """Give a function that shows how far a search is, or None where that is not wanted."""
-    if not enabled:
-        yield None
-        return
-    try:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn
-    except ImportError:
-        try:
-            yield _show_plain
-        finally:
-            sys.stderr.write("\n")
-        return
-    with Progress(
-        TextColumn("searching"),
-        BarColumn(bar_width=12),
-        TextColumn("{task.percentage:3.0f}%"),
-        TextColumn("{task.fields[state]}"),
-        console=Console(stderr=True),
-    ) as bar:
-        task = bar.add_task("", total=1, state="")
-        yield lambda state: bar.update(task, completed=state.done, state=state_text(state))
-
-
-def _show_plain(state: SearchState) -> None:
-    sys.stderr.write(f"\rsearching {100 * state.done:3.0f}%  {state_text(state)}")
-    sys.stderr.flush()
+    with live_bars(enabled=enabled) as show:
+        yield show and (lambda state: show("searching", state.done, state_text(state)))
 
 
 def state_text(state: SearchState) -> str:
