@@ -276,6 +276,7 @@ def test_diagram_zooms_and_fits(
     circuit, X, y = cancer
     page = tab.open(make_report(circuit, X, y).html, tmp_path / "report.html")
     view = "() => find('picture').querySelector('svg').getAttribute('viewBox')"
+    page.locator("#zoom-fit").click()
     whole = page.evaluate(view)
     page.locator("#zoom-in").click()
     assert float(page.evaluate(view).split()[2]) < float(whole.split()[2])

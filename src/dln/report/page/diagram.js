@@ -6,13 +6,25 @@ class Picture {
     this.svg = box.querySelector("svg");
     const { x, y, width, height } = this.svg.viewBox.baseVal;
     this.whole = { x, y, width, height };
-    this.fit();
+    // Whatever part is shown, the picture keeps its place on the page.
+    this.svg.style.height = `${this.svg.getBoundingClientRect().height}px`;
+    this.begin();
     this.svg.addEventListener("pointerdown", (event) => this.drag(event));
     this.svg.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
   }
 
   fit() {
     this.show({ ...this.whole });
+  }
+
+  /** Show all of it where that can be read, and otherwise the top. */
+  begin() {
+    this.fit();
+    if (this.unitsPerPixel() < 1.5) return;
+    const place = this.svg.getBoundingClientRect();
+    const { x, y, width } = this.whole;
+    const left = x + Math.min(0, (width - place.width) / 2); // in the middle where it is narrower
+    this.show({ x: left, y, width: place.width, height: place.height });
   }
 
   /** Zoom about a point given in parts of the picture, its middle unless told. */

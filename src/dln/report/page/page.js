@@ -208,5 +208,10 @@ find("download").addEventListener("click", () => {
   URL.revokeObjectURL(link.href);
 });
 
+window.addEventListener("beforeprint", () => {
+  picture.fit();
+  for (const part of document.querySelectorAll("details")) part.open = true;
+});
+
 showRows();
 load(testRows.length ? testRows[0].cells : circuit.model.columns.map(() => null));
