@@ -101,20 +101,23 @@ void Trainer::loss_gradient(float scale) {
     v16f top = load(&score_[i * kLanes]);
     for (int c = 1; c < net_.n_classes; ++c)
       top = larger(load(&score_[c * kRows + i * kLanes]), top);
-    v16f total = {}, chosen = {};
+    v16f chosen = {}, others = {};
     for (int c = 0; c < net_.n_classes; ++c) {
       const v16f e = exp_nonpositive((load(&score_[c * kRows + i * kLanes]) - top) * inverse_tau);
       chosen += select(target == fill(c), e, fill(0.0f));
-      total += e;
+      others += select(target == fill(c), fill(0.0f), e);
       store(&score_[c * kRows + i * kLanes], e);
     }
+    const v16f total = chosen + others;
     // At least the smallest normal number: the logarithm of a lost row stays finite.
     store(row_loss_ + i * kLanes, larger(chosen / total, fill(1.17549435e-38f)));
-    const v16f part = weight / total;
+    // Of the true class it is minus the sum of the others': 1 - p would be rounding alone where the
+    // class is nearly sure.
+    const v16f part = weight / total * inverse_tau;
     for (int c = 0; c < net_.n_classes; ++c) {
       const v16f e = load(&score_[c * kRows + i * kLanes]);
-      store(&score_[c * kRows + i * kLanes],
-            (e * part - select(target == fill(c), weight, fill(0.0f))) * inverse_tau);
+      const v16f slope = select(target == fill(c), fill(0.0f) - others, e) * part;
+      store(&score_[c * kRows + i * kLanes], slope);
     }
   }
   for (int r = 0; r < kRows; ++r) loss_ -= weight_[r] * std::log(row_loss_[r]);

@@ -308,8 +308,11 @@ class _Trainer:
 
 
 def row_losses(votes: Tensor, target: Tensor, tau: float) -> Tensor:
-    """Give the cross-entropy of each row; votes are (rows, classes)."""
-    return cross_entropy(votes / tau, target, reduction="none")
+    """Give the cross-entropy of each row; votes are (rows, classes).
+
+    In float64: in float32 the gradient p - 1 of a class that is nearly sure is rounding alone.
+    """
+    return cross_entropy(votes.double() / tau, target, reduction="none").to(votes.dtype)
 
 
 def phase_of(phases: Phases, epoch: int, step: int) -> Phase:
