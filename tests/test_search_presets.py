@@ -131,4 +131,6 @@ def test_the_default_search_runs() -> None:
     X, y = load_iris(return_X_y=True)
     found = DLNSearchCV(n_trials=3, batch_size=3, random_state=0).fit(X, y)
     assert found.n_splits_ == 20
+    assert found.best_params_["n_networks"] == 15  # judged by fewer, fitted with all
+    assert found.best_estimator_.history_["loss"].shape[0] == 15
     assert found.score(X, y) > 0.9

@@ -108,7 +108,7 @@ def test_an_encoder_does_not_see_the_validation_rows(mixed: Problem, ground: Gro
 
 def test_an_outcome_depends_on_its_task_alone(mixed: Problem, ground: Ground) -> None:
     tasks = [
-        Task(fold, EncodeOptions(n_cutoffs), recipe_of(mixed), (7, 8), measured=True)
+        Task(fold, EncodeOptions(n_cutoffs), recipe_of(mixed), (7, 8), 2, measured=True)
         for fold in range(3)
         for n_cutoffs in (3, 6)
     ]
@@ -116,3 +116,14 @@ def test_an_outcome_depends_on_its_task_alone(mixed: Problem, ground: Ground) ->
     alone = [LocalBackend(ground).run([task])[0] for task in tasks]
     assert together == alone
     assert all(outcome.size is not None and outcome.size > 0 for outcome in together)
+
+
+def test_the_size_is_that_of_all_networks_that_will_vote(mixed: Problem, ground: Ground) -> None:
+    two, ten = (
+        Task(0, EncodeOptions(), recipe_of(mixed), (7, 8), n_networks, measured=True)
+        for n_networks in (2, 10)
+    )
+    of_two, of_ten = LocalBackend(ground).run([two, ten])
+    assert of_two.size is not None
+    assert of_ten.size == 5 * of_two.size
+    assert of_ten.looks == of_two.looks

@@ -172,11 +172,14 @@ class Search:
         )
         # The same seeds for all trials: they differ in their parameters alone.
         rng = np.random.default_rng([self.seed, fold])
+        n_networks = plan.candidates.n_networks
+        n_judged = min(n_networks, judging.max_networks)
         return Task(
             fold=fold,
             encode=plan.encode,
             recipe=replace(recipe, options=options),
-            seeds=tuple(rng.integers(2**63, size=plan.candidates.n_networks).tolist()),
+            seeds=tuple(rng.integers(2**63, size=n_judged).tolist()),
+            n_networks=n_networks,
             measured=fold < MEASURED_FOLDS,
         )
 

@@ -37,6 +37,8 @@ class Task:
         The number of the fold.
     seeds
         One for each network; the networks vote together.
+    n_networks
+        How many will vote together in the end: `seeds` may be fewer, enough to judge by.
     measured
         Whether the size of the circuit is wanted too.
     """
@@ -45,6 +47,7 @@ class Task:
     encode: EncodeOptions
     recipe: Recipe
     seeds: tuple[int, ...]
+    n_networks: int
     measured: bool
 
 
@@ -57,7 +60,8 @@ class Outcome:
     looks
         Balanced accuracy on the validation rows: at each look, or once at the end.
     size
-        Gate-level operations of the circuit after quick simplification; None if not measured.
+        Gate-level operations of the circuit after quick simplification, in proportion where it has
+        more networks than were trained; None if not measured.
     """
 
     looks: tuple[float, ...]
@@ -173,4 +177,5 @@ def _size(task: Task, rows: FoldRows, networks: Sequence[Network]) -> int:
         vote_threshold=options.vote_threshold,
         temperature=options.tau * len(networks),
     )
-    return cost(simplify(circuit, "quick", prove=False)).gate_operations
+    found = cost(simplify(circuit, "quick", prove=False)).gate_operations
+    return found * task.n_networks // len(networks)
