@@ -143,6 +143,14 @@ def test_results_are_read_back_as_they_were_written(tmp_path: Path) -> None:
     ]
 
 
+def test_a_file_that_names_no_engine_is_natives(tmp_path: Path) -> None:
+    write_result(replace(RESULT, engine="cuda"), tmp_path)
+    assert read_results(tmp_path)[0].engine == "cuda"
+    path = RESULT.cell.path(tmp_path)
+    path.write_text(path.read_text("utf-8").replace(',\n "engine": "cuda"', ""), "utf-8")
+    assert read_results(tmp_path) == [RESULT]
+
+
 @pytest.mark.parametrize("text", ["{", "[]", '{"dataset": "Heart"}'])
 def test_a_broken_result_is_told(text: str, tmp_path: Path) -> None:
     (tmp_path / "Heart").mkdir()
@@ -171,7 +179,8 @@ def test_a_run_goes_on_where_it_stopped_and_tells_what_failed(
 ) -> None:
     ran: list[str] = []
     monkeypatch.setattr("dln.bench.models.Entry.load", lambda entry: fake(ran))
-    plan = Plan(choose_cells(["iris"], ["dt"], [0, 1, 2]), tmp_path, Budget(2, 5))
+    budget = Budget(trials=2, epochs=5, engine="torch")
+    plan = Plan(choose_cells(["iris"], ["dt"], [0, 1, 2]), tmp_path, budget)
     said: list[str] = []
     summary = run(plan, said.append)
     assert (summary.n_done, summary.n_failed, summary.n_left) == (2, 1, 0)
@@ -179,7 +188,7 @@ def test_a_run_goes_on_where_it_stopped_and_tells_what_failed(
     assert run(plan, said.append).n_done == 0
     assert ran == ["iris 0", "iris 1", "iris 2", "iris 1"]
     result = read_results(tmp_path)[0]
-    assert (result.trials, result.epochs, result.note) == (2, 5, "cut")
+    assert (result.trials, result.epochs, result.engine, result.note) == (2, 5, "torch", "cut")
     assert result.params == {"layers": [3, 2]}
     assert result.operations is None
 

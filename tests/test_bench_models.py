@@ -25,14 +25,14 @@ from dln.bench.ablations import (
 from dln.bench.gate_network import draw_gate_network, gate_network
 from dln.bench.logic import best, paper, small
 from dln.bench.models import find_model
-from dln.bench.outcome import Budget
+from dln.bench.outcome import Budget, Model
 from dln.bench.perceptron import perceptron
 from dln.bench.protocol import Task
 from dln.bench.published import published
 from dln.bench.stack import Member, Stack
 from dln.datasets import load
 from dln.encode.encoder import EncodeOptions, fit_encoder
-from dln.errors import ExtraMissingError
+from dln.errors import ExtraMissingError, OptionError
 from dln.table import read_table
 from dln.train.jobs import Job, TrainingRows
 from dln.train.native import train_population
@@ -147,6 +147,12 @@ def test_the_papers_column_has_its_options(task: Task) -> None:
     assert outcome.params["n_links"] == outcome.params["n_gates"] == 8
     assert outcome.params["slope"] == 2.0
     assert outcome.accuracy > 60
+
+
+@pytest.mark.parametrize("model", [paper, best])
+def test_the_budget_says_which_engine_trains(model: Model, task: Task) -> None:
+    with pytest.raises(OptionError, match="engine is 'gpu', expected one of 'native', 'torch'"):
+        model(task, Budget(trials=1, engine="gpu"))  # type: ignore[arg-type]
 
 
 # -- ablations --------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ import numpy as np
 from dln.bench.outcome import Budget, Outcome
 from dln.bench.provenance import provenance
 from dln.errors import TableError
+from dln.train.engines import EngineName
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ class Cell:
 class Result:
     """What a result file holds; accuracies in percent, costs as the paper counts them.
 
-    `parts` are seconds of parts of the run; "cpu" is its time on the processor.
+    `parts` are seconds of parts of the run; "cpu" is its time on the processor. `trials`, `epochs`
+    and `engine` are those of the budget; older files, which name no engine, are native's.
     """
 
     dataset: str
@@ -61,6 +63,7 @@ class Result:
     commit: str
     processor: str
     cores: int
+    engine: EngineName = "native"
 
     @property
     def cell(self) -> Cell:
@@ -84,6 +87,7 @@ def make_result(cell: Cell, outcome: Outcome, budget: Budget, seconds: float) ->
         parts={name: round(value, 3) for name, value in outcome.seconds.items()},
         trials=budget.trials,
         epochs=budget.epochs,
+        engine=budget.engine,
         note=outcome.note,
         **provenance(),  # type: ignore[arg-type]
     )

@@ -49,6 +49,7 @@ def _search(task: Task, budget: Budget, space: SpaceName) -> DLNSearchCV:
         n_trials=budget.trials,
         refit=False,
         simplify="quick",
+        engine=budget.engine,
         random_state=task.seed,
         n_jobs=budget.threads,
     ).fit(task.dataset.X.iloc[train], task.dataset.y.iloc[train])

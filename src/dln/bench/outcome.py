@@ -12,6 +12,7 @@ from sklearn.metrics import balanced_accuracy_score
 
 from dln.bench.protocol import TRIALS, Task
 from dln.cost.report import Cost
+from dln.train.engines import EngineName
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,14 @@ class Budget:
         Passes over the rows at most, for networks.
     threads
         Cores to use.
+    engine
+        What trains the DLN.
     """
 
     trials: int = TRIALS
     epochs: int = 1_000
     threads: int = 1
+    engine: EngineName = "native"
 
 
 @dataclass(frozen=True)

@@ -117,6 +117,7 @@ def _stack(task: Task, members: list[Member], budget: Budget) -> Stack:
         batch_size=batch_size(task.n_classes),
         seed=task.seed,
         threads=budget.threads,
+        device="cuda" if budget.engine == "cuda" else "cpu",
     )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from dln.cli.options import EngineChoice
 from dln.cli.talk import say, show
 from dln.errors import OptionError
 
@@ -25,6 +27,7 @@ def bench(
     seeds: Annotated[
         str, typer.Option(metavar="NUMBERS", help="Splits to run, by commas.")
     ] = "0,1,2,3",
+    engine: EngineChoice = "native",
     jobs: Annotated[int, typer.Option(min=1, help="Cells to run side by side.")] = 1,
     budget_minutes: Annotated[
         float | None,
@@ -58,7 +61,7 @@ def bench(
     names = _names(datasets) or (QUICK.datasets if quick else (*NAMES, HONEST))
     chosen = _names(models) or (QUICK.models if quick else DEFAULT_MODELS)
     cells = choose_cells(names, chosen, QUICK.seeds if quick else _numbers(seeds))
-    budget = make_budget(quick=quick, jobs=jobs)
+    budget = replace(make_budget(quick=quick, jobs=jobs), engine=engine)
     seconds = None if budget_minutes is None else 60 * budget_minutes
     failed = 0
     if run and ablations:
