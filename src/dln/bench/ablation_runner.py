@@ -12,9 +12,9 @@ from dln.bench.ablations import (
     run_variant,
     write_ablations,
 )
-from dln.bench.protocol import Task
 from dln.bench.published import size_of
 from dln.datasets import load
+from dln.train.engines import EngineName
 
 
 def run_ablations(
@@ -23,6 +23,7 @@ def run_ablations(
     say: Callable[[str], None],
     *,
     threads: int = 1,
+    engine: EngineName = "native",
     seconds: float | None = None,
 ) -> int:
     """Run what is missing, all seeds of a variant on a dataset; gives how many are left."""
@@ -36,10 +37,9 @@ def run_ablations(
     for done, (name, variant) in enumerate(pairs):
         if end is not None and monotonic() >= end:
             return len(pairs) - done
-        dataset, start = load(name), monotonic()
-        seeds = range(VARIANTS[variant].seeds)
-        results = [run_variant(Task(dataset, seed), variant, threads) for seed in seeds]
-        write_ablations(results, folder)
+        start = monotonic()
+        results = run_variant(load(name), variant, threads=threads, engine=engine)
+        write_ablations(results, folder, engine)
         mean = sum(result.accuracy for result in results) / len(results)
         taken = monotonic() - start
         say(f"[{done + 1}/{len(pairs)}] {name}, {variant}: {mean:.1f} % in {taken:.1f} s")

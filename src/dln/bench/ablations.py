@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -26,6 +27,7 @@ from sklearn.model_selection import train_test_split
 from dln.bench.protocol import Task
 from dln.bench.provenance import provenance
 from dln.cost.circuit import cost
+from dln.datasets import Dataset
 from dln.encode.encoder import EncodeOptions
 from dln.estimator import DLNClassifier
 from dln.manners import read_problem
@@ -56,13 +58,15 @@ class Variant:
     ----------
     original
         The variant that it is paired with: the same draws and epochs.
+    engine
+        The one engine that can train it; None where any can.
     draws, epochs, seeds
         Points of the space, passes over the rows at most, and splits.
     """
 
     change: Draw
     original: str = "original"
-    engine: EngineName = "native"
+    engine: EngineName | None = None
     draws: int = 8
     epochs: int = 300
     seeds: int = 20
@@ -116,9 +120,32 @@ class Ablated:
     gate_operations: float
 
 
-def run_variant(task: Task, name: str, threads: int) -> Ablated:
-    """Run a variant on the three parts of a task's training rows."""
-    variant, train = VARIANTS[name], task.rows[0]
+def run_variant(
+    dataset: Dataset, name: str, *, threads: int = 1, engine: EngineName = "native"
+) -> list[Ablated]:
+    """Run a variant on all its splits of a dataset; all networks train side by side."""
+    variant = VARIANTS[name]
+    engine = variant.engine or engine
+    attempts = [_attempt(Task(dataset, seed), variant, engine) for seed in range(variant.seeds)]
+    jobs = [job for attempt in attempts for job in attempt.jobs]
+    trained = iter(find_engine(engine)(jobs, n_threads=threads))
+    return [_judge(dataset.name, name, attempt, trained) for attempt in attempts]
+
+
+@dataclass(frozen=True, eq=False)
+class _Attempt:
+    """One split: the draws of the space on it, and the rows that judge them."""
+
+    seed: int
+    jobs: list[Job]
+    recipes: list[Recipe]
+    rows: list[FoldRows]
+    judge: NDArray[np.int64]
+
+
+def _attempt(task: Task, variant: Variant, engine: EngineName) -> _Attempt:
+    """Split the training rows in three, and draw what to train on the first part."""
+    train = task.rows[0]
     problem, _ = read_problem(
         DLNClassifier(), task.dataset.X.iloc[train], task.dataset.y.iloc[train], None, "balanced"
     )
@@ -126,19 +153,18 @@ def run_variant(task: Task, name: str, threads: int) -> Ablated:
     fold, judge = _parts(problem, task.seed)
     preset = find_preset("paper", problem)
     encoded: dict[EncodeOptions, FoldRows] = {}
-    jobs, recipes, rows = [], [], []
+    attempt = _Attempt(task.seed, [], [], [], judge)
     for number in range(variant.draws):
         rng = np.random.default_rng([task.seed, number])
         values = _draw(preset.space, rng)
-        changes = {"epochs": variant.epochs, **variant.change(rng), "engine": variant.engine}
+        changes = {"epochs": variant.epochs, **variant.change(rng), "engine": engine}
         plan = DLNClassifier(**{**preset.parameters(values), **changes})._plan(problem)
         if plan.encode not in encoded:
             encoded[plan.encode] = encode_fold(problem, fold, plan.encode)
-        recipes.append(plan.candidates.usual)
-        rows.append(encoded[plan.encode])
-        jobs.append(_job(recipes[-1], rows[-1], seed=number))
-    trained = find_engine(variant.engine)(jobs, n_threads=threads)
-    return _judge(task, name, trained, recipes, rows, judge)
+        attempt.recipes.append(plan.candidates.usual)
+        attempt.rows.append(encoded[plan.encode])
+        attempt.jobs.append(_job(attempt.recipes[-1], attempt.rows[-1], seed=number))
+    return attempt
 
 
 def _parts(problem: Problem, seed: int) -> tuple[Fold, NDArray[np.int64]]:
@@ -174,20 +200,17 @@ def _job(recipe: Recipe, rows: FoldRows, seed: int) -> Job:
     return Job(network, rows.data, rows.fold.train, options, rows.fold.valid)
 
 
-def _judge(
-    task: Task,
-    name: str,
-    trained: Sequence[Trained],
-    recipes: Sequence[Recipe],
-    rows: Sequence[FoldRows],
-    judge: NDArray[np.int64],
-) -> Ablated:
+def _judge(dataset: str, name: str, attempt: _Attempt, trained: Iterator[Trained]) -> Ablated:
     """Choose the better half of the draws, and judge them on rows that nothing has seen."""
-    looks = np.array([np.nanmax(run.history[:, 2]) for run in trained])
+    runs = list(islice(trained, len(attempt.jobs)))
+    looks = np.array([np.nanmax(run.history[:, 2]) for run in runs])
     chosen = np.argsort(-looks, kind="stable")[: max(1, len(looks) // 2)].tolist()
-    judged = [_measure(trained[draw], recipes[draw], rows[draw], judge) for draw in chosen]
+    judged = [
+        _measure(runs[draw], attempt.recipes[draw], attempt.rows[draw], attempt.judge)
+        for draw in chosen
+    ]
     accuracy, size = np.mean(judged, axis=0).tolist()
-    return Ablated(task.dataset.name, name, task.seed, round(accuracy, 4), round(size, 1))
+    return Ablated(dataset, name, attempt.seed, round(accuracy, 4), round(size, 1))
 
 
 def _measure(
@@ -217,7 +240,7 @@ def ablation_path(folder: Path, dataset: str, variant: str) -> Path:
     return folder / "ablations" / dataset / f"{variant.replace(',', '').replace(' ', '-')}.json"
 
 
-def write_ablations(results: list[Ablated], folder: Path) -> None:
+def write_ablations(results: list[Ablated], folder: Path, engine: EngineName = "native") -> None:
     """Write the results of one variant on one dataset, whole or not at all."""
     path = ablation_path(folder, results[0].dataset, results[0].variant)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -225,6 +248,7 @@ def write_ablations(results: list[Ablated], folder: Path) -> None:
     document = {
         "draws": variant.draws,
         "epochs": variant.epochs,
+        "engine": variant.engine or engine,
         **provenance(),
         "results": [asdict(result) for result in results],
     }

@@ -65,7 +65,9 @@ def bench(
     seconds = None if budget_minutes is None else 60 * budget_minutes
     failed = 0
     if run and ablations:
-        left = run_ablations(names, results, say, threads=budget.threads, seconds=seconds)
+        left = run_ablations(
+            names, results, say, threads=budget.threads, engine=engine, seconds=seconds
+        )
         say(f"{left} left")
     elif run:
         summary = run_cells(Plan(cells, results, budget, jobs, seconds), say)
