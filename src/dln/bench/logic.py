@@ -2,7 +2,7 @@
 
 `paper` is the paper's search and fit, `best` and `small` the two choices of one search of ours: the
 highest score, and the smallest circuit within one standard error of it. The small one is pruned
-without changing the class of any training row, which was chosen on validation rows.
+without losing accuracy on the training rows, which was chosen on validation rows.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from time import perf_counter
 from dln.bench.outcome import Budget, Outcome, percent
 from dln.bench.protocol import Task
 from dln.cost.circuit import cost
-from dln.prune.prune import prune
+from dln.prune.prune import prune_within
 from dln.search.estimator import DLNSearchCV
 from dln.search.presets import SpaceName
 from dln.search.trial import CHOICES, Choice
@@ -69,7 +69,7 @@ def _outcome(task: Task, search: DLNSearchCV, choice: Choice) -> Outcome:
         if circuit.n_gates * len(train) > _MOST_PRUNED:
             note = "not pruned: gates times rows are too many"
         else:
-            pruned = prune(circuit, X.iloc[train], y.iloc[train], tolerance=0).circuit
+            pruned = prune_within(circuit, X.iloc[train], y.iloc[train], tolerance=0.0)
             circuit = simplify(pruned)
     seconds = {
         "search": search.search_time_,

@@ -156,7 +156,8 @@ _FEW_ROWS = _Scale(15, _FLAT)
 _MANY_ROWS = _Scale(9, _FLAT_AND_WIDE + _WIDE)
 _MAX_JUDGED = 3
 """Networks that a trial is judged by. More vote better, whatever the other parameters are: on nine
-small tables 15 are 0.34 points above 3, with a standard error of 0.15 (validation rows)."""
+small tables 15 are 0.34 points above 3, with a standard error of 0.13 (validation rows,
+`benchmarks/networks_choice.py`)."""
 
 
 def _default(problem: Problem) -> Preset:
