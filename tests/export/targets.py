@@ -10,6 +10,7 @@ from nasty import Answers, Case
 from run_c import run_clang, run_gcc
 from run_compiled import run_java, run_rustc
 from run_onnx import run_onnxruntime
+from run_pmml import run_jpmml, run_pmml4s
 from run_scripts import run_node, run_python
 from run_sql import run_duckdb, run_postgresql, run_sqlite, without_nul
 from run_verilog import run_combinational, run_pipelined, to_ports
@@ -41,5 +42,6 @@ TOOLS: dict[str, Tools] = {
     "sqlite": Tools((run_sqlite,)),
     "duckdb": Tools((run_duckdb,)),
     "postgresql": Tools((run_postgresql,), fit=without_nul),
+    "pmml": Tools((run_pmml4s, run_jpmml), every=2),
 }
 """For each target that `dln.export` lists, who executes it."""

@@ -149,7 +149,7 @@ sys.meta_path.insert(0, Absent())
 import dln
 circuit = dln.Circuit((dln.Column("x", "number"),), (dln.Above(0, 1.0),), (),
                       (dln.Rule(0, (0, 1)),), (0, 0), ("no", "yes"))
-for target in ("c", "verilog", "python", "javascript", "rust", "java", "sqlite", "duckdb"):
+for target in ("c", "verilog", "python", "javascript", "rust", "java", "sqlite", "duckdb", "pmml"):
     dln.export(circuit, to=target)
 try:
     dln.export(circuit, to="onnx")

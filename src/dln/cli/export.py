@@ -32,7 +32,8 @@ def export(
         str | None, typer.Option(metavar="NAME", help="SQL: make a view of this name.")
     ] = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="SQL, ONNX, Verilog: give the rules that fired, too.")
+        bool,
+        typer.Option("--explain", help="SQL, ONNX, Verilog, PMML: give the rules that fired, too."),
     ] = False,
     integer_bits: Annotated[
         int | None, typer.Option(metavar="BITS", help="C, Verilog: width of integers.")

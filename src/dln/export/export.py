@@ -15,6 +15,7 @@ from dln.export.java import export_java
 from dln.export.javascript import export_javascript
 from dln.export.names import check_name
 from dln.export.onnx import export_onnx
+from dln.export.pmml import export_pmml
 from dln.export.program import make_program
 from dln.export.python import export_python
 from dln.export.rust import export_rust
@@ -33,6 +34,7 @@ TargetName = OneOf[
     "sqlite",
     "duckdb",
     "postgresql",
+    "pmml",
 ]
 
 
@@ -63,6 +65,7 @@ TARGETS: dict[TargetName, Target] = {
     "sqlite": Target("SQL for SQLite", write_sql("sqlite")),
     "duckdb": Target("SQL for DuckDB", write_sql("duckdb")),
     "postgresql": Target("SQL for PostgreSQL", write_sql("postgresql")),
+    "pmml": Target("PMML 4.4, a rule set", export_pmml),
 }
 """Listing a target here is what documents it, offers it and tests it."""
 
@@ -77,16 +80,16 @@ def export(circuit: Circuit, to: TargetName, *, name: str = "model", **options: 
     Parameters
     ----------
     to
-        "c", "verilog", "onnx", "python", "javascript", "rust", "java", "sqlite", "duckdb" or
-        "postgresql".
+        "c", "verilog", "onnx", "python", "javascript", "rust", "java", "sqlite", "duckdb",
+        "postgresql" or "pmml".
     name
         What the module, the functions or the class are called: an identifier.
     options
         c: `integer_bits` (8, 16, 32 or 64), `fraction_bits` (numbers in fixed point), `word_bits`
         (32 or 64). verilog: `integer_bits`, `fraction_bits`, `stages` (of a pipeline), `explain`,
         `rows` (a table, for a testbench). onnx: `explain`. sqlite, duckdb, postgresql: `table` (to
-        read), `view` (to make), `explain`. With `explain` the rules that fired are given too; the
-        other targets have a function for it.
+        read), `view` (to make), `explain`. pmml: `explain`. With `explain` the rules that fired are
+        given too; the other targets have a function for it.
 
     Raises
     ------

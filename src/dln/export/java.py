@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from dln.export.categories import holds_numbers, spelled_categories
 from dln.export.dialect import C_LIKE
@@ -21,6 +21,12 @@ _LINES = Lines(
     load="w[{slot}]",
     store="        w[{slot}] = {value};",
 )
+_GROUP = 10
+"""Functions of one kind in one class, at most."""
+_PIECE = 100
+"""Comparisons or votes in one statement, at most; javac follows long ones by recursion."""
+_LONGEST = 10_000
+"""Letters of one string literal, at most."""
 _NOTES = (
     "Fill a Row and call predict(row), which gives the number of a class in CLASSES; explain(row)",
     "also tells the votes and the rules that fired. null, and NaN, is a missing cell.",
@@ -28,10 +34,8 @@ _NOTES = (
 _JAVA = """\
 public final class @name@ {
     public static final String MODEL_ID = @id@;
-    public static final String[] CLASSES = {@classes@
-    };
-    public static final String[] RULES = {@rules@
-    };
+    public static final String[] CLASSES = joined(@classes@);
+    public static final String[] RULES = joined(@rules@);
 
     /** The cells that are read. */
     public static final class Row {@members@
@@ -46,6 +50,14 @@ public final class @name@ {
     }
 
     private @name@() {
+    }
+
+    private static String[] joined(String[]... parts) {
+        final java.util.List<String> all = new java.util.ArrayList<String>();
+        for (String[] part : parts) {
+            all.addAll(java.util.Arrays.asList(part));
+        }
+        return all.toArray(new String[0]);
     }
 
 @functions@
@@ -74,22 +86,15 @@ def export_java(program: Program) -> Export:
     layout = make_layout(program, in_order(program))
     fields = make_fields(program, DATE_BITS, None)
     chunks = [chunk_lines(program, layout, c, _DIALECT, _LINES) for c in layout.chunks]
-    # A method may have 64 KB and a class file so many constants: everything comes in parts.
-    parts = {
-        "literals": list(_literal_lines(program, fields, layout)),
-        "votes": list(_vote_lines(program, layout)),
-    }
-    functions, calls = [], []
-    for kind, lines, arguments in (
-        ("literals", parts["literals"], "Row row, boolean[] w"),
-        ("gates", chunks, "boolean[] w"),
-        ("votes", parts["votes"], "boolean[] w, Explanation e"),
-    ):
-        names = ", ".join(argument.split()[1] for argument in arguments.split(", "))
-        for number, body in enumerate(lines):
-            opening = f"    private static void {kind}{number}({arguments}) {{"
-            functions.append("\n".join([opening, *body, "    }"]) + "\n")
-            calls.append(f"        {kind}{number}({names});")
+    literals = _parts(_literal_lines(program, fields, layout))
+    votes = _parts(_vote_lines(program, layout))
+    steps = (
+        _functions("void", "literals", "Row row, boolean[] w", literals),
+        _functions("void", "gates", "boolean[] w", chunks),
+        _functions("void", "votes", "boolean[] w, Explanation e", votes),
+    )
+    classes = _text_functions("classes", map(label_words, circuit.classes))
+    rules = _text_functions("rules", program.rule_texts)
     name = program.name[0].upper() + program.name[1:]
     text = comment(head(program, "A classifier in Java", _NOTES), "/*", " * ", " */") + fill(
         _JAVA,
@@ -97,12 +102,12 @@ def export_java(program: Program) -> Export:
         id=java_string(program.model_id),
         n_rules=len(circuit.rules),
         n_slots=layout.n_slots,
-        classes=_listed([java_string(label_words(label)) for label in circuit.classes]),
-        rules=_listed([java_string(text) for text in program.rule_texts]),
+        classes=", ".join(classes.calls),
+        rules=", ".join(rules.calls),
         base=", ".join(map(str, circuit.base_votes)),
         members="".join(f"\n        public {_type(x)} {x.name};" for x in fields),
-        functions="\n".join(functions),
-        run="\n".join(calls),
+        functions="\n".join(part.text for part in (*steps, classes, rules) if part.text),
+        run="\n".join(f"        {call};" for part in steps for call in part.calls),
     )
     inputs = tuple(Input(x.column.name, x.name, _type(x)) for x in fields)
     return Export("java", name, program.model_id, {f"{name}.java": text.encode("utf-8")}, inputs)
@@ -114,8 +119,69 @@ def _type(field: Field) -> str:
     return {"float": "Double", "integer": "Long", "boolean": "Boolean"}[field.storage]
 
 
-def _listed(items: list[str]) -> str:
-    return "".join(f"\n        {item}," for item in items)
+# -- parts ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Functions:
+    """Functions that do one thing in parts, and how they are called."""
+
+    text: str
+    calls: tuple[str, ...]
+
+
+def _functions(
+    kind: str, stem: str, parameters: str, bodies: Iterable[Sequence[str]]
+) -> _Functions:
+    """Write each body as a function, as one may have 64 KB of code.
+
+    All but the first few stand in classes of their own: one may have 65,535 constants.
+    """
+    given = ", ".join(parameter.split()[1] for parameter in parameters.split(", ") if parameter)
+    groups: list[list[str]] = []
+    calls = []
+    for number, body in enumerate(bodies):
+        if number % _GROUP == 0:
+            groups.append([])
+        opening = f"    private static {kind} {stem}{number}({parameters}) {{"
+        groups[-1].append("\n".join([opening, *body, "    }"]) + "\n")
+        holder = f"{_holder(stem, len(groups) - 1)}." if len(groups) > 1 else ""
+        calls.append(f"{holder}{stem}{number}({given})")
+    written = ["\n".join(group) for group in groups]
+    for number, text in enumerate(written[1:], start=1):
+        opening = f"    private static final class {_holder(stem, number)} {{"
+        written[number] = f"{opening}\n{text}    }}\n"
+    return _Functions("\n".join(written), tuple(calls))
+
+
+def _holder(stem: str, number: int) -> str:
+    return f"{stem.capitalize()}${number}"  # no user's name has a $
+
+
+def _text_functions(stem: str, texts: Iterable[str]) -> _Functions:
+    """Write functions that give texts."""
+    lines = ((1, f"            {_java_text(text)},") for text in texts)
+    bodies = (["        return new String[] {", *part, "        };"] for part in _parts(lines))
+    return _functions("String[]", stem, "", bodies)
+
+
+def _parts(lines: Iterable[tuple[int, str]]) -> Iterator[list[str]]:
+    """Cut statements, each with its weight, into parts that a function can hold."""
+    part: list[str] = []
+    total = 0
+    for weight, line in lines:
+        if part and total + weight > CHUNK:
+            yield part
+            part, total = [], 0
+        part.append(line)
+        total += weight
+    if part:
+        yield part
+
+
+def _cut(items: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Cut a long list into pieces that one statement can hold."""
+    return (items[at : at + _PIECE] for at in range(0, len(items), _PIECE))
 
 
 def java_string(text: str) -> str:
@@ -144,37 +210,45 @@ def _java_double(value: float) -> str:
     return repr(value)
 
 
+def _java_text(text: str) -> str:
+    """Write a text of any length: a string literal may have 65,535 bytes."""
+    starts = range(0, len(text), _LONGEST)
+    if len(starts) <= 1:
+        return java_string(text)
+    pieces = ", ".join(java_string(text[at : at + _LONGEST]) for at in starts)
+    return f'String.join("", {pieces})'
+
+
 def _literal_lines(
     program: Program, fields: tuple[Field, ...], layout: Layout
-) -> Iterator[list[str]]:
+) -> Iterator[tuple[int, str]]:
     field_of = {field.index: field for field in fields}
-    literals = program.circuit.literals
-    for start in range(0, len(literals), CHUNK):
-        yield [
-            f"        w[{layout.slots[wire]}] = {_literal(literal, field_of[literal.column])};"
-            for wire, literal in enumerate(literals[start : start + CHUNK], start=start)
-        ]
+    for wire, literal in enumerate(program.circuit.literals):
+        pieces = _literal(literal, field_of[literal.column])
+        for place, (weight, value) in enumerate(pieces):
+            sign = "|=" if place else "="
+            yield weight, f"        w[{layout.slots[wire]}] {sign} {value};"
 
 
-def _vote_lines(program: Program, layout: Layout) -> Iterator[list[str]]:
-    rules = list(zip(program.circuit.rules, layout.rule_slots(program), strict=True))
-    for start in range(0, len(rules), CHUNK):
-        lines = []
-        for number, (rule, slot) in enumerate(rules[start : start + CHUNK], start=start):
-            votes = [f"e.votes[{k}] += {vote};" for k, vote in enumerate(rule.votes) if vote]
-            body = " ".join([f"e.rules[{number}] = true;", *votes])
-            lines.append(f"        if (w[{slot}]) {{ {body} }}")
-        yield lines
+def _vote_lines(program: Program, layout: Layout) -> Iterator[tuple[int, str]]:
+    rules = zip(program.circuit.rules, layout.rule_slots(program), strict=True)
+    for number, (rule, slot) in enumerate(rules):
+        votes = [f"e.votes[{k}] += {vote};" for k, vote in enumerate(rule.votes) if vote]
+        for piece in _cut([f"e.rules[{number}] = true;", *votes]):
+            yield len(piece), f"        if (w[{slot}]) {{ {' '.join(piece)} }}"
 
 
-def _literal(literal: Literal, field: Field) -> str:
+def _literal(literal: Literal, field: Field) -> Iterator[tuple[int, str]]:
+    """Write a literal as expressions of which one has to be true, each with its weight."""
     cell = f"row.{field.name}"
     if isinstance(literal, Above):
-        return f"{cell} != null && {_above(field, literal.cutoff, cell)}"
-    if isinstance(literal, Among):
-        return f"{cell} != null && ({_among(field, literal, cell)})"
-    nan = f" || {cell}.isNaN()" if _type(field) == "Double" else ""
-    return f"{cell} == null{nan}"
+        yield 1, f"{cell} != null && {_above(field, literal.cutoff, cell)}"
+    elif isinstance(literal, Among):
+        for piece in _cut(_matches(field, literal, cell)):
+            yield len(piece), f"{cell} != null && ({' || '.join(piece)})"
+    else:
+        nan = f" || {cell}.isNaN()" if _type(field) == "Double" else ""
+        yield 1, f"{cell} == null{nan}"
 
 
 def _above(field: Field, cutoff: float, cell: str) -> str:
@@ -188,10 +262,10 @@ def _above(field: Field, cutoff: float, cell: str) -> str:
     return "true" if integer < -(2**63) else f"{cell} > {integer}L"
 
 
-def _among(field: Field, literal: Among, cell: str) -> str:
+def _matches(field: Field, literal: Among, cell: str) -> list[str]:
     if holds_numbers(field.column):
         numbers = [float(field.column.categories[code]) for code in literal.categories]
-        return " || ".join(f"{cell} == {_java_double(number)}" for number in numbers)
+        return [f"{cell} == {_java_double(number)}" for number in numbers]
     known = spelled_categories(field.column)
     texts = [known[code] for code in literal.categories if has_utf8(known[code])]
-    return " || ".join(f"{cell}.equals({java_string(text)})" for text in texts) or "false"
+    return [f"{cell}.equals({_java_text(text)})" for text in texts] or ["false"]

@@ -22,8 +22,8 @@ boolean box break buf bufif0 bufif1 byte case casex casez catch cell char class 
 classes clk cmos columns complex config const constraint continue cover crate cross deassign
 debugger def default defparam del delete design disable do double dyn edge elif else end endcase
 endconfig endfunction endgenerate endmodule endprimitive endspecify endtable endtask enum event
-except explain export extends extern false final finally float fn for force forever fork from
-function generate genvar global goto highz0 highz1 id if ifnone imaginary impl implements import
+except explain explanation export extends extern false final finally float fn for force forever fork
+from function generate genvar global goto highz0 highz1 id if ifnone imaginary impl implements import
 in incdir include initial inline inout input inputs instance instanceof int integer interface is
 join lambda large let liblist library local localparam logic long loop macro macromodule main
 match medium missing mod model module move mut nand native negedge new nmos nonlocal nor

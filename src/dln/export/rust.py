@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 from dln.export.categories import holds_numbers, spelled_categories
-from dln.export.dialect import C_LIKE
+from dln.export.dialect import Dialect
 from dln.export.fields import DATE_BITS, Field, make_fields
 from dln.export.layout import CHUNK, Layout, Lines, chunk_lines, in_order, make_layout
 from dln.export.program import Program
@@ -15,7 +14,18 @@ from dln.export.text import comment, fill, has_utf8, head, label_words
 from dln.export.value import Export, Input
 from dln.literals import Above, Among, Literal
 
-_DIALECT = replace(C_LIKE, invert="!{a}", never="false", always="true")
+# Without parentheses: rustc has a lint about them that takes time quadratic in the file. Only wires
+# come in, and !a ^ b is !(a ^ b), however it is read.
+_DIALECT = Dialect(
+    both="{a} & {b}",
+    either="{a} | {b}",
+    differ="{a} ^ {b}",
+    invert="!{a}",
+    never="false",
+    always="true",
+)
+# Inlined, all chunks would be optimised as one long function.
+_CHUNK = "#[inline(never)]\nfn "
 _LINES = Lines(
     local="    let {name} = {value};", load="w[{slot}]", store="    w[{slot}] = {value};"
 )
@@ -87,7 +97,7 @@ def export_rust(program: Program) -> Export:
     run = [f"    literals{i}(row, &mut w);" for i in range(len(literals))]
     run += [f"    gates{i}(&mut w);" for i in range(len(chunks))]
     gates = [
-        "\n".join([f"fn gates{i}(w: &mut [bool]) {{", *lines, "}"]) + "\n"
+        "\n".join([f"{_CHUNK}gates{i}(w: &mut [bool]) {{", *lines, "}"]) + "\n"
         for i, lines in enumerate(chunks)
     ]
     text = comment(head(program, "A classifier in Rust", _NOTES), "", "// ") + fill(
@@ -150,7 +160,7 @@ def _literal_functions(
     field_of = {field.index: field for field in fields}
     literals = program.circuit.literals
     for number, start in enumerate(range(0, len(literals), CHUNK)):
-        lines = [f"fn literals{number}(row: &Row, w: &mut [bool]) {{"]
+        lines = [f"{_CHUNK}literals{number}(row: &Row, w: &mut [bool]) {{"]
         for wire, literal in enumerate(literals[start : start + CHUNK], start=start):
             value = _literal(literal, field_of[literal.column])
             lines.append(f"    w[{layout.slots[wire]}] = {value};")
@@ -179,9 +189,10 @@ def _above(field: Field, cutoff: float) -> str:
 
 
 def _among(field: Field, literal: Among) -> str:
+    # An array: rustc follows a long chain of || by recursion.
     if holds_numbers(field.column):
         numbers = [float(field.column.categories[code]) for code in literal.categories]
-        return " || ".join(f"x == {_rust_float(number)}" for number in numbers)
+        return f"[{', '.join(map(_rust_float, numbers))}].contains(&x)"
     known = spelled_categories(field.column)
     texts = [known[code] for code in literal.categories if has_utf8(known[code])]
-    return " || ".join(f"x == {rust_string(text)}" for text in texts) or "false"
+    return f"[{', '.join(map(rust_string, texts))}].contains(&x)" if texts else "false"
