@@ -22,20 +22,20 @@ boolean box break buf bufif0 bufif1 byte case casex casez catch cell char class 
 classes clk cmos columns complex config const constraint continue cover crate cross deassign
 debugger def default defparam del delete design disable do double dyn edge elif else end endcase
 endconfig endfunction endgenerate endmodule endprimitive endspecify endtable endtask enum event
-except explain explanation export extends extern false final finally float fn for force forever fork
-from function generate genvar global goto highz0 highz1 id if ifnone imaginary impl implements import
-in incdir include initial inline inout input inputs instance instanceof int integer interface is
-join lambda large let liblist library local localparam logic long loop macro macromodule main
-match medium missing mod model module move mut nand native negedge new nmos nonlocal nor
-noshowcancelled not notif0 notif1 null or output override package parameter pass pmos posedge
-predict primitive print priv private program property protected pub public pull0 pull1 pulldown
-pullup raise rcmos real realtime record ref reg register release repeat restrict return rnmos
-row rows rpmos rtran rtranif0 rtranif1 rules scalared sealed self short showcancelled signed
-sizeof small specify specparam static strictfp strong0 strong1 struct super supply0 supply1
-switch synchronized table task this throw throws time tran tranif0 tranif1 transient tri tri0
-tri1 triand trior trireg true try type typedef typeof union unique unsafe unsigned unsized use
-valid var vectored virtual void volatile votes wait wand weak0 weak1 where while wire with wor
-words xnor xor yield
+except explain explanation export extends extern false final finally float fn for force forever
+fork from function generate genvar global goto highz0 highz1 id if ifnone imaginary impl
+implements import in incdir include initial inline inout input inputs instance instanceof int
+integer interface is join lambda large let liblist library local localparam logic long loop
+macro macromodule main match medium missing mod model module move mut nand native negedge new
+nmos nonlocal nor noshowcancelled not notif0 notif1 null or output override package parameter
+pass pmos posedge predict primitive print priv private program property protected pub public
+pull0 pull1 pulldown pullup raise rcmos real realtime record ref reg register release repeat
+restrict return rnmos row rows rpmos rtran rtranif0 rtranif1 rules scalared sealed self short
+showcancelled signed sizeof small specify specparam static strictfp strong0 strong1 struct super
+supply0 supply1 switch synchronized table task this throw throws time tran tranif0 tranif1
+transient tri tri0 tri1 triand trior trireg true try type typedef typeof union unique unsafe
+unsigned unsized use valid var vectored virtual void volatile votes wait wand weak0 weak1 where
+while wire with wor words xnor xor yield
 """
 _RESERVED = frozenset(_WORDS.split())
 """Words of C, Verilog, Rust and Java, and the names that exports themselves use."""
