@@ -90,7 +90,7 @@ class Floors:
 
     def _variant(self, job: Job, crowd: int) -> Variant:
         limits = limits_of(import_cupy(), 0)
-        sizes = pack([job]).sizes_of(0)
+        (sizes,), _ = pack([job]).distinct_sizes()
         return choose_variant(sizes, crowd // self.n_multiprocessors, limits)
 
 

@@ -97,7 +97,6 @@ def test_votes_are_equal_and_gradients_agree(variant: Variant, phase: Phase) -> 
         assert found.loss == pytest.approx(loss, rel=1e-5)
         for name in PARAMETERS:
             values = expected[name]
-            # Where the class is nearly sure, 1 - p has few digits left in float32.
             scale = max(float(np.abs(values).max()), 1e-2)
             got = getattr(found.gradients, name)
             assert_allclose(got, values, atol=1e-4 * scale, err_msg=f"{name}, job {seed}")
@@ -223,6 +222,14 @@ def test_the_result_does_not_depend_on_the_company_or_the_launches(
     assert_same_runs(together, train_population(crowd)[:24])
     monkeypatch.setattr(cuda_engine, "LAUNCH_SECONDS", 1e-6)
     assert_same_runs(together, train_population(mixed_jobs()))
+
+
+def test_training_waits_for_what_is_still_being_uploaded() -> None:
+    source = 'extern "C" __global__ void spin(long long n) { for (long long start = clock64(); '
+    spin = cupy.RawKernel(source + "clock64() - start < n;); }", "spin")
+    expected = train_population(mixed_jobs())
+    spin((1,), (1,), (np.int64(4e8),))  # a few tenths of a second, and uploads come after it
+    assert_same_runs(expected, train_population(mixed_jobs()))
 
 
 def test_large_networks_leave_shared_memory() -> None:

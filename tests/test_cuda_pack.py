@@ -100,6 +100,29 @@ def test_every_network_is_found_where_its_plan_says() -> None:
         assert_array_equal(starts, np.cumsum((0, *job.network.layers)))
 
 
+def test_no_jobs_are_an_empty_population() -> None:
+    population = pack([])
+    assert len(population.plans) == 0
+    assert not any(population.sizes.values())
+
+
+def test_plans_of_jobs_alike_differ_in_what_is_their_own() -> None:
+    first = random_job(0, options=TrainOptions(epochs=4, freezing=Freezing(0.5)))
+    other = replace(first, network=first.network.copy(), options=replace(first.options, seed=9))
+    longer = replace(random_job(0), data=first.data, rows=first.rows)
+    together, alone = pack([first, other, longer]), [pack([job]) for job in (first, other, longer)]
+    starts = ["parameter", "link", "literal", "gate", "wire", "rule", "layer", "epoch", "row"]
+    assert all(np.all(np.diff(together.plans[name]) > 0) for name in starts)
+    for network, own in enumerate(alone):
+        for name in ("epochs", "first_freeze", "n_layers", "n_choices", "n_gates", "n_rows"):
+            assert together.plans[name][network] == own.plans[name][0]
+        gates = slice(together.plans["gate"][network], None)
+        expected = own.arrays["gate_freeze"]
+        assert_array_equal(together.arrays["gate_freeze"][gates][: len(expected)], expected)
+        assert_array_equal(together.states["random"][network], own.states["random"][0])
+    assert not np.array_equal(together.states["random"][0], together.states["random"][1])
+
+
 def test_rows_that_jobs_share_are_held_once() -> None:
     first, second = random_job(0), random_job(1)
     population = pack([first, replace(second, data=first.data), random_job(2)])
@@ -233,6 +256,23 @@ def test_a_broken_network_is_refused_before_training(
     array[index] = value
     with pytest.raises(ValueError, match=message):
         pack([replace(job, network=replace(job.network, **{name: array}))])
+
+
+@pytest.mark.parametrize(
+    ("name", "kept", "message"),
+    [
+        ("gate_choices", 7, "do not belong together"),
+        ("slopes", 3, "do not belong together"),
+        ("gate_choices", 0, "no class or no gate"),
+        ("gate_logits", 5, "do not hold all gates"),
+    ],
+)
+def test_a_network_of_odd_sizes_is_refused(name: str, kept: int, message: str) -> None:
+    job = random_job(0)
+    shorter = getattr(job.network, name)[:kept].copy()
+    broken = replace(job, network=replace(job.network, **{name: shorter}))
+    with pytest.raises(ValueError, match=message):
+        pack([random_job(1), broken])
 
 
 def test_a_network_shared_by_two_jobs_is_refused() -> None:

@@ -104,9 +104,9 @@ class Stack:
     def train(self, epochs: int) -> None:
         """Train for some epochs."""
         if self._epoch is None:
-            self._epoch = _Epoch(self._train_steps, self._device)
+            self._epoch = _Epoch(self._device)
         for _ in range(epochs):
-            self._epoch.run(*self._next_rows())
+            self._epoch.run(self._train_steps, *self._next_rows())
 
     def _next_rows(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Give an epoch's cells, classes as one-hot columns times weights, and weights of rows."""
@@ -207,23 +207,26 @@ class Stack:
 
 
 class _Epoch:
-    """Runs the steps of an epoch; on a card the first time one by one, then from a recording."""
+    """Runs the steps of an epoch; on a card the first time one by one, then from a recording.
 
-    def __init__(self, steps: Callable[..., None], device: torch.device) -> None:
-        self._steps = steps
+    It does not hold the stack whose steps it runs: in a circle, both would be freed some time
+    later, and what is freed during a recording spoils it.
+    """
+
+    def __init__(self, device: torch.device) -> None:
         self._on_card = device.type == "cuda"
         self._graph: torch.cuda.CUDAGraph | None = None
         self._inputs: tuple[torch.Tensor, ...] = ()
 
-    def run(self, *inputs: torch.Tensor) -> None:
-        """Take all steps."""
+    def run(self, steps: Callable[..., None], *inputs: torch.Tensor) -> None:
+        """Take all steps, always the same ones."""
         if self._graph is not None:
             for place, value in zip(self._inputs, inputs, strict=True):
                 place.copy_(value)
             self._graph.replay()
             return
-        self._steps(*inputs)
+        steps(*inputs)
         if self._on_card:
             self._inputs, self._graph = inputs, torch.cuda.CUDAGraph()
             with torch.cuda.graph(self._graph):  # records, and runs nothing
-                self._steps(*inputs)
+                steps(*inputs)

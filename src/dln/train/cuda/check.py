@@ -1,65 +1,116 @@
-"""Refuse networks that the kernel, which checks nothing, could not train."""
+"""Refuse networks that the kernel, which checks nothing, could not train.
+
+Thousands of them are checked together, on the arrays that hold them all.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from dln.encode.bits import MISSING
+from dln.errors import OptionError
 from dln.gates import GATES
-from dln.train.jobs import Job
-from dln.train.network import Ints, Network
+from dln.train.cuda.levels import network_of_gates
+from dln.train.jobs import Job, check_job
+
+Array = NDArray[Any]
 
 
-def check_network(job: Job) -> None:
-    """Check all that the kernel relies on: places that exist, numbers that are finite."""
-    network, data = job.network, job.data
-    n_rows, n_columns = data.cells.shape
-    if not len(data.target) == len(data.weight) == n_rows:
+def check_kind(job: Job) -> None:
+    """Check what jobs of a kind have in common: rows and options."""
+    check_job(job)
+    n_rows = len(job.data.cells)
+    if not len(job.data.target) == len(job.data.weight) == n_rows:
         raise ValueError("cells, target and weight differ in their number of rows")
-    if len(network.vote_logits) < 1 or not 1 <= len(network.gate_choices) <= len(GATES):
+    if job.options.relaxation != "straight-through":
+        raise OptionError(
+            f"relaxation is {job.options.relaxation!r}, but the cuda engine trains the hard "
+            'circuit ("straight-through") alone; use engine="torch" for the others'
+        )
+
+
+def check_nothing_shared(jobs: Sequence[Job]) -> None:
+    """Check that no array would be trained twice at once."""
+    parts = [part for job in jobs for part in job.network.parameters() if part.size]
+    if len({part.ctypes.data for part in parts}) < len(parts):
+        raise ValueError("two jobs share an array that is trained; give each a network of its own")
+
+
+def check_sizes(plans: Array, layers: Sequence[Sequence[int]]) -> None:
+    """Check that the arrays of each network have the sizes that its plan says."""
+    gates, links = plans["n_gates"].astype(np.int64), plans["n_links"]
+    votes = plans["n_classes"] * plans["n_rules"]
+    if np.any(plans["n_classes"] < 1) or not _within(plans["n_choices"], 1, len(GATES) + 1):
         raise ValueError("no class or no gate")
-    if network.gate_choices.max() >= len(GATES):
-        raise ValueError("unknown gate")
-    if not np.isfinite(network.gate_logits).all():
-        raise ValueError("a gate logit is not finite")
-    if sum(network.layers) != network.n_gates:
+    if np.any(gates != [sum(sizes) for sizes in layers]):
         raise ValueError("the layers do not hold all gates")
-    _check_literals(network, n_columns)
-    _check_links(network)
-    rules = network.rule_wires
-    if not _within(rules, network.n_literals + network.n_gates):
-        raise ValueError("a rule reads a wire that is not there")
-    if not network.vote_logits.max(initial=-np.inf) < np.inf:  # NaN is no less than anything
-        raise ValueError("a vote logit is NaN or too large")
-
-
-def _check_literals(network: Network, n_columns: int) -> None:
-    if network.literal_kind.max(initial=0) > MISSING:
-        raise ValueError("unknown kind of literal")
-    if not _within(network.literal_column, n_columns):
-        raise ValueError("a literal reads a column that is not there")
-    if not _within(network.literal_layer, len(network.layers)):
-        raise ValueError("a literal belongs to a layer that is not there")
-    is_finite = np.isfinite(network.cutoffs).all() and np.isfinite(network.slopes).all()
-    if not is_finite or network.slopes.min(initial=1.0) <= 0:
-        raise ValueError("a cutoff or slope is not a finite number, or a slope is not positive")
-
-
-def _check_links(network: Network) -> None:
-    wires, logits = network.link_wires, network.link_logits
-    if network.n_gates == 0:
-        return
-    if wires.shape[2] < 1:
+    if np.any((links < 1) & (gates > 0)):
         raise ValueError("a gate needs at least one candidate link")
-    furthest = wires.max(axis=(1, 2)) - network.n_literals
-    if wires.min() < 0 or (furthest >= np.arange(network.n_gates)).any():
+    expected = 2 * plans["n_literals"] + gates * (plans["n_choices"] + 2 * links) + votes
+    if np.any(plans["n_parameters"] != expected):
+        raise ValueError("the arrays of a network do not belong together")
+
+
+def check_places(
+    plans: Array, arrays: Mapping[str, Array], literal_layer: Array, furthest: NDArray[np.int64]
+) -> None:
+    """Check that everything named is there: gates, columns, layers and wires that come earlier."""
+    if not _within(plans["choice"], 0, len(GATES)):
+        raise ValueError("unknown gate")
+    n_literals = plans["n_literals"]
+    if not _within(arrays["literal_kind"], 0, MISSING + 1):
+        raise ValueError("unknown kind of literal")
+    if not _within(arrays["literal_column"], 0, np.repeat(plans["n_columns"], n_literals)):
+        raise ValueError("a literal reads a column that is not there")
+    if not _within(literal_layer, 0, np.repeat(plans["n_layers"], n_literals)):
+        raise ValueError("a literal belongs to a layer that is not there")
+    gates = np.arange(len(furthest)) - plans["gate"][network_of_gates(plans)]
+    if np.any(arrays["link_wire"] < 0) or np.any(furthest >= gates):
         raise ValueError("a link does not point backwards")
-    if not logits.max() < np.inf:
+    wires = n_literals + plans["n_gates"]
+    if not _within(arrays["rule_wire"], 0, np.repeat(wires, plans["n_rules"])):
+        raise ValueError("a rule reads a wire that is not there")
+
+
+def check_numbers(plans: Array, parameters: Array) -> None:
+    """Check that parameters are finite, but for what is masked."""
+    ends = plans["parameter"] + plans["n_parameters"]
+    starts = np.stack([plans[name] for name in _PARTS], axis=1)
+    lengths = np.diff(np.column_stack([starts, ends]), axis=1)
+    some = lengths.reshape(-1) > 0
+    low, high = np.ones(starts.size), np.ones(starts.size)  # of what is not there: any sound number
+    if some.any():
+        low[some] = np.minimum.reduceat(parameters, starts.reshape(-1)[some])
+        high[some] = np.maximum.reduceat(parameters, starts.reshape(-1)[some])
+    # A part with a NaN has it for its least and its greatest, which compare as false.
+    lows = dict(zip(_PARTS, low.reshape(-1, len(_PARTS)).T, strict=True))
+    highs = dict(zip(_PARTS, high.reshape(-1, len(_PARTS)).T, strict=True))
+    is_finite = {name: (lows[name] > -np.inf) & (highs[name] < np.inf) for name in _PARTS}
+    if not np.all(is_finite["parameter"] & is_finite["slopes"] & (lows["slopes"] > 0)):
+        raise ValueError("a cutoff or slope is not a finite number, or a slope is not positive")
+    if not np.all(is_finite["gates"]):
+        raise ValueError("a gate logit is not finite")
+    if not np.all(highs["links"] < np.inf):
         raise ValueError("a link logit is NaN or too large")
-    if logits.min() == -np.inf and not (logits > -np.inf).any(axis=2).all():
-        raise ValueError("all candidate links of a gate are masked")
+    if not np.all(highs["votes"] < np.inf):
+        raise ValueError("a vote logit is NaN or too large")
+    for network in np.flatnonzero(lows["links"] == -np.inf):
+        plan = plans[network]
+        links = parameters[plan["links"] : plan["votes"]].reshape(-1, plan["n_links"])
+        if not (links > -np.inf).any(axis=1).all():
+            raise ValueError("all candidate links of a gate are masked")
 
 
-def _within(places: Ints, end: int) -> bool:
-    """Say whether all of these are from 0 on and before `end`."""
-    return len(places) == 0 or bool(places.min() >= 0 and places.max() < end)
+_PARTS = ("parameter", "slopes", "gates", "links", "votes")
+"""Where the parts of a network's parameters start, in a plan; the cutoffs are the first."""
+
+
+def _within(places: Array, low: int, end: int | Array) -> bool:
+    """Say whether all of these are from `low` on and before `end`."""
+    if np.ndim(end) and np.size(end) == 0:  # there are no places, but for what is pointed at
+        return True
+    return bool(np.all(places >= low) and np.all(places < end))

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.train.cuda.card import compile_kernel, find_card, import_cupy, limits_of
-from dln.train.cuda.layout import Variant, choose_variant, shared_part
-from dln.train.cuda.memory import CardMemory, far_bytes
+from dln.train.cuda.layout import Sizes, Variant, choose_variant, shared_part
+from dln.train.cuda.memory import CardMemory, memory_of_any
 from dln.train.cuda.pack import Population, pack, record_epochs
 from dln.train.jobs import Job, OnInterrupt, Progress, Trained, check_trained
 from dln.train.trace import make_trace
@@ -68,8 +68,11 @@ def train_population(
         finally:
             cupy.cuda.Device(number).synchronize()
             states = memory.states()
-            memory.write_parameters(states)
+            all_numbers = memory.write_parameters(states)
         histories = memory.histories(states)
+        for job, history in zip(jobs, histories, strict=True):
+            if not (all_numbers and np.isfinite(history[:, 0]).all()):
+                check_trained(job.network, history)
         return [
             _result(population, memory, network, states[network], history, interrupted)
             for network, history in enumerate(histories)
@@ -100,7 +103,6 @@ def _result(
     interrupted: bool,
 ) -> Trained:
     job = population.jobs[network]
-    check_trained(job.network, history)
     trace = None
     if job.options.trace_every:
         n_records = int(state["n_records"])
@@ -124,6 +126,14 @@ class _Group:
     far_bytes: int
 
 
+@dataclass(frozen=True)
+class _Launch:
+    """A launch under way: its end, and what it needs until then."""
+
+    end: Any
+    needs: tuple[Any, ...] = ()
+
+
 class _Run:
     """The launches that train a population."""
 
@@ -132,23 +142,22 @@ class _Run:
         self._memory = memory
         self._population = population
         self._limits = limits_of(cupy, number)
+        sizes, which = population.distinct_sizes()
+        crowd = len(population.jobs) // self._limits.n_multiprocessors
+        places = defaultdict(list)
+        for place, some in enumerate(sizes):
+            places[choose_variant(some, crowd, self._limits)].append(place)
         self._groups = [
-            self._group(number, variant, networks)
-            for variant, networks in self._by_variant().items()
+            self._group(number, variant, [sizes[place] for place in own], np.isin(which, own))
+            for variant, own in places.items()
         ]
 
-    def _by_variant(self) -> dict[Variant, list[int]]:
-        population = self._population
-        crowd = len(population.jobs) // self._limits.n_multiprocessors
-        groups = defaultdict(list)
-        for network in range(len(population.jobs)):
-            variant = choose_variant(population.sizes_of(network), crowd, self._limits)
-            groups[variant].append(network)
-        return groups
-
-    def _group(self, number: int, variant: Variant, networks: list[int]) -> _Group:
+    def _group(
+        self, number: int, variant: Variant, sizes: list[Sizes], is_member: NDArray[np.bool_]
+    ) -> _Group:
         cupy = self._cupy
-        shared, far = far_bytes(self._population, networks, variant)
+        networks = np.flatnonzero(is_member).astype(np.int32)
+        shared, far = memory_of_any(sizes, variant)
         module = compile_kernel(variant, "train.cu", number)
         self._memory.tell(module)
         kernel = module.get_function("train")
@@ -159,7 +168,7 @@ class _Run:
             variant=variant,
             kernel=kernel,
             stream=cupy.cuda.Stream(non_blocking=True),
-            networks=np.array(networks, dtype=np.int32),
+            networks=networks,
             shared_bytes=shared,
             far=cupy.empty(max(1, n_blocks * far), dtype=cupy.uint8),
             far_bytes=far,
@@ -172,14 +181,16 @@ class _Run:
         epochs = self._population.plans["epochs"]
         states = self._population.states
         next_report = time.monotonic()
+        # Groups have streams of their own, which do not wait for what is still being uploaded.
+        cupy.cuda.Device().synchronize()
         while True:
             to_go = per_epoch * np.maximum(1, epochs - states["epoch"])
             left = np.where(states["done"], -1.0, to_go)
             if np.all(left < 0):
                 break
-            kept = [self._launch(group, left) for group in self._groups]
-            cupy.cuda.Device().synchronize()
-            del kept
+            launches = [self._launch(group, left) for group in self._groups]
+            for launch in launches:
+                launch.end.synchronize()
             states = memory.states()
             now = time.monotonic()
             if on_progress and now >= next_report:
@@ -188,12 +199,14 @@ class _Run:
         if on_progress:
             on_progress(memory.histories(states))
 
-    def _launch(self, group: _Group, left: NDArray[np.float64]) -> Any:
-        """Start a launch, and give what it needs until it is done."""
+    def _launch(self, group: _Group, left: NDArray[np.float64]) -> _Launch:
+        """Start a launch; a group that is done has none to wait for."""
         cupy = self._cupy
+        # Who waits for it sleeps: the core may have other searches to see to.
+        end = cupy.cuda.Event(block=True, disable_timing=True)
         networks = group.networks[left[group.networks] >= 0]
         if len(networks) == 0:
-            return None
+            return _Launch(end)
         # The longest first: what is left for the end is short.
         networks = networks[np.argsort(-left[networks], kind="stable")]
         n_blocks = min(len(networks), group.variant.blocks * self._limits.n_multiprocessors)
@@ -213,4 +226,5 @@ class _Run:
                 ),
                 shared_mem=group.shared_bytes,
             )
-        return queue, taken
+            end.record()
+        return _Launch(end, (queue, taken))

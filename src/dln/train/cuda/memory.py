@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dln.errors import DeviceMemoryError
-from dln.train.cuda.layout import MAX_WORDS, POOLS, Variant, memory_of
+from dln.train.cuda.layout import MAX_WORDS, POOLS, Sizes, Variant, memory_of
 from dln.train.cuda.pack import Population, count_records, sort_readers
 
 Floats = NDArray[np.float32]
@@ -92,16 +93,21 @@ class CardMemory:
         starts, done = self._population.plans["epoch"], states["epoch"]
         return [flat[a : a + n] for a, n in zip(starts.tolist(), done.tolist(), strict=True)]
 
-    def write_parameters(self, states: Any) -> None:
-        """Write what was learned into the networks: the best look's where that is asked for."""
-        population = self._population
+    def write_parameters(self, states: Any) -> bool:
+        """Write what was learned into the networks: the best look's where that is asked for.
+
+        Says whether all of it are numbers.
+        """
+        plans = self._population.plans
         last, best = self.pools["parameters"][:, 0].get(), self.pools["best"].get()
-        for job, plan, state in zip(population.jobs, population.plans, states, strict=True):
-            flat = best if plan["keep_best"] and state["best_epoch"] >= 0 else last
-            place = int(plan["parameter"])
+        is_best = (plans["keep_best"] > 0) & (states["best_epoch"] >= 0)
+        places = zip(plans["parameter"].tolist(), is_best.tolist(), strict=True)
+        for job, (place, takes_best) in zip(self._population.jobs, places, strict=True):
+            flat = best if takes_best else last
             for part in job.network.parameters():
                 part[...] = flat[place : place + part.size].reshape(part.shape)
                 place += part.size
+        return not (np.isnan(last).any() or np.isnan(best).any())
 
     def records(self, network: int, n_records: int) -> Floats:
         """Fetch a network's trace: (records, parameters)."""
@@ -147,9 +153,9 @@ def check_room(population: Population, free: int) -> None:
         )
 
 
-def far_bytes(population: Population, networks: list[int], variant: Variant) -> tuple[int, int]:
-    """Give the shared and the global memory that a block needs for any of these networks."""
-    needs = [memory_of(population.sizes_of(network), variant) for network in networks]
+def memory_of_any(sizes: Sequence[Sizes], variant: Variant) -> tuple[int, int]:
+    """Give the shared and the global memory that a block needs for a network of any of these."""
+    needs = [memory_of(some, variant) for some in sizes]
     return max(shared for shared, _ in needs), max(far for _, far in needs)
 
 

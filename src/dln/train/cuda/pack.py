@@ -5,18 +5,25 @@ Nothing here needs a card.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.errors import OptionError
-from dln.train.cuda.check import check_network
+from dln.train.cuda.check import (
+    check_kind,
+    check_nothing_shared,
+    check_numbers,
+    check_places,
+    check_sizes,
+)
 from dln.train.cuda.layout import PLAN, STATE, Sizes
+from dln.train.cuda.levels import find_levels, furthest_reads
 from dln.train.cuda.numbers import first_states, jump_images
-from dln.train.jobs import Job, check_job
+from dln.train.cuda.shelf import Shelf, flat
+from dln.train.jobs import Job, TrainingRows
 from dln.train.options import Alternating, TrainOptions
 from dln.train.schedule import NEVER, Schedule, make_schedule
 
@@ -29,6 +36,7 @@ SHUFFLE_ROOM = 2**28
 """Numbers, at most, that all orders drawn ahead may take."""
 
 _PHASES = {"unified": 0, "epochs": 1, "batches": 2}
+_SIZES = ("n_literals", "n_gates", "n_rules", "n_classes", "n_columns")
 
 
 @dataclass(frozen=True)
@@ -46,11 +54,11 @@ class Population:
     arrays: dict[str, Array]
     sizes: dict[str, int]
 
-    def sizes_of(self, network: int) -> Sizes:
-        """Give what decides the memory of a network's block."""
-        plan = self.plans[network]
-        names = ("n_literals", "n_gates", "n_rules", "n_classes", "n_columns")
-        return Sizes(*(int(plan[name]) for name in names))
+    def distinct_sizes(self) -> tuple[list[Sizes], NDArray[np.intp]]:
+        """Give what decides the memory of a block: all there are, and which each network has."""
+        columns = np.stack([self.plans[name] for name in _SIZES], axis=1)
+        distinct, which = np.unique(columns, axis=0, return_inverse=True)
+        return [Sizes(*row) for row in distinct.tolist()], which.reshape(-1)
 
     def work(self) -> NDArray[np.float64]:
         """Estimate how long each network takes for an epoch, in no particular unit."""
@@ -61,64 +69,61 @@ class Population:
 
 
 def pack(jobs: Sequence[Job]) -> Population:
-    """Check jobs and lay them out."""
-    _check_nothing_shared(jobs)
-    for job in jobs:
-        check_job(job)
-        check_network(job)
-        _check_options(job.options)
-    schedules = [make_schedule(job.options, job.network) for job in jobs]
-    networks = [job.network for job in jobs]
-    tables, valid = _Shelf(_table_key), _Shelf(id)
-    for job in jobs:
-        tables.add(job.data)
-        valid.add(_valid_rows(job))
-    levels = [_level_starts(job) for job in jobs]
-    lengths = np.array([len(job.rows) for job in jobs], dtype=np.int64)
-    distinct, which = np.unique(lengths, return_inverse=True)
+    """Check jobs and lay them out.
 
-    plans = np.zeros(len(jobs), dtype=PLAN)
+    What jobs have in common is looked at once, and the rest in arrays of all networks together:
+    thousands of networks take a fraction of a second.
+    """
+    check_nothing_shared(jobs)
+    networks = [job.network for job in jobs]
+    kinds = Shelf(jobs, _kind_of)
+    for job in kinds.items:
+        check_kind(job)
+    schedules = [make_schedule(job.options, job.network) for job in kinds.items]
+    tables = Shelf([job.data for job in jobs], _table_key)
+    valid = Shelf([_NO_ROWS if job.valid_rows is None else job.valid_rows for job in jobs], id)
+    plans = np.zeros(len(kinds.items), dtype=PLAN)
+    for plan, job, schedule in zip(plans, kinds.items, schedules, strict=True):
+        _fill_options(plan, job.options, schedule)
+        plan["n_layers"] = len(job.network.layers)
+        choices = job.network.gate_choices[: len(plan["choice"])]
+        plan["n_choices"] = len(job.network.gate_choices)
+        plan["choice"][: len(choices)] = choices
+    plans = plans[kinds.which]
+    lengths = np.array([len(job.rows) for job in jobs], dtype=np.int64)
+    batches = kinds.spread([job.options.batch_size for job in kinds.items])
     for name in ("n_literals", "n_gates"):
         plans[name] = [getattr(network, name) for network in networks]
     plans["n_parameters"] = [sum(p.size for p in network.parameters()) for network in networks]
     plans["n_links"] = [network.link_wires.shape[2] for network in networks]
-    plans["n_choices"] = [len(network.gate_choices) for network in networks]
     plans["n_rules"] = [len(network.rule_wires) for network in networks]
     plans["n_classes"] = [len(network.vote_logits) for network in networks]
-    plans["n_layers"] = [len(network.layers) for network in networks]
-    plans["n_levels"] = [len(starts) - 1 for starts in levels]
-    plans["n_columns"] = [job.data.cells.shape[1] for job in jobs]
+    plans["n_columns"] = tables.spread([data.cells.shape[1] for data in tables.items])
     plans["n_rows"] = lengths
-    plans["n_valid"] = [len(_valid_rows(job)) for job in jobs]
-    plans["n_batches"] = [-(-len(job.rows) // job.options.batch_size) for job in jobs]
+    plans["n_valid"] = valid.spread([len(rows) for rows in valid.items])
+    plans["n_batches"] = -(-lengths // batches)
     ahead = max(1, min(MAX_SHUFFLES, SHUFFLE_ROOM // max(1, int(lengths.sum()))))
-    plans["n_shuffles"] = [max(1, min(ahead, job.options.epochs)) for job in jobs]
-    for plan, job, schedule in zip(plans, jobs, schedules, strict=True):
-        _fill_options(plan, job.options, schedule)
-        plan["choice"][: len(job.network.gate_choices)] = job.network.gate_choices
-        lowest = job.network.rule_wires.min(initial=job.network.n_literals)
-        plan["rules_on_literals"] = lowest < job.network.n_literals
+    plans["n_shuffles"] = np.clip(plans["epochs"], 1, ahead)
+    check_sizes(plans, [network.layers for network in networks])
 
-    sizes = {}
-    for offset, length in {
-        "parameter": plans["n_parameters"],
-        "link": 2 * plans["n_gates"] * plans["n_links"],
-        "literal": plans["n_literals"],
-        "gate": plans["n_gates"],
-        "wire": plans["n_literals"] + plans["n_gates"],
-        "rule": plans["n_rules"],
-        "layer": plans["n_layers"] + 1,
-        "level": plans["n_levels"] + 1,
-        "epoch": np.maximum(1, plans["epochs"]),
-        "row": 2 * lengths,
-        "batch": plans["n_batches"],
-        "count": plans["n_classes"],
-        "trace": count_records(plans) * plans["n_parameters"],
-        "shuffle": lengths * plans["n_shuffles"],
-    }.items():
-        ends = np.cumsum(length, dtype=np.int64)
-        plans[offset] = ends - length
-        sizes[offset] = int(ends[-1]) if len(ends) else 0
+    sizes = _place(
+        plans,
+        {
+            "parameter": plans["n_parameters"],
+            "link": 2 * plans["n_gates"] * plans["n_links"],
+            "literal": plans["n_literals"],
+            "gate": plans["n_gates"],
+            "wire": plans["n_literals"] + plans["n_gates"],
+            "rule": plans["n_rules"],
+            "layer": plans["n_layers"] + 1,
+            "epoch": np.maximum(1, plans["epochs"]),
+            "row": 2 * lengths,
+            "batch": plans["n_batches"],
+            "count": plans["n_classes"],
+            "trace": count_records(plans) * plans["n_parameters"],
+            "shuffle": lengths * plans["n_shuffles"],
+        },
+    )
     plans["slopes"] = plans["parameter"] + plans["n_literals"]
     plans["gates"] = plans["slopes"] + plans["n_literals"]
     plans["links"] = plans["gates"] + plans["n_gates"] * plans["n_choices"]
@@ -126,35 +131,75 @@ def pack(jobs: Sequence[Job]) -> Population:
     plans["valid"] = valid.starts([len(rows) for rows in valid.items])
     plans["table"] = tables.starts([len(data.target) for data in tables.items])
     plans["cells"] = tables.starts([data.cells.size for data in tables.items])
+    distinct, which = np.unique(lengths, return_inverse=True)
     plans["jump"] = which * 1024
 
     arrays = {
-        "parameters": _flat([p for network in networks for p in network.parameters()], np.float32),
-        "literal_column": _flat([n.literal_column for n in networks]),
-        "literal_kind": _flat([n.literal_kind for n in networks]),
-        "literal_freeze": _flat(
-            [s.layer_freeze[n.literal_layer] for n, s in zip(networks, schedules, strict=True)]
-        ),
-        "gate_freeze": _flat(
-            [np.repeat(s.layer_freeze, n.layers) for n, s in zip(networks, schedules, strict=True)]
-        ),
-        "link_wire": _flat([n.link_wires for n in networks]),
-        "rule_wire": _flat([n.rule_wires for n in networks]),
-        "layer_start": _flat([np.cumsum((0, *n.layers)) for n in networks]),
-        "layer_prune": _flat([np.append(s.layer_prune, 0) for s in schedules]),
-        "level_start": _flat(levels),
-        "temperature": _flat([s.temperatures for s in schedules], np.float32),
-        "order": _flat([np.tile(job.rows, 2) for job in jobs]),
-        "valid": _flat(valid.items),
-        "cells": _flat([data.cells for data in tables.items], np.float32),
-        "target": _flat([data.target for data in tables.items]),
-        "weight": _flat([data.weight for data in tables.items], np.float32),
-        "jump": _flat([jump_images(int(n) - 1) for n in distinct], np.uint64),
+        "parameters": flat([p for network in networks for p in network.parameters()], np.float32),
+        "literal_column": flat([network.literal_column for network in networks]),
+        "literal_kind": flat([network.literal_kind for network in networks]),
+        "link_wire": flat([network.link_wires for network in networks]),
+        "rule_wire": flat([network.rule_wires for network in networks]),
+        "layer_start": kinds.join([np.cumsum((0, *job.network.layers)) for job in kinds.items]),
+        "layer_prune": kinds.join([np.append(s.layer_prune, 0) for s in schedules]),
+        "temperature": kinds.join([s.temperatures for s in schedules], np.float32),
+        "order": flat([rows for job in jobs for rows in (job.rows, job.rows)]),
+        "valid": flat(valid.items),
+        "cells": flat([data.cells for data in tables.items], np.float32),
+        "target": flat([data.target for data in tables.items]),
+        "weight": flat([data.weight for data in tables.items], np.float32),
+        "jump": flat([jump_images(int(n) - 1) for n in distinct], np.uint64),
     }
+    literal_layer = flat([network.literal_layer for network in networks])
+    furthest = furthest_reads(arrays["link_wire"], plans)
+    check_places(plans, arrays, literal_layer, furthest)
+    check_numbers(plans, arrays["parameters"])
+
+    levels = find_levels(kinds, plans, furthest)
+    plans["n_levels"] = [len(starts) - 1 for starts in levels]
+    sizes |= _place(plans, {"level": plans["n_levels"] + 1})
+    arrays["level_start"] = flat(levels)
+    freeze = kinds.join([np.append(s.layer_freeze, 0) for s in schedules])
+    own = np.repeat(plans["layer"], plans["n_literals"]) + literal_layer[: sizes["literal"]]
+    arrays["literal_freeze"] = flat([freeze[own]])
+    arrays["gate_freeze"] = kinds.join(
+        [
+            np.repeat(s.layer_freeze, job.network.layers)
+            for s, job in zip(schedules, kinds.items, strict=True)
+        ]
+    )
+    lowest = [network.rule_wires.min(initial=network.n_literals) for network in networks]
+    plans["rules_on_literals"] = lowest < plans["n_literals"]
     states = np.zeros(len(jobs), dtype=STATE)
     states["random"] = first_states([job.options.seed for job in jobs])
     states["best"] = states["best_epoch"] = -1
-    return Population(jobs, schedules, plans, states, arrays, sizes)
+    own_schedules = [schedules[kind] for kind in kinds.which.tolist()]
+    return Population(jobs, own_schedules, plans, states, arrays, sizes)
+
+
+def _kind_of(job: Job) -> tuple[Any, ...]:
+    """Give all that decides a plan beside a network's arrays and its seed."""
+    network, rows = job.network, (job.rows, job.valid_rows)
+    options = [value for name, value in vars(job.options).items() if name != "seed"]
+    shape = (network.layers, network.gate_choices.tobytes(), len(network.vote_logits))
+    return (*options, *shape, *_table_key(job.data), *map(id, rows))
+
+
+def _table_key(data: TrainingRows) -> tuple[int, ...]:
+    return id(data.cells), id(data.target), id(data.weight)
+
+
+_NO_ROWS = np.empty(0, dtype=np.int64)
+
+
+def _place(plans: Array, lengths: Mapping[str, Array]) -> dict[str, int]:
+    """Say where each network starts in pools of such lengths; gives the lengths of the pools."""
+    sizes = {}
+    for offset, length in lengths.items():
+        ends = np.cumsum(length, dtype=np.int64)
+        plans[offset] = ends - length
+        sizes[offset] = int(ends[-1]) if len(ends) else 0
+    return sizes
 
 
 def sort_readers(xp: Any, wires: Any, plans: Array, lengths: Array) -> tuple[Any, Any, Any]:
@@ -213,73 +258,3 @@ def count_records(plans: Array) -> NDArray[np.int64]:
     """Count the records that a trace may have."""
     every = plans["trace_every"].astype(np.int64)
     return np.where(every > 0, plans["epochs"] // np.maximum(1, every) + 2, 0)
-
-
-def _level_starts(job: Job) -> Array:
-    """Cut the gates into runs that read only what stands before them.
-
-    The layers are such runs in every network that is built here; any other order is cut anew.
-    """
-    network = job.network
-    furthest = network.link_wires.max(axis=(1, 2), initial=0) - network.n_literals
-    starts = np.cumsum((0, *network.layers))
-    if np.all(furthest < np.repeat(starts[:-1], network.layers)):
-        return np.unique(starts)
-    cuts = [0]
-    for gate, reads in enumerate(furthest.tolist()):
-        if reads >= cuts[-1]:
-            cuts.append(gate)
-    return np.array([*cuts, network.n_gates])
-
-
-class _Shelf:
-    """Arrays that several jobs share, each kept once."""
-
-    def __init__(self, key: Callable[[Any], Any]) -> None:
-        self._key = key
-        self._places: dict[Any, int] = {}
-        self._which: list[int] = []
-        self.items: list[Any] = []
-
-    def add(self, item: Any) -> None:
-        """Keep what the next job needs."""
-        key = self._key(item)
-        if key not in self._places:
-            self._places[key] = len(self.items)
-            self.items.append(item)
-        self._which.append(self._places[key])
-
-    def starts(self, lengths: list[int]) -> Array:
-        """Give for every job where its item starts, the items one after the other."""
-        return np.cumsum([0, *lengths], dtype=np.int64)[self._which]
-
-
-def _table_key(data: Any) -> tuple[int, ...]:
-    return id(data.cells), id(data.target), id(data.weight)
-
-
-_NO_ROWS = np.empty(0, dtype=np.int64)
-
-
-def _valid_rows(job: Job) -> Array:
-    return _NO_ROWS if job.valid_rows is None else job.valid_rows
-
-
-def _flat(parts: Sequence[Array], kind: Any = np.int32) -> Array:
-    """Join arrays; one number at least, so that there is something to point at."""
-    flat = [np.asarray(part, dtype=kind).reshape(-1) for part in parts]
-    return np.concatenate([*flat, np.zeros(1 if sum(map(len, flat)) == 0 else 0, dtype=kind)])
-
-
-def _check_options(options: TrainOptions) -> None:
-    if options.relaxation != "straight-through":
-        raise OptionError(
-            f"relaxation is {options.relaxation!r}, but the cuda engine trains the hard circuit "
-            '("straight-through") alone; use engine="torch" for the others'
-        )
-
-
-def _check_nothing_shared(jobs: Sequence[Job]) -> None:
-    parts = [part for job in jobs for part in job.network.parameters() if part.size]
-    if len({part.ctypes.data for part in parts}) < len(parts):
-        raise ValueError("two jobs share an array that is trained; give each a network of its own")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dln.train.cuda.card import compile_kernel, find_card, import_cupy
 from dln.train.cuda.layout import Variant
-from dln.train.cuda.memory import CardMemory, far_bytes
+from dln.train.cuda.memory import CardMemory, memory_of_any
 from dln.train.cuda.pack import pack
 from dln.train.jobs import Job
 from dln.train.network import Network
@@ -44,7 +44,7 @@ def probe(
     population = pack([replace(job, options=whole)])
     with cupy.cuda.Device(number):
         memory = CardMemory(cupy, population)
-        shared, far = far_bytes(population, [0], variant)
+        shared, far = memory_of_any(population.distinct_sizes()[0], variant)
         module = compile_kernel(variant, "probe.cu", number)
         memory.tell(module)
         kernel = module.get_function("probe")

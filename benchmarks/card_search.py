@@ -1,0 +1,55 @@
+"""The paper's search on a card beside the same on the CPU, cell by cell.
+
+    DLN_DATA=folder dln bench --models paper --engine cuda --jobs 16 --results folder
+    python benchmarks/card_search.py [folder]
+
+The first runs the search (docs/cuda.md says how processes share a card); the second compares its
+results, or those of this repository, with `results/paper`, for the cells that both have.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+
+from dln.bench.cells import Result, read_results
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def read_cells(folder: Path) -> dict[tuple[str, int], Result]:
+    """Read the paper's column of a folder, by dataset and seed."""
+    results = (result for result in read_results(folder) if result.model == "paper")
+    return {(result.dataset, result.seed): result for result in results}
+
+
+def show_difference(name: str, differences: list[float]) -> None:
+    """Print the mean of paired differences with its standard error."""
+    error = np.std(differences, ddof=1) / np.sqrt(len(differences))
+    print(f"{name}: {np.mean(differences):+.2f} points, standard error {error:.2f}")
+
+
+def compare(on_card: Path, on_cpu: Path) -> None:
+    """Print mean accuracies by dataset, and the differences over all cells."""
+    card, cpu = read_cells(on_card), read_cells(on_cpu)
+    shared = sorted(card.keys() & cpu.keys())
+    by_dataset: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for cell in shared:
+        by_dataset[cell[0]].append((card[cell].accuracy, cpu[cell].accuracy))
+    print(f"{len(card)} cells on the card, {len(cpu)} on the CPU, {len(shared)} on both")
+    print(f"{'':24} {'cells':>5} {'card':>6} {'CPU':>6} {'difference':>10}")
+    for dataset, pairs in by_dataset.items():
+        left, right = np.mean(pairs, axis=0)
+        print(f"{dataset:24} {len(pairs):5} {left:6.1f} {right:6.1f} {left - right:+10.1f}")
+    for name in ("accuracy", "validation"):
+        pairs = [(getattr(card[cell], name), getattr(cpu[cell], name)) for cell in shared]
+        show_difference(f"{name}, card less CPU", [left - right for left, right in pairs])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("folder", nargs="?", type=Path, default=RESULTS / "paper_cuda")
+    compare(parser.parse_args().folder, RESULTS / "paper")

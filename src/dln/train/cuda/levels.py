@@ -1,0 +1,58 @@
+"""Cut the gates of networks into levels: runs that read only what stands before them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.train.cuda.shelf import Shelf
+from dln.train.jobs import Job
+
+Array = NDArray[Any]
+
+
+def network_of_gates(plans: Array) -> NDArray[np.intp]:
+    """Give the number of each gate's network, for the gates of all networks."""
+    return np.repeat(np.arange(len(plans)), plans["n_gates"])
+
+
+def furthest_reads(link_wire: Array, plans: Array) -> NDArray[np.int64]:
+    """Give for each gate of all networks the last gate that it may read, below 0 if none."""
+    n_gates = plans["n_gates"]
+    if n_gates.sum() == 0:
+        return np.empty(0, dtype=np.int64)
+    widths = np.repeat(2 * plans["n_links"].astype(np.int64), n_gates)
+    furthest = np.maximum.reduceat(link_wire, np.cumsum(widths) - widths)
+    reads: NDArray[np.int64] = furthest - np.repeat(plans["n_literals"], n_gates).astype(np.int64)
+    return reads
+
+
+def find_levels(kinds: Shelf[Job], plans: Array, furthest: NDArray[np.int64]) -> list[Array]:
+    """Give where the levels of each network start, and where the last one ends.
+
+    The layers are such runs in every network that is built here; any other order is cut anew.
+    """
+    starts = [np.cumsum((0, *job.network.layers)) for job in kinds.items]
+    levels = [np.unique(some) for some in starts]
+    layers = kinds.join(
+        [
+            np.repeat(some[:-1], job.network.layers)
+            for some, job in zip(starts, kinds.items, strict=True)
+        ]
+    )
+    found = [levels[kind] for kind in kinds.which.tolist()]
+    odd = furthest >= layers[: len(furthest)]
+    for network in np.unique(network_of_gates(plans)[odd]).tolist():
+        begin, n_gates = int(plans["gate"][network]), int(plans["n_gates"][network])
+        found[network] = _cut(furthest[begin : begin + n_gates])
+    return found
+
+
+def _cut(furthest: NDArray[np.int64]) -> Array:
+    cuts = [0]
+    for gate, reads in enumerate(furthest.tolist()):
+        if reads >= cuts[-1]:
+            cuts.append(gate)
+    return np.array([*cuts, len(furthest)])
