@@ -20,8 +20,8 @@ from dln.search.trial import CHOICES, Choice
 from dln.simplify.simplify import simplify
 from dln.table import read_table
 
-_MOST_PRUNED = 5_000_000
-"""Gates times rows up to which pruning takes a minute or two."""
+_MOST_PRUNED = 40_000_000
+"""Gates times rows times classes up to which pruning takes a minute or so."""
 
 
 def paper(task: Task, budget: Budget) -> Outcome:
@@ -66,8 +66,8 @@ def _outcome(task: Task, search: DLNSearchCV, choice: Choice) -> Outcome:
     circuit = simplify(model.circuit_)
     note = ""
     if choice == "small" and circuit.literals:
-        if circuit.n_gates * len(train) > _MOST_PRUNED:
-            note = "not pruned: gates times rows are too many"
+        if circuit.n_gates * len(train) * circuit.n_classes > _MOST_PRUNED:
+            note = "not pruned: gates times rows times classes are too many"
         else:
             pruned = prune_within(circuit, X.iloc[train], y.iloc[train], tolerance=0.0)
             circuit = simplify(pruned)
