@@ -43,7 +43,7 @@ tools:
 	@bash .ci/tools
 
 check: setup tools
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 test: lint check
 

@@ -1,13 +1,65 @@
-"""Random training jobs, for the tests of the engines."""
+"""Random training jobs, options to train them with and what no engine may train."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from dln.encode.bits import ABOVE, EQUALS, MISSING, LiteralSet
 from dln.train.jobs import Job, TrainingRows
 from dln.train.network import Shape, build_network
-from dln.train.options import TrainOptions
+from dln.train.options import Alternating, Annealing, Freezing, Pruning, TrainOptions
+
+UNIFIED = TrainOptions(phases="unified")
+TOGETHER = {
+    "unified": UNIFIED,
+    "mixture": replace(UNIFIED, gate_gradient="mixture", grad_factor=1.3),
+    "temperature": replace(UNIFIED, temperature=Annealing(2.0, 0.5)),
+    "fixed thresholds": replace(UNIFIED, threshold_rate=0.0),
+    "inputs first": replace(UNIFIED, freezing=Freezing(0.3)),
+    "outputs first": replace(UNIFIED, freezing=Freezing(0.3, "outputs-first")),
+    "pruning": replace(UNIFIED, pruning=Pruning(0.2, 0.9, convergence=0.9, least=0.3)),
+    "pruning what is not frozen": replace(
+        UNIFIED, freezing=Freezing(0.0), pruning=Pruning(0.25, 0.75, convergence=0.9, least=0.4)
+    ),
+    "pruning before frozen votes": replace(
+        UNIFIED,
+        freezing=Freezing(0.0, "outputs-first"),
+        pruning=Pruning(0.25, 0.75, convergence=0.9, least=0.4),
+    ),
+    "all": replace(
+        UNIFIED,
+        freezing=Freezing(0.6),
+        pruning=Pruning(0.1, 0.5, convergence=0.9),
+        temperature=Annealing(1.0, 0.3),
+    ),
+}
+"""Options with which engines that agree stay together for a few epochs."""
+
+IN_TURN = {
+    "batches": TrainOptions(phases="batches"),
+    "epochs": TrainOptions(phases="epochs"),
+    "alternating": TrainOptions(phases=Alternating(2)),
+}
+"""Options with which a gradient of 0 but for rounding parts some runs."""
+
+BROKEN: list[tuple[str, Any, Any, str]] = [
+    ("link_wires", (0, 0, 0), 10_000, "does not point backwards"),
+    ("link_wires", (3, 1, 2), -1, "does not point backwards"),
+    ("literal_column", 0, 99, "column that is not there"),
+    ("literal_kind", 0, 7, "unknown kind of literal"),
+    ("cutoffs", 0, np.nan, "cutoff or slope"),
+    ("slopes", 0, -1.0, "slope is not positive"),
+    ("link_logits", (0, 0), np.nan, "link logit"),
+    ("link_logits", (0, 0), -np.inf, "are masked"),
+    ("gate_logits", (0, 0), np.inf, "gate logit"),
+    ("gate_choices", 0, 16, "unknown gate"),
+    ("rule_wires", 0, 1_000, "rule reads a wire"),
+    ("vote_logits", (0, 0), np.nan, "vote logit"),
+]
+"""What makes a network unfit: an array, a place in it, what is put there and what is then said."""
 
 
 def random_job(

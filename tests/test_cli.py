@@ -100,7 +100,7 @@ def test_train_reports_to_programs(run: Run, tmp_path: Path) -> None:
     report = json.loads(out)
     assert (status, talk) == (0, "")
     assert report["columns"] == {"age": "integer", "city": "category", "dose": "number"}
-    assert report["test"]["balanced_accuracy"] > 0.8
+    assert report["test"]["balanced_accuracy"] > 0.7
     assert report["training_rows"] == 300
 
 

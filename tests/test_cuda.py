@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from jobs import random_job
+from jobs import IN_TURN, TOGETHER, UNIFIED, random_job
 from numpy.testing import assert_allclose, assert_array_equal
 
 torch = pytest.importorskip("torch")
@@ -29,10 +29,8 @@ from dln.train.cuda.probe import probe  # noqa: E402
 from dln.train.jobs import Engine, Job  # noqa: E402
 from dln.train.network import Shape  # noqa: E402
 from dln.train.options import (  # noqa: E402
-    Alternating,
     Annealing,
     Freezing,
-    Pruning,
     TrainOptions,
 )
 from dln.train.torch import Phase  # noqa: E402
@@ -119,36 +117,7 @@ def test_the_kernel_takes_no_more_shared_memory_than_is_set_aside(variant: Varia
 
 # -- runs ---------------------------------------------------------------------------------------
 
-UNIFIED = TrainOptions(phases="unified")
-TOGETHER = {
-    "unified": UNIFIED,
-    "mixture": replace(UNIFIED, gate_gradient="mixture", grad_factor=1.3),
-    "temperature": replace(UNIFIED, temperature=Annealing(2.0, 0.5)),
-    "fixed thresholds": replace(UNIFIED, threshold_rate=0.0),
-    "large batches": replace(UNIFIED, batch_size=150),
-    "inputs first": replace(UNIFIED, freezing=Freezing(0.3)),
-    "outputs first": replace(UNIFIED, freezing=Freezing(0.3, "outputs-first")),
-    "pruning": replace(UNIFIED, pruning=Pruning(0.2, 0.9, convergence=0.9, least=0.3)),
-    "pruning what is not frozen": replace(
-        UNIFIED, freezing=Freezing(0.0), pruning=Pruning(0.25, 0.75, convergence=0.9, least=0.4)
-    ),
-    "pruning before frozen votes": replace(
-        UNIFIED,
-        freezing=Freezing(0.0, "outputs-first"),
-        pruning=Pruning(0.25, 0.75, convergence=0.9, least=0.4),
-    ),
-    "all": replace(
-        UNIFIED,
-        freezing=Freezing(0.6),
-        pruning=Pruning(0.1, 0.5, convergence=0.9),
-        temperature=Annealing(1.0, 0.3),
-    ),
-}
-IN_TURN = {
-    "batches": TrainOptions(phases="batches"),
-    "epochs": TrainOptions(phases="epochs"),
-    "alternating": TrainOptions(phases=Alternating(2)),
-}
+ALSO_LARGE = {**TOGETHER, "large batches": replace(UNIFIED, batch_size=150)}
 
 
 def short_job(options: TrainOptions, seed: int) -> Job:
@@ -175,9 +144,9 @@ def count_together(options: TrainOptions, n_seeds: int) -> int:
     return count
 
 
-@pytest.mark.parametrize("name", TOGETHER)
+@pytest.mark.parametrize("name", ALSO_LARGE)
 def test_short_runs_from_the_same_start_stay_together(name: str) -> None:
-    assert count_together(TOGETHER[name], 6) >= 4
+    assert count_together(ALSO_LARGE[name], 6) >= 4
 
 
 @pytest.mark.parametrize("name", IN_TURN)

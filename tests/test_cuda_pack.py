@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jobs import random_job
+from jobs import BROKEN, random_job
 from numpy.testing import assert_array_equal
 
 from dln.errors import DeviceMemoryError, OptionError
@@ -232,21 +232,7 @@ def test_small_networks_share_and_large_ones_spill(
 
 @pytest.mark.parametrize(
     ("name", "index", "value", "message"),
-    [
-        ("link_wires", (0, 0, 0), 10_000, "does not point backwards"),
-        ("link_wires", (3, 1, 2), -1, "does not point backwards"),
-        ("literal_column", 0, 99, "column that is not there"),
-        ("literal_kind", 0, 7, "unknown kind of literal"),
-        ("literal_layer", 0, 7, "layer that is not there"),
-        ("cutoffs", 0, np.nan, "cutoff or slope"),
-        ("slopes", 0, -1.0, "slope is not positive"),
-        ("link_logits", (0, 0), np.nan, "link logit"),
-        ("link_logits", (0, 0), -np.inf, "are masked"),
-        ("gate_logits", (0, 0), np.inf, "gate logit"),
-        ("gate_choices", 0, 16, "unknown gate"),
-        ("rule_wires", 0, 1_000, "rule reads a wire"),
-        ("vote_logits", (0, 0), np.nan, "vote logit"),
-    ],
+    [*BROKEN, ("literal_layer", 0, 7, "layer that is not there")],
 )
 def test_a_broken_network_is_refused_before_training(
     name: str, index: tuple[int, ...] | int, value: float, message: str

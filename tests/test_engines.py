@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from jobs import random_job
+from jobs import IN_TURN, TOGETHER, random_job
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
@@ -116,37 +116,6 @@ def test_votes_are_equal_and_gradients_agree(
         scale = max(float(np.abs(values).max()), 1e-2)
         got = np.asarray(found[native_name]).reshape(values.shape)
         assert_allclose(got, values, atol=1e-4 * scale, err_msg=name)
-
-
-UNIFIED = TrainOptions(phases="unified")
-TOGETHER = {
-    "unified": UNIFIED,
-    "mixture": replace(UNIFIED, gate_gradient="mixture", grad_factor=1.3),
-    "temperature": replace(UNIFIED, temperature=Annealing(2.0, 0.5)),
-    "fixed thresholds": replace(UNIFIED, threshold_rate=0.0),
-    "inputs first": replace(UNIFIED, freezing=Freezing(0.3)),
-    "outputs first": replace(UNIFIED, freezing=Freezing(0.3, "outputs-first")),
-    "pruning": replace(UNIFIED, pruning=Pruning(0.2, 0.9, convergence=0.9, least=0.3)),
-    "pruning what is not frozen": replace(
-        UNIFIED, freezing=Freezing(0.0), pruning=Pruning(0.25, 0.75, convergence=0.9, least=0.4)
-    ),
-    "pruning before frozen votes": replace(
-        UNIFIED,
-        freezing=Freezing(0.0, "outputs-first"),
-        pruning=Pruning(0.25, 0.75, convergence=0.9, least=0.4),
-    ),
-    "all": replace(
-        UNIFIED,
-        freezing=Freezing(0.6),
-        pruning=Pruning(0.1, 0.5, convergence=0.9),
-        temperature=Annealing(1.0, 0.3),
-    ),
-}
-IN_TURN = {
-    "batches": TrainOptions(phases="batches"),
-    "epochs": TrainOptions(phases="epochs"),
-    "alternating": TrainOptions(phases=Alternating(2)),
-}
 
 
 @pytest.mark.parametrize("name", TOGETHER)
@@ -497,7 +466,7 @@ def test_ctrl_c_keeps_what_was_learned_so_far() -> None:
 
 LITTLE_MEMORY = """
 import resource
-from jobs import random_job
+from jobs import IN_TURN, TOGETHER, UNIFIED, random_job
 from dln.errors import DeviceMemoryError
 from dln.train.network import Shape
 from dln.train.options import TrainOptions

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jobs import random_job
+from jobs import BROKEN, random_job
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
@@ -281,20 +281,7 @@ def test_balanced_accuracy_is_the_mean_over_classes() -> None:
 
 @pytest.mark.parametrize(
     ("name", "index", "value", "message"),
-    [
-        ("link_wires", (0, 0, 0), 10_000, "does not point backwards"),
-        ("link_wires", (3, 1, 2), -1, "does not point backwards"),
-        ("literal_column", 0, 99, "column that is not there"),
-        ("literal_kind", 0, 7, "unknown kind of literal"),
-        ("cutoffs", 0, np.nan, "cutoff or slope"),
-        ("slopes", 0, -1.0, "slope is not positive"),
-        ("link_logits", (0, 0), np.nan, "link logit"),
-        ("link_logits", (0, 0), -np.inf, "are masked"),
-        ("gate_logits", (0, 0), np.inf, "gate logit"),
-        ("gate_choices", 0, 16, "unknown gate"),
-        ("rule_wires", 0, 1_000, "rule reads a wire"),
-        ("vote_logits", (0, 0), np.nan, "vote logit"),
-    ],
+    BROKEN,
 )
 def test_a_broken_network_is_refused_before_training(
     name: str, index: tuple[int, ...] | int, value: float, message: str
