@@ -331,7 +331,15 @@ def test_the_authors_time_follows_from_their_steps() -> None:
     timed = [replace(RESULT, model="paper", seconds=9.0, parts={"cpu": 7.0})]
     rows = {row[0]: row for row in time_sheet(timed).sections[0].rows}
     assert rows["Heart"][1] == "9 (7)"
-    assert rows["all, four seeds"][1] == "9, 1 cells"
+    assert rows["all, four seeds"][1] == "9 (7), 1 cells"
+
+
+def test_seconds_of_a_card_stand_apart() -> None:
+    paper = replace(RESULT, model="paper", seconds=9.0, parts={"cpu": 7.0})
+    both = [paper, replace(paper, seed=1, seconds=2.0, engine="cuda")]
+    rows = {row[0]: row for row in time_sheet(both).sections[0].rows}
+    assert rows["Heart"][1] == "9 (7); on a card 2 (7)"
+    assert rows["all, four seeds"][1] == "9 (7), 1 cells; on a card 2 (7), 1 cells"
 
 
 # -- the command ------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from dln.datasets import NAMES
 from dln.explain.sheet import Section, Sheet
 
 EPOCHS = 1_000
+_ON_CARD = "on a card"
 SECONDS_A_STEP = (0.0063, 0.0154)
 """Of the authors' program on one core: from 112 gates to 585, at a batch of 64."""
 
@@ -46,7 +47,8 @@ def time_sheet(results: Sequence[Result]) -> Sheet:
     note = (
         "Seconds of search, fit and simplification, the mean over seeds (dln-small comes out of "
         "dln's search); in brackets seconds on the processor, which say more where a machine is "
-        f"shared. Steps are those of the paper's protocol if no trial stops early; hours are at "
+        f"shared; those {_ON_CARD} shared it with a dozen others. Steps are those of the paper's "
+        "protocol if no trial stops early; hours are at "
         f"{low:.1f} to {high:.1f} ms a step, its speed on one core with 112 and 585 gates."
     )
     return Sheet((note,), (Section("Time of the DLN columns", header, (*rows, total)),))
@@ -61,21 +63,38 @@ def _row(name: str, results: Sequence[Result]) -> tuple[str, ...]:
 
 def _seconds(results: Sequence[Result], name: str, model: str) -> str:
     own = [result for result in results if (result.dataset, result.model) == (name, model)]
-    if not own:
-        return ABSENT
-    cpu = [result.parts["cpu"] for result in own if "cpu" in result.parts]
-    shown = f"{np.mean([result.seconds for result in own]):.0f}"
+    return _by_engine(own, _mean_seconds)
+
+
+def _mean_seconds(results: Sequence[Result]) -> str:
+    cpu = [result.parts["cpu"] for result in results if "cpu" in result.parts]
+    shown = f"{np.mean([result.seconds for result in results]):.0f}"
     return shown + (f" ({np.mean(cpu):.0f})" if cpu else "")
 
 
 def _total(results: Sequence[Result]) -> list[str]:
     """Add up the seconds of the seeds that were run, and say how many cells they are."""
-    cells = []
-    for column in DLN_COLUMNS[:2]:
-        own = [result for result in results if result.model == column and result.dataset in NAMES]
-        whole = "" if len(own) == len(SEEDS) * len(NAMES) else f", {len(own)} cells"
-        cells.append(f"{sum(result.seconds for result in own):.0f}{whole}" if own else ABSENT)
-    return cells
+    return [
+        _by_engine([x for x in results if x.model == column and x.dataset in NAMES], _sum_seconds)
+        for column in DLN_COLUMNS[:2]
+    ]
+
+
+def _sum_seconds(results: Sequence[Result]) -> str:
+    cpu = [result.parts["cpu"] for result in results if "cpu" in result.parts]
+    shown = f"{sum(result.seconds for result in results):.0f}"
+    shown += f" ({sum(cpu):.0f})" if len(cpu) == len(results) else ""
+    whole = len(results) == len(SEEDS) * len(NAMES)
+    return shown if whole else f"{shown}, {len(results)} cells"
+
+
+def _by_engine(results: Sequence[Result], show: Callable[[Sequence[Result]], str]) -> str:
+    """Show the seconds of a card apart from those of the processor: they do not add up."""
+    here = [result for result in results if result.engine != "cuda"]
+    there = [result for result in results if result.engine == "cuda"]
+    parts = [show(here)] if here else []
+    parts += [f"{_ON_CARD} {show(there)}"] if there else []
+    return "; ".join(parts) or ABSENT
 
 
 def _steps_of_all() -> int:
