@@ -68,6 +68,16 @@ class Population:
         return np.asarray(words * (gates + plans["n_literals"] + 200.0))
 
 
+@dataclass(frozen=True)
+class _Shelves:
+    """What jobs have in common: kinds of jobs with their schedules, tables and validation rows."""
+
+    kinds: Shelf[Job]
+    schedules: list[Schedule]
+    tables: Shelf[TrainingRows]
+    valid: Shelf[NDArray[np.int64]]
+
+
 def pack(jobs: Sequence[Job]) -> Population:
     """Check jobs and lay them out.
 
@@ -75,15 +85,49 @@ def pack(jobs: Sequence[Job]) -> Population:
     thousands of networks take a fraction of a second.
     """
     check_nothing_shared(jobs)
-    networks = [job.network for job in jobs]
+    shelves = _make_shelves(jobs)
+    plans = _make_plans(jobs, shelves)
+    check_sizes(plans, [job.network.layers for job in jobs])
+    sizes = _place_networks(plans)
+    _place_shared(plans, shelves)
+    arrays = _network_arrays(jobs) | _shared_arrays(plans, shelves)
+
+    literal_layer = flat([job.network.literal_layer for job in jobs])
+    furthest = furthest_reads(arrays["link_wire"], plans)
+    check_places(plans, arrays, literal_layer, furthest)
+    check_numbers(plans, arrays["parameters"])
+    levels = find_levels(shelves.kinds, plans, furthest)
+    plans["n_levels"] = [len(starts) - 1 for starts in levels]
+    sizes |= _place(plans, {"level": plans["n_levels"] + 1})
+    arrays["level_start"] = flat(levels)
+    freeze = shelves.kinds.join([np.append(s.layer_freeze, 0) for s in shelves.schedules])
+    own = np.repeat(plans["layer"], plans["n_literals"]) + literal_layer[: sizes["literal"]]
+    arrays["literal_freeze"] = flat([freeze[own]])
+
+    states = np.zeros(len(jobs), dtype=STATE)
+    states["random"] = first_states([job.options.seed for job in jobs])
+    states["best"] = states["best_epoch"] = -1
+    schedules = [shelves.schedules[kind] for kind in shelves.kinds.which.tolist()]
+    return Population(jobs, schedules, plans, states, arrays, sizes)
+
+
+def _make_shelves(jobs: Sequence[Job]) -> _Shelves:
     kinds = Shelf(jobs, _kind_of)
     for job in kinds.items:
         check_kind(job)
-    schedules = [make_schedule(job.options, job.network) for job in kinds.items]
-    tables = Shelf([job.data for job in jobs], _table_key)
-    valid = Shelf([_NO_ROWS if job.valid_rows is None else job.valid_rows for job in jobs], id)
+    return _Shelves(
+        kinds,
+        [make_schedule(job.options, job.network) for job in kinds.items],
+        Shelf([job.data for job in jobs], _table_key),
+        Shelf([_NO_ROWS if job.valid_rows is None else job.valid_rows for job in jobs], id),
+    )
+
+
+def _make_plans(jobs: Sequence[Job], shelves: _Shelves) -> Array:
+    """Say for each network how large everything is, and what its options are."""
+    kinds, networks = shelves.kinds, [job.network for job in jobs]
     plans = np.zeros(len(kinds.items), dtype=PLAN)
-    for plan, job, schedule in zip(plans, kinds.items, schedules, strict=True):
+    for plan, job, schedule in zip(plans, kinds.items, shelves.schedules, strict=True):
         _fill_options(plan, job.options, schedule)
         plan["n_layers"] = len(job.network.layers)
         choices = job.network.gate_choices[: len(plan["choice"])]
@@ -98,14 +142,20 @@ def pack(jobs: Sequence[Job]) -> Population:
     plans["n_links"] = [network.link_wires.shape[2] for network in networks]
     plans["n_rules"] = [len(network.rule_wires) for network in networks]
     plans["n_classes"] = [len(network.vote_logits) for network in networks]
-    plans["n_columns"] = tables.spread([data.cells.shape[1] for data in tables.items])
+    plans["n_columns"] = shelves.tables.spread([x.cells.shape[1] for x in shelves.tables.items])
     plans["n_rows"] = lengths
-    plans["n_valid"] = valid.spread([len(rows) for rows in valid.items])
+    plans["n_valid"] = shelves.valid.spread([len(rows) for rows in shelves.valid.items])
     plans["n_batches"] = -(-lengths // batches)
     ahead = max(1, min(MAX_SHUFFLES, SHUFFLE_ROOM // max(1, int(lengths.sum()))))
     plans["n_shuffles"] = np.clip(plans["epochs"], 1, ahead)
-    check_sizes(plans, [network.layers for network in networks])
+    lowest = [network.rule_wires.min(initial=network.n_literals) for network in networks]
+    plans["rules_on_literals"] = lowest < plans["n_literals"]
+    return plans
 
+
+def _place_networks(plans: Array) -> dict[str, int]:
+    """Say where each network starts in the pools; gives the lengths of the pools."""
+    lengths = plans["n_rows"].astype(np.int64)
     sizes = _place(
         plans,
         {
@@ -128,53 +178,46 @@ def pack(jobs: Sequence[Job]) -> Population:
     plans["gates"] = plans["slopes"] + plans["n_literals"]
     plans["links"] = plans["gates"] + plans["n_gates"] * plans["n_choices"]
     plans["votes"] = plans["links"] + 2 * plans["n_gates"] * plans["n_links"]
+    return sizes
+
+
+def _place_shared(plans: Array, shelves: _Shelves) -> None:
+    """Say where each network finds what it shares with others."""
+    tables, valid = shelves.tables, shelves.valid
     plans["valid"] = valid.starts([len(rows) for rows in valid.items])
     plans["table"] = tables.starts([len(data.target) for data in tables.items])
     plans["cells"] = tables.starts([data.cells.size for data in tables.items])
-    distinct, which = np.unique(lengths, return_inverse=True)
-    plans["jump"] = which * 1024
+    plans["jump"] = np.unique(plans["n_rows"], return_inverse=True)[1].reshape(-1) * 1024
 
-    arrays = {
+
+def _network_arrays(jobs: Sequence[Job]) -> dict[str, Array]:
+    networks = [job.network for job in jobs]
+    return {
         "parameters": flat([p for network in networks for p in network.parameters()], np.float32),
         "literal_column": flat([network.literal_column for network in networks]),
         "literal_kind": flat([network.literal_kind for network in networks]),
         "link_wire": flat([network.link_wires for network in networks]),
         "rule_wire": flat([network.rule_wires for network in networks]),
-        "layer_start": kinds.join([np.cumsum((0, *job.network.layers)) for job in kinds.items]),
-        "layer_prune": kinds.join([np.append(s.layer_prune, 0) for s in schedules]),
-        "temperature": kinds.join([s.temperatures for s in schedules], np.float32),
         "order": flat([rows for job in jobs for rows in (job.rows, job.rows)]),
-        "valid": flat(valid.items),
-        "cells": flat([data.cells for data in tables.items], np.float32),
-        "target": flat([data.target for data in tables.items]),
-        "weight": flat([data.weight for data in tables.items], np.float32),
-        "jump": flat([jump_images(int(n) - 1) for n in distinct], np.uint64),
     }
-    literal_layer = flat([network.literal_layer for network in networks])
-    furthest = furthest_reads(arrays["link_wire"], plans)
-    check_places(plans, arrays, literal_layer, furthest)
-    check_numbers(plans, arrays["parameters"])
 
-    levels = find_levels(kinds, plans, furthest)
-    plans["n_levels"] = [len(starts) - 1 for starts in levels]
-    sizes |= _place(plans, {"level": plans["n_levels"] + 1})
-    arrays["level_start"] = flat(levels)
-    freeze = kinds.join([np.append(s.layer_freeze, 0) for s in schedules])
-    own = np.repeat(plans["layer"], plans["n_literals"]) + literal_layer[: sizes["literal"]]
-    arrays["literal_freeze"] = flat([freeze[own]])
-    arrays["gate_freeze"] = kinds.join(
-        [
-            np.repeat(s.layer_freeze, job.network.layers)
-            for s, job in zip(schedules, kinds.items, strict=True)
-        ]
-    )
-    lowest = [network.rule_wires.min(initial=network.n_literals) for network in networks]
-    plans["rules_on_literals"] = lowest < plans["n_literals"]
-    states = np.zeros(len(jobs), dtype=STATE)
-    states["random"] = first_states([job.options.seed for job in jobs])
-    states["best"] = states["best_epoch"] = -1
-    own_schedules = [schedules[kind] for kind in kinds.which.tolist()]
-    return Population(jobs, own_schedules, plans, states, arrays, sizes)
+
+def _shared_arrays(plans: Array, shelves: _Shelves) -> dict[str, Array]:
+    kinds, tables = shelves.kinds, shelves.tables.items
+    of_kinds = list(zip(shelves.schedules, kinds.items, strict=True))
+    return {
+        "layer_start": kinds.join([np.cumsum((0, *job.network.layers)) for job in kinds.items]),
+        "layer_prune": kinds.join([np.append(s.layer_prune, 0) for s in shelves.schedules]),
+        "gate_freeze": kinds.join(
+            [np.repeat(s.layer_freeze, job.network.layers) for s, job in of_kinds]
+        ),
+        "temperature": kinds.join([s.temperatures for s in shelves.schedules], np.float32),
+        "valid": flat(shelves.valid.items),
+        "cells": flat([data.cells for data in tables], np.float32),
+        "target": flat([data.target for data in tables]),
+        "weight": flat([data.weight for data in tables], np.float32),
+        "jump": flat([jump_images(int(n) - 1) for n in np.unique(plans["n_rows"])], np.uint64),
+    }
 
 
 def _kind_of(job: Job) -> tuple[Any, ...]:
