@@ -70,7 +70,7 @@ sanitize: setup
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	  $(SANITIZE)/bin/python -m pytest -p no:cacheprovider \
 	  tests/test_native_train.py tests/test_predict.py tests/test_discretise.py tests/test_bad_input.py \
-	  tests/test_engines.py -k "not too_little_memory"
+	  tests/test_engines.py tests/test_engine_runs.py -k "not too_little_memory"
 
 # The pictures in the README.
 pictures: setup tools

@@ -10,6 +10,7 @@ import itertools
 import math
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dln.circuit import Circuit
+from dln.conditions import column_atoms
 from dln.gates import GATES
 from dln.labels import Label
 from dln.literals import COLUMN_KINDS, Above, Among, Category, Column, ColumnKind, Literal, Missing
@@ -165,6 +167,18 @@ def logic_circuits(draw: st.DrawFn, max_literals: int = 5, max_gates: int = 14) 
     )
 
 
+@st.composite
+def busy_circuits(draw: st.DrawFn, kinds: tuple[ColumnKind, ...] = COLUMN_KINDS) -> Circuit:
+    """Draw a circuit of few columns and many literals, where most rows can be changed."""
+    table = (replace(draw(columns(kinds)), name="a"), replace(draw(columns(kinds)), name="b"))
+    literals = tuple(draw(st.lists(literals_of(table), min_size=3, max_size=6)))
+    nodes = draw(nodes_over(len(literals), 5))
+    wires = st.integers(0, len(literals) + len(nodes) - 1)
+    rule = st.builds(Rule, wires, st.sampled_from([(0, 1), (1, 0), (2, 0), (0, 2)]))
+    rules = tuple(draw(st.lists(rule, min_size=2, max_size=6)))
+    return Circuit(table, literals, nodes, rules, (0, 0), ("no", "yes"))
+
+
 def every_row(circuit: Circuit) -> NDArray[np.float64]:
     """Make all rows of a circuit of boolean columns: (2 ** n_columns, n_columns)."""
     rows = list(itertools.product([0.0, 1.0], repeat=len(circuit.columns)))
@@ -227,6 +241,12 @@ def _cells_of(circuit: Circuit, index: int) -> st.SearchStrategy[Cell]:
     for cutoff in cutoffs:
         near += [cutoff, math.nextafter(cutoff, math.inf), math.nextafter(cutoff, -math.inf)]
     return st.one_of(st.sampled_from(near), NUMBERS)
+
+
+def atom_cells(circuit: Circuit, column: int) -> list[Cell]:
+    """List an example of every atom of a column: of every cell that its literals tell apart."""
+    literals = [literal for literal in circuit.literals if literal.column == column]
+    return [atom.cell for atom in column_atoms(circuit.columns[column], literals).atoms]
 
 
 def _moment(seconds: float) -> datetime.datetime:

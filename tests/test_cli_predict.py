@@ -1,0 +1,202 @@
+"""`dln predict` and `dln evaluate`, from the command line to output and exit status."""
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from commands import (
+    ANSWERS,
+    COMMAND,
+    LONG,
+    ROWS,
+    saved_model,  # noqa: F401 - a fixture
+    written_rows,  # noqa: F401 - a fixture
+)
+from conftest import Run
+
+# -- predict ----------------------------------------------------------------------------------
+
+
+def test_predict_gives_a_class_a_row(run: Run, model: Path, rows: Path) -> None:
+    status, out, talk = run("predict", model, rows)
+    assert (status, talk) == (0, "")
+    assert out.splitlines() == ["prediction", *ANSWERS]
+
+
+def test_predict_adds_probabilities_votes_and_columns(run: Run, model: Path, rows: Path) -> None:
+    _, out, _ = run("predict", model, rows, "--proba", "--votes", "--keep", "id", "--keep", "age")
+    lines = [line.split(",") for line in out.splitlines()]
+    shares = ["probability_not ill", "probability_ill"]
+    assert lines[0] == ["id", "age", "prediction", *shares, "votes_not ill", "votes_ill"]
+    assert lines[3][:3] == ["3", "", "ill"]
+    assert lines[3][5:] == ["1", "2"]
+    assert float(lines[3][4]) == pytest.approx(1 / (1 + np.exp(-0.5)))
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.csv.gz", "out.parquet"])
+def test_predict_writes_what_the_name_says(
+    run: Run, model: Path, rows: Path, tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / name
+    path.write_text("an older file, which is replaced")
+    assert run("predict", model, rows, "-o", name, "--keep", "id")[0] == 0
+    if name.endswith(".parquet"):
+        assert pa.parquet.read_table(path).column("prediction").to_pylist() == ANSWERS
+    else:
+        packed = path.read_bytes()
+        text = (gzip.decompress(packed) if name.endswith(".gz") else packed).decode()
+        separator = "\t" if name.endswith(".tsv") else ","
+        assert text.splitlines()[1] == separator.join(("1", "ill"))
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["model.json", name, "rows.csv"]
+
+
+def test_predict_reads_standard_input_and_gzip(run: Run, model: Path) -> None:
+    for stdin in (ROWS.encode(), gzip.compress(ROWS.encode())):
+        status, out, _ = run("predict", model, "-", stdin=stdin)
+        assert (status, out.splitlines()[1:]) == (0, ANSWERS)
+
+
+def test_predict_of_a_header_is_a_header(run: Run, model: Path) -> None:
+    assert run("predict", model, "-", stdin=b"age,smoker,city\n")[:2] == (0, "prediction\n")
+
+
+def test_predict_writes_parquet_without_rows_and_without_cells(
+    run: Run, model: Path, tmp_path: Path
+) -> None:
+    header = b"age,smoker,city,note\n"
+    assert run("predict", model, "-", "-o", "out.parquet", stdin=header)[0] == 0
+    assert pa.parquet.read_table(tmp_path / "out.parquet").column_names == ["prediction"]
+    # The first chunk of a megabyte has no note at all, the second has.
+    table = header + 80_000 * b"60,true,Basel,\n" + b"60,true,Basel,hello\n"
+    assert run("predict", model, "-", "-o", "out.parquet", "--keep", "note", stdin=table)[0] == 0
+    notes = pa.parquet.read_table(tmp_path / "out.parquet").column("note")
+    assert (len(notes), notes[-1].as_py()) == (80_001, "hello")
+
+
+def test_predict_leaves_no_file_when_it_fails(run: Run, model: Path, tmp_path: Path) -> None:
+    wrong = b"age,smoker,city\n5,true,Bern\nold,true,Bern\n"
+    status, _, talk = run("predict", model, "-", "-o", "out.csv", stdin=wrong)
+    assert status == 2
+    assert talk == (
+        "dln: column 'age' holds 'old', expected numbers such as 1234.5; correct the cell, or "
+        "leave it empty where there is no value\n"
+    )
+    assert [file.name for file in tmp_path.iterdir()] == ["model.json"]
+
+
+def test_predict_names_the_columns_that_are_missing(run: Run, model: Path) -> None:
+    status, _, talk = run("predict", model, "-", stdin=b"age,town\n5,Bern\n")
+    assert status == 2
+    assert "the model reads 'smoker', 'city', but standard input has only age, town" in talk
+
+
+def test_predict_needs_little_memory(model: Path, tmp_path: Path) -> None:
+    line = b"60,true,Basel," + b"x" * 84 + b"\n"
+    table, answers = tmp_path / "big.csv", tmp_path / "out.csv"
+    with table.open("wb") as file:
+        file.write(b"age,smoker,city,other\n")
+        for _ in range(100):
+            file.write(5_000 * line)
+    watch = (
+        "import resource, sys; from dln.cli import main; main(['predict', *sys.argv[1:3]]); "
+        "start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss; "
+        "status = main(['predict', sys.argv[1], *sys.argv[3:]]); "
+        "print(status, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - start)"
+    )
+    small = tmp_path / "small.csv"
+    small.write_text(ROWS)
+    arguments = (model, small, table, "-o", answers, "--keep", "other")
+    child = subprocess.run(
+        [sys.executable, "-c", watch, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=LONG,
+    )
+    status, grown = map(int, child.stdout.splitlines()[-1].split())
+    assert status == 0
+    # All libraries were loaded for the small table; the table is 50 MB, its cells much more.
+    assert grown * (1 if sys.platform == "darwin" else 1024) < 100e6, grown
+    assert answers.read_bytes().count(b",ill\n") == 500_000
+
+
+def test_a_closed_pipe_is_no_error(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "long.csv").write_text("age,smoker,city\n" + 100_000 * "60,true,Basel\n")
+    child = subprocess.Popen(
+        [*COMMAND, "predict", str(model), str(tmp_path / "long.csv")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert child.stdout is not None
+    assert child.stderr is not None
+    assert child.stdout.readline() == b"prediction\n"
+    child.stdout.close()
+    with child.stderr as talk:
+        assert talk.read() == b""
+    assert child.wait(LONG) == 141
+
+
+# -- evaluate ---------------------------------------------------------------------------------
+
+TRUTH = "age,smoker,city,state\n60,true,Basel,ill\n60,false,Basel,ill\n,true,Bern,ill\n" + (
+    "20,true,Basel,not ill\n"
+)
+
+
+def test_evaluate_measures_each_class(run: Run, model: Path) -> None:
+    status, out, _ = run("evaluate", model, "-", "-t", "state", "--json", stdin=TRUTH.encode())
+    found = json.loads(out)
+    assert status == 0
+    assert found["rows"] == 4
+    assert found["balanced_accuracy"] == pytest.approx((1 + 2 / 3) / 2)
+    assert found["confusion"] == {"classes": ["not ill", "ill"], "counts": [[1, 0], [1, 2]]}
+    ill = found["classes"][1]
+    assert ill == {
+        "class": "ill",
+        "precision": 1.0,
+        "recall": pytest.approx(2 / 3),
+        "f1": pytest.approx(0.8),
+        "support": 3,
+    }
+    # Votes of 1 against 2, or of 1 against 0, at temperature 2: all are as sure as each other.
+    sure = 1 / (1 + np.exp(-0.5))
+    assert found["expected_calibration_error"] == pytest.approx(abs(0.75 - sure))
+    assert found["reliability"] == [
+        {
+            "from": 0.6,
+            "to": 0.7,
+            "rows": 4,
+            "mean_probability": pytest.approx(sure),
+            "accuracy": 0.75,
+        }
+    ]
+
+
+def test_evaluate_prints_tables(run: Run, model: Path) -> None:
+    status, out, _ = run("evaluate", model, "-", "-t", "state", stdin=TRUTH.encode())
+    assert status == 0
+    assert out.startswith("Balanced accuracy on 4 rows: 83.3 %\n")
+    assert "         not ill  ill\nnot ill        1    0\nill            1    2\n" in out
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (TRUTH.replace("not ill", "fine"), "the target 'state' holds 'fine', but the classes"),
+        (TRUTH.replace("not ill", ""), "the target 'state' is missing in 1 of 4 rows"),
+        (TRUTH.splitlines()[0], "has a header but no rows"),
+        (TRUTH.replace("state", "State"), "no column 'state'; did you mean 'State'?"),
+    ],
+)
+def test_evaluate_refuses_a_target_that_it_cannot_use(
+    run: Run, model: Path, table: str, message: str
+) -> None:
+    status, out, talk = run("evaluate", model, "-", "-t", "state", stdin=table.encode())
+    assert (status, out) == (2, "")
+    assert message in talk

@@ -1,0 +1,163 @@
+"""`dln train`, from the command line to a tested model."""
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from commands import COMMAND, LONG, training_table
+from conftest import Run
+
+import dln
+from dln import Circuit
+from dln.cli.layout import Layout
+from dln.cli.prepare import prepare
+
+QUICK = ("--layers", "6,4", "--networks", "1", "--epochs", "20", "--tau", "2")
+
+
+def test_train_tests_what_it_saves(run: Run, tmp_path: Path) -> None:
+    data = training_table(tmp_path)
+    status, out, talk = run("train", data, "--target", "state", "-o", "m.json", *QUICK)
+    assert status == 0
+    assert out.startswith("Balanced accuracy on 100 test rows: ")
+    assert "integer: age\n" in talk
+    assert "category: city\n" in talk
+    assert "training on 300 rows, holding out 100 to test on" in talk
+    assert "very ill" in str(Circuit.load(tmp_path / "m.json"))
+
+
+def test_train_gives_the_same_model_for_the_same_seed(run: Run, tmp_path: Path) -> None:
+    data = training_table(tmp_path)
+    for name in ("a.json", "b.json"):
+        assert run("train", data, "-t", "state", "-o", name, "--seed", 3, *QUICK)[0] == 0
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+
+
+def test_train_reports_to_programs(run: Run, tmp_path: Path) -> None:
+    data = training_table(tmp_path)
+    status, out, talk = run("train", data, "-t", "state", "-o", "m.json", "--json", "-q", *QUICK)
+    report = json.loads(out)
+    assert (status, talk) == (0, "")
+    assert report["columns"] == {"age": "integer", "city": "category", "dose": "number"}
+    assert report["test"]["balanced_accuracy"] > 0.7
+    assert report["training_rows"] == 300
+
+
+def test_train_without_a_test_uses_all_rows(run: Run, tmp_path: Path) -> None:
+    data = training_table(tmp_path)
+    status, out, talk = run("train", data, "-t", "state", "-o", "-", "--test", 0, *QUICK)
+    assert status == 0
+    assert "training on 400 rows, all of them: nothing is tested" in talk
+    assert json.loads(out)["format"] == "dln-circuit"  # the report went aside
+
+
+def test_train_takes_the_users_word_for_a_kind(run: Run, tmp_path: Path) -> None:
+    data = training_table(tmp_path)
+    wishes = ("--kind", "age=category", "--ignore", "dose", "--json")
+    _, out, _ = run("train", data, "-t", "state", "-o", "m.json", *wishes, *QUICK)
+    assert json.loads(out)["columns"] == {"age": "category", "city": "category"}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--simplify", "none"),
+        ("--simplify", "normal"),
+        ("--class-weight", "none"),
+        ("--cutoffs", "2"),
+        ("--jobs", "1"),
+    ],
+)
+def test_train_hands_its_options_to_the_estimator(
+    run: Run, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    data = training_table(tmp_path)
+    assert run("train", data, "-t", "state", "-o", "m.json", *QUICK, *options)[0] == 0
+    names = {"class-weight": "class_weight", "cutoffs": "n_cutoffs", "jobs": "n_jobs"}
+    chosen = {
+        names.get(option.removeprefix("--"), option.removeprefix("--")): {"none": None}.get(
+            value, int(value) if value.isdigit() else value
+        )
+        for option, value in zip(options[::2], options[1::2], strict=True)
+    }
+    prepared = prepare(str(data), Layout(), "state", kinds=[], ignore=[])
+    rows = prepared.split(0.25, seed=0)[0]
+    settings = {"layers": (6, 4), "n_networks": 1, "epochs": 20, "tau": 2.0, "random_state": 0}
+    expected = dln.DLNClassifier(**settings, **chosen).fit(prepared.X.take(rows), prepared.y[rows])
+    assert Circuit.load(tmp_path / "m.json") == expected.circuit_
+
+
+def test_train_hands_engine_and_device_to_the_estimator(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, object] = {}
+
+    def record(**options: object) -> None:
+        seen.update(options)
+        raise dln.OptionError("seen")
+
+    monkeypatch.setattr("dln.cli.train.DLNClassifier", record)
+    options = ("--engine", "torch", "--device", "cuda:1")
+    status, _, talk = run("train", "t.csv", "-t", "y", "-o", "m.json", *options)
+    assert (status, talk) == (2, "dln: seen\n")
+    assert (seen["engine"], seen["device"]) == ("torch", "cuda:1")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--target", "stat"), "no column 'stat'; did you mean 'state'? The columns are: age,"),
+        (("--target", "state", "--layers", "8,x"), "--layers is '8,x', expected gates by layer"),
+        (("--target", "state", "--layers", "8,0"), "layers holds a size that is 0"),
+        (("--target", "state", "--networks", "few"), "--networks is 'few', expected a number"),
+        (("--target", "state", "--kind", "age=real"), "expected COLUMN=KIND"),
+        (("--target", "state", "--ignore", "Age"), "did you mean 'age'?"),
+        (("--target", "state", "--kind", "state=date"), "--kind names 'state', which is not"),
+        (("--target", "state", "--test", "2"), "'--test'"),
+        (("--target", "state", "--engine", "gpu"), "'--engine'"),
+        (("--target", "dose"), "the target 'dose' has 400 different values in 400 rows"),
+        ((), "Missing option '--target'"),
+    ],
+)
+def test_a_wrong_option_of_train_is_one_line(
+    run: Run, tmp_path: Path, options: tuple[str, ...], message: str
+) -> None:
+    status, out, talk = run("train", training_table(tmp_path), "-o", "m.json", *options)
+    assert (status, out) == (2, "")
+    assert message in talk
+    assert talk.splitlines()[-1].startswith("dln: ")
+    assert not (tmp_path / "m.json").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a terminal and SIGINT")
+def test_ctrl_c_keeps_what_was_learned_and_shows_progress_before(tmp_path: Path) -> None:
+    import pty
+
+    data = training_table(tmp_path)
+    options = ("--layers", "6,4", "--networks", "1", "--tau", "2", "--epochs", "10000000")
+    ours, theirs = pty.openpty()
+    child = subprocess.Popen(
+        [*COMMAND, "train", str(data), "-t", "state", "-o", str(tmp_path / "m.json"), *options],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        text=True,
+    )
+    try:
+        os.close(theirs)
+        talk = b""
+        while b"epoch " not in talk:  # ends with an error where the child ends before
+            talk += os.read(ours, 1 << 16)
+        child.send_signal(signal.SIGINT)
+        while b"saved" not in talk:
+            talk += os.read(ours, 1 << 16)
+        out, _ = child.communicate(timeout=LONG)
+    finally:
+        child.kill()
+        os.close(ours)
+    assert child.returncode == 0
+    assert b"kept what was learned so far" in talk
+    assert "Balanced accuracy on 100 test rows" in out
+    assert Circuit.load(tmp_path / "m.json").classes == ("very ill", "well")

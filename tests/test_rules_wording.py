@@ -1,0 +1,125 @@
+"""How the printed rules are worded: names, cutoffs, categories and labels, on their line."""
+
+from __future__ import annotations
+
+import ast
+import datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import law
+
+from dln.circuit import Circuit
+from dln.gates import GATE_BY_NAME
+from dln.literals import Above, Among, Column, Missing, format_text, format_value
+from dln.parts import Node, Rule
+
+
+def test_a_whole_circuit_reads_well() -> None:
+    circuit = Circuit(
+        columns=(
+            Column("age", "integer"),
+            Column("smoker", "boolean"),
+            Column("petal length (cm)", "number"),
+            Column("colour", "category", ("blue", "red", "dark red")),
+            Column("born", "date"),
+        ),
+        literals=(
+            Above(0, 54.0),
+            Above(1, 0.5),
+            Above(2, 1.75),
+            Among(3, (1,)),
+            Among(3, (0, 2)),
+            Above(4, 86400.0),
+            Missing(0),
+        ),
+        nodes=(
+            Node(GATE_BY_NAME["A_AND_NOT_B"], 0, 1),
+            Node(GATE_BY_NAME["NOR"], 2, 3),
+            Node(GATE_BY_NAME["XNOR"], 4, 5),
+            Node(GATE_BY_NAME["OR"], 7, 8),
+            Node(GATE_BY_NAME["NOT_A"], 6, 6),
+        ),
+        rules=(Rule(10, (0, 2)), Rule(9, (-1, 3)), Rule(11, (1, 0)), Rule(1, (0, 1))),
+        base_votes=(2, 0),
+        classes=("healthy", "ill"),
+    )
+    assert str(circuit).splitlines() == [
+        "Most votes win; a tie goes to healthy.",
+        "A missing cell is above no cutoff and in no set: <=, != and not in hold.",
+        "healthy:",
+        "  +2  always",
+        "  -1  colour not in {blue, dark red} xor born > 1970-01-02",
+        "  +1  age is not missing",
+        "ill:",
+        "  +3  colour not in {blue, dark red} xor born > 1970-01-02",
+        "  +2  (age > 54 and not smoker) or (petal length (cm) <= 1.75 and colour != red)",
+        "  +1  smoker",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("age", "age"),
+        ("petal length (cm)", "petal length (cm)"),
+        ("Größe / m²", "Größe / m²"),
+        ("is_android", "is_android"),
+        ("2nd", "2nd"),
+        ("salt and pepper", "'salt and pepper'"),
+        ("NOT smoker", "'NOT smoker'"),
+        ("always", "'always'"),
+        ("it is missing", "'it is missing'"),
+        (">50K", "'>50K'"),
+        ("a, b", "'a, b'"),
+        ("don't", '"don\'t"'),
+        ("(odd", "'(odd'"),
+        (")", "')'"),
+        ("", "''"),
+        (" x", "' x'"),
+        ("two\nlines", r"'two\nlines'"),
+        ("17", "'17'"),
+        ("-1.5e3", "'-1.5e3'"),
+        ("True", "'True'"),
+        ("inf", "'inf'"),
+    ],
+)
+def test_text_is_quoted_only_where_it_could_be_misread(text: str, shown: str) -> None:
+    assert format_text(text) == shown
+
+
+@law
+@given(st.text())
+def test_quoted_text_reads_back_and_stays_on_its_line(text: str) -> None:
+    shown = format_text(text)
+    assert len(shown.splitlines()) == 1
+    assert shown == text or ast.literal_eval(shown) == text
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "shown"),
+    [
+        ("number", 54.0, "54"),
+        ("number", -0.0, "0"),
+        ("number", 0.1, "0.1"),
+        ("number", 1e16, "1e+16"),
+        ("number", 1e-300, "1e-300"),
+        ("integer", -3.0, "-3"),
+        ("date", 0.0, "1970-01-01"),
+        ("date", -0.5, "1969-12-31T23:59:59.500000"),
+        ("date", 86399.0, "1970-01-01T23:59:59"),
+        ("date", 1e300, "1e+300 s since 1970"),
+        ("date", 1e-9, "1e-09 s since 1970"),
+    ],
+)
+def test_cutoffs_are_written_exactly(kind: Any, value: float, shown: str) -> None:
+    assert format_value(value, Column("x", kind)) == shown
+
+
+@pytest.mark.parametrize("label", ["two\nlines", "", "7", 7, 1.5, True, datetime.date(2020, 1, 2)])
+def test_labels_of_any_type_stay_on_their_line(label: Any) -> None:
+    circuit = Circuit((), (), (), (), (0,), (label,))
+    shown = repr(label) if isinstance(label, str) else str(label)
+    assert str(circuit) == f"Most votes win; a tie goes to {shown}.\n{shown}: no votes"

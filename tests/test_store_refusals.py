@@ -1,0 +1,257 @@
+"""What is no circuit file, or an edited one, is one clear line and nothing worse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from stored import TEXT
+from strategies import law
+
+from dln.circuit import Circuit
+from dln.errors import CircuitFileError
+from dln.parts import MAX_VOTES
+from dln.store import circuit_from_json, circuit_to_json
+
+
+def _assert_one_clear_line(error: CircuitFileError) -> None:
+    assert "\n" not in str(error)
+    assert 10 < len(str(error)) < 1000
+
+
+# -- what is no circuit -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "not valid JSON, or not all of it"),
+        (b"   \n", "not valid JSON"),
+        (TEXT[:-20].encode(), "not valid JSON, or not all of it"),
+        (b"\x89PNG\r\n\x1a\n\xff\xfe", "not a text file; expected a circuit as JSON"),
+        (b"\x00\x00\x00", "not valid JSON"),
+        (b"age,colour\n3,red\n", "not valid JSON"),
+        (b"[]", 'not a circuit: it has no "format": "dln-circuit"'),
+        (b"3", "not a circuit"),
+        (b'{"format": "other"}', "not a circuit"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b'{"format":' * 100_000, "nested too deeply"),
+        (b'{"format": "dln-circuit", "version": 1' + b"0" * 5000 + b"}", "not valid JSON"),
+        (b'{"format": "dln-circuit", "version": NaN}', "NaN is not a number that JSON allows"),
+    ],
+)
+def test_what_is_no_circuit_file_is_refused(content: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    path.write_bytes(content)
+    with pytest.raises(CircuitFileError, match=message) as caught:
+        Circuit.load(path)
+    _assert_one_clear_line(caught.value)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
+@law
+@given(length=st.integers(0, len(TEXT) - 3))
+def test_every_truncation_is_refused(length: int) -> None:
+    with pytest.raises(CircuitFileError):
+        circuit_from_json(TEXT[:length])
+
+
+# -- edited and hostile documents -------------------------------------------------------------
+
+
+def _edited(path: tuple[Any, ...], value: Any) -> str:
+    document = json.loads(TEXT)
+    place = document
+    for step in path[:-1]:
+        place = place[step]
+    if value is DELETE:
+        del place[path[-1]]
+    else:
+        place[path[-1]] = value
+    return json.dumps(document)
+
+
+DELETE = object()
+HUGE = 10**400
+EDITS: list[tuple[tuple[Any, ...], Any, str]] = [
+    (("version",), 2, "version 2, this dln reads version 1; read it with the dln that wrote it"),
+    (("version",), "1", "version '1', this dln reads version 1"),
+    (("version",), True, "version True, this dln reads version 1"),
+    (("version",), 1.0, "version 1.0, this dln reads version 1"),
+    (("version",), DELETE, "version None, this dln reads version 1"),
+    (("columns",), DELETE, '"columns" is missing'),
+    (("gates",), DELETE, '"gates" is missing'),
+    (("temperature",), DELETE, '"temperature" is missing'),
+    (("columns",), {}, r'"columns" is {}, expected a list'),
+    (("classes",), "ab", "\"classes\" is 'ab', expected a list"),
+    (("columns", 1), 3, r"columns\[1\] is 3: expected an object"),
+    (("columns", 1), None, r"columns\[1\] is None: expected an object"),
+    (("columns", 0, "name"), DELETE, r'columns\[0\] is .*: "name" is missing'),
+    (("columns", 0, "name"), 3, r"columns\[0\] is .*: 3 is not text"),
+    (("columns", 0, "name"), "born", "two columns are named 'born'"),
+    (("columns", 0, "kind"), "real", "the kind 'real' is none of number, integer"),
+    (("columns", 0, "kind"), ["number"], r"the kind \['number'\] is none of"),
+    (("columns", 0, "categories"), ["a"], "'age' has categories, but is of kind 'integer'"),
+    (("columns", 1, "categories"), "abc", "\"categories\" is 'abc', expected a list"),
+    (("columns", 1, "categories"), {"a": 1}, '"categories" is .*expected a list'),
+    (("columns", 1, "categories", 0), "red", "lists category 'red' twice"),
+    (("columns", 1, "categories", 0), None, r"columns\[1\] is .*expected text, a number"),
+    (("columns", 1, "categories", 0), ["a"], r"columns\[1\] is .*expected text, a number"),
+    (("columns", 1, "categories", 0), {"date": "2020-01-01"}, "a category must be text, a number"),
+    (("columns", 1, "categories"), [], "lists category 0; column 'colour' has 0"),
+    (("literals", 0), [], r"literals\[0\] is \[\]: expected an object"),
+    (("literals", 0, "column"), True, r"literals\[0\] is .*: True is not an integer"),
+    (("literals", 0, "column"), 0.0, r"literals\[0\] is .*: 0.0 is not an integer"),
+    (("literals", 0, "column"), -1, "literal 0 reads column -1; there are 3"),
+    (("literals", 0, "column"), 3, "literal 0 reads column 3; there are 3"),
+    (("literals", 0, "column"), HUGE, "literal 0 reads column 1000"),
+    (("literals", 0, "column"), 1, "literal 0 compares column 'colour', which holds categories"),
+    (("literals", 0, "column"), DELETE, '"column" is missing'),
+    (("literals", 0, "above"), DELETE, 'expected "above": a number, "among": a list or "missing"'),
+    (("literals", 0, "above"), "54", "'54' is not a number"),
+    (("literals", 0, "above"), False, "False is not a number"),
+    (("literals", 0, "above"), HUGE, "is too large for float64"),
+    (("literals", 0, "among"), [0], 'expected "above": a number, "among"'),
+    (("literals", 1, "among"), "01", 'expected "above": a number, "among"'),
+    (("literals", 1, "among"), [], "literal 1 has categories"),
+    (("literals", 1, "among"), [0, 0], "literal 1 lists category 0 twice"),
+    (("literals", 1, "among"), [6], "literal 1 lists category 6; column 'colour' has 6"),
+    (("literals", 1, "among"), [True], r"literals\[1\] is .*: True is not an integer"),
+    (("literals", 1, "column"), 0, "literal 1 looks for categories in column 'age'"),
+    (("literals", 2, "missing"), False, 'expected "above": a number'),
+    (("literals", 2, "missing"), 1, 'expected "above": a number'),
+    (("gates", 0), "AND", r"gates\[0\] is 'AND': expected the name of a gate and two wires"),
+    (("gates", 0), ["AND", 0], r"gates\[0\] is \['AND', 0\]: expected the name"),
+    (("gates", 0), {"AND": 0, "a": 1, "b": 2}, r"gates\[0\] is .*: expected the name"),
+    (("gates", 0, 0), "and", r"gates\[0\] is \['and', 0, 1\]: expected the name of a gate"),
+    (("gates", 0, 0), ["AND"], r"gates\[0\] is .*: expected the name of a gate"),
+    (("gates", 0, 1), 3, "gate 0 is wire 3 and reads wires 3 and 1; it may read only wires below"),
+    (("gates", 0, 1), 4, "gate 0 is wire 3 and reads wires 4 and 1"),
+    (("gates", 0, 1), -1, "gate 0 is wire 3 and reads wires -1 and 1"),
+    (("gates", 0, 1), 2**31, "reads wires 2147483648 and 1"),
+    (("gates", 0, 1), 2**64, "reads wires 18446744073709551616 and 1"),
+    (("gates", 0, 1), True, r"gates\[0\] is .*: True is not an integer"),
+    (("gates", 0, 1), 1.0, r"gates\[0\] is .*: 1.0 is not an integer"),
+    (("gates", 0, 1), None, r"gates\[0\] is .*: None is not an integer"),
+    (("rules", 0), [4, [0, 2]], r"rules\[0\] is .*: expected an object"),
+    (("rules", 0, "wire"), DELETE, r'rules\[0\] is .*: "wire" is missing'),
+    (("rules", 0, "wire"), 5, "rule 0 reads wire 5; there are 5"),
+    (("rules", 0, "wire"), True, r"rules\[0\] is .*: True is not an integer"),
+    (("rules", 0, "votes"), "12", "\"votes\" is '12', expected a list"),
+    (("rules", 0, "votes"), [1], "rule 0 has votes"),
+    (("rules", 0, "votes", 0), 0.5, r"rules\[0\] is .*: 0.5 is not an integer"),
+    (("rules", 0, "votes", 0), MAX_VOTES, "may add up to .*, at most 2147483647 are allowed"),
+    (("rules", 0, "votes", 0), -(2**63), "may add up to .*, at most 2147483647 are allowed"),
+    (("base_votes",), [0], "base_votes has votes"),
+    (("base_votes", 0), None, r"base_votes\[0\] is None: None is not an integer"),
+    (("classes",), [], "the circuit has no class"),
+    (("classes", 0), "ill", "class 'ill' is listed twice"),
+    (("classes", 0), None, r"classes\[0\] is None: expected text, a number"),
+    (("classes", 0), {"date": "2020-99-01"}, r"classes\[0\] is .*: "),
+    (("temperature",), 0, "temperature is 0.0, expected a positive float"),
+    (("temperature",), -1.5, "temperature is -1.5"),
+    (("temperature",), True, "True is not a number"),
+    (("temperature",), "1", "'1' is not a number"),
+    (("temperature",), HUGE, "is too large for float64"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "message"), EDITS)
+def test_an_edited_file_is_refused_with_what_is_wrong(
+    path: tuple[Any, ...], value: Any, message: str
+) -> None:
+    with pytest.raises(CircuitFileError, match=message) as caught:
+        circuit_from_json(_edited(path, value))
+    _assert_one_clear_line(caught.value)
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "NaN", "Infinity", "-Infinity", "9" * 5000])
+@pytest.mark.parametrize(
+    "place", ['"above": 54.5', '"temperature": 0.75', '["AND", 0', '"votes": [0', '"blue"', '"ill"']
+)
+def test_numbers_beyond_every_range_are_refused_everywhere(number: str, place: str) -> None:
+    old = place.split(" ")[-1].strip("[")
+    assert place in TEXT
+    with pytest.raises(CircuitFileError) as caught:
+        circuit_from_json(TEXT.replace(place, place.replace(old, number)))
+    _assert_one_clear_line(caught.value)
+
+
+@pytest.mark.parametrize("depth", [100, 900, 990, 995])
+def test_nesting_that_the_parser_still_bears_is_refused_in_one_line(depth: int) -> None:
+    deep = "[" * depth + "]" * depth
+    for key in ("version", "columns", "classes", "temperature"):
+        edited = json.loads(TEXT) | {key: "HERE"}
+        with pytest.raises(CircuitFileError) as caught:
+            circuit_from_json(json.dumps(edited).replace('"HERE"', deep))
+        _assert_one_clear_line(caught.value)
+
+
+def test_many_columns_with_a_twin_at_the_end_are_refused_quickly() -> None:
+    columns = [{"name": f"x{index}", "kind": "number"} for index in range(50_000)]
+    document = json.loads(TEXT) | {"columns": [*columns, columns[-1]], "literals": [], "gates": []}
+    with pytest.raises(CircuitFileError, match="two columns are named 'x49999'"):
+        circuit_from_json(json.dumps(document))
+
+
+JSON_VALUES = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-2, 6),
+        st.sampled_from([2**31, -(2**31) - 1, 2**63, HUGE, 0.5, 1e308, "AND", "category", "date"]),
+        st.floats(allow_nan=False, allow_infinity=False),
+        st.text(max_size=3),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(
+            st.sampled_from(
+                ["wire", "votes", "column", "above", "among", "missing", "name", "date"]
+            ),
+            inner,
+            max_size=3,
+        ),
+    ),
+    max_leaves=6,
+)
+
+
+def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    inner: Any = ()
+    if isinstance(value, dict):
+        inner = value.items()
+    elif isinstance(value, list):
+        inner = enumerate(value)
+    return [path, *(place for key, part in inner for place in _places(part, (*path, key)))]
+
+
+PLACES = [place for place in _places(json.loads(TEXT)) if place]
+
+
+@law
+@given(edits=st.lists(st.tuples(st.sampled_from(PLACES), JSON_VALUES), min_size=1, max_size=3))
+def test_random_edits_give_a_valid_circuit_or_the_one_error(
+    edits: list[tuple[tuple[Any, ...], Any]],
+) -> None:
+    document = json.loads(TEXT)
+    for path, value in edits:
+        place = document
+        try:
+            for step in path[:-1]:
+                place = place[step]
+            place[path[-1]] = value
+        except (TypeError, IndexError, KeyError):  # an earlier edit took that place away
+            continue
+    try:
+        circuit = circuit_from_json(json.dumps(document))
+    except CircuitFileError as error:
+        _assert_one_clear_line(error)
+    else:
+        assert circuit_from_json(circuit_to_json(circuit)) == circuit
+        assert str(circuit)
+        circuit.votes([[None] * len(circuit.columns)])
