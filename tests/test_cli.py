@@ -142,7 +142,7 @@ def test_demo_prints_rules_and_writes_a_report(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quick = partial(dln.DLNClassifier, epochs=3, tau=2.0, selection_fits=0)
-    monkeypatch.setattr("dln.cli.demo.DLNClassifier", quick)
+    monkeypatch.setattr("dln.DLNClassifier", quick)
     status, out, _ = run("demo", "-o", "demo")
     assert status == 0
     assert "\nBalanced accuracy on 143 test rows: " in out

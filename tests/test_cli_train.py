@@ -99,7 +99,7 @@ def test_train_hands_engine_and_device_to_the_estimator(
         seen.update(options)
         raise dln.OptionError("seen")
 
-    monkeypatch.setattr("dln.cli.train.DLNClassifier", record)
+    monkeypatch.setattr("dln.DLNClassifier", record)
     options = ("--engine", "torch", "--device", "cuda:1")
     status, _, talk = run("train", "t.csv", "-t", "y", "-o", "m.json", *options)
     assert (status, talk) == (2, "dln: seen\n")

@@ -69,6 +69,23 @@ print(sorted(heavy & (set(sys.modules) - before)))
     assert _run(code) == "[]"
 
 
+def test_who_only_predicts_does_not_wait_for_scikit_learn() -> None:
+    code = """
+import sys
+import dln
+print("sklearn" in sys.modules, dln.DLNClassifier.__name__, "sklearn" in sys.modules)
+dln.cost_of_model, dln.Between
+print(callable(dln.cost), callable(dln.prune), callable(dln.simplify))
+"""
+    assert _run(code) == "False DLNClassifier True\nTrue True True"
+
+
+def test_every_public_name_is_listed_and_others_are_refused() -> None:
+    assert set(dln.__all__) <= set(dir(dln))
+    with pytest.raises(AttributeError, match="module 'dln' has no attribute 'Classifier'"):
+        dln.Classifier  # noqa: B018
+
+
 def test_dln_works_where_no_optional_library_is_installed() -> None:
     code = """
 import sys

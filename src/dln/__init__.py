@@ -3,10 +3,11 @@
 table -> encode -> train -> Circuit -> simplify -> predict | explain | cost
 """
 
+from importlib import import_module as _import_module
 from importlib.metadata import version as _version
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from dln.circuit import Circuit
-from dln.cost.baselines import cost_of_model
 from dln.cost.circuit import cost
 from dln.cost.report import Cost, PartCost
 from dln.errors import (
@@ -21,7 +22,6 @@ from dln.errors import (
     TableError,
     TrainingError,
 )
-from dln.estimator import DLNClassifier
 from dln.explain.card import ScoreCard
 from dln.explain.change import Change
 from dln.explain.local import Explanation
@@ -37,11 +37,15 @@ from dln.prove.equal import prove_equal
 from dln.prove.result import Counterexample, Proof, Undecided
 from dln.prune.curve import PruneCurve, PruneStep
 from dln.prune.prune import prune
-from dln.search.estimator import DLNSearchCV
-from dln.search.space import Between
 from dln.simplify.simplify import simplify
 from dln.train.options import Alternating, Annealing, Freezing, Gumbel, Pruning
 from dln.train.trace import Trace
+
+if _TYPE_CHECKING:
+    from dln.cost.baselines import cost_of_model
+    from dln.estimator import DLNClassifier
+    from dln.search.estimator import DLNSearchCV
+    from dln.search.space import Between
 
 __version__ = _version("dln")
 
@@ -98,3 +102,23 @@ __all__ = [
     "score_card",
     "simplify",
 ]
+
+# These need scikit-learn, which takes two seconds to load; who only predicts need not wait for it.
+_LATER = {
+    "Between": "dln.search.space",
+    "DLNClassifier": "dln.estimator",
+    "DLNSearchCV": "dln.search.estimator",
+    "cost_of_model": "dln.cost.baselines",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(_import_module(_LATER[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

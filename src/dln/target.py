@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from dln.errors import OptionError, TableError
 from dln.labels import Label, plain_labels
@@ -20,6 +18,8 @@ def row_weights(
     target: NDArray[np.int32], classes: NDArray[Any], sample_weight: Any, class_weight: Any
 ) -> NDArray[np.float32]:
     """Multiply the weights of rows and classes; their mean is 1."""
+    from sklearn.utils.validation import _check_sample_weight  # slow to load
+
     rows = np.zeros((len(target), 1))
     try:
         weight = _check_sample_weight(
@@ -39,6 +39,9 @@ def row_weights(
 
 def read_target(y: Any, n_rows: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
     """Give the number of each row's class and the classes; a missing class is refused."""
+    from sklearn.utils.multiclass import check_classification_targets  # slow to load
+    from sklearn.utils.validation import column_or_1d
+
     if y is None:
         raise TableError("requires y to be passed, but the target y is None")
     # With `to_numpy`, pandas' nullable integers stay integers.

@@ -10,13 +10,10 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from sklearn.datasets import load_breast_cancer
-from sklearn.model_selection import train_test_split
 
 import dln
 from dln.circuit import Circuit
 from dln.cli.talk import say, show
-from dln.estimator import DLNClassifier
 from dln.origin import Origin
 from dln.scores import Tally, tally
 
@@ -88,6 +85,9 @@ class Demo:
 
 def train_demo(*, verbose: int = 0) -> Demo:
     """Train both circuits and test them on a quarter of the rows."""
+    from sklearn.datasets import load_breast_cancer  # slow to load
+    from sklearn.model_selection import train_test_split
+
     data = load_breast_cancer(as_frame=False)
     names = [str(name) for name in data.feature_names]
     labels = data.target_names[data.target].astype(str)
@@ -96,8 +96,8 @@ def train_demo(*, verbose: int = 0) -> Demo:
     )
     start = time.perf_counter()
     # Small on purpose: eight rules that fit on a page. DLNClassifier() chooses its size itself.
-    small = DLNClassifier(layers=(16, 8), n_networks=1, random_state=0, verbose=verbose)
-    usual = DLNClassifier(random_state=0, verbose=verbose)
+    small = dln.DLNClassifier(layers=(16, 8), n_networks=1, random_state=0, verbose=verbose)
+    usual = dln.DLNClassifier(random_state=0, verbose=verbose)
     small.fit(X_train, y_train)
     usual.fit(X_train, y_train)
     seconds = time.perf_counter() - start

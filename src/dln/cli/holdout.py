@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 import dln
 from dln.cli.files import STANDARD
-from dln.estimator import DLNClassifier
 from dln.origin import Origin, Setting
 
 _NOT_OF_THE_MODEL = ("random_state", "n_jobs", "verbose", "on_interrupt", "engine", "device")
@@ -52,10 +51,10 @@ def digest_of(path: str) -> str:
 
 
 def origin_of(
-    path: str, target: str, classifier: DLNClassifier, n_rows: int, test_part: float
+    path: str, target: str, classifier: dln.DLNClassifier, n_rows: int, test_part: float
 ) -> Origin:
     """Say what a classifier was trained on, and what was asked of it."""
-    usual = DLNClassifier().get_params()
+    usual = dln.DLNClassifier().get_params()
     wished = classifier.get_params()
     return Origin(
         data="standard input" if path == STANDARD else Path(path).name,

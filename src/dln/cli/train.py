@@ -9,6 +9,7 @@ from typing import Literal as OneOf
 
 import typer
 
+import dln
 from dln.circuit import Circuit
 from dln.cli.cost import size_text
 from dln.cli.evaluate import score_document
@@ -35,7 +36,6 @@ from dln.cli.options import (
 )
 from dln.cli.talk import say, show, show_json
 from dln.errors import OptionError
-from dln.estimator import DLNClassifier
 from dln.scores import Tally, tally
 
 _Parts = OneOf["quick", "normal", "high", "none"]
@@ -84,7 +84,7 @@ def train(
     from dln.cli.prepare import Prepared, prepare
 
     check_output(output)
-    classifier = DLNClassifier(
+    classifier = dln.DLNClassifier(
         layers=_layers(layers),
         n_networks=_number("--networks", networks, int),
         n_cutoffs=cutoffs,

@@ -12,7 +12,6 @@ from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.isotonic import isotonic_regression
 
 from dln.draw.diagram.graph import Graph
 from dln.draw.diagram.placement import Frame, Placement, Waypoint
@@ -123,6 +122,8 @@ def _settle(layered: _Layered, across: Floats, heights: Floats) -> Floats:
 
     The fullest layer is packed; the others draw near to what they are linked with, in sweeps.
     """
+    from sklearn.isotonic import isotonic_regression  # slow to load
+
     layers = np.array(layered.layers)
     order = [
         members[np.argsort(across[members], kind="stable")]
