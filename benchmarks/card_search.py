@@ -16,13 +16,14 @@ from pathlib import Path
 import numpy as np
 
 from dln.bench.cells import Result, read_results
+from dln.train.engines import EngineName
 
 RESULTS = Path(__file__).parent / "results"
 
 
-def read_cells(folder: Path) -> dict[tuple[str, int], Result]:
-    """Read the paper's column of a folder, by dataset and seed."""
-    results = (result for result in read_results(folder) if result.model == "paper")
+def read_cells(folder: Path, engine: EngineName) -> dict[tuple[str, int], Result]:
+    """Read the paper's column of a folder as an engine gave it, by dataset and seed."""
+    results = (x for x in read_results(folder) if (x.model, x.engine) == ("paper", engine))
     return {(result.dataset, result.seed): result for result in results}
 
 
@@ -34,7 +35,7 @@ def show_difference(name: str, differences: list[float]) -> None:
 
 def compare(on_card: Path, on_cpu: Path) -> None:
     """Print mean accuracies by dataset, and the differences over all cells."""
-    card, cpu = read_cells(on_card), read_cells(on_cpu)
+    card, cpu = read_cells(on_card, "cuda"), read_cells(on_cpu, "native")
     shared = sorted(card.keys() & cpu.keys())
     by_dataset: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for cell in shared:
