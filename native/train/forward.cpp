@@ -109,8 +109,9 @@ void Trainer::loss_gradient(float scale) {
       store(&score_[c * kRows + i * kLanes], e);
     }
     const v16f total = chosen + others;
-    // At least the smallest normal number: the logarithm of a lost row stays finite.
-    store(row_loss_ + i * kLanes, larger(chosen / total, fill(1.17549435e-38f)));
+    // The odds against the class, not its probability: of a sure class that is nearly 1, and its
+    // logarithm rounding alone. Those of a lost row stay finite.
+    store(row_loss_ + i * kLanes, others / larger(chosen, total * fill(1.17549435e-38f)));
     // Of the true class it is minus the sum of the others': 1 - p would be rounding alone where the
     // class is nearly sure.
     const v16f part = weight / total * inverse_tau;
@@ -120,7 +121,7 @@ void Trainer::loss_gradient(float scale) {
       store(&score_[c * kRows + i * kLanes], slope);
     }
   }
-  for (int r = 0; r < kRows; ++r) loss_ -= weight_[r] * std::log(row_loss_[r]);
+  for (int r = 0; r < kRows; ++r) loss_ += weight_[r] * std::log1p(row_loss_[r]);
 }
 
 }  // namespace dln::DLN_LEVEL

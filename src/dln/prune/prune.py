@@ -98,18 +98,9 @@ def prune(
     return _prune(circuit, X, y, tolerance, sample_weight, class_weight, most=math.inf)
 
 
-def prune_within(
-    circuit: Circuit,
-    X: Any,
-    y: Any,
-    *,
-    tolerance: int | float = 0,
-    sample_weight: Any = None,
-    class_weight: OneOf["balanced"] | Mapping[Any, float] | None = "balanced",
-) -> Circuit:
+def prune_within(circuit: Circuit, X: Any, y: Any, *, tolerance: int | float = 0) -> Circuit:
     """Give the circuit that `prune` chooses; faster, since the curve ends with it."""
-    curve = _prune(circuit, X, y, tolerance, sample_weight, class_weight, most=tolerance)
-    return curve.circuit
+    return _prune(circuit, X, y, tolerance, None, "balanced", most=tolerance).circuit
 
 
 def _prune(
