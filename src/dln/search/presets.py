@@ -107,22 +107,29 @@ def find_preset(space: Any, problem: Problem) -> Preset:
 
 
 def _judging(problem: Problem) -> Judging:
-    """Judge by many folds where rows are few: a difference must not be noise."""
-    n_rows = len(problem.target)
+    """Judge by many folds where rows are few: a difference must not be noise.
+
+    Many rows are sampled, but for many classes not as strongly: with few rows of each class wide
+    networks look no better than others, and are (`benchmarks/large_choice.py`).
+    """
+    n_rows, n_classes = len(problem.target), len(problem.classes)
     if n_rows < 1_000:
         return Judging(_repeated(20), first_folds=5)
     if n_rows < 4_000:
         return Judging(_repeated(5), first_folds=2)
-    return Judging(_repeated(3), first_folds=1, max_rows=6_000, epochs_part=0.5)
+    max_rows = max(6_000, 500 * n_classes)
+    return Judging(_repeated(3), first_folds=1, max_rows=max_rows, epochs_part=0.5)
 
 
 def _repeated(n_fits: int) -> MakeFolds:
     return lambda target, seed: repeated_folds(target, n_fits, seed)
 
 
-def _starts(n_layers: int, *points: tuple[int, float]) -> tuple[dict[str, Any], ...]:
-    """Make starts of widths and temperatures."""
-    return tuple({"n_layers": n_layers, "width": width, "tau": tau} for width, tau in points)
+def _starts(n_layers: int, *points: tuple[int, float], **others: Any) -> tuple[dict[str, Any], ...]:
+    """Make starts of widths and temperatures, and of other values that they share."""
+    return tuple(
+        {"n_layers": n_layers, "width": width, "tau": tau, **others} for width, tau in points
+    )
 
 
 _MAX_WIDTH = 2 * MAX_WIDTH
@@ -140,6 +147,10 @@ _USUAL = {
 _FLAT = _starts(1, (64, 4.0), (64, 8.0), (64, 16.0), (64, 32.0))
 _FLAT_AND_WIDE = _starts(1, (200, 4.0), (200, 8.0), (600, 8.0), (600, 16.0))
 _WIDE = _starts(2, (600, 8.0), (600, 16.0))
+# More links and cutoffs to choose from: for Letter another point, for most tables no loss.
+_FINE = _starts(1, (600, 8.0), n_links=32, n_cutoffs=12) + _starts(
+    1, (600, 8.0), n_links=32, n_cutoffs=12, phases="unified"
+)
 # Single networks, for small circuits.
 _SMALL = _starts(2, (8, 2.0), (16, 2.0), (32, 4.0)) + _starts(1, (8, 2.0), (16, 4.0))
 
@@ -153,7 +164,7 @@ class _Scale:
 
 
 _FEW_ROWS = _Scale(15, _FLAT)
-_MANY_ROWS = _Scale(9, _FLAT_AND_WIDE + _WIDE)
+_MANY_ROWS = _Scale(9, _FLAT_AND_WIDE + _WIDE + _FINE)
 _MAX_JUDGED = 3
 """Networks that a trial is judged by. More vote better, whatever the other parameters are: on nine
 small tables 15 are 0.34 points above 3, with a standard error of 0.13 (validation rows,

@@ -1,0 +1,120 @@
+"""What a search of a large table should start from, and how many rows it should look at.
+
+    DLN_DATA=folder python benchmarks/large_choice.py
+    DLN_DATA=folder python benchmarks/large_choice.py --engine cuda    # minutes on a card
+
+Three networks are trained with each setting on four fifths of a table's training rows and judged on
+the last fifth; the test rows are not looked at. First with all rows and epochs, as a final fit has
+them; then with half the epochs, and with half the epochs on a sample of 4,800 rows, as trials of a
+search may have them. Differences to the first setting are paired, over all splits of a table.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln import DLNClassifier, datasets
+from dln.bench.protocol import split_rows
+from dln.manners import read_problem
+from dln.search.folds import Fold, hold_out
+from dln.search.tasks import encode_fold
+from dln.search.votes import balanced_accuracy, count_votes
+from dln.train.engines import find_engine
+from dln.train.jobs import Engine, Job
+from dln.train.recipe import widen
+
+TABLES = "BankChurn,TelcoChurn,SatIm,EyeMovements,HAR,Letter"
+N_NETWORKS = 3
+WAYS = {"final fit": (1.0, 10**9), "half epochs": (0.5, 10**9), "4,800 rows": (0.5, 4_800)}
+_FINE = {"n_links": 32, "n_cutoffs": 12}
+SETTINGS: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
+    "one layer": ((600,), {}),
+    "two layers": ((600, 300), {}),
+    "two layers, unified": ((600, 300), {"phases": "unified"}),
+    "one layer, narrow": ((200,), {}),
+    "one layer, 32 links, 12 cutoffs": ((600,), _FINE),
+    "the same, unified": ((600,), {**_FINE, "phases": "unified"}),
+}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Networks that vote together on validation rows."""
+
+    jobs: list[Job]
+    cells: NDArray[np.float32]
+    target: NDArray[np.int32]
+
+    def accuracy(self) -> float:
+        """Give the balanced accuracy in percent; the jobs must have been trained."""
+        threshold = self.jobs[0].options.vote_threshold
+        votes = count_votes([job.network for job in self.jobs], self.cells, threshold)
+        return 100 * balanced_accuracy(self.target, votes.argmax(axis=1))
+
+
+def prepare(
+    dataset: datasets.Dataset, seed: int, epochs_part: float, max_rows: int
+) -> list[Judged]:
+    """Set up the networks of all settings for one split of a table."""
+    rows = split_rows(dataset, seed)[0]
+    X, y = dataset.X.iloc[rows], dataset.y.iloc[rows]
+    problem = read_problem(DLNClassifier(), X, y, None, "balanced")[0].kept()
+    whole = hold_out(problem.target, 0.2, seed)
+    rng = np.random.default_rng(seed)
+    fold = Fold(np.sort(rng.permutation(whole.train)[:max_rows]), whole.valid)
+    n_classes = len(problem.classes)
+    judged = []
+    for widths, params in SETTINGS.values():
+        layers = tuple(max(n_classes, widen(width, n_classes)) for width in widths)
+        plan = DLNClassifier(layers=layers, tau=8.0, **params)._plan(problem)
+        recipe, encoded = plan.candidates.usual, encode_fold(problem, fold, plan.encode)
+        epochs = round(epochs_part * recipe.options.epochs)
+        jobs = []
+        for start in rng.integers(2**63, size=N_NETWORKS).tolist():
+            network = recipe.draw_network(encoded.encoder.literals, n_classes, start)
+            options = replace(recipe.options, epochs=epochs, seed=start)
+            jobs.append(Job(network, encoded.data, fold.train, options))
+        judged.append(Judged(jobs, encoded.data.cells[fold.valid], problem.target[fold.valid]))
+    return judged
+
+
+def measure(
+    dataset: datasets.Dataset, seeds: range, engine: Engine, way: tuple[float, int]
+) -> NDArray[np.float64]:
+    """Train all splits of a table as one population; gives accuracies (splits, settings)."""
+    splits = [prepare(dataset, seed, *way) for seed in seeds]
+    engine([job for split in splits for one in split for job in one.jobs], n_threads=2)
+    return np.array([[one.accuracy() for one in split] for split in splits])
+
+
+def main() -> None:
+    """Measure and print one table for each way of training."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--names", default=TABLES, help="tables, by commas")
+    parser.add_argument("--seeds", type=int, default=10, help="splits of each table")
+    parser.add_argument("--first-seed", type=int, default=10, help="the first of them")
+    parser.add_argument("--engine", default="native", choices=("native", "torch", "cuda"))
+    arguments = parser.parse_args()
+    engine = find_engine(arguments.engine)
+    seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
+    for name in arguments.names.split(","):
+        dataset = datasets.load(name)
+        for way, values in WAYS.items():
+            found = measure(dataset, seeds, engine, values)
+            more = found - found[:, :1]
+            errors = more.std(axis=0, ddof=1) / np.sqrt(len(more))
+            for number, setting in enumerate(SETTINGS):
+                print(
+                    f"| {name} | {way} | {setting} | {found[:, number].mean():.2f} "
+                    f"| {more[:, number].mean():+.2f} ± {errors[number]:.2f} |",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main()
