@@ -147,9 +147,9 @@ def _wait(device: str) -> None:
 CROWDS = {
     layer_sizes(50, 0.25, 4, 2): (1, 132, 1_320, 10_000),
     layer_sizes(200, 0.5, 4, 2): (1, 132, 1_320, 10_000),
-    (1_600, 1_200, 800, 400): (1, 132, 1_320),
+    (1_600, 1_200, 800, 400): (1, 132, 1_320, 10_000),
 }
-"""Networks trained at once, by layers; 10,000 of the largest take the host minutes to make."""
+"""Networks trained at once, by layers; 10,000 of the largest need 70 GB of the card's memory."""
 
 WORK = 200_000_000
 """Gates times steps, about, of one measurement on the card."""
@@ -196,13 +196,11 @@ def population_seconds(job: Job, crowd: int) -> float:
     """Train copies of a network, each with its seed; the shorter time of two, without set-up."""
     from dln.train.cuda.engine import time_launches
 
-    def copies() -> list[Job]:
-        return [
-            replace(job, network=job.network.copy(), options=replace(job.options, seed=seed))
-            for seed in range(crowd)
-        ]
-
-    return min(time_launches(copies()) for _ in range(2))
+    jobs = [
+        replace(job, network=job.network.copy(), options=replace(job.options, seed=seed))
+        for seed in range(crowd)
+    ]
+    return min(time_launches(jobs) for _ in range(2))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ if not cupy.cuda.is_available():
 from autograd import PARAMETERS, torch_gradients, torch_votes  # noqa: E402
 
 from dln import DLNClassifier  # noqa: E402
+from dln.bench.stack import Member, Stack  # noqa: E402
 from dln.errors import TrainingError  # noqa: E402
 from dln.train import torch as readable  # noqa: E402
 from dln.train.cuda import engine as cuda_engine  # noqa: E402
@@ -98,6 +99,19 @@ def test_votes_are_equal_and_gradients_agree(variant: Variant, phase: Phase) -> 
             scale = max(float(np.abs(values).max()), 1e-2)
             got = getattr(found.gradients, name)
             assert_allclose(got, values, atol=1e-4 * scale, err_msg=f"{name}, job {seed}")
+
+
+def test_the_loss_of_sure_classes_is_exact() -> None:
+    shape = Shape((30, 20), n_links=5)
+    job = random_job(1, shape=shape, n_classes=3, options=TrainOptions(epochs=10, tau=0.2))
+    votes = torch_votes(job)
+    job = replace(job, data=replace(job.data, target=votes.argmax(axis=1).astype(np.int32)))
+    second, first = np.sort(votes, axis=1)[:, -2:].T
+    job = replace(job, rows=np.flatnonzero(first - second >= 3))  # p is above 1 - 2 exp(-15)
+    loss, _ = torch_gradients(job, Phase.BOTH)
+    assert 0 < loss < 1e-5
+    found = probe(job, "both", VARIANTS["two words"])
+    assert found.loss == pytest.approx(loss, rel=1e-5)
 
 
 def test_every_variant_computes_the_same_bits() -> None:
@@ -308,3 +322,27 @@ def test_a_batch_of_next_to_no_weight_is_no_reason_to_fail() -> None:
     weight = np.where(np.arange(100) % 3 == 0, 1, 1e-40).astype(np.float32)
     (result,) = train_population([replace(job, data=replace(job.data, weight=weight))])
     assert np.all(np.isfinite(result.history[:, 0]))
+
+
+def test_recorded_steps_of_perceptrons_are_those_of_the_cpu() -> None:
+    for fit in range(10):
+        rng = np.random.default_rng(fit)
+        cells = rng.random((300, 5))
+        target = (3 * cells[:, 0]).astype(np.intp)
+        members = [
+            Member((int(width), 8), 0.01, 1e-4, rng.permutation(300)[:240])
+            for width in rng.integers(5, 20, 6)
+        ]
+        left, right = (
+            Stack(members, cells, target, n_classes=3, batch_size=64, seed=fit, device=device)
+            for device in ("cuda", "cpu")
+        )
+        for stack in (left, right):
+            stack.train(3)
+            stack.keep(np.arange(6) % 2 == 0)  # what is left is recorded anew
+            stack.train(3)
+        for member in range(3):
+            pairs = zip(left.weights(member), right.weights(member), strict=True)
+            for (matrix, offsets), (other_matrix, other_offsets) in pairs:
+                assert_allclose(matrix, other_matrix, atol=1e-3)
+                assert_allclose(offsets, other_offsets, atol=1e-3)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from jobs import BROKEN, random_job
 from numpy.testing import assert_array_equal
 
+from dln.encode.bits import ABOVE
 from dln.errors import DeviceMemoryError, OptionError
 from dln.train.cuda.card import check_capability, find_card
 from dln.train.cuda.layout import (
@@ -149,6 +150,12 @@ def test_gates_that_read_their_own_layer_are_cut_into_levels() -> None:
     wires[4, 0, 0] = job.network.n_literals + 2
     population = pack([replace(job, network=replace(job.network, link_wires=wires))])
     assert population.arrays["level_start"].tolist() == [0, 4, 6]
+
+
+def test_no_literal_but_a_threshold_is_trained() -> None:
+    job = random_job(0)
+    trains = pack([job]).arrays["literal_freeze"] > 0
+    assert_array_equal(trains, job.network.literal_kind == ABOVE)
 
 
 def test_options_and_schedules_reach_the_plan() -> None:

@@ -25,7 +25,7 @@ _FILLED = {
 }
 """The pools that the kernel fills, by what they have one element of."""
 
-_WIDTH = {"mixture": 4, "pulls": 4 * MAX_WORDS, "history": 4, "batches": 4}
+_WIDTH = {"mixture": 4, "pulls": 4 * MAX_WORDS, "history": 4, "batches": 6}
 """Numbers of four bytes that an element of a pool has, where it is not one."""
 
 _INTEGERS = ("gate_pruned", "right", "total", "shuffle")

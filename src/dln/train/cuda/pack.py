@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dln.encode.bits import ABOVE
 from dln.train.cuda.check import (
     check_kind,
     check_nothing_shared,
@@ -102,7 +103,8 @@ def pack(jobs: Sequence[Job]) -> Population:
     arrays["level_start"] = flat(levels)
     freeze = shelves.kinds.join([np.append(s.layer_freeze, 0) for s in shelves.schedules])
     own = np.repeat(plans["layer"], plans["n_literals"]) + literal_layer[: sizes["literal"]]
-    arrays["literal_freeze"] = flat([freeze[own]])
+    is_threshold = arrays["literal_kind"][: sizes["literal"]] == ABOVE  # the others never train
+    arrays["literal_freeze"] = flat([np.where(is_threshold, freeze[own], 0)])
 
     states = np.zeros(len(jobs), dtype=STATE)
     states["random"] = first_states([job.options.seed for job in jobs])

@@ -1,5 +1,5 @@
 // The backward pass: from the gradient of the votes to the gradient of every gate, and from there
-// to sums over rows for every parameter.
+// to sums over rows for every gate, link and vote.
 #pragma once
 
 #include "network.h"
@@ -45,54 +45,57 @@ __device__ __forceinline__ void add_chosen(float4& sum, u32 bits, float low, flo
   sum.w = fmaf(bits & 8 ? high : low, x.w, sum.w);
 }
 
-// Who reads a group's wire: where its readers and rules begin and end, and kGroup of the readers,
-// one to a lane, each with its share of the gradient where its other input is 0, and where it is 1.
-struct Readers {
+// Where the readers of a group's wire begin and end, and the rules that read it.
+struct Range {
   int begin, end, rule, rule_end;
+};
+
+__device__ __forceinline__ Range find_range(const Block& block, int wire, bool wanted) {
+  if (!wanted) return {0, 0, 0, 0};
+  const int* reader_start = block.pools.reader_start + block.plan.wire + wire;
+  const int* rule_start = block.pools.rule_start + block.plan.wire + wire;
+  return {__ldg(reader_start), __ldg(reader_start + 1), __ldg(rule_start), __ldg(rule_start + 1)};
+}
+
+// kGroup of those who read a group's wire, one to a lane: an input and the candidate of it that the
+// wire is; below 0 where there is none.
+struct Name {
+  int input, slot;
+};
+
+__device__ __forceinline__ Name find_name(const Block& block, const Range& range, int start) {
+  const int e = range.begin + start + (lane_of() & (kGroup - 1));
+  if (e >= range.end) return {-1, -1};
+  return {__ldg(block.pools.reader_input + e), __ldg(block.pools.reader_slot + e)};
+}
+
+// How much of the wire a reader takes, and what becomes of that where its other input is 0, and
+// where it is 1.
+struct Reader {
   int input;
-  float low, high;
+  float share;
+  Slope slope;
 };
 
 template <bool kSoft>
-__device__ __forceinline__ void load_readers(const Block& block, int start, Readers& readers) {
-  const bool mixed = is_mixed(block);
-  const int e = readers.begin + start + (lane_of() & (kGroup - 1));
-  readers.input = 2 * block.plan.n_gates - 1;  // whose gradient is always there
-  readers.low = readers.high = 0.0f;
-  if (e >= readers.end) return;
-  const int slot = __ldg(block.pools.reader_slot + e);
-  const int input = __ldg(block.pools.reader_input + e);
+__device__ __forceinline__ Reader find_reader(const Block& block, const Name& name) {
+  // Of none it is an input whose gradient is always there.
+  if (name.input < 0) return {2 * block.plan.n_gates - 1, 0.0f, {0.0f, 0.0f}};
+  const int first = name.input * block.plan.n_links;
   const float share =
-      kSoft ? block.pools.parameters[block.plan.links + slot].probability
-            : static_cast<float>(block.memory.chosen[input] == slot - input * block.plan.n_links);
-  const Slope slope = slope_of(block, mixed, input >> 1, input & 1);
-  readers.input = input;
-  readers.low = share * slope.low;
-  readers.high = share * slope.high;
-}
-
-template <bool kSoft>
-__device__ __forceinline__ Readers find_readers(const Block& block, int wire, bool wanted) {
-  Readers readers = {0, 0, 0, 0, 0, 0.0f, 0.0f};
-  if (wanted) {
-    const int* reader_start = block.pools.reader_start + block.plan.wire + wire;
-    const int* rule_start = block.pools.rule_start + block.plan.wire + wire;
-    readers.begin = __ldg(reader_start);
-    readers.end = __ldg(reader_start + 1);
-    readers.rule = __ldg(rule_start);
-    readers.rule_end = __ldg(rule_start + 1);
-  }
-  load_readers<kSoft>(block, 0, readers);
-  return readers;
+      kSoft ? block.pools.parameters[block.plan.links + name.slot].probability
+            : static_cast<float>(block.memory.chosen[name.input] == name.slot - first);
+  return {name.input, share, slope_of(block, is_mixed(block), name.input >> 1, name.input & 1)};
 }
 
 // Add what the rules that read a group's wire pass on; says whether they do.
 template <bool kSoft>
-__device__ __forceinline__ bool add_rules(const Block& block, const Readers& readers, Rows& d) {
+__device__ __forceinline__ bool add_rules(const Block& block, const Range& range, Rows& d) {
   const Memory& memory = block.memory;
   bool any = false;
-  for (int e = readers.rule; e < readers.rule_end; ++e) {
+  for (int e = range.rule; e < range.rule_end; ++e) {
     const int r = __ldg(block.pools.rule_reader + e);
+#pragma unroll 2
     for (int c = 0; c < block.plan.n_classes; ++c) {
       const int vote = c * block.plan.n_rules + r;
       const float part = kSoft ? memory.shares[vote] : static_cast<float>(memory.votes[vote]);
@@ -107,30 +110,33 @@ __device__ __forceinline__ bool add_rules(const Block& block, const Readers& rea
   return any;
 }
 
-// The gradient of each group's wire, for the rows of each lane; a warp calls. With soft links and
-// votes it is the wire's share of all that might read it, otherwise of those that do. Says whether
-// anything arrived.
+// The gradient of each group's wire, for the rows of each lane; a warp calls with the first of the
+// wire's readers. With soft links and votes it is the wire's share of all that might read it,
+// otherwise of those that do. Says whether anything arrived.
 template <bool kSoft>
-__device__ __forceinline__ bool collect(const Block& block, Readers& readers, Rows& d) {
+__device__ __forceinline__ bool collect(const Block& block, const Range& range, Reader reader,
+                                        Rows& d) {
   const Memory& memory = block.memory;
 #pragma unroll
   for (int k = 0; k < kWords; ++k) d.word[k] = {0.0f, 0.0f, 0.0f, 0.0f};
-  bool any = add_rules<kSoft>(block, readers, d);
-  int most = readers.end - readers.begin;  // of the groups of this warp
+  bool any = add_rules<kSoft>(block, range, d);
+  int most = range.end - range.begin;  // of the groups of this warp
 #pragma unroll
   for (int offset = kGroup; offset < 32; offset *= 2)
     most = max(most, __shfl_xor_sync(kAll, most, offset));
   for (int start = 0; start < most; start += kGroup) {
-    if (start > 0) load_readers<kSoft>(block, start, readers);
-    u32 places = __ballot_sync(kAll, readers.low != 0.0f || readers.high != 0.0f);
+    if (start > 0) reader = find_reader<kSoft>(block, find_name(block, range, start));
+    const float own_low = reader.share * reader.slope.low;
+    const float own_high = reader.share * reader.slope.high;
+    u32 places = __ballot_sync(kAll, own_low != 0.0f || own_high != 0.0f);
     any |= places >> (lane_of() & ~(kGroup - 1)) & ((1u << kGroup) - 1);
     places |= places >> 16;
     places |= places >> 8;
     for (places &= (1u << kGroup) - 1; places; places &= places - 1) {
       const int place = __ffs(places) - 1;
-      const int input = __shfl_sync(kAll, readers.input, place, kGroup);
-      const float low = __shfl_sync(kAll, readers.low, place, kGroup);
-      const float high = __shfl_sync(kAll, readers.high, place, kGroup);
+      const int input = __shfl_sync(kAll, reader.input, place, kGroup);
+      const float low = __shfl_sync(kAll, own_low, place, kGroup);
+      const float high = __shfl_sync(kAll, own_high, place, kGroup);
       const float* gradient = memory.gradient + (input >> 1) * kStride + lane_rows();
 #pragma unroll
       for (int k = 0; k < kWords; ++k)
@@ -150,36 +156,53 @@ __device__ __forceinline__ bool collect(const Block& block, Readers& readers, Ro
 constexpr int kAtOnce = kThreads / kGroup;  // wires that a block is at
 __device__ inline int group_of() { return threadIdx.x / kGroup; }
 
+// The gates that a block is at: those from `base` on, of a level that ends before `end`. The last
+// level is the first; below 0 there is none.
+struct Place {
+  int level, base, end;
+};
+
+__device__ __forceinline__ Place place_after(const Place& place, const int* starts) {
+  if (place.base + kAtOnce < place.end) return {place.level, place.base + kAtOnce, place.end};
+  const int level = place.level - 1;
+  if (level < 0) return {level, 0, 0};
+  return {level, __ldg(starts + level), __ldg(starts + level + 1)};
+}
+
 template <bool kSoft>
 __device__ inline void backward_gates(const Block& block) {
   const Plan& plan = block.plan;
   const int* starts = block.pools.level_start + plan.level;
-  int end = plan.n_gates;
-  Readers ahead;
-  for (int level = plan.n_levels - 1; level >= 0; --level) {
-    const int begin = __ldg(starts + level), before = level > 0 ? __ldg(starts + level - 1) : 0;
-    if (end == plan.n_gates)
-      ahead = find_readers<kSoft>(block, plan.n_literals + begin + group_of(),
-                                  begin + group_of() < end);
-    for (int base = begin; base < end; base += kAtOnce) {
-      const int gate = base + group_of();
-      Readers readers = ahead;
-      // Who reads the wires that come next is fetched while these are at work.
-      const bool stays = base + kAtOnce < end;
-      const int next = stays ? gate + kAtOnce : before + group_of();
-      ahead = find_readers<kSoft>(block, plan.n_literals + next, next < (stays ? end : begin));
-      Rows d;
-      const bool any = collect<kSoft>(block, readers, d);
-      if (gate < end) {
-        float* gradient = block.memory.gradient + gate * kStride + lane_rows();
+  const auto range_of = [&](const Place& place) {
+    const int gate = place.base + group_of();
+    return find_range(block, plan.n_literals + gate, gate < place.end);
+  };
+  // While some wires are at work, the shares of those who read the next ones are fetched, the names
+  // of those who read the ones after, and where those are listed who read the ones after that.
+  Place now = place_after({plan.n_levels, 0, 0}, starts), next = place_after(now, starts);
+  Place third = place_after(next, starts);
+  Range range = range_of(now), next_range = range_of(next), third_range = range_of(third);
+  Name next_name = find_name(block, next_range, 0);
+  Reader reader = find_reader<kSoft>(block, find_name(block, range, 0));
+  while (now.level >= 0) {
+    const Place later = place_after(third, starts);
+    const Range later_range = range_of(later);
+    const Name third_name = find_name(block, third_range, 0);
+    const Reader next_reader = find_reader<kSoft>(block, next_name);
+    Rows d;
+    const bool any = collect<kSoft>(block, range, reader, d);
+    const int gate = now.base + group_of();
+    if (gate < now.end) {
+      float* gradient = block.memory.gradient + gate * kStride + lane_rows();
 #pragma unroll
-        for (int k = 0; k < kWords; ++k)
-          *reinterpret_cast<float4*>(gradient + 32 * k) = d.word[k];
-        if (!kSoft && lane_rows() == 0) block.memory.reached[gate] = any;
-      }
+      for (int k = 0; k < kWords; ++k) *reinterpret_cast<float4*>(gradient + 32 * k) = d.word[k];
+      if (!kSoft && lane_rows() == 0) block.memory.reached[gate] = any;
     }
-    end = begin;
-    __syncthreads();
+    if (next.level != now.level) __syncthreads();
+    now = next, next = third, third = later;
+    range = next_range, next_range = third_range, third_range = later_range;
+    next_name = third_name;
+    reader = next_reader;
   }
 }
 
@@ -212,19 +235,19 @@ __device__ inline void sum_gates(const Block& block) {
 // d loss / d mixture weight of a candidate: its input's gradient, summed over the rows where it is
 // 1, and `pull`, that of the rows before. Of a hard gate's two slopes one is 0 or both are alike,
 // unless it is an exclusive or, so that mostly one sum does.
-__device__ __forceinline__ float pull_of_link(const Block& block, bool mixed, int input, int wire,
-                                              float pull) {
+__device__ __forceinline__ float pull_of_link(const Block& block, const Slope& slope, int input,
+                                              int wire, float pull) {
   const Memory& memory = block.memory;
-  const Slope slope = slope_of(block, mixed, input >> 1, input & 1);
-  const bool low = slope.low != 0.0f, differ = slope.low != slope.high;
-  const bool twice = low && differ && slope.high != 0.0f;
-  const float factor = low ? slope.low : slope.high;
+  const bool twice = slope.low != 0.0f && slope.high != 0.0f && slope.low != slope.high;
+  const u32 where_low = slope.low != 0.0f ? kAll : 0;
+  const u32 where_high = slope.high != 0.0f && !twice ? kAll : 0;
+  const float factor = where_low ? slope.low : slope.high;
   const float* rows = memory.gradient + (input >> 1) * kStride;
   const u32 *bits = memory.bits + wire * kWords, *others = memory.words + (input ^ 1) * kWords;
 #pragma unroll 1
   for (int k = 0; k < kWords; ++k, rows += 32) {
     const u32 word = bits[k], other = others[k];
-    float sum = factor * masked_sum(rows, word & (low ? (differ ? ~other : kAll) : other));
+    float sum = factor * masked_sum(rows, word & ((~other & where_low) | (other & where_high)));
     if (twice) sum = fmaf(slope.high, masked_sum(rows, word & other), sum);
     pull += sum;
   }
@@ -240,141 +263,4 @@ __device__ __forceinline__ float pull_of_vote(const Block& block, int vote) {
     pull += masked_sum(block.memory.score + c * kStride + 32 * k,
                        block.memory.bits[wire * kWords + k]);
   return pull;
-}
-
-__device__ inline bool trains_literal(const Block& block, int wire) {
-  return __ldg(block.pools.literal_kind + block.plan.literal + wire) == kAbove &&
-         __ldg(block.pools.literal_freeze + block.plan.literal + wire) > block.step.epoch;
-}
-
-// What rows give the cutoff and the slope of a literal: through the sigmoid that stands for the step,
-// s(x - b) with derivative y (1 - y). The slope's factor in the first is left out.
-__device__ __forceinline__ void pull_row(float d, float cell, float cutoff, float exponent,
-                                         float2& sum) {
-  const float distance = cell - cutoff;
-  const bool known = fabsf(distance) < 1e15f;  // false where the cell is missing
-  const float finite = known ? distance : 0.0f, e = exp2f(fabsf(finite) * exponent);
-  const float one_plus = 1.0f + e;
-  const float flow = __fdividef((known ? d : 0.0f) * e, one_plus * one_plus);
-  sum.x -= flow;
-  sum.y = fmaf(flow, finite, sum.y);
-}
-
-__device__ __forceinline__ float2 pull_rows(float4 d, float4 cells, float cutoff, float slope,
-                                            float2 sum) {
-  const float exponent = -1.44269504f * slope;
-  pull_row(d.x, cells.x, cutoff, exponent, sum);
-  pull_row(d.y, cells.y, cutoff, exponent, sum);
-  pull_row(d.z, cells.z, cutoff, exponent, sum);
-  pull_row(d.w, cells.w, cutoff, exponent, sum);
-  return sum;
-}
-
-// Through hard links: what each input gives the literal that it reads; a thread takes an input and
-// 32 rows, of those inputs that a gradient reaches.
-__device__ inline void pull_literals_by_input(const Block& block) {
-  __shared__ int n_inputs;
-  const Plan& plan = block.plan;
-  const Memory& memory = block.memory;
-  const bool mixed = is_mixed(block);
-  u32* inputs = memory.bits;  // no longer needed in a phase of gates
-  if (threadIdx.x == 0) n_inputs = 0;
-  __syncthreads();
-  for (int i = threadIdx.x; i < 2 * plan.n_gates; i += kThreads)
-    if (memory.reached[i >> 1] && memory.source[i] < plan.n_literals &&
-        trains_literal(block, memory.source[i]))
-      inputs[atomicAdd(&n_inputs, 1)] = i;
-  __syncthreads();
-  float2* pulls = block.pools.pulls + 2 * plan.gate * kWords;
-  for (int task = threadIdx.x; task < n_inputs * kWords; task += kThreads) {
-    const int i = inputs[task / kWords], k = task % kWords, wire = memory.source[i];
-    const Slope slope = slope_of(block, mixed, i >> 1, i & 1);
-    const float cutoff = block.pools.parameters[plan.parameter + wire].value;
-    const float steepness = block.pools.parameters[plan.slopes + wire].value;
-    const int column = __ldg(block.pools.literal_column + plan.literal + wire);
-    const float* cells = memory.cells + column * kStride + 32 * k;
-    const float* rows = memory.gradient + (i >> 1) * kStride + 32 * k;
-    const u32 other = memory.words[(i ^ 1) * kWords + k];
-    float2 sum = {0.0f, 0.0f};
-#pragma unroll 4
-    for (int r = 0; r < 32; r += 4) {
-      float4 d = {0.0f, 0.0f, 0.0f, 0.0f};
-      add_chosen(d, other >> r, slope.low, slope.high,
-                 *reinterpret_cast<const float4*>(rows + r));
-      sum = pull_rows(d, *reinterpret_cast<const float4*>(cells + r), cutoff, steepness, sum);
-    }
-    pulls[i * kWords + k] = {sum.x * steepness, sum.y};
-  }
-}
-
-// Add to `sum` what the inputs that read a literal give it; a thread takes a literal. Several
-// readers are looked at together: one load need not wait for the other.
-__device__ inline float2 add_pulls(const Block& block, int wire, float2 sum) {
-  constexpr int kTogether = 4;
-  const Plan& plan = block.plan;
-  const float2* pulls = block.pools.pulls + 2 * plan.gate * kWords;
-  const int* starts = block.pools.reader_start + plan.wire + wire;
-  const int begin = __ldg(starts), end = __ldg(starts + 1);
-  float2 own[kWords] = {};
-  for (int start = begin; start < end; start += kTogether) {
-    int slot[kTogether], input[kTogether];
-#pragma unroll
-    for (int j = 0; j < kTogether; ++j) {
-      const int e = min(start + j, end - 1);
-      slot[j] = __ldg(block.pools.reader_slot + e);
-      input[j] = __ldg(block.pools.reader_input + e);
-    }
-#pragma unroll
-    for (int j = 0; j < kTogether; ++j) {
-      const bool reads = block.memory.chosen[input[j]] == slot[j] - input[j] * plan.n_links;
-      if (start + j >= end || !reads || !block.memory.reached[input[j] >> 1]) continue;
-#pragma unroll
-      for (int k = 0; k < kWords; ++k) {
-        own[k].x += pulls[input[j] * kWords + k].x;
-        own[k].y += pulls[input[j] * kWords + k].y;
-      }
-    }
-  }
-#pragma unroll
-  for (int k = 0; k < kWords; ++k) {
-    sum.x += own[k].x * plan.grad_factor;
-    sum.y += own[k].y * plan.grad_factor;
-  }
-  return sum;
-}
-
-// The general way to the same: the whole gradient of every literal; a group takes a literal.
-template <bool kSoft>
-__device__ inline void pull_literals_by_wire(const Block& block) {
-  const Plan& plan = block.plan;
-  const bool upper = lane_of() & (kGroup / 2);  // half of a group sums for the slope
-  const auto wanted = [&](int wire) {
-    return wire < plan.n_literals && trains_literal(block, wire);
-  };
-  Readers ahead = find_readers<kSoft>(block, group_of(), wanted(group_of()));
-  for (int base = 0; base < plan.n_literals; base += kAtOnce) {
-    const int wire = base + group_of();
-    Readers readers = ahead;
-    ahead = find_readers<kSoft>(block, wire + kAtOnce, wanted(wire + kAtOnce));
-    const bool trains = wanted(wire);
-    const int literal = trains ? wire : 0;
-    const float cutoff = block.pools.parameters[plan.parameter + literal].value;
-    const float slope = block.pools.parameters[plan.slopes + literal].value;
-    const float* cells =
-        block.memory.cells + lane_rows() +
-        __ldg(block.pools.literal_column + plan.literal + literal) * kStride;
-    float* to = block.pools.gradient + (upper ? plan.slopes : plan.parameter) + literal;
-    float own = block.step.pass > 0 ? *to : 0.0f;
-    Rows d;
-    collect<kSoft>(block, readers, d);
-#pragma unroll
-    for (int k = 0; k < kWords; ++k) {
-      const float2 pull = pull_rows(d.word[k], *reinterpret_cast<const float4*>(cells + 32 * k),
-                                    cutoff, slope, {0.0f, 0.0f});
-      const float sent = __shfl_xor_sync(kAll, upper ? pull.x : pull.y, kGroup / 2);
-      const float sum = group_sum<kGroup / 2>((upper ? pull.y : pull.x) + sent);
-      own += upper ? sum : sum * slope;
-    }
-    if (trains && (lane_of() & (kGroup / 2 - 1)) == 0) *to = own;
-  }
 }

@@ -6,18 +6,25 @@
 // A warp reads a row, several rows under way at a time.
 __device__ inline void load_rows(const Block& block, const int* rows, int n) {
   static_assert(kRows <= 32 * kWarps, "a warp's rows must have a lane each");
+  constexpr int kTogether = 8;
   const Plan& plan = block.plan;
   const int n_columns = plan.n_columns, own_place = warp_of() + lane_of() * kWarps;
   const int own_row = own_place < n ? rows[own_place] : 0;
   const int count = n > warp_of() ? (n - 1 - warp_of()) / kWarps + 1 : 0;
   for (int start = 0; start < n_columns; start += 32) {
-    const int column = start + lane_of();
+    const int column = start + lane_of(), n_own = column < n_columns ? count : 0;
     const float* cells = block.pools.cells + plan.cells + column;
     float* to = block.memory.cells + column * kStride + warp_of();
-#pragma unroll 8
-    for (int i = 0; i < count; ++i) {
-      const i64 row = __shfl_sync(kAll, own_row, i);
-      if (column < n_columns) to[i * kWarps] = __ldg(cells + row * n_columns);
+    for (int first = 0; first < count; first += kTogether) {
+      float cell[kTogether];
+#pragma unroll
+      for (int i = 0; i < kTogether; ++i) {
+        const i64 row = __shfl_sync(kAll, own_row, first + i);
+        cell[i] = first + i < n_own ? __ldg(cells + row * n_columns) : 0.0f;
+      }
+#pragma unroll
+      for (int i = 0; i < kTogether; ++i)
+        if (first + i < n_own) to[(first + i) * kWarps] = cell[i];
     }
   }
   for (int r = threadIdx.x; r < kRows; r += kThreads) {  // an empty place weighs nothing
@@ -41,16 +48,26 @@ __device__ __forceinline__ void test_rows(const float* rows, u32* bits, Test tes
   }
 }
 
-__device__ inline void make_literal(const Block& block, int i) {
+// What a literal asks of a row.
+struct Question {
+  int column, kind;
+  float value;
+};
+
+__device__ inline Question question_of(const Block& block, int wire) {
   const Plan& plan = block.plan;
-  const int column = __ldg(block.pools.literal_column + plan.literal + i);
-  const int kind = __ldg(block.pools.literal_kind + plan.literal + i);
-  const float value = block.pools.parameters[plan.parameter + i].value;
-  const float* rows = block.memory.cells + column * kStride;
-  u32* bits = block.memory.bits + i * kWords;
-  if (kind == kAbove)
+  return {__ldg(block.pools.literal_column + plan.literal + wire),
+          __ldg(block.pools.literal_kind + plan.literal + wire),
+          block.pools.parameters[plan.parameter + wire].value};
+}
+
+__device__ inline void make_literal(const Block& block, int wire, const Question& question) {
+  const float* rows = block.memory.cells + question.column * kStride;
+  const float value = question.value;
+  u32* bits = block.memory.bits + wire * kWords;
+  if (question.kind == kAbove)
     test_rows(rows, bits, [&](float x) { return x > value; });
-  else if (kind == kEquals)
+  else if (question.kind == kEquals)
     test_rows(rows, bits, [&](float x) { return x == value; });
   else
     test_rows(rows, bits, [](float x) { return x != x; });
@@ -60,11 +77,21 @@ __device__ inline void make_literal(const Block& block, int i) {
 // gates, those that it reads: two threads may make the same one, to the same end.
 __device__ inline void make_literals(const Block& block, bool all) {
   const Plan& plan = block.plan;
-  if (all || plan.rules_on_literals || 2 * plan.n_gates >= plan.n_literals) {
-    for (int i = threadIdx.x; i < plan.n_literals; i += kThreads) make_literal(block, i);
-  } else {
-    for (int i = threadIdx.x; i < 2 * plan.n_gates; i += kThreads)
-      if (block.memory.source[i] < plan.n_literals) make_literal(block, block.memory.source[i]);
+  const bool each = all || plan.rules_on_literals || 2 * plan.n_gates >= plan.n_literals;
+  const int count = each ? plan.n_literals : 2 * plan.n_gates, none = plan.n_literals;
+  const auto wire_of = [&](int i) {
+    return i >= count ? none : each ? i : static_cast<int>(block.memory.source[i]);
+  };
+  int next = wire_of(threadIdx.x);
+  Question ahead = {};
+  if (next < none) ahead = question_of(block, next);
+  for (int i = threadIdx.x; i < count; i += kThreads) {
+    const int wire = next;
+    const Question question = ahead;
+    // What comes next is fetched while this is at work.
+    next = wire_of(i + kThreads);
+    if (next < none) ahead = question_of(block, next);
+    if (wire < none) make_literal(block, wire, question);
   }
 }
 
@@ -139,9 +166,9 @@ __device__ inline void count_right(const Block& block) {
   }
 }
 
-// Replace the votes by the gradient of the weighted cross-entropy; give the loss of this row. The
-// gradient of the true class is minus the sum of the others': p - 1 is little but rounding where the
-// class is nearly sure.
+// Replace the votes by the gradient of the weighted cross-entropy; give the loss of this row. Where
+// the true class is nearly sure, p - 1 and the logarithm of p are little but rounding: its gradient
+// is minus the sum of the others', and the loss follows from the odds against it.
 __device__ inline float loss_gradient(const Block& block) {
   const int r = threadIdx.x, target = block.target[r];
   const float weight = block.weight[r] * block.step.scale, inverse_tau = 1.0f / block.plan.tau;
@@ -150,13 +177,13 @@ __device__ inline float loss_gradient(const Block& block) {
   for (int c = 1; c < block.plan.n_classes; ++c) top = fmaxf(top, score[c * kStride]);
   float others = 0.0f, chosen = 0.0f;
   for (int c = 0; c < block.plan.n_classes; ++c) {
-    const float e = __expf((score[c * kStride] - top) * inverse_tau);
+    const float e = expf((score[c * kStride] - top) * inverse_tau);
     (c == target ? chosen : others) += e;
     score[c * kStride] = e;
   }
   const float total = chosen + others, part = weight / total * inverse_tau;
   for (int c = 0; c < block.plan.n_classes; ++c)
     score[c * kStride] = (c == target ? -others : score[c * kStride]) * part;
-  // At least the smallest normal number: the logarithm of a lost row stays finite.
-  return -block.weight[r] * logf(fmaxf(chosen / total, 1.17549435e-38f));
+  // The odds against a lost row's class stay finite.
+  return block.weight[r] * log1pf(others / fmaxf(chosen, total * 1.17549435e-38f));
 }

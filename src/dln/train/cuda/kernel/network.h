@@ -50,10 +50,11 @@ struct Parameter {
   float value, first, second, probability;
 };
 
-// A batch of the epoch at hand: its weight, Adam's corrected rate and epsilon.
+// A batch of the epoch at hand: its weight, what is trained, and numbers of its step.
 struct Batch {
   double weight;
-  float rate, epsilon;
+  float scale, rate, epsilon;
+  Phase phase;
 };
 
 static_assert(sizeof(Plan) == DLN_PLAN_BYTES && sizeof(State) == DLN_STATE_BYTES,
@@ -205,6 +206,15 @@ __device__ inline float not_a_number() { return __int_as_float(0x7fc00000); }
 __device__ inline int lane_of() { return threadIdx.x & 31; }
 __device__ inline int warp_of() { return threadIdx.x >> 5; }
 
+// The same address in global memory, kept in registers: the compiler would compute it anew from its
+// parts at each use.
+template <typename T>
+__device__ __forceinline__ T* kept(T* address) {
+  asm volatile("" : "+l"(address));
+  __builtin_assume(__isGlobal(address));
+  return address;
+}
+
 // The sum over so many neighbouring lanes, a power of two; every lane of the warp calls.
 template <int kLanes>
 __device__ __forceinline__ float group_sum(float x) {
@@ -221,9 +231,11 @@ __device__ inline double warp_sum(double x) {
 // The sum of the rows whose bit is set. Four sums, so that an addition need not wait for the last.
 __device__ __forceinline__ float masked_sum(const float* rows, u32 word) {
   asm volatile("" : "+r"(word));  // one word, whose bits become predicates several at a time
-  float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+  const float4 x = *reinterpret_cast<const float4*>(rows);
+  float sum[4] = {word & 1 ? x.x : 0.0f, word & 2 ? x.y : 0.0f, word & 4 ? x.z : 0.0f,
+                  word & 8 ? x.w : 0.0f};
 #pragma unroll
-  for (int r = 0; r < 32; r += 4) {
+  for (int r = 4; r < 32; r += 4) {
     const float4 x = *reinterpret_cast<const float4*>(rows + r);
     if (word >> r & 1) sum[0] += x.x;
     if (word >> (r + 1) & 1) sum[1] += x.y;

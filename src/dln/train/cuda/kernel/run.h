@@ -30,7 +30,7 @@ __device__ inline int batch_start(const Plan& plan, int batch) {
   return static_cast<int>(static_cast<i64>(plan.n_rows) * batch / plan.n_batches);
 }
 
-// The weights and rates of an epoch's batches; a warp takes a batch.
+// What is known of an epoch's batches before it begins; a warp takes a batch.
 __device__ __noinline__ void prepare_batches(int epoch) {
   const Block block = this_block();
   const Plan& plan = block.plan;
@@ -50,21 +50,20 @@ __device__ __noinline__ void prepare_batches(int epoch) {
     const double correction = sqrt(1.0 - pow(static_cast<double>(0.999f), steps));
     const double scale = correction / (1.0 - pow(static_cast<double>(0.9f), steps));
     block.pools.batches[plan.batch + batch] = {
-        sum, static_cast<float>(rate) * static_cast<float>(scale),
-        static_cast<float>(1e-8 * correction)};
+        sum, sum > 0.0 ? static_cast<float>(1.0 / sum) : 0.0f,
+        static_cast<float>(rate) * static_cast<float>(scale),
+        static_cast<float>(1e-8 * correction), phase_of(plan, epoch, number)};
   }
   __syncthreads();
 }
 
 // What one thread must know before a batch begins.
 __device__ inline void set_batch(const Block& block, int batch) {
-  const Plan& plan = block.plan;
-  const Batch& now = block.pools.batches[plan.batch + batch];
-  const i64 number = static_cast<i64>(block.state.epoch) * plan.n_batches + batch;
-  block.step.phase = phase_of(plan, block.state.epoch, number);
+  const Batch now = block.pools.batches[block.plan.batch + batch];
+  block.step.phase = now.phase;
+  block.step.scale = now.scale;
   block.step.rate = now.rate;
   block.step.epsilon = now.epsilon;
-  block.step.scale = now.weight > 0.0 ? static_cast<float>(1.0 / now.weight) : 0.0f;
   if (now.weight > 0.0) block.state.weight += now.weight;
 }
 
@@ -150,6 +149,7 @@ __device__ inline bool end_epoch(const Block& block) {
 
 // Train until the network is done or the time is up; says whether it is up.
 __device__ inline bool run(const Block& block, u64 deadline) {
+  constexpr int kLookEvery = 4;  // batches: all threads wait for the one that looks at the clock
   __shared__ int is_up;
   const Plan& plan = block.plan;
   if (plan.trace_every > 0 && block.state.n_records == 0) record_trace(block);
@@ -164,12 +164,12 @@ __device__ inline bool run(const Block& block, u64 deadline) {
       const int start = batch_start(plan, batch);
       if (threadIdx.x == 0) set_batch(block, batch);
       train_batch<kTrain>(block, rows + start, batch_start(plan, batch + 1) - start);
-      if (threadIdx.x == 0) {
-        block.state.batch = batch + 1;
-        is_up = nanoseconds_now() > deadline;
-      }
+      if (threadIdx.x == 0) block.state.batch = batch + 1;
+      const bool last = batch + 1 == plan.n_batches;
+      if (!last && batch % kLookEvery > 0) continue;
+      if (threadIdx.x == 0) is_up = nanoseconds_now() > deadline;
       __syncthreads();
-      if (is_up && batch + 1 < plan.n_batches) return true;
+      if (is_up && !last) return true;
     }
     if (end_epoch(block)) return is_up;
     if (is_up) return true;

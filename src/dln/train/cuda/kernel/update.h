@@ -2,7 +2,7 @@
 // next step reads of them: probabilities, hard gates, links and votes.
 #pragma once
 
-#include "backward.h"
+#include "literals.h"
 
 // What to do with a list of candidates: only look at its logits, train them, or give their
 // gradients.
@@ -51,20 +51,22 @@ template <Mode mode, int kLanes, typename Frozen, typename Prepare, typename Pul
 __device__ __forceinline__ void visit_short_lists(const Lists& lists, Frozen frozen,
                                                   Prepare prepare, Pull pull, Choose choose) {
   constexpr int per_warp = 32 / kLanes, stride = kWarps * per_warp;
-  const int n = lists.n_candidates, k = lane_of() & (kLanes - 1);
-  int list = threadIdx.x / kLanes;
-  const auto is_real = [&](int l) { return l < lists.count && k < n; };
+  const int n = lists.n_candidates, k = lane_of() & (kLanes - 1), step = stride * n;
+  const int end = k < n ? lists.count : 0;  // of the lists that have a candidate for this lane
+  Parameter* const logits = kept(lists.logits);
+  int list = threadIdx.x / kLanes, at = list * n + k;
   const Parameter none = {-infinity(), 0.0f, 0.0f, 0.0f};
-  Parameter next = is_real(list) ? load(lists.logits + list * n + k) : none;
-  int extra = is_real(list) ? prepare(list * n + k) : 0;
-  for (int first = warp_of() * per_warp; first < lists.count; first += stride, list += stride) {
-    const bool real = is_real(list);
-    const int at = list * n + k, own = extra;
+  Parameter next = list < end ? load(logits + at) : none;
+  int extra = list < end ? prepare(at) : 0;
+  for (int first = warp_of() * per_warp; first < lists.count;
+       first += stride, list += stride, at += step) {
+    const bool real = list < end;
+    const int own = extra;
     Parameter p = next;
     // What comes next is fetched while this is at work.
-    if (is_real(list + stride)) {
-      next = load(lists.logits + at + stride * n);
-      extra = prepare(at + stride * n);
+    if (list + stride < end) {
+      next = load(logits + at + step);
+      extra = prepare(at + step);
     } else {
       next = none;
     }
@@ -84,7 +86,7 @@ __device__ __forceinline__ void visit_short_lists(const Lists& lists, Frozen fro
     const float e = real ? __expf((p.value - top) * lists.inverse_temperature) : 0.0f;
     const float total = group_sum<kLanes>(e);
     p.probability = fixed ? static_cast<float>(k == best) : __fdividef(e, total);
-    if (real) store(lists.logits + at, p);
+    if (real) store(logits + at, p);
     choose(list, k, best, __shfl_sync(kAll, own, best, kLanes), real ? p.probability : 0.0f);
   }
 }
@@ -158,20 +160,19 @@ __device__ inline void visit_gate_lists(const Block& block) {
                     plan.n_choices, block.step.inverse_temperature, block.step.rate,
                     block.step.epsilon};
   const bool freezes = any_frozen(block);
+  const int own = lane_of() & (kLanes - 1);  // the choice that a lane sees to in every list
+  const u32 code = plan.choice[own < plan.n_choices ? own : 0];
+  const Slope a = hard_slope(code, 0), b = hard_slope(code, 1);
+  const float c0 = code >> 3 & 1, c3 = a.high - a.low;
   visit_short_lists<mode, kLanes>(
       lists, [&](int g) { return freezes && is_frozen(block, g); }, [](int) { return 0; },
-      [&](int g, int k, int) {
+      [&](int g, int, int) {
         const float4 sums = *reinterpret_cast<const float4*>(gate_sums(block, g));
-        const u32 code = plan.choice[k];
-        const Slope a = hard_slope(code, 0), b = hard_slope(code, 1);
-        const float c0 = code >> 3 & 1, c3 = a.high - a.low;
         return c0 * sums.x + a.low * sums.y + b.low * sums.z + c3 * sums.w;
       },
       [&](int g, int k, int best, int, float p) {
         if (k == 0 && g < plan.n_gates) block.memory.code[g] = plan.choice[best];
         if (!plan.mixture) return;
-        const u32 code = plan.choice[k < plan.n_choices ? k : 0];
-        const Slope a = hard_slope(code, 0), b = hard_slope(code, 1);
         const float4 sum = {group_sum<kLanes>(p * a.low), group_sum<kLanes>(p * a.high),
                             group_sum<kLanes>(p * b.low), group_sum<kLanes>(p * b.high)};
         if (k == 0 && g < plan.n_gates) pools.mixture[plan.gate + g] = sum;
@@ -186,22 +187,29 @@ __device__ inline void visit_gates(const Block& block) {
     visit_gate_lists<mode, 16>(block);
 }
 
-template <Mode mode>
+// Whether a step of links is of the usual kind: rows in one pass, hard slopes, nothing frozen.
+__device__ inline bool is_plain(const Block& block) {
+  return block.step.n_passes == 1 && !is_mixed(block) && !any_frozen(block);
+}
+
+// `kPlain` says that the step is of the usual kind, which takes fewer instructions.
+template <Mode mode, bool kPlain>
 __device__ inline void visit_links(const Block& block) {
   const Pools& pools = block.pools;
   const Plan& plan = block.plan;
   const int n = plan.n_links;
-  const int* wires = pools.link_wire + plan.link;
+  const int* wires = kept(pools.link_wire + plan.link);
   const Lists lists{pools.parameters + plan.links, pools.gradient + plan.links,
                     2 * plan.n_gates, n, block.step.inverse_temperature, block.step.rate,
                     block.step.epsilon};
   const int count = 2 * plan.n_gates;
-  const bool mixed = is_mixed(block), freezes = any_frozen(block), adds = block.step.pass > 0;
+  const bool mixed = !kPlain && is_mixed(block), adds = !kPlain && block.step.pass > 0;
+  const bool freezes = !kPlain && any_frozen(block);
   const auto frozen = [&](int input) { return freezes && is_frozen(block, input >> 1); };
   const auto wire_of = [&](int slot) { return __ldg(wires + slot); };
   const auto pull = [&](int input, int k, int wire) {
     const float before = adds ? lists.gradient[input * n + k] : 0.0f;
-    return pull_of_link(block, mixed, input, wire, before);
+    return pull_of_link(block, slope_of(block, mixed, input >> 1, input & 1), input, wire, before);
   };
   const auto choose = [&](int input, int k, int best, int wire, float) {
     if (k != 0 || input >= count) return;
@@ -250,39 +258,58 @@ __device__ inline void keep_link_pulls(const Block& block) {
   const bool mixed = is_mixed(block), adds = block.step.pass > 0;
   const int* wires = block.pools.link_wire + plan.link;
   float* pulls = block.pools.gradient + plan.links;
-  for (int slot = threadIdx.x; slot < 2 * plan.n_gates * plan.n_links; slot += kThreads)
-    pulls[slot] = pull_of_link(block, mixed, slot / plan.n_links, __ldg(wires + slot),
-                               adds ? pulls[slot] : 0.0f);
+  for (int slot = threadIdx.x; slot < 2 * plan.n_gates * plan.n_links; slot += kThreads) {
+    const int input = slot / plan.n_links;
+    const Slope slope = slope_of(block, mixed, input >> 1, input & 1);
+    pulls[slot] =
+        pull_of_link(block, slope, input, __ldg(wires + slot), adds ? pulls[slot] : 0.0f);
+  }
   for (int vote = threadIdx.x; vote < plan.n_classes * plan.n_rules; vote += kThreads)
     block.pools.gradient[plan.votes + vote] = pull_of_vote(block, vote);
+}
+
+// A literal's parameters, whether they are trained, and where its readers begin and end.
+struct Literal {
+  Parameter cutoff, slope;
+  bool trains;
+  int begin, end;
+};
+
+__device__ __forceinline__ Literal load_literal(const Block& block, int wire) {
+  const Plan& plan = block.plan;
+  const int* starts = block.pools.reader_start + plan.wire + wire;
+  return {load(block.pools.parameters + plan.parameter + wire),
+          load(block.pools.parameters + plan.slopes + wire), trains_literal(block, wire),
+          __ldg(starts), __ldg(starts + 1)};
 }
 
 template <Mode mode, bool by_input>
 __device__ inline void visit_literals(const Block& block) {
   const Plan& plan = block.plan;
-  Parameter *cutoffs = block.pools.parameters + plan.parameter,
-            *slopes = block.pools.parameters + plan.slopes;
+  Literal next = {};
+  if (threadIdx.x < plan.n_literals) next = load_literal(block, threadIdx.x);
   for (int i = threadIdx.x; i < plan.n_literals; i += kThreads) {
-    Parameter cutoff = load(cutoffs + i), slope = load(slopes + i);
+    Literal own = next;
+    // What comes next is fetched while this is at work.
+    if (i + kThreads < plan.n_literals) next = load_literal(block, i + kThreads);
     float *to_cutoff = block.pools.gradient + plan.parameter + i,
           *to_slope = block.pools.gradient + plan.slopes + i;
-    const bool trains = trains_literal(block, i);
     float2 gradient = {0.0f, 0.0f};
-    if (trains && (!by_input || block.step.pass > 0)) gradient = {*to_cutoff, *to_slope};
-    if (trains && by_input) gradient = add_pulls(block, i, gradient);
+    if (own.trains && (!by_input || block.step.pass > 0)) gradient = {*to_cutoff, *to_slope};
+    if (own.trains && by_input) gradient = add_pulls(block, own.begin, own.end, gradient);
     if (mode == kProbe || !block.step.is_last()) {
       *to_cutoff = gradient.x;
       *to_slope = gradient.y;
       continue;
     }
-    if (trains) {
+    if (own.trains) {
       const float rate = block.step.rate * plan.threshold_rate;
-      adam(cutoff, gradient.x, rate, block.step.epsilon);
-      adam(slope, gradient.y, rate, block.step.epsilon);
-      store(cutoffs + i, cutoff);
+      adam(own.cutoff, gradient.x, rate, block.step.epsilon);
+      adam(own.slope, gradient.y, rate, block.step.epsilon);
+      store(block.pools.parameters + plan.parameter + i, own.cutoff);
     }
-    slope.value = fmaxf(slope.value, kMinSlope);
-    store(slopes + i, slope);
+    own.slope.value = fmaxf(own.slope.value, kMinSlope);
+    store(block.pools.parameters + plan.slopes + i, own.slope);
   }
 }
 
@@ -290,7 +317,7 @@ __device__ inline void refresh(const Block& block) {
   for (int r = threadIdx.x; r < block.plan.n_rules; r += kThreads)
     block.memory.rules[r] = __ldg(block.pools.rule_wire + block.plan.rule + r);
   call<visit_gates<kRefresh>>();
-  call<visit_links<kRefresh>>();
+  call<visit_links<kRefresh, false>>();
   visit_votes<kRefresh>(block);
   __syncthreads();
 }
@@ -314,7 +341,10 @@ __device__ inline void update(const Block& block) {
     // The literals' gradients read the probabilities that change now.
     if (trains_thresholds) __syncthreads();
     if (step.is_last()) {
-      call<visit_links<mode>>();
+      if (is_plain(block))
+        call<visit_links<mode, true>>();
+      else
+        call<visit_links<mode, false>>();
       call<visit_votes<mode>>();
     } else {
       call<keep_link_pulls>();
