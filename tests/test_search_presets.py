@@ -127,6 +127,23 @@ def test_the_default_search_begins_with_what_the_classifier_compares(
     assert len(preset.first) <= 24
 
 
+@pytest.mark.parametrize(("n_rows", "n_classes"), [(300, 5), (2_500, 3), (4_500, 2), (4_500, 26)])
+def test_the_default_search_begins_inside_its_space(n_rows: int, n_classes: int) -> None:
+    preset = find_preset("default", problem(n_rows, n_classes=n_classes))
+    for values in preset.first:
+        assert values.keys() == preset.space.keys()
+        for name, dimension in preset.space.items():
+            if isinstance(dimension, Between):
+                assert dimension.low <= values[name] <= dimension.high
+            else:
+                assert values[name] in dimension
+
+
+@pytest.mark.parametrize(("n_classes", "max_rows"), [(2, 6_000), (12, 6_000), (26, 13_000)])
+def test_many_classes_are_judged_on_more_rows(n_classes: int, max_rows: int) -> None:
+    assert find_preset("default", problem(4_500, n_classes=n_classes)).judging.max_rows == max_rows
+
+
 def test_the_default_search_runs() -> None:
     X, y = load_iris(return_X_y=True)
     found = DLNSearchCV(n_trials=3, batch_size=3, random_state=0).fit(X, y)
