@@ -3,7 +3,7 @@
     DLN_DATA=folder python benchmarks/networks_choice.py
 
 Fits on three quarters of a table's training rows, with two temperatures, are judged on the last
-quarter; the test rows are not looked at. Differences to three networks are paired.
+quarter; the split's own test rows are not looked at. Differences to three networks are paired.
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
     DLN_DATA=folder python benchmarks/prune_choice.py
 
 A default fit on four fifths of a table's training rows, pruned on these by `dln.prune`, and judged
-on the last fifth; the test rows are not looked at. "made-up rows" asks for the same classes on
-three times as many rows in which a fifth of the cells is another row's. Differences are paired.
+on the last fifth; a split's own test rows are not looked at. "made-up rows" asks for the same
+classes on three times as many rows in which a fifth of the cells is another row's. Differences are
+paired.
 """
 
 from __future__ import annotations
