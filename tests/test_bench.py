@@ -13,10 +13,11 @@ import pytest
 from dln.bench.cells import Cell, Result, missing, read_results, write_result
 from dln.bench.choose import choose_cells
 from dln.bench.experiment import QUICK, write_everything
+from dln.bench.files import write_whole
 from dln.bench.grid import average_ranks
 from dln.bench.models import BASELINES, DLN_COLUMNS, MODELS
 from dln.bench.outcome import Budget, Outcome
-from dln.bench.protocol import Task, make_folds, prepare
+from dln.bench.protocol import Task, hold_back, make_folds, prepare
 from dln.bench.published import COLUMNS, MEASURES, figures, published
 from dln.bench.runner import Plan, run
 from dln.bench.tables import accuracy_sheet, cost_sheet
@@ -26,6 +27,8 @@ from dln.bench.timing import TimeLeft
 from dln.bench.write import to_latex
 from dln.datasets import NAMES, PAPER_DLN, Dataset
 from dln.errors import OptionError, TableError
+from dln.search.folds import hold_out
+from dln.search.paper import HELD_BACK
 
 RESULT = Result(
     dataset="Heart", model="dt", seed=0, accuracy=70.0, validation=71.0, params={"depth": 3},
@@ -72,6 +75,14 @@ def test_folds_are_fewer_for_longer_tables(n_rows: int, n_folds: int) -> None:
     assert len(folds) == n_folds
     assert all(not set(train) & set(valid) for train, valid in folds)
     assert abs(len(folds[0][1]) - n_rows / max(n_folds, 5 if n_folds == 1 else 1)) <= 3
+
+
+def test_the_rows_held_back_are_those_of_the_search() -> None:
+    target = np.arange(100) % 3
+    train, valid = hold_back(target, seed=1)
+    fold = hold_out(target.astype(np.int32), HELD_BACK, seed=1)
+    assert sorted(train) == sorted(fold.train)
+    assert sorted(valid) == sorted(fold.valid)
 
 
 def test_columns_are_scaled_by_training_rows_and_one_hot_without_the_first_level() -> None:
@@ -143,6 +154,15 @@ def test_results_are_read_back_as_they_were_written(tmp_path: Path) -> None:
     ]
 
 
+def test_what_cannot_be_written_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "Heart" / "dt-0.json"
+    write_whole(path, {"accuracy": 70.0})
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        write_whole(path, {"accuracy": 71.0, "params": object()})
+    assert path.read_text("utf-8") == '{\n "accuracy": 70.0\n}\n'
+    assert list(path.parent.iterdir()) == [path]
+
+
 def test_a_file_that_names_no_engine_is_natives(tmp_path: Path) -> None:
     write_result(replace(RESULT, engine="cuda"), tmp_path)
     assert read_results(tmp_path)[0].engine == "cuda"
@@ -200,7 +220,11 @@ def test_outcomes_of_the_same_search_come_with_it(
     both = Outcome(80.0, 81.0, {}, None, siblings={"dln-small": small})
     monkeypatch.setattr("dln.bench.models.Entry.load", lambda entry: lambda task, budget: both)
     plan = Plan(choose_cells(["iris"], ["dln", "dln-small"], [0]), tmp_path, Budget())
-    assert run(plan, lambda text: None).n_done == 1
+    said: list[str] = []
+    summary = run(plan, said.append)
+    assert (summary.n_done, summary.n_failed, summary.n_left) == (1, 0, 0)
+    assert said[-1].startswith("[2/2] iris dln 0: 80.0 %")
+    assert said[-1].endswith("none left")
     assert {result.model: result.accuracy for result in read_results(tmp_path)} == {
         "dln": 80.0,
         "dln-small": 79.0,

@@ -5,34 +5,30 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import optuna
 import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
+from dln.bench.ablation_files import read_ablations, write_ablations
 from dln.bench.ablation_runner import run_ablations
 from dln.bench.ablation_table import Effect, ablation_sheet, find_effects
-from dln.bench.ablations import (
-    ORIGINAL,
-    SHORT,
-    VARIANTS,
-    Ablated,
-    read_ablations,
-    run_variant,
-    write_ablations,
-)
+from dln.bench.ablations import ORIGINAL, SHORT, VARIANTS, Ablated, run_variant
 from dln.bench.gate_network import draw_gate_network, gate_network
 from dln.bench.logic import best, paper, small
 from dln.bench.models import find_model
 from dln.bench.outcome import Budget, Model
 from dln.bench.perceptron import perceptron
+from dln.bench.propose import Params, propose_in_batches
 from dln.bench.protocol import Task
 from dln.bench.published import published
 from dln.bench.stack import Member, Stack
 from dln.datasets import Dataset, load
 from dln.encode.encoder import EncodeOptions, fit_encoder
-from dln.errors import ExtraMissingError, OptionError
+from dln.errors import ExtraMissingError, OptionError, TrainingError
 from dln.table import read_table
 from dln.train.engines import EngineName
 from dln.train.jobs import Job, TrainingRows
@@ -45,6 +41,40 @@ QUICK = Budget(trials=2, epochs=20)
 @pytest.fixture(scope="module")
 def task() -> Task:
     return Task(load("iris"), seed=0)
+
+
+# -- proposals --------------------------------------------------------------------------------
+
+
+def test_proposals_come_in_batches_and_find_the_best() -> None:
+    sizes: list[int] = []
+
+    def evaluate(batch: list[Params]) -> list[float]:
+        sizes.append(len(batch))
+        return [-abs(params["x"] - 0.5) for params in batch]
+
+    def suggest(trial: Any) -> None:
+        trial.suggest_float("x", 0.0, 1.0)
+
+    best_params, score = propose_in_batches(suggest, evaluate, n_trials=20, batch=8, seed=0)
+    assert sizes == [8, 8, 4]
+    assert score == -abs(best_params["x"] - 0.5) > -0.2
+
+
+@pytest.mark.parametrize("level", ["INFO", "DEBUG"])
+def test_optuna_says_what_it_said_before(level: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def fail(batch: list[Params]) -> list[float]:
+        raise TrainingError("the loss is not a number")
+
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(getattr(optuna.logging, level))
+    try:
+        with pytest.raises(TrainingError):
+            propose_in_batches(lambda trial: None, fail, n_trials=1, batch=1, seed=0)
+        assert optuna.logging.get_verbosity() == getattr(optuna.logging, level)
+    finally:
+        optuna.logging.set_verbosity(before)
+    assert capsys.readouterr().err == ""
 
 
 # -- perceptrons ------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """The named searches: the paper's as its facts say, ours beginning with the defaults."""
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,9 @@ from sklearn.datasets import load_iris
 from dln import DLNClassifier
 from dln.manners import read_problem
 from dln.search import Between, DLNSearchCV
-from dln.search.folds import paper_folds
+from dln.search.paper import paper_folds, score_trials
 from dln.search.presets import find_preset
-from dln.search.run import fold_scores
+from dln.search.scores import fold_scores
 from dln.search.tasks import Outcome
 from dln.train.fit import Problem
 from dln.train.network import layer_sizes
@@ -81,6 +82,7 @@ def test_a_score_is_the_best_epochs_mean_less_a_tenth_of_the_deviation() -> None
     # The last three are equal; the latest wins. The third fold stopped and stands at 0.8.
     assert score.max() == pytest.approx(score[3])
     np.testing.assert_array_equal(fold_scores(outcomes, 0.1), looks[:, 3])
+    np.testing.assert_array_equal(score_trials(looks.T), score)
 
 
 @pytest.fixture(scope="module")
@@ -106,14 +108,17 @@ def test_the_papers_final_fit_holds_a_fifth_back_and_keeps_an_epoch(paper_search
     assert epochs % 10 == 0
     history = found.best_estimator_.history_
     assert history["loss"].shape == (1, epochs)
-    again = found.fit_trial(found.best_index_, X, y)
+    kept = pickle.loads(pickle.dumps(found))
+    again = kept.fit_trial(found.best_index_, X, y)
     assert again.circuit_ == found.circuit_
 
 
 # -- ours -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("n_rows", "n_classes"), [(300, 2), (300, 5), (2_500, 3), (4_500, 2)])
+@pytest.mark.parametrize(
+    ("n_rows", "n_classes"), [(300, 2), (300, 5), (2_500, 3), (4_500, 2), (4_500, 26)]
+)
 def test_the_default_search_begins_with_what_the_classifier_compares(
     n_rows: int, n_classes: int
 ) -> None:
@@ -124,7 +129,7 @@ def test_the_default_search_begins_with_what_the_classifier_compares(
     plans = [DLNClassifier(**preset.parameters(values))._plan(its) for values in preset.first]
     tried = {(plan.candidates.usual.shape, plan.candidates.usual.options) for plan in plans}
     assert tried >= expected
-    assert len(preset.first) <= 24
+    assert len(preset.first) < DLNSearchCV().n_trials  # Optuna proposes the others
 
 
 @pytest.mark.parametrize(("n_rows", "n_classes"), [(300, 5), (2_500, 3), (4_500, 2), (4_500, 26)])
@@ -141,7 +146,16 @@ def test_the_default_search_begins_inside_its_space(n_rows: int, n_classes: int)
 
 @pytest.mark.parametrize(("n_classes", "max_rows"), [(2, 6_000), (12, 6_000), (26, 13_000)])
 def test_many_classes_are_judged_on_more_rows(n_classes: int, max_rows: int) -> None:
-    assert find_preset("default", problem(4_500, n_classes=n_classes)).judging.max_rows == max_rows
+    its = problem(4_500, n_classes=n_classes)
+    for space in ("default", {"tau": Between(1.0, 8.0)}):
+        assert find_preset(space, its).judging.max_rows == max_rows
+
+
+@pytest.mark.parametrize(("n_rows", "phases"), [(4_500, ["batches", "unified"]), (3_999, [])])
+def test_large_tables_begin_with_finer_starts_too(n_rows: int, phases: list[str]) -> None:
+    first = find_preset("default", problem(n_rows)).first
+    finer = [start for start in first if (start["n_links"], start["n_cutoffs"]) == (32, 12)]
+    assert sorted(start["phases"] for start in finer) == phases
 
 
 def test_the_default_search_runs() -> None:

@@ -5,6 +5,8 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,8 @@ import pytest
 from sklearn.datasets import load_iris
 
 from dln import OptionError
-from dln.search import Between, DLNSearchCV, SearchState
+from dln.search import Between, DLNSearchCV, SearchState, presets
+from dln.search.preset import Preset
 
 LONG = 60.0  # a stuck child is a failure, a slow machine is not
 SPACE: dict[str, Any] = {
@@ -149,6 +152,54 @@ def test_a_storage_of_other_data_is_refused(iris: Any, tmp_path: Path) -> None:
     changed[17, 2] += 0.1
     with pytest.raises(OptionError, match="holds a search with other data"):
         quick(storage=storage).fit(changed, y)
+
+
+@pytest.fixture
+def change_default(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Preset], Preset]], None]:
+    """Let the default search be another one, as a later version may have it."""
+    own = presets._PRESETS["default"]
+
+    def change(into: Callable[[Preset], Preset]) -> None:
+        monkeypatch.setitem(presets._PRESETS, "default", lambda problem: into(own(problem)))
+
+    return change
+
+
+def test_a_storage_of_other_starts_is_refused(
+    iris: Any, tmp_path: Path, change_default: Any
+) -> None:
+    search = quick(space="default", n_trials=1, refit=False, storage=tmp_path / "search.db")
+    search.fit(*iris)
+    change_default(lambda preset: replace(preset, first=preset.first[::-1]))
+    with pytest.raises(OptionError, match=r"holds a search with other starts .*; name another"):
+        search.fit(*iris)
+
+
+@pytest.mark.parametrize("name", ["penalty", "max_rows", "epochs_part", "first_folds", "smoothed"])
+def test_a_storage_of_another_judging_is_refused(
+    iris: Any, tmp_path: Path, change_default: Any, name: str
+) -> None:
+    search = quick(space="default", n_trials=1, refit=False, storage=tmp_path / "search.db")
+    search.fit(*iris)
+
+    def judge_otherwise(preset: Preset) -> Preset:
+        now = not getattr(preset.judging, name)
+        return replace(preset, judging=replace(preset.judging, **{name: now}))
+
+    change_default(judge_otherwise)
+    with pytest.raises(OptionError, match=f"holds a search with other {name} .*, now "):
+        search.fit(*iris)
+
+
+def test_a_storage_of_an_earlier_version_is_refused(iris: Any, tmp_path: Path) -> None:
+    import optuna
+
+    search = quick(n_trials=3, storage=tmp_path / "search.db").fit(*iris)
+    study = optuna.load_study(study_name="dln", storage=f"sqlite:///{tmp_path / 'search.db'}")
+    known = study.user_attrs["settings"]
+    study.set_user_attr("settings", {name: known[name] for name in known if name != "starts"})
+    with pytest.raises(OptionError, match="an earlier dln, which did not write down starts; name"):
+        search.fit(*iris)
 
 
 def test_a_file_that_is_no_storage_is_refused(iris: Any, tmp_path: Path) -> None:

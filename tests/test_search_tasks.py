@@ -1,5 +1,6 @@
 """Tasks of a search: their votes are the circuit's, and folds are encoded once."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from dln.encode.encoder import EncodeOptions
 from dln.manners import read_problem
 from dln.search.backend import Ground, LocalBackend, keep_rows
 from dln.search.folds import repeated_folds
+from dln.search.on_ray import resources_of
 from dln.search.tasks import FoldRows, Task, encode_fold
 from dln.search.votes import balanced_accuracy, count_votes
 from dln.train.discretise import discretise
@@ -127,3 +129,14 @@ def test_the_size_is_that_of_all_networks_that_will_vote(mixed: Problem, ground:
     assert of_two.size is not None
     assert of_ten.size == 5 * of_two.size
     assert of_ten.looks == of_two.looks
+
+
+@pytest.mark.parametrize(
+    ("engine", "device", "n_cards"),
+    [("native", "cpu", 0), ("torch", "cpu", 0), ("torch", "cuda:1", 1), ("cuda", "cpu", 1)],
+)
+def test_a_task_of_a_cluster_reserves_a_card_where_it_trains_on_one(
+    ground: Ground, engine: Any, device: str, n_cards: int
+) -> None:
+    wanted = resources_of(replace(ground, engine=engine, device=device))
+    assert wanted == {"num_cpus": 1, "num_gpus": n_cards}

@@ -6,12 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import monotonic
 
-from dln.bench.ablations import (
-    VARIANTS,
-    ablation_path,
-    run_variant,
-    write_ablations,
-)
+from dln.bench.ablation_files import ablation_path, write_ablations
+from dln.bench.ablations import VARIANTS, run_variant
 from dln.bench.published import size_of
 from dln.datasets import load
 from dln.train.engines import EngineName

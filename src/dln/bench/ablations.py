@@ -11,12 +11,9 @@ Differs from the paper: it searches anew for each variant with Optuna and judges
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -25,12 +22,10 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
 from dln.bench.protocol import Task
-from dln.bench.provenance import provenance
 from dln.cost.circuit import cost
 from dln.datasets import Dataset
 from dln.encode.encoder import EncodeOptions
 from dln.estimator import DLNClassifier
-from dln.manners import read_problem
 from dln.search.folds import Fold
 from dln.search.presets import find_preset
 from dln.search.space import Between, Space
@@ -145,11 +140,7 @@ class _Attempt:
 
 def _attempt(task: Task, variant: Variant, engine: EngineName) -> _Attempt:
     """Split the training rows in three, and draw what to train on the first part."""
-    train = task.rows[0]
-    problem, _ = read_problem(
-        DLNClassifier(), task.dataset.X.iloc[train], task.dataset.y.iloc[train], None, "balanced"
-    )
-    problem = problem.kept()
+    problem = task.problem
     fold, judge = _parts(problem, task.seed)
     preset = find_preset("paper", problem)
     encoded: dict[EncodeOptions, FoldRows] = {}
@@ -230,35 +221,3 @@ def _measure(
     )
     accuracy = balanced_accuracy(rows.data.target[judge], votes.argmax(axis=1))
     return 100 * accuracy, cost(simplify(circuit, "quick", prove=False)).gate_operations
-
-
-# -- files ------------------------------------------------------------------------------------
-
-
-def ablation_path(folder: Path, dataset: str, variant: str) -> Path:
-    """Say where the results of a variant on a dataset are: one file for all its seeds."""
-    return folder / "ablations" / dataset / f"{variant.replace(',', '').replace(' ', '-')}.json"
-
-
-def write_ablations(results: list[Ablated], folder: Path, engine: EngineName = "native") -> None:
-    """Write the results of one variant on one dataset, whole or not at all."""
-    path = ablation_path(folder, results[0].dataset, results[0].variant)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    variant = VARIANTS[results[0].variant]
-    document = {
-        "draws": variant.draws,
-        "epochs": variant.epochs,
-        "engine": variant.engine or engine,
-        **provenance(),
-        "results": [asdict(result) for result in results],
-    }
-    unfinished = path.with_suffix(f".{os.getpid()}.tmp")
-    unfinished.write_text(json.dumps(document, indent=1) + "\n", "utf-8")
-    unfinished.replace(path)
-
-
-def read_ablations(folder: Path) -> list[Ablated]:
-    """Read all results of ablations."""
-    paths = sorted((folder / "ablations").glob("*/*.json"))
-    documents = [json.loads(path.read_text("utf-8")) for path in paths]
-    return [Ablated(**result) for document in documents for result in document["results"]]

@@ -6,7 +6,6 @@ A result is written at once and whole: a run that is killed loses the cells in p
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from dln.bench.files import write_whole
 from dln.bench.outcome import Budget, Outcome
 from dln.bench.provenance import provenance
 from dln.errors import TableError
@@ -104,11 +104,7 @@ def _plain(value: Any) -> Any:
 
 def write_result(result: Result, folder: Path) -> None:
     """Write a result file, whole or not at all."""
-    path = result.cell.path(folder)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(f".{os.getpid()}.tmp")
-    unfinished.write_text(json.dumps(asdict(result), indent=1) + "\n", "utf-8")
-    unfinished.replace(path)
+    write_whole(result.cell.path(folder), asdict(result))
 
 
 def read_results(folder: Path) -> list[Result]:

@@ -1,11 +1,11 @@
-"""The paper's score of a trial: the best epoch's mean over folds less a tenth of its spread."""
+"""Trials by the paper's score of their best epoch, and when to give one up."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-SPREAD_WEIGHT = 0.1
+from dln.search.paper import score_trials
 
 
 class EpochScores:
@@ -30,7 +30,7 @@ class EpochScores:
         >>> scores.best.round(2).tolist()
         [0.59, 0.6]
         """
-        score = accuracies.mean(axis=1) - SPREAD_WEIGHT * accuracies.std(axis=1)
+        score = score_trials(accuracies)
         better = score > self.best[trials]
         self.best[trials] = np.maximum(score, self.best[trials])
         self._stale[trials] = np.where(better, 0, self._stale[trials] + 1)

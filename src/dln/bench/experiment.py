@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from dln.bench.ablation_files import read_ablations
 from dln.bench.ablation_table import ablation_sheet
-from dln.bench.ablations import read_ablations
 from dln.bench.cells import read_results
 from dln.bench.models import MODELS
 from dln.bench.outcome import Budget

@@ -16,31 +16,35 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dln.bench.epoch_scores import SPREAD_WEIGHT
 from dln.bench.outcome import Budget, Outcome, percent
 from dln.bench.propose import propose_in_batches
-from dln.bench.protocol import Fold, Task, batch_size, hold_back
+from dln.bench.protocol import Task, hold_back
 from dln.circuit import Circuit
 from dln.cost.circuit import cost
-from dln.encode.encoder import EncodeOptions, Encoder, fit_encoder
-from dln.labels import plain_labels
+from dln.encode.encoder import EncodeOptions, Encoder
+from dln.search.folds import Fold
+from dln.search.paper import (
+    EVAL_EVERY,
+    FINAL_EVAL_EVERY,
+    PATIENCE,
+    PENALTY,
+    batch_size,
+    score_trials,
+)
 from dln.search.presets import find_preset
-from dln.search.run import fold_scores
+from dln.search.scores import fold_scores
+from dln.search.tasks import FoldRows, encode_fold
 from dln.search.tasks import Outcome as Looks
 from dln.simplify.simplify import simplify
 from dln.table import read_table
-from dln.target import read_target, row_weights
 from dln.train.discretise import discretise
-from dln.train.fit import Problem
-from dln.train.jobs import Job, Trained, TrainingRows
+from dln.train.jobs import Job, Trained
 from dln.train.native import train_population
 from dln.train.network import Network, Shape, build_network, layer_sizes
 from dln.train.options import Alternating, TrainOptions
 
 _BATCH_OF_TRIALS = 8
-_SEARCH_EVERY, _PATIENCE, _FINAL_EVERY = 20, 200, 10
 _GATES_ONLY = Alternating(epochs=10**6)
 _VOTE_THRESHOLD = 0.8
 _SURE = 100.0
@@ -50,8 +54,7 @@ Params = Mapping[str, Any]
 
 def gate_network(task: Task, budget: Budget) -> Outcome:
     """Search by Optuna, fit on four fifths of the training rows, simplify and test."""
-    problem = _problem(task)
-    widths = find_preset("paper", problem).space["first"]
+    widths = find_preset("paper", task.problem).space["first"]
 
     def suggest(trial: Any) -> None:
         trial.suggest_float("rate", 0.01, 0.3, log=True)
@@ -63,12 +66,12 @@ def gate_network(task: Task, budget: Budget) -> Outcome:
 
     best, score = propose_in_batches(
         suggest,
-        partial(_evaluate, task, problem, budget),
+        partial(_evaluate, task, budget),
         n_trials=budget.trials,
         batch=_BATCH_OF_TRIALS,
         seed=task.seed,
     )
-    circuit = simplify(_fit(task, problem, best, budget))
+    circuit = simplify(_fit(task, best, budget))
     test = task.rows[1]
     winners = circuit.winners(read_table(task.dataset.X.iloc[test]))
     return Outcome(
@@ -79,24 +82,16 @@ def gate_network(task: Task, budget: Budget) -> Outcome:
     )
 
 
-def _problem(task: Task) -> Problem:
-    train = task.rows[0]
-    table = read_table(task.dataset.X.iloc[train]).kept()
-    target, classes = read_target(task.dataset.y.iloc[train], table.n_rows)
-    weight = row_weights(target, classes, None, "balanced")
-    return Problem(table, target, weight, plain_labels(classes))
-
-
-def _evaluate(task: Task, problem: Problem, budget: Budget, batch: list[Params]) -> list[float]:
+def _evaluate(task: Task, budget: Budget, batch: list[Params]) -> list[float]:
     """Score trials on the folds, all networks side by side."""
-    encoded: dict[tuple[int, int], tuple[Encoder, TrainingRows]] = {}
+    encoded: dict[tuple[int, int], FoldRows] = {}
     jobs = []
     for params in batch:
-        for number, fold in enumerate(task.folds):
+        for number, (train, valid) in enumerate(task.folds):
             key = number, params["cutoffs"]
             if key not in encoded:
-                encoded[key] = _encode(problem, fold[0], params["cutoffs"])
-            jobs.append(_job(task, *encoded[key], fold, params, budget, _SEARCH_EVERY, _PATIENCE))
+                encoded[key] = _encode(task, Fold(train, valid), params["cutoffs"])
+            jobs.append(_job(task, encoded[key], params, budget, EVAL_EVERY, PATIENCE))
     trained = train_population(jobs, n_threads=budget.threads)
     n_folds = len(task.folds)
     by_trial = [trained[start : start + n_folds] for start in range(0, len(trained), n_folds)]
@@ -106,29 +101,17 @@ def _evaluate(task: Task, problem: Problem, budget: Budget, batch: list[Params])
 def _score(runs: Sequence[Trained]) -> float:
     """Score a trial by the looks of its folds, as the paper does."""
     looks = (run.history[~np.isnan(run.history[:, 2]), 2] for run in runs)
-    scores = fold_scores([Looks(tuple(some.tolist())) for some in looks], SPREAD_WEIGHT)
-    return float(scores.mean() - SPREAD_WEIGHT * scores.std())
+    scores = fold_scores([Looks(tuple(some.tolist())) for some in looks], PENALTY)
+    return float(score_trials(scores))
 
 
-def _encode(
-    problem: Problem, rows: NDArray[np.intp], n_cutoffs: int
-) -> tuple[Encoder, TrainingRows]:
-    """Fit the paper's min-max scaling and tree cutoffs on some rows, encode all."""
-    options = EncodeOptions(n_cutoffs=n_cutoffs, n_knots=2)
-    part = problem.take(rows.astype(np.int64))
-    encoder, _ = fit_encoder(part.table, part.target, part.weight, options)
-    return encoder, TrainingRows(encoder.encode(problem.table), problem.target, problem.weight)
+def _encode(task: Task, fold: Fold, n_cutoffs: int) -> FoldRows:
+    """Fit the paper's min-max scaling and tree cutoffs on the first part of a fold, encode all."""
+    return encode_fold(task.problem, fold, EncodeOptions(n_cutoffs=n_cutoffs, n_knots=2))
 
 
 def _job(
-    task: Task,
-    encoder: Encoder,
-    data: TrainingRows,
-    fold: Fold,
-    params: Params,
-    budget: Budget,
-    eval_every: int,
-    patience: int,
+    task: Task, rows: FoldRows, params: Params, budget: Budget, eval_every: int, patience: int
 ) -> Job:
     n_classes = task.n_classes
     layers = layer_sizes(params["first"], params["ratio"], params["layers"], n_classes)
@@ -146,9 +129,9 @@ def _job(
         keep_best=True,
         seed=task.seed,
     )
-    network = draw_gate_network(encoder, layers, n_classes, np.random.default_rng(task.seed))
-    train, valid = (rows.astype(np.int64) for rows in fold)
-    return Job(network, data, train, options, valid)
+    rng = np.random.default_rng(task.seed)
+    network = draw_gate_network(rows.encoder, layers, n_classes, rng)
+    return Job(network, rows.data, rows.fold.train, options, rows.fold.valid)
 
 
 def draw_gate_network(
@@ -169,18 +152,20 @@ def draw_gate_network(
     return replace(network, vote_logits=np.ascontiguousarray(votes, dtype=np.float32))
 
 
-def _fit(task: Task, problem: Problem, params: Params, budget: Budget) -> Circuit:
-    fold = hold_back(task.arrays.train_target, task.seed)
-    rows = np.arange(len(problem.target))
-    encoder, data = _encode(problem, rows, params["cutoffs"])
-    job = _job(task, encoder, data, fold, params, budget, _FINAL_EVERY, 0)
+def _fit(task: Task, params: Params, budget: Budget) -> Circuit:
+    train, valid = hold_back(task.arrays.train_target, task.seed)
+    # Cutoffs are placed by the rows held back too.
+    everything = np.arange(len(task.problem.target))
+    rows = _encode(task, Fold(everything, valid), params["cutoffs"])
+    held = replace(rows, fold=Fold(train, valid))
+    job = _job(task, held, params, budget, FINAL_EVAL_EVERY, 0)
     (trained,) = train_population([job], n_threads=1)
     return discretise(
         [trained.network],
-        encoder,
-        problem.table,
-        data.cells,
-        classes=problem.classes,
+        rows.encoder,
+        rows.table,
+        rows.data.cells,
+        classes=rows.classes,
         vote_threshold=_VOTE_THRESHOLD,
         temperature=params["tau"],
     )

@@ -12,6 +12,7 @@ from sklearn.metrics import balanced_accuracy_score
 
 from dln.bench.protocol import TRIALS, Task
 from dln.cost.report import Cost
+from dln.search.paper import MAX_EPOCHS
 from dln.train.engines import EngineName
 
 
@@ -32,7 +33,7 @@ class Budget:
     """
 
     trials: int = TRIALS
-    epochs: int = 1_000
+    epochs: int = MAX_EPOCHS
     threads: int = 1
     engine: EngineName = "native"
 

@@ -17,12 +17,12 @@ from sklearn.neural_network import MLPClassifier
 from dln.bench.epoch_scores import EpochScores
 from dln.bench.outcome import Budget, Outcome, percent
 from dln.bench.propose import propose_in_batches
-from dln.bench.protocol import Task, batch_size, hold_back
+from dln.bench.protocol import Task, hold_back
 from dln.bench.stack import Member, Stack
 from dln.cost.baselines import cost_of_model
+from dln.search.paper import EVAL_EVERY, FINAL_EVAL_EVERY, PATIENCE, batch_size
 
 _BATCH_OF_TRIALS = 8
-_SEARCH_EVERY, _PATIENCE, _FINAL_EVERY = 20, 200, 10
 
 Params = Mapping[str, Any]
 
@@ -74,10 +74,10 @@ def _evaluate_alike(task: Task, batch: list[Params], budget: Budget) -> list[flo
     arrays, folds = task.arrays, task.folds
     members = [_member(params, train) for params in batch for train, _ in folds]
     stack = _stack(task, members, budget)
-    scores = EpochScores(len(batch), patience=_PATIENCE // _SEARCH_EVERY)
+    scores = EpochScores(len(batch), patience=PATIENCE // EVAL_EVERY)
     live = np.arange(len(batch))
-    for _ in range(max(1, budget.epochs // _SEARCH_EVERY)):
-        stack.train(min(_SEARCH_EVERY, budget.epochs))
+    for _ in range(max(1, budget.epochs // EVAL_EVERY)):
+        stack.train(min(EVAL_EVERY, budget.epochs))
         predicted = stack.predict(arrays.train)
         accuracies = [
             percent(arrays.train_target[valid], predicted[place * len(folds) + fold][valid]) / 100.0
@@ -98,8 +98,8 @@ def _fit(task: Task, params: Params, budget: Budget) -> Stack:
     train, valid = hold_back(arrays.train_target, task.seed)
     stack = _stack(task, [_member(params, train)], budget)
     best, kept = -1.0, stack.copy()
-    for _ in range(max(1, budget.epochs // _FINAL_EVERY)):
-        stack.train(min(_FINAL_EVERY, budget.epochs))
+    for _ in range(max(1, budget.epochs // FINAL_EVAL_EVERY)):
+        stack.train(min(FINAL_EVAL_EVERY, budget.epochs))
         predicted = stack.predict(arrays.train)[0]
         both = sum(percent(arrays.train_target[rows], predicted[rows]) for rows in (train, valid))
         if both >= best:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dln.errors import ExtraMissingError
+from dln.search.propose import quiet
+from dln.search.space import import_optuna
 
 Params = Mapping[str, Any]
 
@@ -19,17 +20,14 @@ def propose_in_batches(
     seed: int,
 ) -> tuple[Params, float]:
     """Search with the tree-structured Parzen estimator; gives the best parameters and score."""
-    try:
-        import optuna
-    except ImportError as error:
-        raise ExtraMissingError("the search needs Optuna: pip install dln[search]") from error
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    sampler = optuna.samplers.TPESampler(seed=seed, constant_liar=True)
-    study = optuna.create_study(direction="maximize", sampler=sampler)
-    while (n_left := n_trials - len(study.trials)) > 0:
-        trials = [study.ask() for _ in range(min(batch, n_left))]
-        for trial in trials:
-            suggest(trial)
-        for trial, score in zip(trials, evaluate([t.params for t in trials]), strict=True):
-            study.tell(trial, score)
-    return study.best_params, study.best_value
+    optuna = import_optuna()
+    with quiet(optuna):
+        sampler = optuna.samplers.TPESampler(seed=seed, constant_liar=True)
+        study = optuna.create_study(direction="maximize", sampler=sampler)
+        while (n_left := n_trials - len(study.trials)) > 0:
+            trials = [study.ask() for _ in range(min(batch, n_left))]
+            for trial in trials:
+                suggest(trial)
+            for trial, score in zip(trials, evaluate([t.params for t in trials]), strict=True):
+                study.tell(trial, score)
+        return study.best_params, study.best_value

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
 from dln.datasets import Dataset
-from dln.search.final import HELD_BACK
-from dln.search.folds import paper_folds
+from dln.estimator import DLNClassifier
+from dln.manners import read_problem
+from dln.search.paper import HELD_BACK, paper_folds
+from dln.train.fit import Problem
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,6 +69,14 @@ class Task:
         return prepare(self.dataset, *self.rows)
 
     @cached_property
+    def problem(self) -> Problem:
+        """The training rows as a DLN reads them, classes weighted alike."""
+        train = self.rows[0]
+        X, y = self.dataset.X.iloc[train], self.dataset.y.iloc[train]
+        problem, _ = read_problem(DLNClassifier(), X, y, None, "balanced")
+        return problem.kept()
+
+    @cached_property
     def folds(self) -> list[Fold]:
         """Training and validation rows of the search, as places among the training rows."""
         return make_folds(self.arrays.train_target, self.seed)
@@ -90,7 +100,7 @@ def split_rows(dataset: Dataset, seed: int) -> Fold:
 
 
 def make_folds(target: NDArray[np.intp], seed: int) -> list[Fold]:
-    """Split training rows for a search: one 80/20 split from 5000 rows, 3 folds from 2000, else 4.
+    """Split training rows for a search as the paper does, into pairs that scikit-learn takes.
 
     >>> len(make_folds(np.arange(2000) % 2, seed=0))
     3
@@ -99,15 +109,11 @@ def make_folds(target: NDArray[np.intp], seed: int) -> list[Fold]:
 
 
 def hold_back(target: NDArray[np.intp], seed: int) -> Fold:
-    """Split training rows 80/20: the second part chooses the epoch of a final fit."""
+    """Split training rows: the second part chooses the epoch of a final fit."""
+    # The rows of `dln.search.folds.hold_out`, but not sorted, which batches depend on.
     rows = np.arange(len(target))
     train, valid = train_test_split(rows, test_size=HELD_BACK, stratify=target, random_state=seed)
     return train, valid
-
-
-def batch_size(n_classes: int) -> int:
-    """Give the rows of a training step in the paper."""
-    return 64 if n_classes == 2 else 128
 
 
 def prepare(dataset: Dataset, train: Rows, test: Rows) -> Arrays:

@@ -66,14 +66,14 @@ class Summary:
 
 def run(plan: Plan, say: Callable[[str], None]) -> Summary:
     """Run what is missing; a cell that fails is told and does not stop the others."""
-    cells = missing(plan.cells, plan.folder)
+    left = missing(plan.cells, plan.folder)
     estimate = TimeLeft(read_results(plan.folder))
-    n_before, n_all = len(plan.cells) - len(cells), len(plan.cells)
-    say(f"{n_before} of {n_all} cells have a result; {estimate.show(cells, plan.jobs)}")
-    left = list(cells)
+    n_all = len(plan.cells)
+    say(f"{n_all - len(left)} of {n_all} cells have a result; {estimate.show(left, plan.jobs)}")
     n_done = n_failed = 0
-    for finished in _finish(plan, cells):
-        left.remove(finished.cell)
+    for finished in _finish(plan, left):
+        # Looked up anew: others may have come with this one.
+        left = [cell for cell in missing(left, plan.folder) if cell != finished.cell]
         if finished.result is None:
             n_failed += 1
             say(f"{finished.cell}: {finished.error}")
@@ -81,7 +81,8 @@ def run(plan: Plan, say: Callable[[str], None]) -> Summary:
         n_done += 1
         estimate.add(finished.result)
         say(
-            f"[{n_before + n_done}/{n_all}] {finished.cell}: {finished.result.accuracy:.1f} % "
+            f"[{n_all - len(left) - n_failed}/{n_all}] "
+            f"{finished.cell}: {finished.result.accuracy:.1f} % "
             f"in {finished.result.seconds:.1f} s; {estimate.show(left, plan.jobs)}"
         )
     return Summary(n_done, n_failed, len(left))

@@ -20,11 +20,12 @@ from dln.errors import OptionError
 from dln.estimator import DLNClassifier
 from dln.manners import draw_seed, read_problem
 from dln.search.backend import BackendName, Ground, open_backend
-from dln.search.final import HELD_BACK, find_best_epoch
-from dln.search.fingerprint import fingerprint, versions
-from dln.search.folds import Fold, hold_out, user_folds
+from dln.search.final import FinalFit
+from dln.search.fingerprint import fingerprint, fingerprint_starts, versions
+from dln.search.folds import Fold, sample_rows, user_folds
 from dln.search.memory import Forgetful, Memory, StudyMemory
-from dln.search.presets import Preset, SpaceName, find_preset
+from dln.search.preset import Judging, Preset
+from dln.search.presets import SpaceName, find_preset
 from dln.search.progress import search_bar
 from dln.search.results import make_results
 from dln.search.run import DIRECTIONS, Objective, Search, SearchState
@@ -32,7 +33,7 @@ from dln.search.smooth import smooth
 from dln.search.space import describe, import_optuna
 from dln.search.trial import CHOICES, Choice, Trial, find_front
 from dln.simplify.simplify import Effort
-from dln.train.engines import EngineName, find_engine
+from dln.train.engines import EngineName
 from dln.train.fit import Problem
 from dln.train.options import check_choice, check_integer, check_number
 
@@ -169,9 +170,10 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         problem = read.counting().kept()
         preset = find_preset(self.space, problem)
         self.space_ = dict(preset.space)
+        self._final_fit = preset.final
         memory, self.seed_ = self._open_memory(problem, preset)
-        sample = self._sample(problem, preset)
-        folds = self._folds(sample, preset)
+        sample = self._sample(problem, preset.judging)
+        folds = self._folds(sample, preset.judging)
         started = time.monotonic()
         trials, interrupted = self._search(sample, folds, preset, memory)
         self.search_time_ = time.monotonic() - started
@@ -203,9 +205,8 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "trials_")
         check_integer("number", number, 0, len(self.trials_) - 1)
         model = self._classifier(self.trials_[number].params)
-        if self.space == "paper":
-            return self._fit_best_epoch(model, X, y, sample_weight)
-        return model.fit(X, y, sample_weight)
+        final_fit: FinalFit = self._final_fit
+        return final_fit(model, X, y, sample_weight)
 
     def draw(self, *, axes: Any = None) -> Figure:
         """Draw accuracy against size, and which parameters mattered; see `draw_search`.
@@ -218,27 +219,6 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         from dln.search.picture import draw_search  # only where something is drawn
 
         return draw_search(self, axes=axes)
-
-    def _fit_best_epoch(
-        self, model: DLNClassifier, X: Any, y: Any, sample_weight: Any
-    ) -> DLNClassifier:
-        """Fit without the rows that choose the epoch."""
-        read, _ = read_problem(model, X, y, sample_weight, self.class_weight)
-        counting = np.flatnonzero(read.weight)
-        fold = hold_out(read.target[counting], HELD_BACK, self.seed_)
-        weight = np.ones(len(read.target)) if sample_weight is None else np.array(sample_weight)
-        weight[counting[fold.valid]] = 0.0
-        problem, _ = read_problem(model, X, y, weight, self.class_weight)
-        epochs = find_best_epoch(
-            problem,
-            Fold(counting[fold.train], counting[fold.valid]),
-            model._plan(problem.counting()),
-            engine=find_engine(self.engine, self.device),
-            seed=draw_seed(model.random_state),
-            n_threads=count_threads(self.n_jobs),
-        )
-        model.set_params(epochs=epochs)
-        return model.fit(X, y, weight)
 
     def _search(
         self, problem: Problem, folds: Sequence[Fold], preset: Preset, memory: Memory
@@ -290,6 +270,8 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "batch_size": int(self.batch_size),
             "objective": self.objective,
             "space": describe(preset.space),
+            "starts": fingerprint_starts(preset.first),
+            **preset.judging.settings(),
             "cv": repr(self.cv),
             "engine": self.engine,
             "data": fingerprint(problem),
@@ -297,16 +279,15 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         }
         return memory, memory.settle(settings, lambda: draw_seed(None))
 
-    def _sample(self, problem: Problem, preset: Preset) -> Problem:
+    def _sample(self, problem: Problem, judging: Judging) -> Problem:
         """Take as many rows as the trials are to see."""
-        n_rows, most = len(problem.target), preset.judging.max_rows
-        if n_rows <= most or not self._is_auto_cv():
+        if len(problem.target) <= judging.max_rows or not self._is_auto_cv():
             return problem
-        return problem.take(np.sort(hold_out(problem.target, most / n_rows, self.seed_).valid))
+        return problem.take(sample_rows(problem.target, judging.max_rows, self.seed_))
 
-    def _folds(self, problem: Problem, preset: Preset) -> list[Fold]:
+    def _folds(self, problem: Problem, judging: Judging) -> list[Fold]:
         if self._is_auto_cv():
-            return preset.judging.make_folds(problem.target, self.seed_)
+            return judging.make_folds(problem.target, self.seed_)
         return user_folds(problem.target, self.cv, self.seed_)
 
     def _is_auto_cv(self) -> bool:

@@ -1,36 +1,88 @@
-"""The paper's final fit: hold rows back, and keep the epoch that is best on both parts."""
+"""The final fit: a classifier with the chosen parameters, on all rows or up to the best epoch."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, Protocol
 
 import numpy as np
 
-from dln.search.folds import Fold
+from dln.cores import count_threads
+from dln.estimator import DLNClassifier
+from dln.manners import draw_seed, read_problem
+from dln.search.folds import Fold, hold_out
 from dln.search.tasks import encode_fold
+from dln.train.engines import find_engine
 from dln.train.fit import FitPlan, Problem
 from dln.train.jobs import Engine, Job
 
-LOOK_EVERY = 10
-"""Epochs between two looks at both parts."""
 
-HELD_BACK = 0.2
-"""The part of the rows held back."""
+class FinalFit(Protocol):
+    """Fits a classifier whose parameters were chosen; gives it back."""
+
+    def __call__(self, model: DLNClassifier, X: Any, y: Any, sample_weight: Any) -> DLNClassifier:
+        """Fit the classifier."""
+
+
+def fit_all_rows(model: DLNClassifier, X: Any, y: Any, sample_weight: Any) -> DLNClassifier:
+    """Fit on all rows."""
+    return model.fit(X, y, sample_weight)
+
+
+def fit_best_epoch(
+    model: DLNClassifier,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    *,
+    held_back: float,
+    eval_every: int,
+) -> DLNClassifier:
+    """Hold a part of the rows back, fit on the others, end at the epoch that is best on both.
+
+    The classifier's `random_state`, an integer, decides which rows are held back too.
+    """
+    assert isinstance(model.random_state, int)
+    read, _ = read_problem(model, X, y, sample_weight, model.class_weight)
+    counting = np.flatnonzero(read.weight)
+    fold = hold_out(read.target[counting], held_back, model.random_state)
+    weight = np.ones(len(read.target)) if sample_weight is None else np.array(sample_weight)
+    weight[counting[fold.valid]] = 0.0
+    problem, _ = read_problem(model, X, y, weight, model.class_weight)
+    epochs = find_best_epoch(
+        problem,
+        Fold(counting[fold.train], counting[fold.valid]),
+        model._plan(problem.counting()),
+        engine=find_engine(model.engine, model.device),
+        seed=draw_seed(model.random_state),
+        n_threads=count_threads(model.n_jobs),
+        eval_every=eval_every,
+    )
+    model.set_params(epochs=epochs)
+    return model.fit(X, y, weight)
 
 
 def find_best_epoch(
-    problem: Problem, fold: Fold, plan: FitPlan, *, engine: Engine, seed: int, n_threads: int
+    problem: Problem,
+    fold: Fold,
+    plan: FitPlan,
+    *,
+    engine: Engine,
+    seed: int,
+    n_threads: int,
+    eval_every: int,
 ) -> int:
     """Give the epochs after which a fit on `fold.train` is best on both parts of the fold.
 
-    Best is the largest sum of balanced accuracies on training and validation rows; a later epoch
-    wins a tie. The network trained is the one that `DLNClassifier` trains with this seed on these
-    rows, so with a constant learning rate a fit of so many epochs ends exactly there.
+    Best is the largest sum of balanced accuracies on training and validation rows, looked at every
+    `eval_every` epochs; a later epoch wins a tie. The network trained is the one that
+    `DLNClassifier` trains with this seed on these rows, so with a constant learning rate a fit of
+    so many epochs ends exactly there.
     """
     recipe = plan.candidates.usual
     rows = encode_fold(problem, fold, plan.encode)
     start = int(np.random.default_rng(seed).integers(2**63))
-    options = replace(recipe.options, seed=start, eval_every=LOOK_EVERY)
+    options = replace(recipe.options, seed=start, eval_every=eval_every)
     jobs = [
         Job(
             recipe.draw_network(rows.encoder.literals, rows.n_classes, start),

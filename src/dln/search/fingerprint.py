@@ -1,13 +1,20 @@
-"""Tell whether a search that goes on is about the same data, with the same programs."""
+"""Tell whether a search that goes on has the same data, starts and programs."""
 
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 
+from dln.search.space import describe
 from dln.train.fit import Problem
+
+_DIGITS = 16
+"""Of a digest: no two searches of one file will share so many by chance."""
 
 
 def fingerprint(problem: Problem) -> str:
@@ -23,7 +30,13 @@ def fingerprint(problem: Problem) -> str:
             digest.update(repr(raw.values.tolist()).encode())
         else:
             digest.update(np.ascontiguousarray(raw.values, dtype=np.float64).tobytes())
-    return digest.hexdigest()[:16]
+    return digest.hexdigest()[:_DIGITS]
+
+
+def fingerprint_starts(starts: Sequence[Mapping[str, Any]]) -> str:
+    """Give a text that differs where a start of a search does."""
+    text = json.dumps([describe(start) for start in starts])
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
 
 def versions() -> str:

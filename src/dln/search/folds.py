@@ -30,20 +30,11 @@ class Fold:
 
 def repeated_folds(target: NDArray[np.int32], n_fits: int, seed: int) -> list[Fold]:
     """Split into five folds, again and again until there are `n_fits` of them."""
-    n_folds = min(5, _rarest(target))
+    n_folds = min(5, count_rarest(target))
     splitter = RepeatedStratifiedKFold(
         n_splits=n_folds, n_repeats=math.ceil(n_fits / n_folds), random_state=seed
     )
-    return _split(splitter, target)[:n_fits]
-
-
-def paper_folds(target: NDArray[np.int32], seed: int) -> list[Fold]:
-    """Split as the paper does: one part of 20 % from 5000 rows, 3 folds from 2000, else 4."""
-    n_rows = len(target)
-    if n_rows >= 5_000:
-        return _split(StratifiedShuffleSplit(1, test_size=0.2, random_state=seed), target)
-    n_folds = min(3 if n_rows >= 2_000 else 4, _rarest(target))
-    return _split(StratifiedKFold(n_folds, shuffle=True, random_state=seed), target)
+    return split_rows(splitter, target)[:n_fits]
 
 
 def user_folds(target: NDArray[np.int32], cv: Any, seed: int) -> list[Fold]:
@@ -54,11 +45,11 @@ def user_folds(target: NDArray[np.int32], cv: Any, seed: int) -> list[Fold]:
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
         if cv < 2:
             raise OptionError(f"cv is {cv}, expected at least 2 folds")
-        if cv > _rarest(target):
+        if cv > count_rarest(target):
             raise TableError(
-                f"cv is {cv}, but the rarest class has {_rarest(target)} rows; use fewer folds"
+                f"cv is {cv}, but the rarest class has {count_rarest(target)} rows; use fewer folds"
             )
-        return _split(StratifiedKFold(int(cv), shuffle=True, random_state=seed), target)
+        return split_rows(StratifiedKFold(int(cv), shuffle=True, random_state=seed), target)
     try:
         splitter = check_cv(cv, target, classifier=True)
         empty = np.zeros((len(target), 1))
@@ -74,19 +65,31 @@ def user_folds(target: NDArray[np.int32], cv: Any, seed: int) -> list[Fold]:
 
 def hold_out(target: NDArray[np.int32], part: float, seed: int) -> Fold:
     """Hold out a part of every class."""
-    _rarest(target)
-    return _split(StratifiedShuffleSplit(1, test_size=part, random_state=seed), target)[0]
+    count_rarest(target)
+    return split_rows(StratifiedShuffleSplit(1, test_size=part, random_state=seed), target)[0]
 
 
-def _is_sound(fold: Fold, n_rows: int) -> bool:
-    """Tell whether both parts are numbers of rows, and there are some."""
-    return all(
-        len(rows) and rows.dtype.kind == "i" and rows.min() >= 0 and rows.max() < n_rows
-        for rows in (fold.train, fold.valid)
-    )
+def sample_rows(target: NDArray[np.int32], n: int, seed: int) -> Rows:
+    """Draw `n` rows, in order, of which every class has its part, and one at least.
+
+    There is one row of each where there are more classes than `n`, and all rows where there are no
+    more of them.
+
+    >>> target = np.array([0, 0, 0, 0, 0, 0, 1], dtype=np.int32)
+    >>> target[sample_rows(target, 3, seed=0)].tolist()
+    [0, 0, 1]
+    """
+    if n >= len(target):
+        return np.arange(len(target))
+    counts = np.unique(target, return_counts=True)[1]
+    mixed = np.random.default_rng(seed).permutation(len(target))
+    by_class = mixed[np.argsort(target[mixed], kind="stable")]
+    of_class = np.split(by_class, np.cumsum(counts)[:-1])
+    shares = _share_out(n, counts)
+    return np.sort(np.concatenate([rows[:k] for rows, k in zip(of_class, shares, strict=True)]))
 
 
-def _split(splitter: Any, target: NDArray[np.int32]) -> list[Fold]:
+def split_rows(splitter: Any, target: NDArray[np.int32]) -> list[Fold]:
     """Split the rows, class by class; the only row of a class is trained on in every fold."""
     counts = np.bincount(target)[target]
     split, lone = np.flatnonzero(counts > 1), np.flatnonzero(counts == 1)
@@ -97,7 +100,7 @@ def _split(splitter: Any, target: NDArray[np.int32]) -> list[Fold]:
     return [Fold(np.sort(np.append(split[train], lone)), split[valid]) for train, valid in parts]
 
 
-def _rarest(target: NDArray[np.int32]) -> int:
+def count_rarest(target: NDArray[np.int32]) -> int:
     """Count the rows of the rarest class that can be on both sides of a split."""
     counts = np.bincount(target)
     if counts.max() < 2:
@@ -105,3 +108,23 @@ def _rarest(target: NDArray[np.int32]) -> int:
             "no class has two rows, so that nothing is left to judge a trial by; give more rows"
         )
     return int(counts[counts > 1].min())
+
+
+def _share_out(n: int, counts: Rows) -> Rows:
+    """Share `n` rows out to classes: one at least, and the least squares from proportion."""
+    wanted = n * counts / counts.sum()
+    shares: Rows = np.maximum(1, np.floor(wanted).astype(np.int64))
+    while shares.sum() < n:
+        shares[(wanted - shares).argmax()] += 1
+    # The rows of rare classes are taken from those that are furthest above their part.
+    while shares.sum() > max(n, len(counts)):
+        shares[np.where(shares > 1, shares - wanted, -np.inf).argmax()] -= 1
+    return shares
+
+
+def _is_sound(fold: Fold, n_rows: int) -> bool:
+    """Tell whether both parts are numbers of rows, and there are some."""
+    return all(
+        len(rows) and rows.dtype.kind == "i" and rows.min() >= 0 and rows.max() < n_rows
+        for rows in (fold.train, fold.valid)
+    )

@@ -1,7 +1,8 @@
 """A search that survives: what is finished is kept in a file, by Optuna's own storage.
 
 Promise: a population that was finished is never trained again, whenever the process was killed.
-SQLite's transactions see to it that the file is sound at any moment.
+With more trials a last batch that was not full is another population. SQLite's transactions see to
+it that the file is sound at any moment.
 """
 
 from __future__ import annotations
@@ -78,11 +79,17 @@ class StudyMemory:
             seed = draw_seed() if settings["seed"] is None else settings["seed"]
             known = {**settings, "seed": seed}
             self._set("settings", known)
+        unknown = [name for name in settings if name not in known]
+        if unknown:
+            raise OptionError(
+                f"storage {self._storage!r} comes from an earlier dln, which did not write down "
+                f"{', '.join(unknown)}; name another file"
+            )
         for name, value in settings.items():
-            if known.get(name) != value and not (name == "seed" and value is None):
+            if known[name] != value and not (name == "seed" and value is None):
                 raise OptionError(
                     f"storage {self._storage!r} holds a search with other {name} "
-                    f"({known.get(name)!r}, now {value!r}); name another file, or give the same"
+                    f"({known[name]!r}, now {value!r}); name another file, or give the same"
                 )
         return int(known["seed"])
 

@@ -30,9 +30,8 @@ class RayBackend:
         self._started = not ray.is_initialized()
         if self._started:
             ray.init(include_dashboard=False, log_to_driver=False)
-        resources = {"num_cpus": 1, "num_gpus": int(ground.device.startswith("cuda"))}
         self._encode = ray.remote(encode_fold).options(max_retries=_RETRIES, num_cpus=1)
-        self._run = ray.remote(_run_one).options(max_retries=_RETRIES, **resources)
+        self._run = ray.remote(_run_one).options(max_retries=_RETRIES, **resources_of(ground))
         self._ground = ground
         self._problem = ray.put(ground.problem)
         self._rows: dict[tuple[int, EncodeOptions], Any] = {}
@@ -73,6 +72,15 @@ class RayBackend:
             fold = self._ground.folds[task.fold]
             self._rows[key] = self._encode.remote(self._problem, fold, task.encode)
         return self._rows[key]
+
+
+def resources_of(ground: Ground) -> dict[str, int]:
+    """Say what a training task reserves: a core, and a card where it trains on one.
+
+    The engine "cuda" trains on a card whatever its device is.
+    """
+    on_card = ground.engine == "cuda" or ground.device.startswith("cuda")
+    return {"num_cpus": 1, "num_gpus": int(on_card)}
 
 
 def _run_one(rows: FoldRows, task: Task, engine: EngineName, device: str) -> Outcome:

@@ -1,94 +1,25 @@
-"""Named searches: what is tried, how it is judged and how the final fit is made.
+"""Searches by name, for a table: "default" is here, "paper" in `dln.search.paper`.
 
-"paper" is the paper's own search; "default" starts from what `DLNClassifier` would compare by
-itself and goes on from there.
+The default search starts from what `DLNClassifier` would compare by itself and goes on from there.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 from typing import Literal as OneOf
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dln.errors import OptionError
-from dln.search.folds import Fold, paper_folds, repeated_folds
-from dln.search.space import Between, Space, check_space, fixed_part
-from dln.table import RawColumn
+from dln.search.folds import repeated_folds
+from dln.search.paper import paper_preset
+from dln.search.preset import Judging, MakeFolds, Preset, Values
+from dln.search.space import Between, check_space
 from dln.train.fit import Problem
-from dln.train.network import layer_sizes
 from dln.train.recipe import MAX_WIDTH, usual_taus, usual_widths, widen
 
-MakeFolds = Callable[[NDArray[np.int32], int], list[Fold]]
 SpaceName = OneOf["default", "paper"]
-Values = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Judging:
-    """How trials are compared.
-
-    Attributes
-    ----------
-    make_folds
-        Splits rows, given the classes of all rows and a seed.
-    penalty
-        Standard deviations over the folds that a score is lowered by.
-    eval_every, patience
-        Epochs between two looks at the validation rows, and without a better one before a fold
-        stops; 0 looks once, at the end.
-    max_rows, epochs_part, max_networks
-        Trials see at most so many rows, train for this part of their epochs, and of networks that
-        vote together at most so many: enough to tell them apart.
-    first_folds
-        Folds after which a hopeless trial is given up; 0 never gives up.
-    smoothed
-        Whether trials are chosen by their scores with the noise taken out.
-    """
-
-    make_folds: MakeFolds
-    penalty: float = 0.0
-    eval_every: int = 0
-    patience: int = 0
-    max_rows: int = 10**12
-    epochs_part: float = 1.0
-    max_networks: int = 10**12
-    first_folds: int = 0
-    smoothed: bool = True
-
-
-@dataclass(frozen=True)
-class Preset:
-    """A search for tables of one size.
-
-    Attributes
-    ----------
-    space
-        What is chosen; names are those of `DLNClassifier`, but for those that `translate` knows.
-    translate
-        Turns values of the space into parameters of `DLNClassifier`.
-    first
-        What is tried first.
-    """
-
-    space: Space
-    judging: Judging
-    translate: Callable[[Values], dict[str, Any]] = dict
-    first: tuple[dict[str, Any], ...] = ()
-
-    def parameters(self, values: Values) -> dict[str, Any]:
-        """Give the parameters of `DLNClassifier` for chosen values.
-
-        A trial is one recipe: where the classifier would compare some by itself, it must not.
-        """
-        params = self.translate({**fixed_part(self.space), **values})
-        if "auto" in (params.get("layers", "auto"), params.get("tau", "auto")):
-            params["selection_fits"] = 0
-        return params
 
 
 def find_preset(space: Any, problem: Problem) -> Preset:
@@ -103,14 +34,12 @@ def find_preset(space: Any, problem: Problem) -> Preset:
     return Preset(dict(space), _judging(problem))
 
 
-# -- our own ----------------------------------------------------------------------------------
-
-
 def _judging(problem: Problem) -> Judging:
     """Judge by many folds where rows are few: a difference must not be noise.
 
-    Many rows are sampled, but for many classes not as strongly: with few rows of each class wide
-    networks look no better than others, and are (`benchmarks/large_choice.py`).
+    Many rows are sampled, but for many classes not as strongly: on few rows of each class width is
+    worth less than in the end, and unified phases seem better than they are. The 500 rows
+    of a class come from one table, Letter (`benchmarks/large_choice.py`).
     """
     n_rows, n_classes = len(problem.target), len(problem.classes)
     if n_rows < 1_000:
@@ -125,11 +54,9 @@ def _repeated(n_fits: int) -> MakeFolds:
     return lambda target, seed: repeated_folds(target, n_fits, seed)
 
 
-def _starts(n_layers: int, *points: tuple[int, float], **others: Any) -> tuple[dict[str, Any], ...]:
-    """Make starts of widths and temperatures, and of other values that they share."""
-    return tuple(
-        {"n_layers": n_layers, "width": width, "tau": tau, **others} for width, tau in points
-    )
+def _starts(n_layers: int, *points: tuple[int, float]) -> tuple[dict[str, Any], ...]:
+    """Make starts of widths and temperatures."""
+    return tuple({"n_layers": n_layers, "width": width, "tau": tau} for width, tau in points)
 
 
 _MAX_WIDTH = 2 * MAX_WIDTH
@@ -147,9 +74,11 @@ _USUAL = {
 _FLAT = _starts(1, (64, 4.0), (64, 8.0), (64, 16.0), (64, 32.0))
 _FLAT_AND_WIDE = _starts(1, (200, 4.0), (200, 8.0), (600, 8.0), (600, 16.0))
 _WIDE = _starts(2, (600, 8.0), (600, 16.0))
-# More links and cutoffs to choose from: for Letter another point, for most tables no loss.
-_FINE = _starts(1, (600, 8.0), n_links=32, n_cutoffs=12) + _starts(
-    1, (600, 8.0), n_links=32, n_cutoffs=12, phases="unified"
+# More links and cutoffs to choose from: for Letter another point, for most tables no loss
+# (benchmarks/large_choice.py).
+_FINE = tuple(
+    {"n_layers": 1, "width": 600, "tau": 8.0, "n_links": 32, "n_cutoffs": 12, "phases": phases}
+    for phases in ("batches", "unified")
 )
 # Single networks, for small circuits.
 _SMALL = _starts(2, (8, 2.0), (16, 2.0), (32, 4.0)) + _starts(1, (8, 2.0), (16, 4.0))
@@ -207,61 +136,4 @@ def _one_or_two_layers(values: Values, n_classes: int) -> dict[str, Any]:
     return {"layers": layers, **{name: v for name, v in values.items() if name not in own}}
 
 
-# -- the paper's ------------------------------------------------------------------------------
-
-
-def _paper(problem: Problem) -> Preset:
-    n_classes = len(problem.classes)
-    low, high = _paper_widths(problem)
-    return Preset(
-        space={
-            "learning_rate": Between(0.01, 0.3, log=True),
-            "n_layers": Between(2, 5),
-            "ratio": Between(0.25, 1.0, log=True),
-            "n_cutoffs": [4, 6],
-            "tau": Between(1.0, 30.0, log=True),
-            "grad_factor": Between(1.0, 2.0),
-            "first": Between(low, high),
-            "epochs": 1_000,
-            "batch_size": 64 if n_classes == 2 else 128,
-            "n_networks": 1,
-            "n_links": 8,
-            "n_gates": 8,
-            "concatenation": "separate",
-            "scaling": "range",
-            "slope": 2.0,
-            "threshold_rate": 1.0,
-            "final_rate": 1.0,
-            "phases": "epochs",
-            "gate_gradient": "mixture",
-        },
-        judging=Judging(paper_folds, penalty=0.1, eval_every=20, patience=200, smoothed=False),
-        translate=lambda values: _paper_layers(values, n_classes),
-    )
-
-
-def _paper_layers(values: Values, n_classes: int) -> dict[str, Any]:
-    own = ("first", "ratio", "n_layers")
-    layers = layer_sizes(values["first"], values["ratio"], values["n_layers"], n_classes)
-    others = {name: value for name, value in values.items() if name not in own}
-    return {"layers": layers, **others}
-
-
-def _paper_widths(problem: Problem) -> tuple[int, int]:
-    """Give the smallest and largest first layer: d, 2d and a third that depends on the rows."""
-    d = sum(_paper_inputs(problem.table.read(i)) for i in range(problem.table.n_columns))
-    third = min(len(problem.target) // (2 * (d + len(problem.classes))), 3 * d)
-    if third < d / 2 or third in (d, 2 * d):
-        third = d // 2
-    widths = (d, 2 * d, max(1, third))
-    return min(widths), max(widths)
-
-
-def _paper_inputs(raw: RawColumn) -> int:
-    """Count the inputs of a column: four cutoffs, or one-hot with the first category dropped."""
-    if raw.kind == "category":
-        return max(1, len({cell for cell in raw.values if cell is not None}) - 1)
-    return 1 if raw.kind == "boolean" else 4
-
-
-_PRESETS: dict[str, Callable[[Problem], Preset]] = {"default": _default, "paper": _paper}
+_PRESETS: dict[str, Callable[[Problem], Preset]] = {"default": _default, "paper": paper_preset}

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dln.search.presets import Preset
+from dln.search.preset import Preset
 from dln.search.space import free_part, from_optuna, import_optuna, to_optuna, to_proposal
 from dln.search.trial import Trial
 

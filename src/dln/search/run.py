@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from dln.search.backend import Backend
 from dln.search.memory import Memory
-from dln.search.presets import Preset
+from dln.search.preset import Preset
 from dln.search.propose import Proposer
+from dln.search.scores import fold_scores, penalised_mean, standard_error
 from dln.search.tasks import Outcome, Task
 from dln.search.trial import Trial
 from dln.train.fit import FitPlan
@@ -220,7 +221,7 @@ class Search:
         self, number: int, params: dict[str, Any], values: dict[str, Any], outcomes: list[Outcome]
     ) -> Trial:
         scores, size = self._standing(outcomes)
-        score = float(scores.mean() - self.preset.judging.penalty * scores.std())
+        score = float(penalised_mean(scores, self.preset.judging.penalty, axis=0))
         return Trial(
             number=number,
             params=params,
@@ -237,26 +238,3 @@ class Search:
         done = (len(self.trials) + trials_under_way) / self.n_trials
         seconds = time.monotonic() - self._start
         self.report(SearchState(tuple(self.trials), self.n_trials, done, self._recalled, seconds))
-
-
-def fold_scores(outcomes: Sequence[Outcome], penalty: float) -> NDArray[np.float64]:
-    """Give the accuracy on each fold at the epoch where mean − penalty · deviation is largest.
-
-    A fold that stopped earlier than the others stands at its last look.
-    """
-    longest = max(len(outcome.looks) for outcome in outcomes)
-    looks = np.array(
-        [
-            outcome.looks + outcome.looks[-1:] * (longest - len(outcome.looks))
-            for outcome in outcomes
-        ]
-    )
-    score = looks.mean(axis=0) - penalty * looks.std(axis=0)
-    # A later look wins a tie: it was trained longer.
-    best = longest - 1 - int(score[::-1].argmax())
-    return looks[:, best]
-
-
-def standard_error(scores: NDArray[np.float64]) -> float:
-    """Give the standard error of a mean; 0 where a single fold says nothing about it."""
-    return float(scores.std(ddof=1) / np.sqrt(len(scores))) if len(scores) > 1 else 0.0

@@ -36,7 +36,7 @@ class Trial:
     standard_error
         Of the mean.
     size
-        Gate-level operations of its circuit (`dln.cost`), the mean over a few folds.
+        Gate-level operations of its circuit (`dln.cost`), measured on the first fold.
     stopped
         Whether it was given up before the last fold, as hopeless.
     """

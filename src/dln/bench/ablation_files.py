@@ -1,0 +1,37 @@
+"""Result files of the ablations: one for each variant on a dataset, with all its seeds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from dln.bench.ablations import VARIANTS, Ablated
+from dln.bench.files import write_whole
+from dln.bench.provenance import provenance
+from dln.train.engines import EngineName
+
+
+def ablation_path(folder: Path, dataset: str, variant: str) -> Path:
+    """Say where the results of a variant on a dataset are."""
+    return folder / "ablations" / dataset / f"{variant.replace(',', '').replace(' ', '-')}.json"
+
+
+def write_ablations(results: list[Ablated], folder: Path, engine: EngineName = "native") -> None:
+    """Write the results of one variant on one dataset, whole or not at all."""
+    variant = VARIANTS[results[0].variant]
+    document = {
+        "draws": variant.draws,
+        "epochs": variant.epochs,
+        "engine": variant.engine or engine,
+        **provenance(),
+        "results": [asdict(result) for result in results],
+    }
+    write_whole(ablation_path(folder, results[0].dataset, results[0].variant), document)
+
+
+def read_ablations(folder: Path) -> list[Ablated]:
+    """Read all results of ablations."""
+    paths = sorted((folder / "ablations").glob("*/*.json"))
+    documents = [json.loads(path.read_text("utf-8")) for path in paths]
+    return [Ablated(**result) for document in documents for result in document["results"]]

@@ -1,0 +1,130 @@
+"""The paper's search: its space, folds, budget, score and final fit.
+
+Every figure that the paper gives for its logic networks stands here once.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
+
+from dln.search.final import fit_best_epoch
+from dln.search.folds import Fold, count_rarest, split_rows
+from dln.search.preset import Judging, Preset, Values
+from dln.search.scores import penalised_mean
+from dln.search.space import Between
+from dln.table import RawColumn
+from dln.train.fit import Problem
+from dln.train.network import layer_sizes
+
+MAX_EPOCHS = 1_000
+"""Passes over the training rows at most."""
+
+EVAL_EVERY = 20
+"""Epochs between two looks at the validation rows of a fold."""
+
+PATIENCE = 200
+"""Epochs without a better look before training on a fold stops."""
+
+PENALTY = 0.1
+"""Standard deviations over the folds that a trial's score is lowered by."""
+
+HELD_BACK = 0.2
+"""The part of the rows that chooses the epoch of the final fit."""
+
+FINAL_EVAL_EVERY = 10
+"""Epochs between two looks at both parts of the rows in the final fit."""
+
+
+def batch_size(n_classes: int) -> int:
+    """Give the rows of a training step."""
+    return 64 if n_classes == 2 else 128
+
+
+def score_trials(accuracies: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Score trials by their accuracies: (..., folds) -> (...).
+
+    >>> score_trials(np.array([[0.5, 0.7], [0.6, 0.6]])).round(2).tolist()
+    [0.59, 0.6]
+    """
+    return penalised_mean(accuracies, PENALTY, axis=-1)
+
+
+def paper_folds(target: NDArray[np.int32], seed: int) -> list[Fold]:
+    """Split rows: one part of 20 % from 5000 rows, 3 folds from 2000, else 4.
+
+    >>> len(paper_folds(np.arange(2000, dtype=np.int32) % 2, seed=0))
+    3
+    """
+    n_rows = len(target)
+    if n_rows >= 5_000:
+        return split_rows(StratifiedShuffleSplit(1, test_size=0.2, random_state=seed), target)
+    n_folds = min(3 if n_rows >= 2_000 else 4, count_rarest(target))
+    return split_rows(StratifiedKFold(n_folds, shuffle=True, random_state=seed), target)
+
+
+def paper_preset(problem: Problem) -> Preset:
+    """Give the paper's search of a table."""
+    n_classes = len(problem.classes)
+    low, high = _first_layers(problem)
+    return Preset(
+        space={
+            "learning_rate": Between(0.01, 0.3, log=True),
+            "n_layers": Between(2, 5),
+            "ratio": Between(0.25, 1.0, log=True),
+            "n_cutoffs": [4, 6],
+            "tau": Between(1.0, 30.0, log=True),
+            "grad_factor": Between(1.0, 2.0),
+            "first": Between(low, high),
+            "epochs": MAX_EPOCHS,
+            "batch_size": batch_size(n_classes),
+            "n_networks": 1,
+            "n_links": 8,
+            "n_gates": 8,
+            "concatenation": "separate",
+            "scaling": "range",
+            "slope": 2.0,
+            "threshold_rate": 1.0,
+            "final_rate": 1.0,
+            "phases": "epochs",
+            "gate_gradient": "mixture",
+        },
+        judging=Judging(
+            paper_folds,
+            penalty=PENALTY,
+            eval_every=EVAL_EVERY,
+            patience=PATIENCE,
+            smoothed=False,
+        ),
+        translate=lambda values: _translate(values, n_classes),
+        final=partial(fit_best_epoch, held_back=HELD_BACK, eval_every=FINAL_EVAL_EVERY),
+    )
+
+
+def _translate(values: Values, n_classes: int) -> dict[str, Any]:
+    """Make the layers of their first, their ratio and their number."""
+    own = ("first", "ratio", "n_layers")
+    layers = layer_sizes(values["first"], values["ratio"], values["n_layers"], n_classes)
+    others = {name: value for name, value in values.items() if name not in own}
+    return {"layers": layers, **others}
+
+
+def _first_layers(problem: Problem) -> tuple[int, int]:
+    """Give the smallest and largest first layer: d, 2d and a third that depends on the rows."""
+    d = sum(_count_inputs(problem.table.read(i)) for i in range(problem.table.n_columns))
+    third = min(len(problem.target) // (2 * (d + len(problem.classes))), 3 * d)
+    if third < d / 2 or third in (d, 2 * d):
+        third = d // 2
+    widths = (d, 2 * d, max(1, third))
+    return min(widths), max(widths)
+
+
+def _count_inputs(raw: RawColumn) -> int:
+    """Count the inputs of a column: four cutoffs, or one-hot with the first category dropped."""
+    if raw.kind == "category":
+        return max(1, len({cell for cell in raw.values if cell is not None}) - 1)
+    return 1 if raw.kind == "boolean" else 4

@@ -1,0 +1,78 @@
+"""Samples of rows: of their size, with every class, in proportion."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from numpy.typing import NDArray
+
+from dln.search import DLNSearchCV
+from dln.search.folds import sample_rows
+
+SPACE = {"layers": (26,), "tau": 2.0, "epochs": 1, "n_networks": 1}
+
+
+@st.composite
+def samples(draw: st.DrawFn) -> tuple[NDArray[np.int32], int, int]:
+    """Classes of rows, mixed; how many rows to take; a seed."""
+    counts = draw(st.lists(st.integers(0, 60), min_size=1, max_size=12).filter(any))
+    target = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+    seed = draw(st.integers(0, 2**31 - 1))
+    np.random.default_rng(seed).shuffle(target)
+    return target, draw(st.integers(1, len(target) + 3)), seed
+
+
+def counts_in(target: NDArray[np.int32], rows: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Count the rows of each class, in all and in a sample."""
+    found = np.bincount(target)
+    return found[found > 0], np.bincount(target[rows], minlength=len(found))[found > 0]
+
+
+@given(samples())
+def test_a_sample_has_its_size_and_every_class(sample: Any) -> None:
+    target, n, seed = sample
+    rows = sample_rows(target, n, seed)
+    there, taken = counts_in(target, rows)
+    assert len(rows) == min(max(n, len(there)), len(target))
+    assert (np.diff(rows) > 0).all()  # in order, none twice
+    assert (taken >= 1).all()
+    assert_array_equal(rows, sample_rows(target, n, seed))
+
+
+@given(samples())
+def test_a_sample_is_in_proportion(sample: Any) -> None:
+    """No row given to another class, by one that has more than one, would bring it nearer."""
+    target, n, seed = sample
+    there, taken = counts_in(target, sample_rows(target, n, seed))
+    above = taken - min(n, len(target)) * there / len(target)
+    givers, takers = above[taken > 1], above[taken < there]
+    # Squares change by 2 (taker - giver + 1), in the class that gives and the one that takes.
+    assert all(taker - giver + 1 > -1e-9 for giver in givers for taker in takers)
+
+
+def test_classes_that_are_not_rare_are_within_a_row_of_their_part() -> None:
+    target = np.repeat(np.arange(3, dtype=np.int32), [5_000, 3_333, 1_668])
+    _, taken = counts_in(target, sample_rows(target, 1_000, 0))
+    assert taken.tolist() == [500, 333, 167]
+
+
+def test_the_only_row_of_a_class_is_in_the_sample() -> None:
+    target = np.append(np.arange(7_000) % 2, 2).astype(np.int32)
+    assert 7_000 in sample_rows(target, 6_000, 0)
+
+
+def test_another_seed_takes_other_rows() -> None:
+    target = np.zeros(1_000, dtype=np.int32)
+    assert sample_rows(target, 100, 0).tolist() != sample_rows(target, 100, 1).tolist()
+
+
+@pytest.mark.parametrize(("n_rows", "n_classes"), [(6_001, 2), (13_010, 26)])
+def test_a_table_just_above_the_sample_is_searched(n_rows: int, n_classes: int) -> None:
+    X = np.random.default_rng(0).random((n_rows, 2))
+    search = DLNSearchCV(space=SPACE, n_trials=1, refit=False, random_state=0)
+    found = search.fit(X, np.arange(n_rows) % n_classes)
+    assert found.n_splits_ == 3
+    assert not found.trials_[0].stopped
