@@ -49,7 +49,7 @@ test: lint check
 
 # On a machine with an NVIDIA card and CuPy; elsewhere the tests that need them are skipped by name.
 test-gpu: setup
-	$(BIN)/python -m pytest tests/test_cuda.py tests/test_cuda_pack.py
+	$(BIN)/python -m pytest tests/test_cuda.py tests/test_cuda_*.py tests/test_bench_stack.py
 
 bench: setup
 	$(PIP) --no-build-isolation --editable ".[bench]"

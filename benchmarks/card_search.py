@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -27,10 +28,23 @@ def read_cells(folder: Path, engine: EngineName) -> dict[tuple[str, int], Result
     return {(result.dataset, result.seed): result for result in results}
 
 
-def show_difference(name: str, differences: list[float]) -> None:
-    """Print the mean of paired differences with its standard error."""
-    error = np.std(differences, ddof=1) / np.sqrt(len(differences))
-    print(f"{name}: {np.mean(differences):+.2f} points, standard error {error:.2f}")
+def standard_error(values: Sequence[float]) -> float:
+    """Give the standard error of the mean."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values)))
+
+
+def show_difference(name: str, by_dataset: Mapping[str, Sequence[float]]) -> None:
+    """Print the mean of paired differences with two standard errors.
+
+    One is over cells, as if they were independent, the other over the means of datasets: the
+    seeds of a dataset share most of their rows.
+    """
+    cells = [x for differences in by_dataset.values() for x in differences]
+    means = [float(np.mean(differences)) for differences in by_dataset.values()]
+    print(
+        f"{name}: {np.mean(cells):+.2f} points, standard error {standard_error(cells):.2f} over "
+        f"{len(cells)} cells, {standard_error(means):.2f} over {len(means)} datasets"
+    )
 
 
 def compare(on_card: Path, on_cpu: Path) -> None:
@@ -46,8 +60,11 @@ def compare(on_card: Path, on_cpu: Path) -> None:
         left, right = np.mean(pairs, axis=0)
         print(f"{dataset:24} {len(pairs):5} {left:6.1f} {right:6.1f} {left - right:+10.1f}")
     for name in ("accuracy", "validation"):
-        pairs = [(getattr(card[cell], name), getattr(cpu[cell], name)) for cell in shared]
-        show_difference(f"{name}, card less CPU", [left - right for left, right in pairs])
+        differences = defaultdict(list)
+        for cell in shared:
+            difference = getattr(card[cell], name) - getattr(cpu[cell], name)
+            differences[cell[0]].append(difference)
+        show_difference(f"{name}, card less CPU", differences)
 
 
 if __name__ == "__main__":

@@ -186,10 +186,15 @@ def measure_card() -> None:
             shared, cache, barriers = floors.of_step(make(1), crowd)
             print(
                 f"{'-'.join(map(str, layers)):>20} {crowd:>9} {seconds * 1e6:>10.4f} "
-                f"{1 / seconds:>12,.0f} {native / seconds:>9.0f} {shared * 1e6:>8.4f} "
+                f"{1 / seconds:>12,.0f} {times(native / seconds):>9} {shared * 1e6:>8.4f} "
                 f"{cache * 1e6:>8.4f} {barriers * 1e6:>9.4f}"
             )
         print(f"{'':>20} native on one core: {native * 1e6:.1f} µs a step")
+
+
+def times(ratio: float) -> str:
+    """Write a ratio, with a decimal where it would say too little without."""
+    return f"{ratio:.1f}" if ratio < 10 else f"{ratio:.0f}"
 
 
 def population_seconds(job: Job, crowd: int) -> float:

@@ -18,20 +18,7 @@ from numpy.testing import assert_array_equal
 from dln.encode.bits import ABOVE
 from dln.errors import DeviceMemoryError, OptionError
 from dln.train.cuda.card import check_capability, find_card
-from dln.train.cuda.layout import (
-    BLOCK_RESERVED,
-    BLOCK_STATIC,
-    MAX_WORDS,
-    PLAN,
-    STATE,
-    THREADS,
-    Limits,
-    Sizes,
-    Variant,
-    choose_variant,
-    memory_of,
-    shared_part,
-)
+from dln.train.cuda.layout import BATCH, PLAN, STATE
 from dln.train.cuda.memory import bytes_of, check_room
 from dln.train.cuda.numbers import first_states, jump
 from dln.train.cuda.pack import pack, record_epochs, sort_readers
@@ -39,9 +26,6 @@ from dln.train.jobs import Job
 from dln.train.network import Shape
 from dln.train.options import Alternating, Freezing, Gumbel, Pruning, TrainOptions
 from dln.train.shuffle import shuffles
-
-H200 = Limits(n_multiprocessors=132, shared_bytes=233_472, block_bytes=232_448)
-
 
 # -- random numbers -------------------------------------------------------------------------------
 
@@ -191,47 +175,7 @@ def test_the_records_have_the_sizes_that_the_kernel_expects() -> None:
     # As a C compiler lays them out: the largest alignment is that of eight bytes.
     assert PLAN.itemsize == 336
     assert STATE.itemsize == 80
-
-
-# -- variants -------------------------------------------------------------------------------------
-
-SIZES = st.builds(
-    Sizes,
-    n_literals=st.integers(0, 20_000),
-    n_gates=st.integers(0, 50_000),
-    n_rules=st.integers(1, 500),
-    n_classes=st.integers(1, 20),
-    n_columns=st.integers(1, 3_000),
-)
-
-
-@given(sizes=SIZES, crowd=st.integers(0, 100))
-def test_the_chosen_variant_fits_a_multiprocessor(sizes: Sizes, crowd: int) -> None:
-    variant = choose_variant(sizes, crowd, H200)
-    shared, far = memory_of(sizes, variant)
-    taken = shared + BLOCK_STATIC + BLOCK_RESERVED
-    assert variant.blocks * taken <= H200.shared_bytes
-    assert shared + BLOCK_STATIC <= H200.block_bytes
-    assert variant.blocks <= max(1, crowd)
-    assert (far > 0) == (variant.spill > 0)
-    assert variant.threads == THREADS[variant.blocks] >= 32 * variant.words
-    assert 0 <= shared_part(variant, shared, H200) <= 100
-
-
-@pytest.mark.parametrize(
-    ("n_gates", "crowd", "variant"),
-    [
-        (112, 10, Variant(160, 4, MAX_WORDS, 0)),
-        (112, 1, Variant(512, 1, MAX_WORDS, 0)),
-        (585, 10, Variant(512, 1, MAX_WORDS, 0)),
-        (4_000, 10, Variant(512, 1, MAX_WORDS, 1)),
-        (40_000, 10, Variant(512, 1, MAX_WORDS, 2)),
-    ],
-)
-def test_small_networks_share_and_large_ones_spill(
-    n_gates: int, crowd: int, variant: Variant
-) -> None:
-    assert choose_variant(Sizes(480, n_gates, 12, 2, 30), crowd, H200) == variant
+    assert BATCH.itemsize == 24
 
 
 # -- what is refused ------------------------------------------------------------------------------
@@ -290,6 +234,11 @@ def test_too_large_a_population_is_told_how_many_would_fit() -> None:
     population.plans["n_links"] = 10**7
     with pytest.raises(DeviceMemoryError, match=r"more than a call can number; train the first 6"):
         check_room(population, 2**60)
+
+
+def test_every_batch_is_counted_among_the_bytes() -> None:
+    one, many = (pack([random_job(0, options=TrainOptions(batch_size=n))]) for n in (100, 4))
+    assert bytes_of(many) - bytes_of(one) == 24 * BATCH.itemsize
 
 
 def test_a_card_without_the_instructions_is_named() -> None:

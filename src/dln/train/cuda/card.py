@@ -14,13 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from dln.errors import ExtraMissingError, OptionError
-from dln.train.cuda.layout import PLAN, STATE, Limits, Variant
+from dln.train.cuda.layout import BATCH, PLAN, STATE, Limits, Variant
 
 OLDEST = (7, 0)
 """The oldest compute capability with all the instructions that the kernel uses."""
 
-_KERNEL = Path(__file__).parent / "kernel"
-_EXACT = ("--std=c++17", "--ftz=true", "--prec-div=false", "--prec-sqrt=false", "--fmad=false")
+KERNEL = Path(__file__).parent / "kernel"
+"""The folder of the kernel's source."""
+
+# Subnormal numbers are 0, and divisions and roots are quick, at the price of a last bit or two. But
+# a product is fused into a sum only where the kernel says so: the compiler would choose anew in
+# each variant, and all variants are to give the same bits.
+_ARITHMETIC = ("--ftz=true", "--prec-div=false", "--prec-sqrt=false", "--fmad=false")
 
 
 def import_cupy() -> Any:
@@ -80,12 +85,8 @@ def limits_of(cupy: Any, number: int) -> Limits:
     )
 
 
-@lru_cache(maxsize=64)
-def compile_kernel(variant: Variant, source: str, number: int) -> Any:
-    """Compile a source file of the kernel for a card; CuPy remembers it on disk."""
-    cupy = import_cupy()
-    sources = sorted(_KERNEL.iterdir())
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
+def define(variant: Variant) -> list[str]:
+    """Write what the kernel's source wants defined, as a compiler's options."""
     settings = {
         "THREADS": variant.threads,
         "BLOCKS": variant.blocks,
@@ -93,13 +94,23 @@ def compile_kernel(variant: Variant, source: str, number: int) -> Any:
         "SPILL": variant.spill,
         "PLAN_BYTES": PLAN.itemsize,
         "STATE_BYTES": STATE.itemsize,
-        "DIGEST": f"0x{digest}",  # CuPy's memory knows the source alone, not what it includes
+        "BATCH_BYTES": BATCH.itemsize,
     }
-    options = [f"-DDLN_{name}={value}" for name, value in settings.items()]
+    return [f"-DDLN_{name}={value}" for name, value in settings.items()]
+
+
+@lru_cache(maxsize=64)
+def compile_kernel(variant: Variant, source: str, number: int) -> Any:
+    """Compile a source file of the kernel for a card; CuPy remembers it on disk."""
+    cupy = import_cupy()
+    sources = sorted(KERNEL.iterdir())
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
+    # CuPy's memory knows the source alone, not what it includes.
+    definitions = (*define(variant), f"-DDLN_DIGEST=0x{digest}")
     with cupy.cuda.Device(number):
         return cupy.RawModule(
-            code=(_KERNEL / source).read_text(),
-            options=(*_EXACT, f"-I{_KERNEL}", *options),
+            code=(KERNEL / source).read_text(),
+            options=("--std=c++17", *_ARITHMETIC, f"-I{KERNEL}", *definitions),
             backend="nvrtc",
         )
 

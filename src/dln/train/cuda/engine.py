@@ -24,7 +24,11 @@ from dln.train.jobs import Job, OnInterrupt, Progress, Trained, check_trained
 from dln.train.trace import make_trace
 
 LAUNCH_SECONDS = 0.1
-"""How long a launch may take: so long may Ctrl-C have to wait."""
+"""How long a launch may take before it puts its networks down; Ctrl-C may have to wait so long.
+
+And for what then comes first: of each network up to four batches more, or the end of the one at
+hand where it has more rows than are at work at a time.
+"""
 
 _ONE_AT_A_TIME = threading.Lock()
 """A compiled kernel knows one population's memory."""

@@ -38,6 +38,14 @@ STATE = np.dtype(
 )
 """How far a network is."""
 
+BATCH = np.dtype(
+    [("weight", np.float64)]
+    + [(name, np.float32) for name in ("scale", "rate", "epsilon")]
+    + [("phase", np.int32)],
+    align=True,
+)
+"""A batch of the epoch at hand; the kernel makes and reads it."""
+
 POOLS = (
     "plans",
     "states",
@@ -133,7 +141,7 @@ def block_bytes(sizes: Sizes, words: int) -> tuple[int, int]:
     large = _padded(4 * sizes.n_gates * stride) + _padded(4 * sizes.n_columns * stride)
     small = (
         _padded(4 * sizes.n_classes * stride)
-        + _padded(4 * (sizes.n_literals + sizes.n_gates) * words)
+        + _padded(4 * max((sizes.n_literals + sizes.n_gates) * words, 2 * sizes.n_gates))
         + _padded(8 * sizes.n_gates * words)
         + 2 * _padded(8 * sizes.n_gates)
         + _padded(4 * sizes.n_rules)

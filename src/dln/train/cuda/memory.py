@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.errors import DeviceMemoryError
-from dln.train.cuda.layout import MAX_WORDS, POOLS, Sizes, Variant, memory_of
+from dln.train.cuda.layout import BATCH, MAX_WORDS, POOLS, Sizes, Variant, memory_of
 from dln.train.cuda.pack import Population, count_records, sort_readers
 
 Floats = NDArray[np.float32]
@@ -25,7 +25,7 @@ _FILLED = {
 }
 """The pools that the kernel fills, by what they have one element of."""
 
-_WIDTH = {"mixture": 4, "pulls": 4 * MAX_WORDS, "history": 4, "batches": 6}
+_WIDTH = {"mixture": 4, "pulls": 4 * MAX_WORDS, "history": 4, "batches": BATCH.itemsize // 4}
 """Numbers of four bytes that an element of a pool has, where it is not one."""
 
 _INTEGERS = ("gate_pruned", "right", "total", "shuffle")
@@ -130,6 +130,7 @@ def bytes_of(population: Population) -> NDArray[np.float64]:
         + 100 * wires
         + 20.0 * np.maximum(1, plans["epochs"])
         + 4.0 * plans["n_rows"] * (2 + plans["n_shuffles"])
+        + float(BATCH.itemsize) * plans["n_batches"]
         + 1_000
     )
 

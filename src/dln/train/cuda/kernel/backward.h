@@ -59,11 +59,12 @@ __device__ __forceinline__ Range find_range(const Block& block, int wire, bool w
 
 // kGroup of those who read a group's wire, one to a lane: an input and the candidate of it that the
 // wire is; below 0 where there is none.
-struct Name {
+struct Candidate {
   int input, slot;
 };
 
-__device__ __forceinline__ Name find_name(const Block& block, const Range& range, int start) {
+__device__ __forceinline__ Candidate find_candidate(const Block& block, const Range& range,
+                                                    int start) {
   const int e = range.begin + start + (lane_of() & (kGroup - 1));
   if (e >= range.end) return {-1, -1};
   return {__ldg(block.pools.reader_input + e), __ldg(block.pools.reader_slot + e)};
@@ -78,14 +79,15 @@ struct Reader {
 };
 
 template <bool kSoft>
-__device__ __forceinline__ Reader find_reader(const Block& block, const Name& name) {
+__device__ __forceinline__ Reader find_reader(const Block& block, const Candidate& candidate) {
   // Of none it is an input whose gradient is always there.
-  if (name.input < 0) return {2 * block.plan.n_gates - 1, 0.0f, {0.0f, 0.0f}};
-  const int first = name.input * block.plan.n_links;
+  if (candidate.input < 0) return {2 * block.plan.n_gates - 1, 0.0f, {0.0f, 0.0f}};
+  const int first = candidate.input * block.plan.n_links;
   const float share =
-      kSoft ? block.pools.parameters[block.plan.links + name.slot].probability
-            : static_cast<float>(block.memory.chosen[name.input] == name.slot - first);
-  return {name.input, share, slope_of(block, is_mixed(block), name.input >> 1, name.input & 1)};
+      kSoft ? block.pools.parameters[block.plan.links + candidate.slot].probability
+            : static_cast<float>(block.memory.chosen[candidate.input] == candidate.slot - first);
+  return {candidate.input, share,
+          slope_of(block, is_mixed(block), candidate.input >> 1, candidate.input & 1)};
 }
 
 // Add what the rules that read a group's wire pass on; says whether they do.
@@ -125,7 +127,7 @@ __device__ __forceinline__ bool collect(const Block& block, const Range& range, 
   for (int offset = kGroup; offset < 32; offset *= 2)
     most = max(most, __shfl_xor_sync(kAll, most, offset));
   for (int start = 0; start < most; start += kGroup) {
-    if (start > 0) reader = find_reader<kSoft>(block, find_name(block, range, start));
+    if (start > 0) reader = find_reader<kSoft>(block, find_candidate(block, range, start));
     const float own_low = reader.share * reader.slope.low;
     const float own_high = reader.share * reader.slope.high;
     u32 places = __ballot_sync(kAll, own_low != 0.0f || own_high != 0.0f);
@@ -158,13 +160,13 @@ __device__ inline int group_of() { return threadIdx.x / kGroup; }
 
 // The gates that a block is at: those from `base` on, of a level that ends before `end`. The last
 // level is the first; below 0 there is none.
-struct Place {
+struct Round {
   int level, base, end;
 };
 
-__device__ __forceinline__ Place place_after(const Place& place, const int* starts) {
-  if (place.base + kAtOnce < place.end) return {place.level, place.base + kAtOnce, place.end};
-  const int level = place.level - 1;
+__device__ __forceinline__ Round round_after(const Round& round, const int* starts) {
+  if (round.base + kAtOnce < round.end) return {round.level, round.base + kAtOnce, round.end};
+  const int level = round.level - 1;
   if (level < 0) return {level, 0, 0};
   return {level, __ldg(starts + level), __ldg(starts + level + 1)};
 }
@@ -173,22 +175,22 @@ template <bool kSoft>
 __device__ inline void backward_gates(const Block& block) {
   const Plan& plan = block.plan;
   const int* starts = block.pools.level_start + plan.level;
-  const auto range_of = [&](const Place& place) {
-    const int gate = place.base + group_of();
-    return find_range(block, plan.n_literals + gate, gate < place.end);
+  const auto range_of = [&](const Round& round) {
+    const int gate = round.base + group_of();
+    return find_range(block, plan.n_literals + gate, gate < round.end);
   };
-  // While some wires are at work, the shares of those who read the next ones are fetched, the names
-  // of those who read the ones after, and where those are listed who read the ones after that.
-  Place now = place_after({plan.n_levels, 0, 0}, starts), next = place_after(now, starts);
-  Place third = place_after(next, starts);
+  // While some wires are at work, the shares of those who read the next ones are fetched, who reads
+  // the ones after, and where those are listed who read the ones after that.
+  Round now = round_after({plan.n_levels, 0, 0}, starts), next = round_after(now, starts);
+  Round third = round_after(next, starts);
   Range range = range_of(now), next_range = range_of(next), third_range = range_of(third);
-  Name next_name = find_name(block, next_range, 0);
-  Reader reader = find_reader<kSoft>(block, find_name(block, range, 0));
+  Candidate next_candidate = find_candidate(block, next_range, 0);
+  Reader reader = find_reader<kSoft>(block, find_candidate(block, range, 0));
   while (now.level >= 0) {
-    const Place later = place_after(third, starts);
+    const Round later = round_after(third, starts);
     const Range later_range = range_of(later);
-    const Name third_name = find_name(block, third_range, 0);
-    const Reader next_reader = find_reader<kSoft>(block, next_name);
+    const Candidate third_candidate = find_candidate(block, third_range, 0);
+    const Reader next_reader = find_reader<kSoft>(block, next_candidate);
     Rows d;
     const bool any = collect<kSoft>(block, range, reader, d);
     const int gate = now.base + group_of();
@@ -201,7 +203,7 @@ __device__ inline void backward_gates(const Block& block) {
     if (next.level != now.level) __syncthreads();
     now = next, next = third, third = later;
     range = next_range, next_range = third_range, third_range = later_range;
-    next_name = third_name;
+    next_candidate = third_candidate;
     reader = next_reader;
   }
 }

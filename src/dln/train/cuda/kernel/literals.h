@@ -38,7 +38,7 @@ __device__ inline void pull_literals_by_input(const Block& block) {
   const Plan& plan = block.plan;
   const Memory& memory = block.memory;
   const bool mixed = is_mixed(block);
-  u32* inputs = memory.bits;  // no longer needed in a phase of gates
+  u32* inputs = memory.bits;  // no longer needed in a phase of gates; has room for all inputs
   if (threadIdx.x == 0) n_inputs = 0;
   __syncthreads();
   for (int i = threadIdx.x; i < 2 * plan.n_gates; i += kThreads)
@@ -112,13 +112,13 @@ __device__ inline void pull_literals_by_wire(const Block& block) {
     return wire < plan.n_literals && trains_literal(block, wire);
   };
   Range next_range = find_range(block, group_of(), wanted(group_of()));
-  Reader next_reader = find_reader<kSoft>(block, find_name(block, next_range, 0));
+  Reader next_reader = find_reader<kSoft>(block, find_candidate(block, next_range, 0));
   for (int base = 0; base < plan.n_literals; base += kAtOnce) {
     const int wire = base + group_of();
     const Range range = next_range;
     const Reader reader = next_reader;
     next_range = find_range(block, wire + kAtOnce, wanted(wire + kAtOnce));
-    next_reader = find_reader<kSoft>(block, find_name(block, next_range, 0));
+    next_reader = find_reader<kSoft>(block, find_candidate(block, next_range, 0));
     const bool trains = wanted(wire);
     const int literal = trains ? wire : 0;
     const float cutoff = block.pools.parameters[plan.parameter + literal].value;

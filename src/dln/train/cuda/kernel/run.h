@@ -149,7 +149,8 @@ __device__ inline bool end_epoch(const Block& block) {
 
 // Train until the network is done or the time is up; says whether it is up.
 __device__ inline bool run(const Block& block, u64 deadline) {
-  constexpr int kLookEvery = 4;  // batches: all threads wait for the one that looks at the clock
+  // Batches of one pass: all threads wait for the one that looks at the clock.
+  constexpr int kLookEvery = 4;
   __shared__ int is_up;
   const Plan& plan = block.plan;
   if (plan.trace_every > 0 && block.state.n_records == 0) record_trace(block);
@@ -161,12 +162,13 @@ __device__ inline bool run(const Block& block, u64 deadline) {
     begin_epoch(block, resumes);
     const int* rows = order_of(block, block.step.epoch);
     for (int batch = block.state.batch; batch < plan.n_batches; ++batch) {
-      const int start = batch_start(plan, batch);
+      const int start = batch_start(plan, batch), n = batch_start(plan, batch + 1) - start;
       if (threadIdx.x == 0) set_batch(block, batch);
-      train_batch<kTrain>(block, rows + start, batch_start(plan, batch + 1) - start);
+      train_batch<kTrain>(block, rows + start, n);
       if (threadIdx.x == 0) block.state.batch = batch + 1;
       const bool last = batch + 1 == plan.n_batches;
-      if (!last && batch % kLookEvery > 0) continue;
+      // One thread may be at the next batch already, so this asks for nothing that a step sets.
+      if (!last && n <= kRows && batch % kLookEvery > 0) continue;
       if (threadIdx.x == 0) is_up = nanoseconds_now() > deadline;
       __syncthreads();
       if (is_up && !last) return true;

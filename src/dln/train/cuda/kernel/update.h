@@ -53,7 +53,7 @@ __device__ __forceinline__ void visit_short_lists(const Lists& lists, Frozen fro
   constexpr int per_warp = 32 / kLanes, stride = kWarps * per_warp;
   const int n = lists.n_candidates, k = lane_of() & (kLanes - 1), step = stride * n;
   const int end = k < n ? lists.count : 0;  // of the lists that have a candidate for this lane
-  Parameter* const logits = kept(lists.logits);
+  Parameter* const logits = in_registers(lists.logits);
   int list = threadIdx.x / kLanes, at = list * n + k;
   const Parameter none = {-infinity(), 0.0f, 0.0f, 0.0f};
   Parameter next = list < end ? load(logits + at) : none;
@@ -198,11 +198,10 @@ __device__ inline void visit_links(const Block& block) {
   const Pools& pools = block.pools;
   const Plan& plan = block.plan;
   const int n = plan.n_links;
-  const int* wires = kept(pools.link_wire + plan.link);
+  const int* wires = in_registers(pools.link_wire + plan.link);
   const Lists lists{pools.parameters + plan.links, pools.gradient + plan.links,
                     2 * plan.n_gates, n, block.step.inverse_temperature, block.step.rate,
                     block.step.epsilon};
-  const int count = 2 * plan.n_gates;
   const bool mixed = !kPlain && is_mixed(block), adds = !kPlain && block.step.pass > 0;
   const bool freezes = !kPlain && any_frozen(block);
   const auto frozen = [&](int input) { return freezes && is_frozen(block, input >> 1); };
@@ -212,7 +211,7 @@ __device__ inline void visit_links(const Block& block) {
     return pull_of_link(block, slope_of(block, mixed, input >> 1, input & 1), input, wire, before);
   };
   const auto choose = [&](int input, int k, int best, int wire, float) {
-    if (k != 0 || input >= count) return;
+    if (k != 0 || input >= lists.count) return;
     block.memory.source[input] = wire;
     block.memory.chosen[input] = best;
   };

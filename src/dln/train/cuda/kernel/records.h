@@ -1,0 +1,84 @@
+// The records that the host and the card share, and where a block's memory lies: layout.py has the
+// same. A test compiles this file for the host, so nothing here needs the card.
+#pragma once
+
+typedef unsigned char u8;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+constexpr int kWords = DLN_WORDS, kRows = 32 * kWords;
+constexpr int kStride = kRows + 4;  // floats from one wire's rows to the next one's: other banks
+
+enum Kind { kAbove = 0, kEquals = 1, kMissing = 2 };
+enum Phase { kGates = 0, kLinks = 1, kBoth = 2 };
+enum Phases { kUnified = 0, kEpochs = 1, kBatches = 2 };
+
+// One network: where its arrays start in the pools, its sizes and its options. The order of the
+// fields is the one of PLAN in layout.py.
+struct Plan {
+  i64 parameter, link, literal, gate, wire, rule, layer, level, epoch, row, batch, valid, count;
+  i64 trace, cells, table, shuffle, jump;
+  // A network's parameters are one vector: cutoffs, slopes, gate, link and vote logits.
+  i64 slopes, gates, links, votes;
+  int n_parameters, n_literals, n_gates, n_links, n_choices, n_rules, n_classes, n_layers;
+  int n_levels, n_columns, n_rows, n_valid, n_batches, n_shuffles;
+  int epochs, phases, phase_epochs, eval_every, patience, keep_best, trace_every, mixture;
+  int first_freeze, vote_freeze, prune_first, prune_last, rules_on_literals, unused;
+  float rate, final_rate, threshold_rate, tau, grad_factor, vote_limit, convergence;
+  u8 choice[16];
+};
+
+// How far a network is; the order of the fields is the one of STATE in layout.py.
+struct State {
+  u64 random[4];
+  double best, loss, weight;
+  int epoch, batch, best_epoch, n_records, done, unused;
+};
+
+// A batch of the epoch at hand: its weight, numbers of its step, and what is trained; the order of
+// the fields is the one of BATCH in layout.py.
+struct Batch {
+  double weight;
+  float scale, rate, epsilon;
+  Phase phase;
+};
+
+static_assert(sizeof(Plan) == DLN_PLAN_BYTES && sizeof(State) == DLN_STATE_BYTES &&
+                  sizeof(Batch) == DLN_BATCH_BYTES,
+              "layout.py must have the same records");
+
+// Where the parts of a block's memory are, see Memory; the same sums as block_bytes in layout.py.
+struct Offsets {
+  u32 gradient, cells, score, bits, words, source, chosen, rules, code, reached, votes, shares;
+};
+
+__device__ inline u32 take(u32& end, i64 n_bytes) {
+  const u32 taken = end;
+  end += static_cast<u32>((n_bytes + 15) / 16 * 16);
+  return taken;
+}
+
+__device__ inline Offsets arrange(const Plan& plan) {
+  const i64 n_gates = plan.n_gates, n_votes = static_cast<i64>(plan.n_classes) * plan.n_rules;
+  u32 near = 0, far = 0;
+  u32& large = DLN_SPILL >= 1 ? far : near;
+  u32& small = DLN_SPILL >= 2 ? far : near;
+  Offsets at;
+  at.gradient = take(large, 4 * n_gates * kStride);
+  at.cells = take(large, 4 * static_cast<i64>(plan.n_columns) * kStride);
+  at.score = take(small, 4 * static_cast<i64>(plan.n_classes) * kStride);
+  // It also holds a list of inputs, see pull_literals_by_input: with one word there may be more of
+  // them than wires.
+  const i64 n_bits = (plan.n_literals + n_gates) * kWords;
+  at.bits = take(small, 4 * (n_bits < 2 * n_gates ? 2 * n_gates : n_bits));
+  at.words = take(small, 8 * n_gates * kWords);
+  at.source = take(small, 8 * n_gates);
+  at.chosen = take(small, 8 * n_gates);
+  at.rules = take(small, 4 * static_cast<i64>(plan.n_rules));
+  at.code = take(small, n_gates);
+  at.reached = take(small, n_gates);
+  at.votes = take(small, n_votes);
+  at.shares = take(small, 4 * n_votes);
+  return at;
+}
