@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln import DLNClassifier, datasets
-from dln.bench.protocol import split_rows
+from dln.bench.protocol import Task
 from dln.cores import count_threads
-from dln.manners import read_problem
 from dln.search.folds import Fold, hold_out
 from dln.search.presets import find_preset
 from dln.search.tasks import encode_fold
@@ -63,9 +62,7 @@ def prepare(
     dataset: datasets.Dataset, seed: int, epochs_part: float, max_rows: int
 ) -> list[Judged]:
     """Set up the networks of all settings for one split of a table."""
-    rows = split_rows(dataset, seed)[0]
-    X, y = dataset.X.iloc[rows], dataset.y.iloc[rows]
-    problem = read_problem(DLNClassifier(), X, y, None, "balanced")[0].kept()
+    problem = Task(dataset, seed).problem
     whole = hold_out(problem.target, 0.2, seed)
     rng = np.random.default_rng(seed)
     fold = Fold(np.sort(rng.permutation(whole.train)[:max_rows]), whole.valid)
