@@ -25,7 +25,7 @@ from dln.train import torch as readable  # noqa: E402
 from dln.train.cuda import engine as cuda_engine  # noqa: E402
 from dln.train.cuda import train_population  # noqa: E402
 from dln.train.cuda.card import compile_kernel  # noqa: E402
-from dln.train.cuda.layout import BLOCK_STATIC, THREADS, Variant  # noqa: E402
+from dln.train.cuda.layout import BLOCK_STATIC, THREADS, Limits, Sizes, Variant  # noqa: E402
 from dln.train.cuda.probe import probe  # noqa: E402
 from dln.train.jobs import Engine, Job  # noqa: E402
 from dln.train.live import hard_sources  # noqa: E402
@@ -224,6 +224,23 @@ def test_the_result_does_not_depend_on_the_company_or_the_launches(
     assert_same_runs(together, train_population(crowd)[:24])
     monkeypatch.setattr(cuda_engine, "LAUNCH_SECONDS", 1e-6)
     assert_same_runs(together, train_population(mixed_jobs()))
+
+
+def many_mixed_jobs() -> list[Job]:
+    """As many as a card trains at a time, or more."""
+    return [job for _ in range(10) for job in mixed_jobs()]
+
+
+def test_variants_beside_each_other_leave_each_other_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = train_population(many_mixed_jobs())
+    every = list(VARIANTS.values())
+
+    def choose(sizes: Sizes, crowd: int, limits: Limits) -> Variant:
+        return every[sizes.n_gates % len(every)]
+
+    monkeypatch.setattr(cuda_engine, "choose_variant", choose)
+    for _ in range(3):
+        assert_same_runs(expected, train_population(many_mixed_jobs()))
 
 
 def test_training_waits_for_what_is_still_being_uploaded() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dln.errors import ExtraMissingError, OptionError
-from dln.train.cuda.layout import BATCH, PLAN, STATE, Limits, Variant
+from dln.train.cuda.layout import BATCH, MAX_WORDS, PLAN, STATE, Limits, Variant
 
 OLDEST = (7, 0)
 """The oldest compute capability with all the instructions that the kernel uses."""
@@ -91,6 +91,7 @@ def define(variant: Variant) -> list[str]:
         "THREADS": variant.threads,
         "BLOCKS": variant.blocks,
         "WORDS": variant.words,
+        "MAX_WORDS": MAX_WORDS,
         "SPILL": variant.spill,
         "PLAN_BYTES": PLAN.itemsize,
         "STATE_BYTES": STATE.itemsize,

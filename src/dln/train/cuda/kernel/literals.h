@@ -31,6 +31,11 @@ __device__ __forceinline__ float2 pull_rows(float4 d, float4 cells, float cutoff
   return sum;
 }
 
+// A network's own pulls, apart from those of networks that have more words at work, or fewer.
+__device__ inline float2* own_pulls(const Block& block) {
+  return block.pools.pulls + 2 * block.plan.gate * kMaxWords;
+}
+
 // Through hard links: what each input gives the literal that it reads; a thread takes an input and
 // 32 rows, of those inputs that a gradient reaches.
 __device__ inline void pull_literals_by_input(const Block& block) {
@@ -46,7 +51,7 @@ __device__ inline void pull_literals_by_input(const Block& block) {
         trains_literal(block, memory.source[i]))
       inputs[atomicAdd(&n_inputs, 1)] = i;
   __syncthreads();
-  float2* pulls = block.pools.pulls + 2 * plan.gate * kWords;
+  float2* pulls = own_pulls(block);
   for (int task = threadIdx.x; task < n_inputs * kWords; task += kThreads) {
     const int i = inputs[task / kWords], k = task % kWords, wire = memory.source[i];
     const Slope slope = slope_of(block, mixed, i >> 1, i & 1);
@@ -74,7 +79,7 @@ __device__ inline void pull_literals_by_input(const Block& block) {
 __device__ inline float2 add_pulls(const Block& block, int begin, int end, float2 sum) {
   constexpr int kTogether = 4;
   const Plan& plan = block.plan;
-  const float2* pulls = block.pools.pulls + 2 * plan.gate * kWords;
+  const float2* pulls = own_pulls(block);
   float2 own[kWords] = {};
   for (int start = begin; start < end; start += kTogether) {
     int slot[kTogether], input[kTogether];

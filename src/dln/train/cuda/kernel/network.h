@@ -10,6 +10,7 @@
 #include "records.h"
 
 constexpr int kThreads = DLN_THREADS, kWarps = kThreads / 32;
+constexpr int kMaxWords = DLN_MAX_WORDS;  // that any variant has at work
 constexpr int kGroup = 8;  // lanes that share a wire, each with four rows of every word
 constexpr u32 kAll = 0xffffffffu;
 constexpr float kMinSlope = 0.01f;  // Differs from the paper: a slope never changes its sign
@@ -30,7 +31,7 @@ struct Pools {
   const int *literal_column, *literal_kind, *literal_freeze;
   const int* gate_freeze;
   float4* mixture;
-  float2* pulls;  // (gates, 2, words) what an input gives the cutoff and slope of its literal
+  float2* pulls;  // (gates, 2, most words) what an input gives the cutoff and slope of its literal
   int* gate_pruned;
   const int *link_wire, *reader_slot, *reader_input, *reader_start;
   const int *rule_wire, *rule_reader, *rule_start;
