@@ -11,7 +11,7 @@ import pytest
 from dln import Above, Among, Circuit, Column, Node, Rule
 from dln.gates import GATE_BY_NAME
 
-COMMAND = [sys.executable, "-m", "dln.cli"]
+COMMAND = [sys.executable, "-m", "dln"]
 LONG = 60.0  # a stuck child is a failure, a slow machine is not
 
 

@@ -219,7 +219,7 @@ def test_igraph_is_named_where_absent_and_rules_do_without(
 
 def command(*arguments: object, folder: Path) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [sys.executable, "-m", "dln.cli", "draw", *map(str, arguments)],
+        [sys.executable, "-m", "dln", "draw", *map(str, arguments)],
         capture_output=True,
         check=False,
         timeout=LONG,

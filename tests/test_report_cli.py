@@ -34,7 +34,7 @@ def table(tmp_path: Path) -> Path:
 
 
 def command(*arguments: object) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", "dln.cli", *map(str, arguments)]
+    line = [sys.executable, "-m", "dln", *map(str, arguments)]
     return subprocess.run(line, capture_output=True, text=True, timeout=120)
 
 

@@ -20,6 +20,8 @@ class Entry:
         Its column in the paper's tables; None where the paper has none.
     weight
         Rough time of a cell against that of a decision tree, to tell the time left.
+    search
+        The model whose search it comes out of, where that is another one's.
     """
 
     heading: str
@@ -27,6 +29,7 @@ class Entry:
     attribute: str
     published: str | None = None
     weight: float = 1.0
+    search: str | None = None
 
     def load(self) -> Model:
         """Import the model."""
@@ -43,7 +46,7 @@ MODELS: Mapping[str, Entry] = {
     "lgn": Entry("LGN", "dln.bench.gate_network", "gate_network", "LGN", 20),
     "paper": Entry("DLN (paper)", "dln.bench.logic", "paper", "DLN", 100),
     "dln": Entry("dln", "dln.bench.logic", "best", "DLN", 100),
-    "dln-small": Entry("dln-small", "dln.bench.logic", "small", "DLN", 100),
+    "dln-small": Entry("dln-small", "dln.bench.logic", "small", "DLN", 100, search="dln"),
     "rf-free": Entry("RF, free", "dln.bench.beyond", "free_forest", None, 100),
     "lightgbm": Entry("LightGBM", "dln.bench.beyond", "lightgbm", None, 100),
     "ebm": Entry("EBM", "dln.bench.beyond", "explainable_boosting", None, 1000),

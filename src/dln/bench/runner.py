@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -15,6 +15,7 @@ from dln.bench.cells import Cell, Result, make_result, missing, read_results, wr
 from dln.bench.models import find_model
 from dln.bench.outcome import Budget
 from dln.bench.protocol import Task
+from dln.bench.queue import Queue
 from dln.bench.timing import TimeLeft
 from dln.cores import count_cores
 from dln.datasets import Dataset, load
@@ -91,29 +92,26 @@ def run(plan: Plan, say: Callable[[str], None]) -> Summary:
 def _finish(plan: Plan, cells: Sequence[Cell]) -> Iterator[Finished]:
     """Give the cells as they end; begins no further one when the time is up."""
     end = None if plan.seconds is None else monotonic() + plan.seconds
-    waiting = iter(cells)
+    queue = Queue(cells, plan.folder)
 
-    def begun() -> Iterator[Cell]:
-        for cell in waiting:
-            if end is not None and monotonic() >= end:
-                return
-            if not cell.path(plan.folder).exists():  # it may have come with another
-                yield cell
+    def next_beside(running: Collection[Cell]) -> Cell | None:
+        return None if end is not None and monotonic() >= end else queue.take(running)
 
     if plan.jobs == 1:
-        yield from (run_cell(cell, plan.folder, plan.budget) for cell in begun())
+        while (cell := next_beside(())) is not None:
+            yield run_cell(cell, plan.folder, plan.budget)
         return
     budget = replace(plan.budget, threads=max(1, count_cores() // plan.jobs))
-    upcoming = begun()
     with ProcessPoolExecutor(plan.jobs, mp_context=get_context("spawn")) as pool:
-        running: set[Future[Finished]] = set()
+        running: dict[Future[Finished], Cell] = {}
         while True:
-            while len(running) < plan.jobs and (cell := next(upcoming, None)) is not None:
-                running.add(pool.submit(run_cell, cell, plan.folder, budget))
+            while len(running) < plan.jobs and (cell := next_beside(running.values())) is not None:
+                running[pool.submit(run_cell, cell, plan.folder, budget)] = cell
             if not running:
                 return
-            ended, running = wait(running, return_when=FIRST_COMPLETED)
-            yield from (future.result() for future in ended)
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                del running[future]
+                yield future.result()
 
 
 def run_cell(cell: Cell, folder: Path, budget: Budget) -> Finished:

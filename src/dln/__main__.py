@@ -1,4 +1,4 @@
-"""`python -m dln.cli` is the command `dln`."""
+"""`python -m dln` is the command `dln`."""
 
 import sys
 
