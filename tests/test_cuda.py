@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cuda_jobs import assert_same_runs, draw_job, mixed_jobs, short_job
 from jobs import IN_TURN, TOGETHER, UNIFIED, random_job
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -31,8 +32,6 @@ from dln.train.jobs import Engine, Job  # noqa: E402
 from dln.train.live import hard_sources  # noqa: E402
 from dln.train.network import Shape  # noqa: E402
 from dln.train.options import (  # noqa: E402
-    Annealing,
-    Freezing,
     TrainOptions,
 )
 from dln.train.torch import Phase  # noqa: E402
@@ -57,36 +56,6 @@ VARIANTS = {
     "rows in global memory": Variant(THREADS[1], 1, 2, 1),
     "all in global memory": Variant(THREADS[1], 1, 2, 2),
 }
-
-
-def draw_job(seed: int) -> Job:
-    """A job of any shape and with any options that a single step depends on."""
-    rng = np.random.default_rng(seed)
-
-    def one_of(*choices: Any) -> Any:
-        return choices[rng.integers(len(choices))]
-
-    options = TrainOptions(
-        epochs=10,
-        tau=one_of(0.5, 2.0, 20.0),
-        grad_factor=one_of(1.0, 1.5),
-        vote_threshold=one_of(0.8, 0.6),
-        gate_gradient=one_of("hard", "mixture"),
-        temperature=one_of(1.0, 0.3, Annealing(2.0, 0.1)),
-        freezing=one_of(None, None, Freezing(0.0), Freezing(0.0, "outputs-first")),
-    )
-    layers = rng.integers(1, 21, rng.integers(1, 5)).tolist()
-    if seed % 3 == 0:  # a layer that takes even the largest block three rounds
-        layers[seed // 3 % len(layers)] += 130
-    shape = Shape(
-        tuple(layers),
-        n_links=one_of(1, 3, 8, 17, None),
-        n_gates=one_of(1, 4, 8, 16),
-        concatenation=one_of("separate", "shared", "none"),
-    )
-    n_rows = int(rng.integers(1, 151))
-    n_classes = int(rng.integers(2, 6))
-    return random_job(seed, n_rows=n_rows, shape=shape, n_classes=n_classes, options=options)
 
 
 @pytest.mark.parametrize("phase", list(Phase))
@@ -153,14 +122,6 @@ def test_the_kernel_takes_no_more_shared_memory_than_is_set_aside(variant: Varia
 ALSO_LARGE = {**TOGETHER, "large batches": replace(UNIFIED, batch_size=150)}
 
 
-def short_job(options: TrainOptions, seed: int) -> Job:
-    options = replace(options, epochs=6, eval_every=2, rate=0.02, seed=seed)
-    concatenation: Any = ("separate", "shared", "none")[seed % 3]
-    shape = Shape((12, 9), n_links=6, concatenation=concatenation)
-    job = random_job(seed, n_rows=200, n_classes=3, shape=shape, options=options)
-    return replace(job, valid_rows=np.arange(50))
-
-
 def count_together(options: TrainOptions, n_seeds: int) -> int:
     """Train on the card and elsewhere, and count the runs that stay together."""
     count = 0
@@ -186,32 +147,6 @@ def test_short_runs_from_the_same_start_stay_together(name: str) -> None:
 def test_short_runs_with_phases_in_turn_mostly_stay_together(name: str) -> None:
     # In a phase of its own many a gradient is 0 but for rounding; Adam makes a step of it.
     assert count_together(IN_TURN[name], 12) >= 3
-
-
-def assert_same_runs(first: list[Any], second: list[Any]) -> None:
-    for one, other in zip(first, second, strict=True):
-        assert_array_equal(one.history, other.history)
-        for a, b in zip(one.network.parameters(), other.network.parameters(), strict=True):
-            assert_array_equal(a, b)
-
-
-def mixed_jobs() -> list[Job]:
-    """Networks of every kind beside each other: rows, depth, width, candidates, classes."""
-    jobs = []
-    for seed in range(24):
-        job = draw_job(seed)
-        options = replace(
-            job.options,
-            epochs=5 + seed,
-            batch_size=(16, 64, 100)[seed % 3],
-            phases=("unified", "batches", "epochs")[seed % 3],  # type: ignore[arg-type]
-            eval_every=seed % 3,
-            keep_best=seed % 2 == 0,
-            seed=seed,
-        )
-        n = len(job.rows)
-        jobs.append(replace(job, options=options, valid_rows=np.arange(0, n, 2)))
-    return jobs
 
 
 def test_the_result_does_not_depend_on_the_company_or_the_launches(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dln.train.cuda.card import compile_kernel, find_card, import_cupy, limits_of
 from dln.train.cuda.layout import Sizes, Variant, choose_variant, shared_part
-from dln.train.cuda.memory import CardMemory, memory_of_any
+from dln.train.cuda.memory import CardMemory, memory_of_any, told_if_full
 from dln.train.cuda.pack import Population, pack, record_epochs
 from dln.train.jobs import Job, OnInterrupt, Progress, Trained, check_trained
 from dln.train.trace import make_trace
@@ -94,7 +94,10 @@ def time_launches(jobs: Sequence[Job], device: str = "cuda") -> float:
     with _ONE_AT_A_TIME, cupy.cuda.Device(number):
         run = _Run(cupy, number, population, CardMemory(cupy, population))
         start = time.perf_counter()
-        run.train(None)
+        try:
+            run.train(None)
+        finally:  # the memory is in use until then
+            cupy.cuda.Device(number).synchronize()
         return time.perf_counter() - start
 
 
@@ -151,10 +154,11 @@ class _Run:
         places = defaultdict(list)
         for place, some in enumerate(sizes):
             places[choose_variant(some, crowd, self._limits)].append(place)
-        self._groups = [
-            self._group(number, variant, [sizes[place] for place in own], np.isin(which, own))
-            for variant, own in places.items()
-        ]
+        with told_if_full(cupy, population):
+            self._groups = [
+                self._group(number, variant, [sizes[place] for place in own], np.isin(which, own))
+                for variant, own in places.items()
+            ]
 
     def _group(
         self, number: int, variant: Variant, sizes: list[Sizes], is_member: NDArray[np.bool_]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -44,13 +45,8 @@ class CardMemory:
         self._population = population
         kept = cupy.get_default_memory_pool().free_bytes()  # by CuPy, from earlier calls
         check_room(population, int(cupy.cuda.Device().mem_info[0] + kept))
-        try:
+        with told_if_full(cupy, population):
             self.pools = self._upload()
-        except cupy.cuda.memory.OutOfMemoryError as error:
-            raise DeviceMemoryError(
-                f"the card has not the memory for {len(population.jobs)} networks ({error}); "
-                "train fewer of them at a time"
-            ) from None
 
     def tell(self, module: Any) -> None:
         """Tell a compiled kernel where the pools are."""
@@ -115,6 +111,18 @@ class CardMemory:
         start, width = int(plan["trace"]), int(plan["n_parameters"])
         part = self.pools["trace"][start : start + n_records * width].get()
         return np.asarray(part).reshape(n_records, width)
+
+
+@contextmanager
+def told_if_full(cupy: Any, population: Population) -> Iterator[None]:
+    """Say it in the user's terms when the card has no more memory."""
+    try:
+        yield
+    except cupy.cuda.memory.OutOfMemoryError as error:
+        raise DeviceMemoryError(
+            f"the card has not the memory for {len(population.jobs)} networks ({error}); "
+            "train fewer of them at a time"
+        ) from None
 
 
 def bytes_of(population: Population) -> NDArray[np.float64]:

@@ -1,0 +1,25 @@
+"""A card for tests: the kernel compiled for the CPU, under a module that stands for CuPy."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from dln.train.cuda.card import compile_kernel
+from emulated import cupy
+
+
+@contextmanager
+def emulated_card() -> Iterator[None]:
+    """Let the cuda engine find a card that is a CPU."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "cupy", cupy)
+        compile_kernel.cache_clear()
+        try:
+            yield
+        finally:
+            compile_kernel.cache_clear()
+            cupy.forget()

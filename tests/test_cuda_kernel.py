@@ -1,0 +1,218 @@
+"""The kernel of the cuda engine on the CPU: threads are fibers that run in a random order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cuda_jobs import assert_same_runs, draw_job, mixed_jobs, short_job
+from emulated import cupy, emulated_card
+from jobs import TOGETHER, UNIFIED, random_job
+from numpy.testing import assert_allclose, assert_array_equal
+
+pytest.importorskip("torch")
+
+from autograd import PARAMETERS, torch_gradients, torch_votes
+
+from dln.encode.bits import ABOVE
+from dln.errors import DeviceMemoryError
+from dln.train import native
+from dln.train.cuda import engine as cuda_engine
+from dln.train.cuda import train_population
+from dln.train.cuda.layout import Limits, Sizes, Variant
+from dln.train.cuda.probe import probe
+from dln.train.jobs import Job
+from dln.train.live import hard_sources
+from dln.train.network import Shape
+from dln.train.options import Pruning, TrainOptions
+from dln.train.torch import Phase
+
+# Blocks are small: each of their threads has to wait for all others at every barrier.
+VARIANTS = {
+    "two words": Variant(64, 1, 2, 0),
+    "one word": Variant(96, 1, 1, 0),
+    "rows in global memory": Variant(96, 1, 2, 1),
+    "all in global memory": Variant(64, 1, 1, 2),
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def card() -> Iterator[None]:
+    """A card that is a CPU."""
+    with emulated_card():
+        yield
+
+
+def choose_by_gates(sizes: Sizes, crowd: int, limits: Limits) -> Variant:
+    """Choose a variant for a network: another one for the next in size."""
+    return list(VARIANTS.values())[sizes.n_gates % len(VARIANTS)]
+
+
+@pytest.fixture(autouse=True)
+def variants(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Networks of all variants train beside each other."""
+    monkeypatch.setattr(cuda_engine, "choose_variant", choose_by_gates)
+    yield
+    cupy.forget()
+
+
+@pytest.mark.parametrize("phase", list(Phase))
+@pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
+def test_votes_are_equal_and_gradients_agree(variant: Variant, phase: Phase) -> None:
+    for seed in range(8):
+        job = draw_job(seed)
+        found = probe(job, phase.value, variant)
+        assert_array_equal(found.votes, torch_votes(job))
+        loss, expected = torch_gradients(job, phase)
+        assert found.loss == pytest.approx(loss, rel=1e-5)
+        for name in PARAMETERS:
+            values = expected[name]
+            scale = max(float(np.abs(values).max()), 1e-2)
+            got = getattr(found.gradients, name)
+            assert_allclose(got, values, atol=1e-5 * scale, err_msg=f"{name}, job {seed}")
+
+
+def test_every_variant_computes_the_same_bits() -> None:
+    job = random_job(5, n_rows=150, n_classes=3, shape=Shape((12, 9), n_links=40))
+    for phase in Phase:
+        first, *others = (probe(job, phase.value, variant) for variant in VARIANTS.values())
+        for other in others:
+            for name in PARAMETERS:
+                assert_array_equal(getattr(first.gradients, name), getattr(other.gradients, name))
+
+
+def test_more_inputs_than_wires_have_thresholds_to_pull_at() -> None:
+    job = random_job(0, shape=Shape((300,), n_links=8))
+    job.network.vote_logits[0] = 3.0  # all gates are reached
+    job.network.vote_logits[1] = -3.0
+    reads_threshold = np.isin(
+        hard_sources(job.network), np.flatnonzero(job.network.literal_kind == ABOVE)
+    )
+    assert reads_threshold.sum() > job.network.n_literals + job.network.n_gates
+    _, expected = torch_gradients(job, Phase.GATES)
+    found = probe(job, "gates", VARIANTS["one word"]).gradients
+    for name in ("cutoffs", "slopes"):
+        scale = np.abs(expected[name]).max()
+        assert_allclose(getattr(found, name), expected[name], atol=1e-5 * scale)
+
+
+def few_jobs() -> list[Job]:
+    """Phases in turn, and unified."""
+    in_turn = [job for job in mixed_jobs() if job.options.phases != "unified"]
+    return in_turn[:8] + [short_job(UNIFIED, seed) for seed in range(2)]
+
+
+def test_the_result_does_not_depend_on_the_company_the_variants_or_the_launches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    together = train_population(few_jobs())
+    for variant in VARIANTS.values():
+        monkeypatch.setattr(cuda_engine, "choose_variant", lambda *_, own=variant: own)
+        assert_same_runs(together, train_population(few_jobs()))
+    monkeypatch.setattr(cuda_engine, "choose_variant", choose_by_gates)
+    monkeypatch.setattr(cuda_engine, "LAUNCH_SECONDS", 1e-6)
+    assert_same_runs(together, train_population(few_jobs()))
+
+
+def test_variants_beside_each_other_leave_each_other_alone() -> None:
+    def jobs() -> list[Job]:
+        options = TrainOptions(epochs=30, batch_size=20)
+        shapes = [Shape((n_gates,), n_links=4) for n_gates in (24, 25, 26, 27)]
+        return [random_job(0, n_rows=60, shape=shape, options=options) for shape in shapes]
+
+    assert len({job.network.n_gates % len(VARIANTS) for job in jobs()}) == len(VARIANTS)
+    alone = [train_population([job])[0] for job in jobs()]
+    for _ in range(3):
+        assert_same_runs(alone, train_population(jobs()))
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_short_runs_stay_with_those_of_the_native_engine(name: str) -> None:
+    ways = (train_population, native.train_population)
+    left, right = (way([short_job(TOGETHER[name], seed) for seed in range(3)]) for way in ways)
+    together = 0
+    for one, other in zip(left, right, strict=True):
+        same = np.allclose(one.history, other.history, atol=1e-3, equal_nan=True)
+        together += same and one.best_epoch == other.best_epoch
+    assert together >= 2
+
+
+def test_pruning_traces_and_patience_do_not_depend_on_the_variant(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    options = replace(
+        UNIFIED, epochs=9, eval_every=1, patience=4, keep_best=True, trace_every=2,
+        pruning=Pruning(0.1, 0.6, convergence=0.9, least=0.3), phases="batches",
+    )  # fmt: skip
+    runs = []
+    for variant in VARIANTS.values():
+        monkeypatch.setattr(cuda_engine, "choose_variant", lambda *_, own=variant: own)
+        job = random_job(3, n_rows=90, n_classes=9, shape=Shape((14, 10), n_links=5))
+        runs.append(train_population([replace(job, options=options, valid_rows=np.arange(30))]))
+    assert np.isinf(runs[0][0].network.link_logits).any()
+    for run in runs[1:]:
+        assert_same_runs(runs[0], run)
+
+
+@pytest.mark.parametrize("room", [1_000, 2**40], ids=["networks", "blocks"])
+def test_a_card_that_is_full_is_told(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = cupy.empty
+
+    def limited(shape: Any, dtype: Any = float) -> Any:
+        if np.prod(shape, dtype=object) > room:
+            raise MemoryError("no more")
+        return real(shape, dtype)
+
+    monkeypatch.setattr(cupy, "empty", limited)
+    monkeypatch.setattr(cuda_engine, "memory_of_any", lambda *_: (0, 2**50))
+    with pytest.raises(DeviceMemoryError, match=r"for 1 networks \(no more\); train fewer of them"):
+        train_population([random_job(0)])
+
+
+# -- what the card in its place would tell ------------------------------------------------------
+
+IDLE = 'extern "C" __global__ void train(int* out) {}\n'
+
+
+def launch(body: str, folder: Path) -> list[int]:
+    """Run a kernel of 64 threads, which writes to out (64), with 64 words of shared memory."""
+    (folder / "train.cu").write_text(IDLE)
+    (folder / "probe.cu").write_text(
+        f'extern "C" __global__ void probe(int* out) {{\n'
+        f"int* shared = reinterpret_cast<int*>(near_memory); int me = threadIdx.x;\n{body}\n}}\n"
+    )
+    kernel = cupy.RawModule("", [f"-I{folder}"], "nvrtc").get_function("probe")
+    out = cupy.zeros(64, dtype=np.int32)
+    kernel((1,), (64,), (out,), shared_mem=256)
+    return out.get().tolist()  # type: ignore[no-any-return]
+
+
+def test_threads_that_meet_see_what_the_others_wrote(tmp_path: Path) -> None:
+    assert launch("shared[me] = me; __syncthreads(); out[me] = shared[63 - me];", tmp_path) == (
+        list(range(63, -1, -1))
+    )
+
+
+def test_threads_that_do_not_meet_run_in_any_order(tmp_path: Path) -> None:
+    body = "__shared__ int next; if (me == 0) next = 0; __syncthreads(); out[me] = next++;"
+    first, second = (launch(body, tmp_path) for _ in range(2))
+    assert first != second
+    assert sorted(first) == sorted(second) == list(range(64))
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("if (me < 3) __syncthreads();", "3 threads wait for others that have left"),
+        ("if (me < 3) __syncwarp(); else __ballot_sync(~0u, true);", "not at the same place"),
+        ("shared[64] = me;", "past the end of its memory"),
+        ("out[64] = me;", "beside an array"),
+    ],
+)
+def test_faults_are_told(body: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match=message):
+        launch(body, tmp_path)
