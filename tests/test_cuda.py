@@ -52,7 +52,7 @@ def reference_engine() -> Engine:
 
 VARIANTS = {
     **{f"{n} threads": Variant(n, blocks, 2, 0) for blocks, n in THREADS.items()},
-    "one word": Variant(THREADS[4], 4, 1, 0),
+    **{f"{n} threads, one word": Variant(n, blocks, 1, 0) for blocks, n in THREADS.items()},
     "rows in global memory": Variant(THREADS[1], 1, 2, 1),
     "all in global memory": Variant(THREADS[1], 1, 2, 2),
 }
@@ -96,7 +96,7 @@ def test_more_inputs_than_wires_have_thresholds_to_pull_at() -> None:
     )
     assert reads_threshold.sum() > job.network.n_literals + job.network.n_gates
     _, expected = torch_gradients(job, Phase.GATES)
-    found = probe(job, "gates", VARIANTS["one word"]).gradients
+    found = probe(job, "gates", VARIANTS[f"{THREADS[4]} threads, one word"]).gradients
     for name in ("cutoffs", "slopes"):
         scale = np.abs(expected[name]).max()
         assert_allclose(getattr(found, name), expected[name], atol=1e-4 * scale)
@@ -111,9 +111,12 @@ def test_every_variant_computes_the_same_bits() -> None:
                 assert_array_equal(getattr(first.gradients, name), getattr(other.gradients, name))
 
 
+@pytest.mark.parametrize("name", ["probe", "train"])
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
-def test_the_kernel_takes_no_more_shared_memory_than_is_set_aside(variant: Variant) -> None:
-    kernel = compile_kernel(variant, "probe.cu", 0).get_function("probe")
+def test_the_kernel_takes_no_more_shared_memory_than_is_set_aside(
+    variant: Variant, name: str
+) -> None:
+    kernel = compile_kernel(variant, f"{name}.cu", 0).get_function(name)
     assert kernel.shared_size_bytes <= BLOCK_STATIC
 
 
