@@ -17,23 +17,23 @@ cupy = pytest.importorskip("cupy", reason="needs CuPy and an NVIDIA card")
 if not cupy.cuda.is_available():
     pytest.skip("needs an NVIDIA card", allow_module_level=True)
 
-from autograd import PARAMETERS, torch_gradients, torch_votes  # noqa: E402
+from cuda_laws import (  # noqa: E402
+    assert_all_thresholds_are_pulled,
+    assert_loss_of_sure_classes_is_exact,
+    assert_same_bits,
+    assert_step_agrees,
+)
 
 from dln import DLNClassifier  # noqa: E402
-from dln.encode.bits import ABOVE  # noqa: E402
 from dln.errors import TrainingError  # noqa: E402
 from dln.train import torch as readable  # noqa: E402
 from dln.train.cuda import engine as cuda_engine  # noqa: E402
 from dln.train.cuda import train_population  # noqa: E402
 from dln.train.cuda.card import compile_kernel  # noqa: E402
 from dln.train.cuda.layout import BLOCK_STATIC, THREADS, Limits, Sizes, Variant  # noqa: E402
-from dln.train.cuda.probe import probe  # noqa: E402
 from dln.train.jobs import Engine, Job  # noqa: E402
-from dln.train.live import hard_sources  # noqa: E402
 from dln.train.network import Shape  # noqa: E402
-from dln.train.options import (  # noqa: E402
-    TrainOptions,
-)
+from dln.train.options import TrainOptions  # noqa: E402
 from dln.train.torch import Phase  # noqa: E402
 
 HAS_NATIVE = importlib.util.find_spec("dln._native") is not None
@@ -62,53 +62,19 @@ VARIANTS = {
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
 def test_votes_are_equal_and_gradients_agree(variant: Variant, phase: Phase) -> None:
     for seed in range(30):
-        job = draw_job(seed)
-        found = probe(job, phase.value, variant)
-        assert_array_equal(found.votes, torch_votes(job))
-        loss, expected = torch_gradients(job, phase)
-        assert found.loss == pytest.approx(loss, rel=1e-5)
-        for name in PARAMETERS:
-            values = expected[name]
-            scale = max(float(np.abs(values).max()), 1e-2)
-            got = getattr(found.gradients, name)
-            assert_allclose(got, values, atol=1e-4 * scale, err_msg=f"{name}, job {seed}")
+        assert_step_agrees(draw_job(seed), phase, variant, tolerance=1e-4)
 
 
 def test_the_loss_of_sure_classes_is_exact() -> None:
-    shape = Shape((30, 20), n_links=5)
-    job = random_job(1, shape=shape, n_classes=3, options=TrainOptions(epochs=10, tau=0.2))
-    votes = torch_votes(job)
-    job = replace(job, data=replace(job.data, target=votes.argmax(axis=1).astype(np.int32)))
-    second, first = np.sort(votes, axis=1)[:, -2:].T
-    job = replace(job, rows=np.flatnonzero(first - second >= 3))  # p is above 1 - 2 exp(-15)
-    loss, _ = torch_gradients(job, Phase.BOTH)
-    assert 0 < loss < 1e-5
-    found = probe(job, "both", Variant(THREADS[4], 4, 2, 0))
-    assert found.loss == pytest.approx(loss, rel=1e-5)
+    assert_loss_of_sure_classes_is_exact(Variant(THREADS[4], 4, 2, 0))
 
 
 def test_more_inputs_than_wires_have_thresholds_to_pull_at() -> None:
-    job = random_job(0, shape=Shape((300,), n_links=8))
-    job.network.vote_logits[0] = 3.0  # all gates are reached
-    job.network.vote_logits[1] = -3.0
-    reads_threshold = np.isin(
-        hard_sources(job.network), np.flatnonzero(job.network.literal_kind == ABOVE)
-    )
-    assert reads_threshold.sum() > job.network.n_literals + job.network.n_gates
-    _, expected = torch_gradients(job, Phase.GATES)
-    found = probe(job, "gates", VARIANTS[f"{THREADS[4]} threads, one word"]).gradients
-    for name in ("cutoffs", "slopes"):
-        scale = np.abs(expected[name]).max()
-        assert_allclose(getattr(found, name), expected[name], atol=1e-4 * scale)
+    assert_all_thresholds_are_pulled(VARIANTS[f"{THREADS[4]} threads, one word"], tolerance=1e-4)
 
 
 def test_every_variant_computes_the_same_bits() -> None:
-    job = random_job(5, n_rows=150, n_classes=3, shape=Shape((12, 9), n_links=40))
-    for phase in Phase:
-        first, *others = (probe(job, phase.value, variant) for variant in VARIANTS.values())
-        for other in others:
-            for name in PARAMETERS:
-                assert_array_equal(getattr(first.gradients, name), getattr(other.gradients, name))
+    assert_same_bits(list(VARIANTS.values()))
 
 
 @pytest.mark.parametrize("name", ["probe", "train"])

@@ -12,21 +12,22 @@ import pytest
 from cuda_jobs import assert_same_runs, draw_job, mixed_jobs, short_job
 from emulated import cupy, emulated_card
 from jobs import TOGETHER, UNIFIED, random_job
-from numpy.testing import assert_allclose, assert_array_equal
 
 pytest.importorskip("torch")
 
-from autograd import PARAMETERS, torch_gradients, torch_votes
+from cuda_laws import (
+    assert_all_thresholds_are_pulled,
+    assert_loss_of_sure_classes_is_exact,
+    assert_same_bits,
+    assert_step_agrees,
+)
 
-from dln.encode.bits import ABOVE
 from dln.errors import DeviceMemoryError
 from dln.train import native
 from dln.train.cuda import engine as cuda_engine
 from dln.train.cuda import train_population
 from dln.train.cuda.layout import Limits, Sizes, Variant
-from dln.train.cuda.probe import probe
 from dln.train.jobs import Job
-from dln.train.live import hard_sources
 from dln.train.network import Shape
 from dln.train.options import Pruning, TrainOptions
 from dln.train.torch import Phase
@@ -64,40 +65,19 @@ def variants(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
 def test_votes_are_equal_and_gradients_agree(variant: Variant, phase: Phase) -> None:
     for seed in range(8):
-        job = draw_job(seed)
-        found = probe(job, phase.value, variant)
-        assert_array_equal(found.votes, torch_votes(job))
-        loss, expected = torch_gradients(job, phase)
-        assert found.loss == pytest.approx(loss, rel=1e-5)
-        for name in PARAMETERS:
-            values = expected[name]
-            scale = max(float(np.abs(values).max()), 1e-2)
-            got = getattr(found.gradients, name)
-            assert_allclose(got, values, atol=1e-5 * scale, err_msg=f"{name}, job {seed}")
+        assert_step_agrees(draw_job(seed), phase, variant, tolerance=1e-5)
+
+
+def test_the_loss_of_sure_classes_is_exact() -> None:
+    assert_loss_of_sure_classes_is_exact(VARIANTS["two words"])
 
 
 def test_every_variant_computes_the_same_bits() -> None:
-    job = random_job(5, n_rows=150, n_classes=3, shape=Shape((12, 9), n_links=40))
-    for phase in Phase:
-        first, *others = (probe(job, phase.value, variant) for variant in VARIANTS.values())
-        for other in others:
-            for name in PARAMETERS:
-                assert_array_equal(getattr(first.gradients, name), getattr(other.gradients, name))
+    assert_same_bits(list(VARIANTS.values()))
 
 
 def test_more_inputs_than_wires_have_thresholds_to_pull_at() -> None:
-    job = random_job(0, shape=Shape((300,), n_links=8))
-    job.network.vote_logits[0] = 3.0  # all gates are reached
-    job.network.vote_logits[1] = -3.0
-    reads_threshold = np.isin(
-        hard_sources(job.network), np.flatnonzero(job.network.literal_kind == ABOVE)
-    )
-    assert reads_threshold.sum() > job.network.n_literals + job.network.n_gates
-    _, expected = torch_gradients(job, Phase.GATES)
-    found = probe(job, "gates", VARIANTS["one word"]).gradients
-    for name in ("cutoffs", "slopes"):
-        scale = np.abs(expected[name]).max()
-        assert_allclose(getattr(found, name), expected[name], atol=1e-5 * scale)
+    assert_all_thresholds_are_pulled(VARIANTS["one word"], tolerance=1e-5)
 
 
 def few_jobs() -> list[Job]:
