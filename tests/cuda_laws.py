@@ -1,4 +1,4 @@
-"""What every variant of the cuda engine's kernel promises of one step."""
+"""What the cuda engine promises of a step and of a run, whatever the variant of its kernel."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from autograd import PARAMETERS, torch_gradients, torch_votes
+from cuda_jobs import short_job
 from jobs import random_job
 from numpy.testing import assert_allclose, assert_array_equal
 
 from dln.encode.bits import ABOVE
+from dln.train.cuda import train_population
 from dln.train.cuda.layout import Variant
 from dln.train.cuda.probe import probe
-from dln.train.jobs import Job
+from dln.train.jobs import Engine, Job
 from dln.train.live import hard_sources
 from dln.train.network import Shape
 from dln.train.options import TrainOptions
@@ -70,3 +72,19 @@ def assert_loss_of_sure_classes_is_exact(variant: Variant) -> None:
     loss, _ = torch_gradients(job, Phase.BOTH)
     assert 0 < loss < 1e-5
     assert probe(job, "both", variant).loss == pytest.approx(loss, rel=1e-5)
+
+
+def count_together(reference: Engine, options: TrainOptions, n_seeds: int) -> int:
+    """Train on the card and elsewhere, and count the runs that stay together."""
+    count = 0
+    left = train_population([short_job(options, seed) for seed in range(n_seeds)])
+    right = reference([short_job(options, seed) for seed in range(n_seeds)])
+    for one, other in zip(left, right, strict=True):
+        same = np.allclose(one.history, other.history, atol=1e-3, equal_nan=True)
+        same = same and one.best_epoch == other.best_epoch
+        for a, b in zip(one.network.parameters(), other.network.parameters(), strict=True):
+            same = same and np.array_equal(np.isinf(a), np.isinf(b))
+            apart = np.abs(np.where(np.isinf(a), 0, a) - np.where(np.isinf(b), 0, b))
+            same = same and bool(np.quantile(apart, 0.8) <= 1e-4)
+        count += same
+    return count

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cuda_jobs import assert_same_runs, draw_job, mixed_jobs, short_job
+from cuda_jobs import assert_same_runs, draw_job, mixed_jobs
 from jobs import IN_TURN, TOGETHER, UNIFIED, random_job
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -22,6 +22,7 @@ from cuda_laws import (  # noqa: E402
     assert_loss_of_sure_classes_is_exact,
     assert_same_bits,
     assert_step_agrees,
+    count_together,
 )
 
 from dln import DLNClassifier  # noqa: E402
@@ -91,31 +92,15 @@ def test_the_kernel_takes_no_more_shared_memory_than_is_set_aside(
 ALSO_LARGE = {**TOGETHER, "large batches": replace(UNIFIED, batch_size=150)}
 
 
-def count_together(options: TrainOptions, n_seeds: int) -> int:
-    """Train on the card and elsewhere, and count the runs that stay together."""
-    count = 0
-    left = train_population([short_job(options, seed) for seed in range(n_seeds)])
-    right = reference_engine()([short_job(options, seed) for seed in range(n_seeds)])
-    for one, other in zip(left, right, strict=True):
-        same = np.allclose(one.history, other.history, atol=1e-3, equal_nan=True)
-        same = same and one.best_epoch == other.best_epoch
-        for a, b in zip(one.network.parameters(), other.network.parameters(), strict=True):
-            same = same and np.array_equal(np.isinf(a), np.isinf(b))
-            apart = np.abs(np.where(np.isinf(a), 0, a) - np.where(np.isinf(b), 0, b))
-            same = same and bool(np.quantile(apart, 0.8) <= 1e-4)
-        count += same
-    return count
-
-
 @pytest.mark.parametrize("name", ALSO_LARGE)
 def test_short_runs_from_the_same_start_stay_together(name: str) -> None:
-    assert count_together(ALSO_LARGE[name], 6) >= 4
+    assert count_together(reference_engine(), ALSO_LARGE[name], 6) >= 4
 
 
 @pytest.mark.parametrize("name", IN_TURN)
 def test_short_runs_with_phases_in_turn_mostly_stay_together(name: str) -> None:
     # In a phase of its own many a gradient is 0 but for rounding; Adam makes a step of it.
-    assert count_together(IN_TURN[name], 12) >= 3
+    assert count_together(reference_engine(), IN_TURN[name], 12) >= 3
 
 
 def test_the_result_does_not_depend_on_the_company_or_the_launches(

@@ -20,6 +20,7 @@ from cuda_laws import (
     assert_loss_of_sure_classes_is_exact,
     assert_same_bits,
     assert_step_agrees,
+    count_together,
 )
 
 from dln.errors import DeviceMemoryError
@@ -112,13 +113,7 @@ def test_variants_beside_each_other_leave_each_other_alone() -> None:
 
 @pytest.mark.parametrize("name", TOGETHER)
 def test_short_runs_stay_with_those_of_the_native_engine(name: str) -> None:
-    ways = (train_population, native.train_population)
-    left, right = (way([short_job(TOGETHER[name], seed) for seed in range(3)]) for way in ways)
-    together = 0
-    for one, other in zip(left, right, strict=True):
-        same = np.allclose(one.history, other.history, atol=1e-3, equal_nan=True)
-        together += same and one.best_epoch == other.best_epoch
-    assert together >= 2
+    assert count_together(native.train_population, TOGETHER[name], 3) >= 2
 
 
 def test_pruning_traces_and_patience_do_not_depend_on_the_variant(

@@ -1,6 +1,6 @@
 """The records that the host and the card share, and how a block's memory is laid out.
 
-Each record here has a struct of the same fields in `kernel/network.h`.
+Each record here has a struct of the same fields in `kernel/records.h`.
 """
 
 from __future__ import annotations
