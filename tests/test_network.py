@@ -71,3 +71,15 @@ def test_lists_hold_different_wires(concatenation: Concatenation) -> None:
     ):
         chosen = wires[logits > -np.inf].tolist()
         assert len(set(chosen)) == len(chosen) == 4
+
+
+def test_short_lists_are_padded_by_masked_candidates_of_their_own() -> None:
+    net = network("separate", n_links=None)
+    is_open = net.link_logits > -np.inf
+    assert not is_open.all()
+    for wires, opens in zip(
+        net.link_wires.reshape(-1, net.link_wires.shape[2]),
+        is_open.reshape(-1, net.link_wires.shape[2]),
+        strict=True,
+    ):
+        assert set(wires[~opens]) <= set(wires[opens])

@@ -8,6 +8,7 @@ lists; every engine trains this one form.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 from typing import Literal as OneOf
 
 import numpy as np
@@ -152,10 +153,11 @@ def build_network(
         previous = np.arange(start, start + size)
         start += size
 
-    # Lists of different lengths are padded with masked candidates (the paper's -infinity).
+    # Short lists are padded with masked candidates (the paper's -infinity): their own once more, so
+    # that no wire has far more readers than the others.
     width = max(links.shape[1] for links in link_lists)
-    link_wires = np.concatenate([_pad(links, width, 0) for links in link_lists])
-    link_logits = np.concatenate([_pad(logits, width, -np.inf) for logits in logit_lists])
+    link_wires = np.concatenate([_pad(links, width, mode="wrap") for links in link_lists])
+    link_logits = np.concatenate([_pad(x, width, constant_values=-np.inf) for x in logit_lists])
     n_gates = sum(shape.layers)
     limit = np.log(vote_threshold / (1 - vote_threshold))
     # Differs from the paper: some links are on at the start, so that something is learned.
@@ -194,6 +196,6 @@ def draw_links(
     return rng.permutation(dealt)[:n_lists].astype(np.int32)
 
 
-def _pad(lists: NDArray[np.generic], width: int, filler: float) -> NDArray[np.generic]:
-    """Lengthen lists (n, k) to (n, width)."""
-    return np.pad(lists, ((0, 0), (0, width - lists.shape[1])), constant_values=filler)
+def _pad(lists: NDArray[np.generic], width: int, **filler: Any) -> NDArray[np.generic]:
+    """Lengthen lists (n, k) to (n, width); the filler is said as to `np.pad`."""
+    return np.pad(lists, ((0, 0), (0, width - lists.shape[1])), **filler)
