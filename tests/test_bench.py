@@ -20,7 +20,7 @@ from dln.bench.outcome import Budget, Outcome
 from dln.bench.protocol import Task, hold_back, make_folds, prepare
 from dln.bench.published import COLUMNS, MEASURES, figures, published
 from dln.bench.runner import Plan, run
-from dln.bench.tables import accuracy_sheet, cost_sheet
+from dln.bench.tables import accuracy_sheet, beyond_sheet, cost_sheet
 from dln.bench.targets import target_sheet
 from dln.bench.time_table import time_sheet
 from dln.bench.timing import TimeLeft
@@ -297,6 +297,19 @@ def test_costs_are_compared_by_the_geometric_mean_of_ratios() -> None:
     rows = {row[0]: row for row in sheet.sections[0].rows}
     assert rows["Diabetes"][2] == "549 (183, ×3.0)"
     assert rows["mean of ratios (geometric) over 19"][2] == "×3.00 [1 of 19]"
+
+
+def test_a_model_that_is_not_on_every_split_is_compared_on_those_that_it_has() -> None:
+    results = results_for(("Heart", "Liver"), {"paper": 70.0, "dln": 80.0, "dln-small": 60.0})
+    assert beyond_sheet(results) is None
+    others = results_for(("Heart", "Liver", "Mushroom"), {"ebm": 75.0})
+    kept = {("Heart", 0), ("Heart", 2), ("Liver", 3), ("Mushroom", 0)}  # no DLN on Mushroom
+    others = [one for one in others if (one.dataset, one.seed) in kept]
+    others[2] = replace(others[2], accuracy=90.0)  # of Liver, where dln has 83
+    sheet = beyond_sheet([*results, *others])
+    assert sheet is not None
+    # Means of Heart and Liver: (76 + 90) / 2, and of each DLN 1 and 3 more than on split 0.
+    assert sheet.sections[1].rows == (("EBM", "2", "3", "83.0", "72.0", "82.0", "62.0", "1, 0, 1"),)
 
 
 def test_what_was_cut_is_told_beside_the_table() -> None:

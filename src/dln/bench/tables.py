@@ -19,6 +19,7 @@ from dln.bench.grid import (
 from dln.bench.models import BASELINES, DLN_COLUMNS, MODELS
 from dln.bench.protocol import SEEDS
 from dln.bench.published import Measure, figures
+from dln.bench.same_splits import same_splits_section
 from dln.bench.words import ABSENT, beside, change, figure_text
 from dln.datasets import NAMES
 from dln.explain.sheet import Section, Sheet
@@ -58,7 +59,7 @@ def beyond_sheet(results: Sequence[Result]) -> Sheet | None:
     columns = (*present, *DLN_COLUMNS)
     section = _section("accuracy", results, columns, ranked=columns)
     note = "Models beyond the paper's, searched with the same folds and as many trials. "
-    return Sheet((note + _BESIDE + _MARKS,), (section,))
+    return Sheet((note + _BESIDE + _MARKS,), (section, same_splits_section(results, present)))
 
 
 def _section(
