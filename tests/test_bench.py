@@ -10,23 +10,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dln.bench.cells import Cell, Result, missing, read_results, write_result
+from dln.bench.cells import Cell, Result, read_results, write_result
 from dln.bench.choose import choose_cells
-from dln.bench.experiment import QUICK, write_everything
-from dln.bench.files import write_whole
+from dln.bench.experiment import FULL, write_everything
 from dln.bench.grid import average_ranks
 from dln.bench.models import BASELINES, DLN_COLUMNS, MODELS
-from dln.bench.outcome import Budget, Outcome
+from dln.bench.outcome import Budget
 from dln.bench.protocol import Task, hold_back, make_folds, prepare
 from dln.bench.published import COLUMNS, MEASURES, figures, published
-from dln.bench.runner import Plan, run
 from dln.bench.tables import accuracy_sheet, beyond_sheet, cost_sheet
 from dln.bench.targets import target_sheet
 from dln.bench.time_table import time_sheet
 from dln.bench.timing import TimeLeft
 from dln.bench.write import to_latex
 from dln.datasets import NAMES, PAPER_DLN, Dataset
-from dln.errors import OptionError, TableError
 from dln.search.folds import hold_out
 from dln.search.paper import HELD_BACK
 
@@ -142,109 +139,7 @@ def test_published_ablations_start_from_the_published_accuracy() -> None:
         assert len(row) == 12
 
 
-# -- files and runs ---------------------------------------------------------------------------
-
-
-def test_results_are_read_back_as_they_were_written(tmp_path: Path) -> None:
-    write_result(RESULT, tmp_path)
-    assert read_results(tmp_path) == [RESULT]
-    assert [path.name for path in (tmp_path / "Heart").iterdir()] == ["dt-0.json"]
-    assert missing([Cell("Heart", "dt", 0), Cell("Heart", "dt", 1)], tmp_path) == [
-        Cell("Heart", "dt", 1)
-    ]
-
-
-def test_what_cannot_be_written_leaves_the_file_as_it_was(tmp_path: Path) -> None:
-    path = tmp_path / "Heart" / "dt-0.json"
-    write_whole(path, {"accuracy": 70.0})
-    with pytest.raises(TypeError, match="not JSON serializable"):
-        write_whole(path, {"accuracy": 71.0, "params": object()})
-    assert path.read_text("utf-8") == '{\n "accuracy": 70.0\n}\n'
-    assert list(path.parent.iterdir()) == [path]
-
-
-def test_a_file_that_names_no_engine_is_natives(tmp_path: Path) -> None:
-    write_result(replace(RESULT, engine="cuda"), tmp_path)
-    assert read_results(tmp_path)[0].engine == "cuda"
-    path = RESULT.cell.path(tmp_path)
-    path.write_text(path.read_text("utf-8").replace(',\n "engine": "cuda"', ""), "utf-8")
-    assert read_results(tmp_path) == [RESULT]
-
-
-@pytest.mark.parametrize("text", ["{", "[]", '{"dataset": "Heart"}'])
-def test_a_broken_result_is_told(text: str, tmp_path: Path) -> None:
-    (tmp_path / "Heart").mkdir()
-    (tmp_path / "Heart" / "dt-0.json").write_text(text, "utf-8")
-    with pytest.raises(TableError, match=r"dt-0\.json is not a result of dln bench; delete it"):
-        read_results(tmp_path)
-
-
-def test_unknown_models_are_told() -> None:
-    with pytest.raises(OptionError, match="there is no model 'svm'; known are knn, dt"):
-        choose_cells(["Heart"], ["svm"], [0])
-
-
-def fake(outcomes: list[str]) -> object:
-    def model(task: Task, budget: Budget) -> Outcome:
-        outcomes.append(f"{task.dataset.name} {task.seed}")
-        if task.seed == 1:
-            raise TableError("no such luck")
-        return Outcome(80.0, 81.0, {"layers": (np.int64(3), 2)}, None, note="cut")
-
-    return model
-
-
-def test_a_run_goes_on_where_it_stopped_and_tells_what_failed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ran: list[str] = []
-    monkeypatch.setattr("dln.bench.models.Entry.load", lambda entry: fake(ran))
-    budget = Budget(trials=2, epochs=5, engine="torch")
-    plan = Plan(choose_cells(["iris"], ["dt"], [0, 1, 2]), tmp_path, budget)
-    said: list[str] = []
-    summary = run(plan, said.append)
-    assert (summary.n_done, summary.n_failed, summary.n_left) == (2, 1, 0)
-    assert any("no such luck" in line for line in said)
-    assert run(plan, said.append).n_done == 0
-    assert ran == ["iris 0", "iris 1", "iris 2", "iris 1"]
-    result = read_results(tmp_path)[0]
-    assert (result.trials, result.epochs, result.engine, result.note) == (2, 5, "torch", "cut")
-    assert result.params == {"layers": [3, 2]}
-    assert result.operations is None
-
-
-def test_outcomes_of_the_same_search_come_with_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    small = Outcome(79.0, 80.0, {}, None)
-    both = Outcome(80.0, 81.0, {}, None, siblings={"dln-small": small})
-    monkeypatch.setattr("dln.bench.models.Entry.load", lambda entry: lambda task, budget: both)
-    plan = Plan(choose_cells(["iris"], ["dln", "dln-small"], [0]), tmp_path, Budget())
-    said: list[str] = []
-    summary = run(plan, said.append)
-    assert (summary.n_done, summary.n_failed, summary.n_left) == (1, 0, 0)
-    assert said[-1].startswith("[2/2] iris dln 0: 80.0 %")
-    assert said[-1].endswith("none left")
-    assert {result.model: result.accuracy for result in read_results(tmp_path)} == {
-        "dln": 80.0,
-        "dln-small": 79.0,
-    }
-
-
-def test_no_cell_begins_when_the_time_is_up(tmp_path: Path) -> None:
-    plan = Plan(choose_cells(["iris"], ["nb"], [0]), tmp_path, Budget(2), seconds=0.0)
-    summary = run(plan, lambda text: None)
-    assert (summary.n_done, summary.n_left) == (0, 1)
-
-
-def test_cells_side_by_side_give_the_results_of_cells_one_by_one(tmp_path: Path) -> None:
-    cells = choose_cells(["iris"], ["nb", "dt"], [0])
-    for jobs in (1, 2):
-        run(Plan(cells, tmp_path / str(jobs), Budget(trials=2), jobs), lambda text: None)
-    alone, beside = ([(r.cell, r.accuracy, r.params) for r in read_results(tmp_path / str(jobs))]
-                     for jobs in (1, 2))  # fmt: skip
-    assert alone == beside
-    assert len(alone) == 2
+# -- the time left ----------------------------------------------------------------------------
 
 
 def test_the_time_left_is_that_of_other_seeds_or_grows_with_the_table() -> None:
@@ -252,7 +147,20 @@ def test_the_time_left_is_that_of_other_seeds_or_grows_with_the_table() -> None:
     assert left.seconds(Cell("Heart", "dt", 2)) == 2.0
     assert left.seconds(Cell("Letter", "dt", 0)) > 60
     assert left.show([], 1) == "none left"
-    assert left.show([Cell("Heart", "dt", 2)], 1) == "1 left, about 1 min"
+    assert left.show([Cell("Heart", "dt", 2)], 1) == "1 left, less than a minute"
+
+
+def test_a_search_counts_once_in_the_time_left_whichever_of_its_models_is_known() -> None:
+    pair = [Cell("Heart", "dln", 0), Cell("Heart", "dln-small", 0)]
+    for model in ("dln", "dln-small"):
+        left = TimeLeft([replace(RESULT, model=model, seconds=300.0)])
+        assert left.show(pair, 1) == "2 left, about 5 min"
+    assert TimeLeft([]).seconds(pair[0]) == TimeLeft([]).seconds(pair[1])
+
+
+def test_the_whole_experiment_is_told_to_take_hours() -> None:
+    cells = choose_cells(FULL.datasets, FULL.models, FULL.seeds)
+    assert TimeLeft([]).show(cells, 1) == "800 left, about 9.3 h"  # the committed ones took 10.2
 
 
 # -- tables -----------------------------------------------------------------------------------
@@ -292,6 +200,21 @@ def test_missing_cells_show_as_missing_and_do_not_enter_means() -> None:
     assert rows["average rank among eight run here [0 of 19]"][-3] == "–"
 
 
+def test_tables_beyond_the_papers_have_rows_below_its_own_and_enter_no_mean() -> None:
+    results = results_for(("Heart",), {"dt": 70.0})
+    others = results_for(("wine", "iris"), {"dt": 90.0})
+    before, after = (
+        [row[:3] for row in accuracy_sheet(some).sections[0].rows]
+        for some in (results, [*results, *others])
+    )
+    assert [row for row in after if row not in before] == [
+        ("iris", "–", "91.5"),
+        ("wine", "–", "91.5"),
+    ]
+    assert [row for row in after if row in before] == before
+    assert after.index(("iris", "–", "91.5")) == len(figures("accuracy"))
+
+
 def test_costs_are_compared_by_the_geometric_mean_of_ratios() -> None:
     sheet = cost_sheet(results_for(("Diabetes",), {"dt": 70.0}), ("gate_operations", "bytes"))
     rows = {row[0]: row for row in sheet.sections[0].rows}
@@ -320,12 +243,12 @@ def test_what_was_cut_is_told_beside_the_table() -> None:
 def test_everything_is_written_and_csv_holds_the_differences(tmp_path: Path) -> None:
     for result in results_for(NAMES[:2], EIGHT):
         write_result(result, tmp_path)
-    written = {path.name for path in write_everything(tmp_path)}
+    written = {path.name for path in write_everything(tmp_path, Budget())}
     stems = ("accuracy", "operations", "parameters")
     assert {f"{stem}{end}" for stem in stems for end in (".md", ".tex", ".csv")} <= written
     assert {"cost.svg", "ranks.svg"} <= written
     before = (tmp_path / "tables" / "cost.svg").read_bytes()
-    write_everything(tmp_path)
+    write_everything(tmp_path, Budget())
     assert (tmp_path / "tables" / "cost.svg").read_bytes() == before
     with (tmp_path / "tables" / "accuracy.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))
@@ -377,33 +300,6 @@ def test_seconds_of_a_card_stand_apart() -> None:
     rows = {row[0]: row for row in time_sheet(both).sections[0].rows}
     assert rows["Heart"][1] == "9 (7); on a card 2 (7)"
     assert rows["all, four seeds"][1] == "9 (7), 1 cells; on a card 2 (7), 1 cells"
-
-
-# -- the command ------------------------------------------------------------------------------
-
-
-def test_the_smoke_run_needs_no_folder(run_dln: object, tmp_path: Path) -> None:
-    status, out, talk = run_dln("bench", "--quick", "--models", "nb,dt", "--results", "here")  # type: ignore[operator]
-    assert status == 0
-    assert "4 run, 0 failed, 0 left" in talk
-    assert "here/tables/accuracy.md" in out
-    assert {path.parent.name for path in Path("here").glob("*/*.json")} == set(QUICK.datasets)
-    status, _, talk = run_dln("bench", "--quick", "--no-run", "--results", "here")  # type: ignore[operator]
-    assert (status, talk) == (0, "")
-    status, _, talk = run_dln("bench", "--seeds", "0,x")  # type: ignore[operator]
-    assert (status, talk.count("\n")) == (2, 1)
-
-
-@pytest.fixture
-def run_dln(run: object, monkeypatch: pytest.MonkeyPatch) -> object:
-    monkeypatch.delenv("DLN_DATA", raising=False)
-    return run
-
-
-def test_a_failed_cell_gives_a_status(run_dln: object) -> None:
-    status, _, talk = run_dln("bench", "--datasets", "Heart", "--models", "nb")  # type: ignore[operator]
-    assert status == 1
-    assert "DLN_DATA is not set" in talk
 
 
 def test_every_model_of_the_tables_is_known_and_stands_for_a_column_of_the_paper() -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from dln.bench.ablations import VARIANTS, Ablated
 from dln.bench.files import write_whole
+from dln.bench.known import KNOWN
 from dln.bench.provenance import provenance
+from dln.errors import TableError
 from dln.train.engines import EngineName
 
 
@@ -31,7 +33,15 @@ def write_ablations(results: list[Ablated], folder: Path, engine: EngineName = "
 
 
 def read_ablations(folder: Path) -> list[Ablated]:
-    """Read all results of ablations."""
-    paths = sorted((folder / "ablations").glob("*/*.json"))
-    documents = [json.loads(path.read_text("utf-8")) for path in paths]
-    return [Ablated(**result) for document in documents for result in document["results"]]
+    """Read all results of ablations; other files are left alone."""
+    named = {ablation_path(folder, name, variant) for name in KNOWN for variant in VARIANTS}
+    return [result for path in sorted(named) if path.exists() for result in _read(path)]
+
+
+def _read(path: Path) -> list[Ablated]:
+    try:
+        return [Ablated(**result) for result in json.loads(path.read_text("utf-8"))["results"]]
+    except (ValueError, TypeError, KeyError) as error:
+        raise TableError(
+            f"{path} is not a result of dln bench --ablations; delete it and run again"
+        ) from error

@@ -8,6 +8,7 @@ from time import monotonic
 
 from dln.bench.ablation_files import ablation_path, write_ablations
 from dln.bench.ablations import VARIANTS, run_variant
+from dln.bench.known import check_names, check_tables
 from dln.bench.published import size_of
 from dln.datasets import load
 from dln.train.engines import EngineName
@@ -23,6 +24,7 @@ def run_ablations(
     seconds: float | None = None,
 ) -> int:
     """Run what is missing, all seeds of a variant on a dataset; gives how many are left."""
+    check_names(datasets)
     end = None if seconds is None else monotonic() + seconds
     pairs = [
         (name, variant)
@@ -30,6 +32,7 @@ def run_ablations(
         for variant in VARIANTS
         if not ablation_path(folder, name, variant).exists()
     ]
+    check_tables(name for name, _ in pairs)
     for done, (name, variant) in enumerate(pairs):
         if end is not None and monotonic() >= end:
             return len(pairs) - done

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from dln.bench.files import write_whole
+from dln.bench.known import KNOWN
+from dln.bench.models import MODELS, find_model
 from dln.bench.outcome import Budget, Outcome
 from dln.bench.provenance import provenance
 from dln.errors import TableError
@@ -40,8 +42,9 @@ class Cell:
 class Result:
     """What a result file holds; accuracies in percent, costs as the paper counts them.
 
-    `parts` are seconds of parts of the run; "cpu" is its time on the processor. `trials`, `epochs`
-    and `engine` are those of the budget; older files, which name no engine, are native's.
+    `parts` are seconds of parts of the run; "cpu" is its time on the processor. `epochs` and
+    `engine` are what the model made of its budget (`dln.bench.models.Training`), None where it has
+    none. Older files have those of the budget for every model, and native's where they name none.
     """
 
     dataset: str
@@ -57,23 +60,28 @@ class Result:
     seconds: float
     parts: Mapping[str, float]
     trials: int
-    epochs: int
+    epochs: int | None
     note: str
     version: str
     commit: str
     processor: str
     cores: int
-    engine: EngineName = "native"
+    engine: EngineName | None = "native"
 
     @property
     def cell(self) -> Cell:
         """The cell that it is of."""
         return Cell(self.dataset, self.model, self.seed)
 
+    def is_of(self, budget: Budget) -> bool:
+        """Say whether the model would be searched like this under a budget, on any engine."""
+        epochs = find_model(self.model).training.epochs(budget)
+        return self.trials == budget.trials and epochs in (None, self.epochs)
+
 
 def make_result(cell: Cell, outcome: Outcome, budget: Budget, seconds: float) -> Result:
     """Put an outcome into the form of a result file."""
-    cost = outcome.cost
+    cost, training = outcome.cost, find_model(cell.model).training
     return Result(
         **asdict(cell),
         accuracy=round(outcome.accuracy, 4),
@@ -86,8 +94,8 @@ def make_result(cell: Cell, outcome: Outcome, budget: Budget, seconds: float) ->
         seconds=round(seconds, 3),
         parts={name: round(value, 3) for name, value in outcome.seconds.items()},
         trials=budget.trials,
-        epochs=budget.epochs,
-        engine=budget.engine,
+        epochs=training.epochs(budget),
+        engine=training.engine(budget),
         note=outcome.note,
         **provenance(),  # type: ignore[arg-type]
     )
@@ -107,9 +115,31 @@ def write_result(result: Result, folder: Path) -> None:
     write_whole(result.cell.path(folder), asdict(result))
 
 
-def read_results(folder: Path) -> list[Result]:
-    """Read all results of a folder, in the order of their names."""
-    return [_read(path) for path in sorted(folder.glob("*/*.json"))]
+def read_results(folder: Path, budget: Budget | None = None) -> list[Result]:
+    """Read all results of a folder, in the order of their names; other files are left alone.
+
+    With a budget a folder that has results of another one is refused: they are not comparable.
+    """
+    results = [_read(path) for path in sorted(folder.glob("*/*.json")) if _is_named_so(path)]
+    for result in results:
+        if budget is not None and not result.is_of(budget):
+            epochs = find_model(result.model).training.epochs(budget)
+            raise TableError(
+                f"{result.cell.path(folder)} has {_effort(result.trials, result.epochs)}, "
+                f"expected {_effort(budget.trials, epochs)}; give another folder of results, "
+                "or delete those of another budget"
+            )
+    return results
+
+
+def _effort(trials: int, epochs: int | None) -> str:
+    return f"{trials} trials" + ("" if epochs is None else f" of {epochs} epochs at most")
+
+
+def _is_named_so(path: Path) -> bool:
+    """Say whether a file has the name of a result: a table's folder, a model and a seed."""
+    model, _, seed = path.stem.rpartition("-")
+    return path.parent.name in KNOWN and model in MODELS and seed.isdecimal()
 
 
 def _read(path: Path) -> Result:

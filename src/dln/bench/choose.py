@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dln.bench.cells import Cell
+from dln.bench.known import check_names, check_seeds
 from dln.bench.models import find_model
 from dln.bench.published import size_of
 
@@ -17,6 +18,8 @@ def choose_cells(
     >>> [str(cell) for cell in choose_cells(["Letter", "Heart"], ["dt", "nb"], [0])]
     ['Heart dt 0', 'Letter dt 0', 'Heart nb 0', 'Letter nb 0']
     """
+    check_names(datasets)
+    check_seeds(seeds)
     for model in models:
         find_model(model)
     ordered = sorted(datasets, key=size_of)

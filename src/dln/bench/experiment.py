@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dln.bench.ablation_files import read_ablations
@@ -11,18 +11,18 @@ from dln.bench.cells import read_results
 from dln.bench.models import MODELS
 from dln.bench.outcome import Budget
 from dln.bench.plots import write_plots
+from dln.bench.protocol import SEEDS
 from dln.bench.targets import target_sheet
 from dln.bench.time_table import time_sheet
 from dln.bench.write import write_sheet, write_tables
 from dln.cores import count_cores
-
-DEFAULT_MODELS = tuple(name for name, entry in MODELS.items() if entry.published is not None)
-"""The paper's eight, the DLN in three columns."""
+from dln.datasets import NAMES
+from dln.datasets.dataset import HONEST
 
 
 @dataclass(frozen=True)
-class Smoke:
-    """A run that takes seconds and needs no folder of tables."""
+class Selection:
+    """What is run unless something else is said."""
 
     datasets: tuple[str, ...]
     models: tuple[str, ...]
@@ -30,18 +30,32 @@ class Smoke:
     budget: Budget
 
 
-QUICK = Smoke(("iris", "wine"), ("knn", "dt", "nb", "lgn"), (0,), Budget(trials=2, epochs=20))
+FULL = Selection(
+    datasets=(*NAMES, HONEST),
+    models=tuple(name for name, entry in MODELS.items() if entry.published is not None),
+    seeds=SEEDS,
+    budget=Budget(),
+)
+"""The paper's experiment: its eight models, the DLN in three columns."""
+
+QUICK = Selection(
+    datasets=("iris", "wine"),
+    models=("knn", "dt", "nb", "lgn", "dln", "dln-small"),
+    seeds=(0,),
+    budget=Budget(trials=2, epochs=20),
+)
+"""A run that takes seconds and needs no folder of tables."""
 
 
 def make_budget(*, quick: bool, jobs: int) -> Budget:
     """Give the budget of a cell; cells side by side share the cores."""
-    return QUICK.budget if quick else Budget(threads=max(1, count_cores() // jobs))
+    return QUICK.budget if quick else replace(FULL.budget, threads=max(1, count_cores() // jobs))
 
 
-def write_everything(results: Path) -> list[Path]:
-    """Write all tables and plots of a folder of results; gives the files."""
+def write_everything(results: Path, budget: Budget) -> list[Path]:
+    """Write all tables and plots of a folder of results, all of one budget; gives the files."""
     folder = results / "tables"
-    found = read_results(results)
+    found = read_results(results, budget)
     written = write_tables(found, folder)
     written += write_sheet(target_sheet(found), folder / "targets")
     written += write_sheet(time_sheet(found), folder / "time")

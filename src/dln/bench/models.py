@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 
-from dln.bench.outcome import Model
+from dln.bench.outcome import Budget, Model
 from dln.errors import OptionError
+from dln.search.paper import MAX_EPOCHS
+from dln.train.engines import EngineName
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a model trains under a budget; it stands in its results.
+
+    Attributes
+    ----------
+    epochs
+        Passes over the rows at most; None where the budget has no say in them.
+    engine
+        What trains; None where that is neither an engine nor PyTorch.
+    """
+
+    epochs: Callable[[Budget], int | None]
+    engine: Callable[[Budget], EngineName | None]
+
+
+_ELSEWHERE = Training(lambda budget: None, lambda budget: None)
+_GATES = Training(lambda budget: budget.epochs, lambda budget: "native")
+_PERCEPTRON = Training(
+    lambda budget: budget.epochs, lambda budget: "cuda" if budget.engine == "cuda" else "torch"
+)
+_PAPER = Training(lambda budget: MAX_EPOCHS, lambda budget: budget.engine)
+_OURS = Training(lambda budget: None, lambda budget: budget.engine)
 
 
 @dataclass(frozen=True)
@@ -19,9 +46,12 @@ class Entry:
     published
         Its column in the paper's tables; None where the paper has none.
     weight
-        Rough time of a cell against that of a decision tree, to tell the time left.
+        Time of a cell against that of a decision tree, to tell the time left: the median over the
+        tables of benchmarks/results/paper, of medians over seeds.
     search
         The model whose search it comes out of, where that is another one's.
+    training
+        How it trains under a budget.
     """
 
     heading: str
@@ -30,6 +60,7 @@ class Entry:
     published: str | None = None
     weight: float = 1.0
     search: str | None = None
+    training: Training = _ELSEWHERE
 
     def load(self) -> Model:
         """Import the model."""
@@ -38,20 +69,20 @@ class Entry:
 
 
 MODELS: Mapping[str, Entry] = {
-    "knn": Entry("KNN", "dln.bench.classic", "neighbours", "KNN", 3),
+    "knn": Entry("KNN", "dln.bench.classic", "neighbours", "KNN"),
     "dt": Entry("DT", "dln.bench.classic", "tree", "DT"),
-    "nb": Entry("NB", "dln.bench.classic", "naive_bayes", "NB"),
-    "ab": Entry("AB", "dln.bench.classic", "boosting", "AB", 50),
+    "nb": Entry("NB", "dln.bench.classic", "naive_bayes", "NB", 2),
+    "ab": Entry("AB", "dln.bench.classic", "boosting", "AB", 45),
     "rf": Entry("RF", "dln.bench.classic", "forest", "RF", 50),
-    "lgn": Entry("LGN", "dln.bench.gate_network", "gate_network", "LGN", 20),
-    "paper": Entry("DLN (paper)", "dln.bench.logic", "paper", "DLN", 100),
-    "dln": Entry("dln", "dln.bench.logic", "best", "DLN", 100),
-    "dln-small": Entry("dln-small", "dln.bench.logic", "small", "DLN", 100, search="dln"),
-    "rf-free": Entry("RF, free", "dln.bench.beyond", "free_forest", None, 100),
-    "lightgbm": Entry("LightGBM", "dln.bench.beyond", "lightgbm", None, 100),
-    "ebm": Entry("EBM", "dln.bench.beyond", "explainable_boosting", None, 1000),
-    "figs": Entry("FIGS", "dln.bench.beyond", "figs", None, 100),
-    "mlp": Entry("MLP", "dln.bench.perceptron", "perceptron", "MLP", 200),
+    "lgn": Entry("LGN", "dln.bench.gate_network", "gate_network", "LGN", 16, training=_GATES),
+    "paper": Entry("DLN (paper)", "dln.bench.logic", "paper", "DLN", 26, training=_PAPER),
+    "dln": Entry("dln", "dln.bench.logic", "best", "DLN", 37, training=_OURS),
+    "dln-small": Entry("dln-small", "dln.bench.logic", "small", "DLN", 37, "dln", _OURS),
+    "rf-free": Entry("RF, free", "dln.bench.beyond", "free_forest", None, 78),
+    "lightgbm": Entry("LightGBM", "dln.bench.beyond", "lightgbm", None, 9),
+    "ebm": Entry("EBM", "dln.bench.beyond", "explainable_boosting", None, 255),
+    "figs": Entry("FIGS", "dln.bench.beyond", "figs", None, 23),
+    "mlp": Entry("MLP", "dln.bench.perceptron", "perceptron", "MLP", 37, training=_PERCEPTRON),
 }
 """In the order in which they are run: what is quick first."""
 
@@ -60,6 +91,15 @@ BASELINES = ("knn", "dt", "rf", "nb", "ab", "mlp", "lgn")
 
 DLN_COLUMNS = ("paper", "dln", "dln-small")
 """The DLN in three ways; the first stands for the paper's where models are ranked."""
+
+
+def search_of(name: str) -> str:
+    """Name the model whose search a model comes out of: most often its own.
+
+    >>> search_of("dln-small"), search_of("dt")
+    ('dln', 'dt')
+    """
+    return find_model(name).search or name
 
 
 def find_model(name: str) -> Entry:

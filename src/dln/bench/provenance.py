@@ -10,21 +10,30 @@ from pathlib import Path
 
 from dln.cores import count_cores
 
+_IN_REPOSITORY = "src/dln/bench/provenance.py"
+"""This module, as the repository of dln tracks it."""
+
 
 @cache
 def provenance() -> dict[str, str | int]:
     """Name what made a result; asked once, while the sources are those that were loaded."""
     return {
         "version": version("dln"),
-        "commit": _commit(Path(__file__).parent),
+        "commit": commit_of(Path(__file__)),
         "processor": _processor(),
         "cores": count_cores(),
     }
 
 
-def _commit(folder: Path) -> str:
-    """Name the commit of the sources; a + marks changes, nothing is said outside a repository."""
-    git = ["git", "-C", str(folder)]
+def commit_of(module: Path) -> str:
+    """Name the commit of this module's sources; a + marks changes.
+
+    Nothing is said outside the repository of dln, such as where it is installed into a folder of
+    another one.
+    """
+    git = ["git", "-C", str(module.parent)]
+    if _output([*git, "ls-files", "--full-name", "--", module.name]) != _IN_REPOSITORY:
+        return ""
     name = _output([*git, "rev-parse", "--short", "HEAD"])
     return name + ("+" if _output([*git, "status", "--porcelain", "--", ".."]) else "")
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from dln.bench.cells import Cell
-from dln.bench.models import find_model
+from dln.bench.models import search_of
 
 
 class Queue:
@@ -31,4 +31,4 @@ class Queue:
 
 
 def _search_of(cell: Cell) -> tuple[str, str, int]:
-    return cell.dataset, find_model(cell.model).search or cell.model, cell.seed
+    return cell.dataset, search_of(cell.model), cell.seed

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from multiprocessing import get_context
+from functools import lru_cache, partial
+from multiprocessing.connection import Connection
 from pathlib import Path
 from time import monotonic, perf_counter, process_time
 
 from dln.bench.cells import Cell, Result, make_result, missing, read_results, write_result
+from dln.bench.known import check_tables
 from dln.bench.models import find_model
 from dln.bench.outcome import Budget
 from dln.bench.protocol import Task
 from dln.bench.queue import Queue
 from dln.bench.timing import TimeLeft
+from dln.bench.workers import Workers
 from dln.cores import count_cores
 from dln.datasets import Dataset, load
 from dln.errors import DlnError
@@ -67,8 +68,9 @@ class Summary:
 
 def run(plan: Plan, say: Callable[[str], None]) -> Summary:
     """Run what is missing; a cell that fails is told and does not stop the others."""
+    estimate = TimeLeft(read_results(plan.folder, plan.budget))
     left = missing(plan.cells, plan.folder)
-    estimate = TimeLeft(read_results(plan.folder))
+    check_tables(cell.dataset for cell in left)
     n_all = len(plan.cells)
     say(f"{n_all - len(left)} of {n_all} cells have a result; {estimate.show(left, plan.jobs)}")
     n_done = n_failed = 0
@@ -102,16 +104,16 @@ def _finish(plan: Plan, cells: Sequence[Cell]) -> Iterator[Finished]:
             yield run_cell(cell, plan.folder, plan.budget)
         return
     budget = replace(plan.budget, threads=max(1, count_cores() // plan.jobs))
-    with ProcessPoolExecutor(plan.jobs, mp_context=get_context("spawn")) as pool:
-        running: dict[Future[Finished], Cell] = {}
+    with Workers[Finished]() as workers:
+        running: dict[Connection, Cell] = {}
         while True:
             while len(running) < plan.jobs and (cell := next_beside(running.values())) is not None:
-                running[pool.submit(run_cell, cell, plan.folder, budget)] = cell
+                running[workers.begin(partial(run_cell, cell, plan.folder, budget))] = cell
             if not running:
                 return
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                del running[future]
-                yield future.result()
+            for call, ended in workers.wait().items():
+                cell = running.pop(call)
+                yield ended.value or Finished(cell, None, ended.error)
 
 
 def run_cell(cell: Cell, folder: Path, budget: Budget) -> Finished:
@@ -130,8 +132,8 @@ def run_cell(cell: Cell, folder: Path, budget: Budget) -> Finished:
         return Finished(cell, None, traceback.format_exc())
     for name, sibling in outcome.siblings.items():
         other = replace(cell, model=name)
-        if not other.path(folder).exists():
-            write_result(make_result(other, sibling, budget, result.seconds), folder)
+        # Anew even where there is one: it would stand beside the result of another search.
+        write_result(make_result(other, sibling, budget, result.seconds), folder)
     write_result(result, folder)
     return Finished(cell, result)
 

@@ -16,6 +16,7 @@ from dln.bench.grid import (
     published_figures,
     whole_figures,
 )
+from dln.bench.known import BEYOND
 from dln.bench.models import BASELINES, DLN_COLUMNS, MODELS
 from dln.bench.protocol import SEEDS
 from dln.bench.published import Measure, figures
@@ -31,7 +32,6 @@ _TITLES: dict[Measure, str] = {
     "parameters": "Parameters",
     "bytes": "Bytes on disk",
 }
-_HONEST = "Cardiotocography-honest"
 _BESIDE = "In brackets the paper's figure, and the difference to it in points or as a ratio. "
 _MARKS = f"{ABSENT} is a cell without a result, * a mean of fewer than {len(SEEDS)} seeds."
 
@@ -70,7 +70,7 @@ def _section(
 ) -> Section:
     grid = make_grid(results, measure)
     published = published_figures(measure)
-    names = [*figures(measure), *([_HONEST] if _HONEST in grid else [])]
+    names = [*figures(measure), *(name for name in BEYOND if name in grid)]
     rows = [(_row_name(name), *_cells(name, grid, published, columns, measure)) for name in names]
     if ranked:
         summary = [_summary_row(measure, grid, columns), _own_ranks(measure, grid, ranked)]

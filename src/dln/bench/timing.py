@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from dln.bench.cells import Cell, Result
-from dln.bench.models import find_model
+from dln.bench.models import find_model, search_of
 from dln.bench.published import size_of
 
-_FIRST_GUESS = 1e-6
-"""Seconds of a decision tree's cell for each cell of the table, before any is known."""
+_FIRST_GUESS = 2e-5
+"""Seconds of a decision tree's cell for each cell of the table, before any is known: those of all
+tables of benchmarks/results/paper together."""
 
 _POWERS = (0.3, 1.2)
 
@@ -28,11 +30,11 @@ class TimeLeft:
 
     def add(self, result: Result) -> None:
         """Learn from a result."""
-        self._known[result.model][result.dataset].append(max(result.seconds, 1e-3))
+        self._known[search_of(result.model)][result.dataset].append(max(result.seconds, 1e-3))
 
     def seconds(self, cell: Cell) -> float:
         """Estimate a cell: as the same with other seeds, else by the size of the table."""
-        known = self._known.get(cell.model)
+        known = self._known.get(search_of(cell.model))
         if not known:
             return _FIRST_GUESS * find_model(cell.model).weight * size_of(cell.dataset)
         if cell.dataset in known:
@@ -45,9 +47,15 @@ class TimeLeft:
         return float(np.exp(times.mean() + np.clip(power, *_POWERS) * ratio))
 
     def show(self, cells: Sequence[Cell], jobs: int) -> str:
-        """Say how many cells are left and how long they will take."""
+        """Say how many cells are left and how long their searches will take."""
         if not cells:
             return "none left"
-        minutes = sum(self.seconds(cell) for cell in cells) / jobs / 60
-        shown = f"{minutes / 60:.1f} h" if minutes >= 90 else f"{max(1, round(minutes))} min"
-        return f"{len(cells)} left, about {shown}"
+        searches = dict.fromkeys(replace(cell, model=search_of(cell.model)) for cell in cells)
+        minutes = sum(self.seconds(search) for search in searches) / jobs / 60
+        return f"{len(cells)} left, {_minutes_text(minutes)}"
+
+
+def _minutes_text(minutes: float) -> str:
+    if minutes < 1:
+        return "less than a minute"
+    return f"about {minutes / 60:.1f} h" if minutes >= 90 else f"about {round(minutes)} min"
