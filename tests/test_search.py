@@ -70,6 +70,23 @@ def test_results_agree_with_the_trials(found: DLNSearchCV) -> None:
     assert (results["size"] > 0).all()
 
 
+def test_the_score_of_a_search_is_what_its_trials_are_judged_by(
+    iris: Any, found: DLNSearchCV
+) -> None:
+    X, y = iris
+    X, y = X[30:], y[30:]  # 20, 50 and 50 rows
+    right = y.to_numpy() == found.predict(X)
+    assert found.score(X, y) == pytest.approx(np.mean([right[y == c].mean() for c in range(3)]))
+
+
+def test_refit_may_be_a_bool_as_in_scikit_learn(iris: Any, found: DLNSearchCV) -> None:
+    assert quick(refit=True).fit(*iris).circuit_ == found.circuit_
+    without = quick(refit=False).fit(*iris)
+    assert without.best_params_ == found.best_params_
+    with pytest.raises(AttributeError, match="refit is False, so that no classifier was fitted"):
+        without.predict(iris[0])
+
+
 def test_a_trial_scores_what_its_classifier_scores_on_the_folds(iris: Any) -> None:
     X, y = iris
     splits = list(ShuffleSplit(2, test_size=0.3, random_state=4).split(X))
@@ -216,7 +233,8 @@ def test_ctrl_c_keeps_the_trials_so_far(iris: Any) -> None:
         ({"n_trials": 0}, "n_trials is 0, expected an integer"),
         ({"batch_size": 2.5}, "batch_size is 2.5, expected an integer"),
         ({"objective": "size"}, "objective is 'size', expected one of 'accuracy', 'pareto'"),
-        ({"refit": True}, "refit is True, expected one of 'best', 'small'"),
+        ({"refit": "smallest"}, "refit is 'smallest', expected one of 'best', 'small', a bool"),
+        ({"space": {"tau": np.ones(2)}}, "an array for 'tau'; give a list of values"),
         ({"backend": "dask"}, "backend is 'dask', expected one of 'local', 'ray'"),
         ({"cv": 1}, "cv is 1, expected at least 2 folds"),
         ({"cv": "five"}, "cv is 'five', which cannot split the rows"),

@@ -53,6 +53,11 @@ def test_a_search_is_told_tested_drawn_and_saved(run: Run, table: Path, tmp_path
     [
         (("--output", "nowhere/best.json"), "there is no folder"),
         (("--output", "best.json", "--picture", "nowhere/search.png"), "there is no folder"),
+        (("--output", "best.json", "--picture", "p.txt"), "p.txt ends in .txt, expected one of"),
+        (
+            ("--output", "best.json", "--picture", "p"),
+            "p has no ending, expected one of .png, .svg",
+        ),
         (("--output", "best.json", "--trials", "0"), "Invalid value for '--trials'"),
         (("--output", "best.json", "--space", "big"), "Invalid value for '--space'"),
         (("--output", "best.json", "--target", "sate"), "did you mean 'state'?"),

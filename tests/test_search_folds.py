@@ -1,4 +1,4 @@
-"""Samples of rows: of their size, with every class, in proportion."""
+"""Samples of rows: of their size, with every class, in proportion. Folds that users give."""
 
 from typing import Any
 
@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from numpy.typing import NDArray
+from sklearn.model_selection import GroupKFold, LeaveOneGroupOut
 
+from dln import OptionError
 from dln.search import DLNSearchCV
-from dln.search.folds import sample_rows
+from dln.search.folds import sample_rows, user_folds
 
 SPACE = {"layers": (26,), "tau": 2.0, "epochs": 1, "n_networks": 1}
 
@@ -76,3 +78,39 @@ def test_a_table_just_above_the_sample_is_searched(n_rows: int, n_classes: int) 
     found = search.fit(X, np.arange(n_rows) % n_classes)
     assert found.n_splits_ == 3
     assert not found.trials_[0].stopped
+
+
+# -- folds that users give ------------------------------------------------------------------------
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_folds_are_those_of_the_rows_as_they_were_given(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n_rows = int(rng.integers(4, 40))
+    counts = rng.random(n_rows) < 0.7
+    rows = rng.permutation(n_rows)
+    parts = [(rows[: n_rows // 2].astype(np.uint16), rows[n_rows // 2 :])]
+    rows_left = np.flatnonzero(counts)
+    if not all(counts[part].any() for part in parts[0]):
+        with pytest.raises(OptionError, match="whose rows all have weight 0"):
+            user_folds(np.zeros(n_rows, dtype=np.int32), counts, parts, None)
+        return
+    (fold,) = user_folds(np.zeros(n_rows, dtype=np.int32), counts, parts, None)
+    for found, part in zip((fold.train, fold.valid), parts[0], strict=True):
+        assert_array_equal(rows_left[found], part[counts[part]])
+
+
+def test_groups_stay_together() -> None:
+    rng = np.random.default_rng(0)
+    target, groups = rng.integers(0, 2, 90), rng.integers(0, 9, 90)
+    X = np.column_stack([target + rng.normal(size=90), rng.normal(size=90)])
+    folds = user_folds(target.astype(np.int32), np.ones(90, dtype=bool), GroupKFold(3), groups)
+    assert all(not set(groups[fold.train]) & set(groups[fold.valid]) for fold in folds)
+    search = DLNSearchCV(
+        space={**SPACE, "layers": (4,)}, n_trials=1, cv=LeaveOneGroupOut(), random_state=0
+    )
+    assert search.fit(X, target, groups=groups).n_splits_ == 9
+    with pytest.raises(OptionError, match="groups are given, but cv=5 does not keep them together"):
+        search.set_params(cv=5).fit(X, target, groups=groups)
+    with pytest.raises(OptionError, match="which cannot split the rows: The 'groups' parameter"):
+        search.set_params(cv=GroupKFold(3)).fit(X, target)

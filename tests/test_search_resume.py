@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.model_selection import KFold, StratifiedKFold
 
 from dln import OptionError
 from dln.search import Between, DLNSearchCV, SearchState, presets
 from dln.search.preset import Preset
+from dln.search.propose import Proposer
 
 LONG = 60.0  # a stuck child is a failure, a slow machine is not
 SPACE: dict[str, Any] = {
@@ -125,13 +127,40 @@ def test_optuna_reads_the_storage(iris: Any, tmp_path: Path) -> None:
     assert [trial.value for trial in study.trials] == [trial.score for trial in found.trials_]
 
 
+def test_the_same_splits_are_the_same_folds_whatever_gives_them(iris: Any, tmp_path: Path) -> None:
+    splitter = KFold(3, shuffle=True, random_state=1)
+    first = quick(storage=tmp_path / "search.db", cv=splitter).fit(*iris)
+    states: list[SearchState] = []
+    splits = iter(list(splitter.split(iris[0])))
+    again = quick(storage=tmp_path / "search.db", cv=splits, callback=states.append).fit(*iris)
+    assert again.trials_ == first.trials_
+    assert states[-1].recalled == pytest.approx(1.0)
+
+
+def test_what_other_values_came_to_is_not_taken_for_theirs(
+    iris: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick(storage=tmp_path / "search.db").fit(*iris)
+    ask = Proposer.ask
+
+    def ask_otherwise(self: Proposer, number: int) -> dict[str, Any]:  # as a later Optuna might
+        return {**ask(self, number), "tau": 1.0 + number / 2}
+
+    monkeypatch.setattr(Proposer, "ask", ask_otherwise)
+    resumed = quick(storage=tmp_path / "search.db").fit(*iris)
+    assert [trial.params["tau"] for trial in resumed.trials_] == [1.0 + n / 2 for n in range(9)]
+    assert resumed.trials_ == quick().fit(*iris).trials_
+
+
 @pytest.mark.parametrize(
     ("parameters", "name"),
     [
         ({"space": {**SPACE, "epochs": 13}}, "space"),
         ({"random_state": 1}, "seed"),
         ({"batch_size": 4}, "batch_size"),
-        ({"cv": 4}, "cv"),
+        ({"space": dict(reversed(SPACE.items()))}, "space"),  # Optuna draws in its order
+        ({"cv": 4}, "folds"),
+        ({"cv": StratifiedKFold(3, shuffle=True, random_state=5)}, "folds"),
     ],
 )
 def test_a_storage_of_another_search_is_refused(
@@ -139,7 +168,7 @@ def test_a_storage_of_another_search_is_refused(
 ) -> None:
     storage = tmp_path / "search.db"
     quick(storage=storage, n_trials=3).fit(*iris)
-    with pytest.raises(OptionError, match=f"holds a search with other {name} ") as caught:
+    with pytest.raises(OptionError, match=rf"holds a search with other {name}[ ;]") as caught:
         quick(**{"storage": storage, **parameters}).fit(*iris)
     assert "name another file, or give the same" in str(caught.value)
 
@@ -171,7 +200,7 @@ def test_a_storage_of_other_starts_is_refused(
     search = quick(space="default", n_trials=1, refit=False, storage=tmp_path / "search.db")
     search.fit(*iris)
     change_default(lambda preset: replace(preset, first=preset.first[::-1]))
-    with pytest.raises(OptionError, match=r"holds a search with other starts .*; name another"):
+    with pytest.raises(OptionError, match=r"holds a search with other starts; name another"):
         search.fit(*iris)
 
 

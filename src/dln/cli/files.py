@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from dln.circuit import Circuit
-from dln.errors import TableError
+from dln.errors import OptionError, TableError
 from dln.store import circuit_from_json, circuit_to_json
 
 STANDARD = "-"
@@ -85,8 +85,11 @@ def load_model(path: str) -> Circuit:
 # -- writing ----------------------------------------------------------------------------------
 
 
-def check_output(path: str) -> None:
-    """Refuse an output that cannot be written, before the work and not after it."""
+def check_output(path: str, *others: str | None) -> None:
+    """Refuse an output that cannot be written or is one of the command's other files.
+
+    It is called before the work and not after it. None stands for a file that was not asked for.
+    """
     if path == STANDARD:
         return
     target = Path(path).resolve()
@@ -94,6 +97,20 @@ def check_output(path: str) -> None:
         raise IsADirectoryError(f"{path} is a folder; name a file in it")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {str(target.parent)!r} to write {path} in")
+    for other in others:
+        if other is None or other == STANDARD:
+            continue
+        if _is_same(target, Path(other).resolve()):
+            raise OptionError(
+                f"the output {path} is the same file as {other}, which would be lost; name another"
+            )
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Tell whether two paths without links name one file; a terminal, say, can be both ends."""
+    if not (one.exists() and other.exists()):
+        return one == other
+    return one.is_file() and one.samefile(other)
 
 
 @contextmanager

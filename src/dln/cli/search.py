@@ -12,7 +12,7 @@ import typer
 from dln.circuit import Circuit
 from dln.cli.cost import size_text
 from dln.cli.evaluate import score_document
-from dln.cli.files import STANDARD, check_output, save_model
+from dln.cli.files import STANDARD, check_output, open_output, save_model
 from dln.cli.fitting import fit_aloud
 from dln.cli.holdout import origin_of
 from dln.cli.layout import Layout
@@ -34,10 +34,13 @@ from dln.cli.options import (
     TestPart,
 )
 from dln.cli.talk import say, show, show_json
+from dln.draw.canvas import ending_of, make_axes
 from dln.scores import Tally, tally
 
 if TYPE_CHECKING:
     from dln.search import DLNSearchCV
+
+_PICTURES = ("png", "svg", "pdf")
 
 
 def search(
@@ -98,8 +101,11 @@ def search(
     from dln.cli.prepare import prepare
     from dln.search import DLNSearchCV
 
-    for path in (output, *([picture] if picture else [])):
-        check_output(path)
+    check_output(output, data, storage)
+    if picture:
+        check_output(picture, data, storage, output)
+        ending_of(picture, _PICTURES)
+        make_axes(None, 1, (1.0, 1.0))  # tells that matplotlib is missing now, not in the end
     wanted = DLNSearchCV(
         space=space,
         n_trials=trials,
@@ -132,7 +138,8 @@ def search(
         total = tally(y, circuit.winners(X), circuit.predict_proba(X))
     save_model(circuit, output)
     if picture:
-        wanted.draw().savefig(picture)
+        with open_output(picture) as stream:
+            wanted.draw().savefig(stream, format=ending_of(picture, _PICTURES))
     aside = output == STANDARD
     if json:
         show_json(_document(wanted, circuit, prepared.document(), len(rows), total), aside=aside)
@@ -147,12 +154,21 @@ def _text(wanted: DLNSearchCV, circuit: Circuit, total: Tally | None) -> str:
     params = ", ".join(f"{name}={_short(value)}" for name, value in chosen.params.items())
     lines = [
         f"Trial {chosen.number + 1} of {len(wanted.trials_)}: {params}",
-        f"Score on {len(chosen.fold_scores)} folds: {100 * chosen.score:.1f} %",
+        f"Score on {len(chosen.fold_scores)} folds: {100 * chosen.score:.1f} %{_why(wanted)}",
     ]
     if total is not None:
         accuracy = f"{100 * total.balanced_accuracy:.1f} %"
         lines.append(f"Balanced accuracy on {int(total.rows.sum()):,} test rows: {accuracy}")
     return "\n".join([*lines, size_text(circuit)])
+
+
+def _why(wanted: DLNSearchCV) -> str:
+    """Say why it is not the highest score that was chosen, where that is so."""
+    chosen = wanted.trials_[wanted.best_index_]
+    highest = max(trial.score for trial in wanted.trials_ if not trial.stopped)
+    if wanted.refit == "small" or chosen.score == highest:
+        return ""
+    return f" (the highest is {100 * highest:.1f} %: luck, by the scores of similar trials)"
 
 
 def _short(value: Any) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike, fspath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dln.errors import ExtraMissingError, OptionError
@@ -48,6 +50,20 @@ def make_axes(given: Any, n_axes: int, size: tuple[float, float]) -> list[Axes]:
         wanted = "one matplotlib Axes" if n_axes == 1 else f"{n_axes} matplotlib Axes"
         raise OptionError(f"the axes to draw on are {found}, expected {wanted}")
     return axes
+
+
+def ending_of(path: str | PathLike[str], known: Sequence[str]) -> str:
+    """Find which of the known endings a picture's path has.
+
+    >>> ending_of("tree.SVG", ["svg", "png"])
+    'svg'
+    """
+    ending = Path(path).suffix.lower().removeprefix(".")
+    if ending not in known:
+        found = f"ends in .{ending}" if ending else "has no ending"
+        wanted = ", ".join(f".{name}" for name in known)
+        raise OptionError(f"{fspath(path)} {found}, expected one of {wanted}")
+    return ending
 
 
 def _as_list(given: Any) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 import time
 import warnings
@@ -12,6 +13,7 @@ from typing import Literal as OneOf
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import balanced_accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from dln.circuit import Circuit
@@ -21,8 +23,8 @@ from dln.estimator import DLNClassifier
 from dln.manners import draw_seed, read_problem
 from dln.search.backend import BackendName, Ground, open_backend
 from dln.search.final import FinalFit
-from dln.search.fingerprint import fingerprint, fingerprint_starts, versions
-from dln.search.folds import Fold, sample_rows, user_folds
+from dln.search.fingerprint import fingerprint, fingerprint_folds, fingerprint_values, versions
+from dln.search.folds import Fold, count_folds, sample_rows, user_folds
 from dln.search.memory import Forgetful, Memory, StudyMemory
 from dln.search.preset import Judging, Preset
 from dln.search.presets import SpaceName, find_preset
@@ -58,11 +60,12 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         How many sets of parameters are tried.
     objective : {"accuracy", "pareto"}
         Look for accuracy, or for accuracy and a small circuit together; see `pareto_`.
-    refit : {"best", "small"} or False
-        Fit on all rows with the best trial, or with the smallest within one standard error of it;
-        False does not fit.
+    refit : {"best", "small"} or bool
+        Fit on all rows with the best trial (True is the same), or with the smallest within one
+        standard error of it; False does not fit.
     cv : "auto", int, or a splitter or splits as scikit-learn takes them
-        Folds that trials are judged by; "auto" takes more of them the fewer rows there are.
+        Folds that trials are judged by; "auto" takes more of them the fewer rows there are. A
+        splitter that shuffles needs a random_state of its own where a search is to be resumed.
     batch_size : int
         Trials proposed at a time. Fewer learn more from each other, more keep more cores busy.
     class_weight, engine, device, simplify
@@ -85,7 +88,8 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     best_estimator_ : DLNClassifier
         Fitted with the chosen parameters; not there with refit=False.
     best_params_, best_score_, best_index_
-        Parameters, score and number of the chosen trial.
+        Parameters, score and number of the chosen trial. The best is chosen by its `estimate`, so
+        that another trial may have a higher score.
     cv_results_ : dict of arrays
         A row for each trial, as in scikit-learn's searches, with `size` and `stopped`.
     trials_ : tuple of Trial
@@ -95,7 +99,7 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     space_ : dict
         What could be chosen, for this table.
     n_splits_, seed_ : int
-        Folds, and what decided every random draw.
+        Folds, and what all draws follow from: the `random_state` of `best_estimator_`.
     refit_time_, search_time_ : float
         Seconds.
     classes_, n_features_in_, feature_names_in_
@@ -120,7 +124,7 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         space: SpaceName | Mapping[str, Any] = "default",
         n_trials: int = 32,
         objective: Objective = "accuracy",
-        refit: Choice | OneOf[False] = "best",
+        refit: Choice | bool = "best",
         cv: Any = "auto",
         batch_size: int = 8,
         class_weight: OneOf["balanced"] | Mapping[Any, float] | None = "balanced",
@@ -157,13 +161,16 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- searching --------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DLNSearchCV:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> DLNSearchCV:
         """Search, and fit on all rows with the chosen trial.
 
         Parameters
         ----------
         X, y, sample_weight
             As `DLNClassifier.fit` takes them.
+        groups
+            The group of each row, for a `cv` that keeps groups together, such as
+            `GroupKFold(5)`.
         """
         self._check()
         read, self.classes_ = read_problem(self, X, y, sample_weight, self.class_weight)
@@ -171,9 +178,12 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         preset = find_preset(self.space, problem)
         self.space_ = dict(preset.space)
         self._final_fit = preset.final
-        memory, self.seed_ = self._open_memory(problem, preset)
+        memory = self._open_memory()
+        known = memory.seed if self.random_state is None else None
+        self.seed_ = draw_seed(self.random_state) if known is None else known
         sample = self._sample(problem, preset.judging)
-        folds = self._folds(sample, preset.judging)
+        folds = self._folds(read, sample, preset.judging, groups)
+        memory.settle(self._settings(problem, preset, folds))
         started = time.monotonic()
         trials, interrupted = self._search(sample, folds, preset, memory)
         self.search_time_ = time.monotonic() - started
@@ -183,7 +193,7 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_splits_ = len(folds)
         self.cv_results_ = make_results(self.trials_, self.n_splits_)
         self.pareto_ = find_front(self.trials_)
-        chosen = CHOICES[self.refit or "best"](self.trials_)
+        chosen = CHOICES["best" if isinstance(self.refit, bool) else self.refit](self.trials_)
         self.best_index_, self.best_score_ = chosen.number, chosen.score
         self.best_params_ = dict(chosen.params)
         if self.refit:
@@ -260,24 +270,25 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             on_interrupt=self.on_interrupt,
         )
 
-    def _open_memory(self, problem: Problem, preset: Preset) -> tuple[Memory, int]:
-        """Open the storage; gives it and the seed of the search."""
+    def _open_memory(self) -> Memory:
         if self.storage is None:
-            return Forgetful(), draw_seed(self.random_state)
-        memory = StudyMemory(os.fspath(self.storage), DIRECTIONS[self.objective])
-        settings = {
-            "seed": None if self.random_state is None else draw_seed(self.random_state),
+            return Forgetful()
+        return StudyMemory(os.fspath(self.storage), DIRECTIONS[self.objective])
+
+    def _settings(self, problem: Problem, preset: Preset, folds: Sequence[Fold]) -> dict[str, Any]:
+        """Say what a search that goes on must have in common with the one that was stopped."""
+        return {
+            "seed": self.seed_,
             "batch_size": int(self.batch_size),
             "objective": self.objective,
             "space": describe(preset.space),
-            "starts": fingerprint_starts(preset.first),
+            "starts": fingerprint_values(preset.first),
             **preset.judging.settings(),
-            "cv": repr(self.cv),
             "engine": self.engine,
             "data": fingerprint(problem),
+            "folds": fingerprint_folds(folds),
             "versions": versions(),
         }
-        return memory, memory.settle(settings, lambda: draw_seed(None))
 
     def _sample(self, problem: Problem, judging: Judging) -> Problem:
         """Take as many rows as the trials are to see."""
@@ -285,10 +296,18 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return problem
         return problem.take(sample_rows(problem.target, judging.max_rows, self.seed_))
 
-    def _folds(self, problem: Problem, judging: Judging) -> list[Fold]:
+    def _folds(self, read: Problem, sample: Problem, judging: Judging, groups: Any) -> list[Fold]:
+        counted = isinstance(self.cv, numbers.Integral) and not isinstance(self.cv, bool)
+        if groups is not None and (counted or self._is_auto_cv()):
+            raise OptionError(
+                f"groups are given, but cv={self.cv!r} does not keep them together; "
+                "use a cv that does, such as GroupKFold(5)"
+            )
         if self._is_auto_cv():
-            return judging.make_folds(problem.target, self.seed_)
-        return user_folds(problem.target, self.cv, self.seed_)
+            return judging.make_folds(sample.target, self.seed_)
+        if counted:
+            return count_folds(sample.target, int(self.cv), self.seed_)
+        return user_folds(read.target, read.weight > 0, self.cv, groups)
 
     def _is_auto_cv(self) -> bool:
         return isinstance(self.cv, str) and self.cv == "auto"
@@ -299,8 +318,7 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_choice("objective", self.objective, get_args(Objective))
         check_choice("backend", self.backend, get_args(BackendName))
         check_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
-        if self.refit is not False:
-            check_choice("refit", self.refit, tuple(CHOICES))
+        check_choice("refit", self.refit, tuple(CHOICES), bool)
         if self.time_limit is not None:
             check_number("time_limit", self.time_limit, 0.0, 1e9)
         if self.callback is not None and not callable(self.callback):
@@ -312,24 +330,34 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def circuit_(self) -> Circuit:
         """The circuit of the fitted classifier."""
-        check_is_fitted(self, "best_estimator_")
-        circuit: Circuit = self.best_estimator_.circuit_
-        return circuit
+        return self._fitted().circuit_
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Give the class with the most votes for each row."""
-        check_is_fitted(self, "best_estimator_")
-        return self.best_estimator_.predict(X)
+        return self._fitted().predict(X)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Give the probability of each class, as `DLNClassifier` does."""
-        check_is_fitted(self, "best_estimator_")
-        return self.best_estimator_.predict_proba(X)
+        return self._fitted().predict_proba(X)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Give the votes, as `DLNClassifier` does."""
-        check_is_fitted(self, "best_estimator_")
-        return self.best_estimator_.decision_function(X)
+        return self._fitted().decision_function(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Give the balanced accuracy: what trials are judged by, as in scikit-learn's searches."""
+        predicted = self.predict(X)
+        return float(balanced_accuracy_score(y, predicted, sample_weight=sample_weight))
+
+    def _fitted(self) -> DLNClassifier:
+        check_is_fitted(self, "trials_")
+        if not self.refit:
+            raise AttributeError(
+                "refit is False, so that no classifier was fitted; "
+                'use fit_trial(best_index_, X, y), or refit="best"'
+            )
+        model: DLNClassifier = self.best_estimator_
+        return model
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

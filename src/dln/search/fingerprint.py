@@ -1,4 +1,4 @@
-"""Tell whether a search that goes on has the same data, starts and programs."""
+"""Tell whether a search that goes on has the same data, folds, values and programs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dln.search.folds import Fold
 from dln.search.space import describe
 from dln.train.fit import Problem
 
@@ -33,9 +34,18 @@ def fingerprint(problem: Problem) -> str:
     return digest.hexdigest()[:_DIGITS]
 
 
-def fingerprint_starts(starts: Sequence[Mapping[str, Any]]) -> str:
-    """Give a text that differs where a start of a search does."""
-    text = json.dumps([describe(start) for start in starts])
+def fingerprint_folds(folds: Sequence[Fold]) -> str:
+    """Give a text that differs where a row of a fold does."""
+    digest = hashlib.sha256()
+    for fold in folds:
+        for rows in (fold.train, fold.valid):
+            digest.update(len(rows).to_bytes(8, "little") + rows.astype(np.int64).tobytes())
+    return digest.hexdigest()[:_DIGITS]
+
+
+def fingerprint_values(trials: Sequence[Mapping[str, Any]]) -> str:
+    """Give a text that differs where a value of a trial does."""
+    text = json.dumps([describe(values) for values in trials])
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,30 +38,43 @@ def repeated_folds(target: NDArray[np.int32], n_fits: int, seed: int) -> list[Fo
     return split_rows(splitter, target)[:n_fits]
 
 
-def user_folds(target: NDArray[np.int32], cv: Any, seed: int) -> list[Fold]:
-    """Split as the user says: a number of folds, or what scikit-learn calls a cv.
+def count_folds(target: NDArray[np.int32], n_folds: int, seed: int) -> list[Fold]:
+    """Split into so many folds."""
+    if n_folds < 2:
+        raise OptionError(f"cv is {n_folds}, expected at least 2 folds")
+    if n_folds > count_rarest(target):
+        raise TableError(
+            f"cv is {n_folds}, but the rarest class has {count_rarest(target)} rows; "
+            "use fewer folds"
+        )
+    return split_rows(StratifiedKFold(n_folds, shuffle=True, random_state=seed), target)
 
-    Rows of weight 0 are not there any more.
+
+def user_folds(
+    target: NDArray[np.int32], counts: NDArray[np.bool_], cv: Any, groups: Any
+) -> list[Fold]:
+    """Split all rows by what scikit-learn calls a cv, and keep those that count.
+
+    The folds number the rows that count from 0.
     """
-    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
-        if cv < 2:
-            raise OptionError(f"cv is {cv}, expected at least 2 folds")
-        if cv > count_rarest(target):
-            raise TableError(
-                f"cv is {cv}, but the rarest class has {count_rarest(target)} rows; use fewer folds"
-            )
-        return split_rows(StratifiedKFold(int(cv), shuffle=True, random_state=seed), target)
     try:
         splitter = check_cv(cv, target, classifier=True)
-        empty = np.zeros((len(target), 1))
-        folds = [Fold(np.asarray(a), np.asarray(b)) for a, b in splitter.split(empty, target)]
+        parts = splitter.split(np.zeros((len(target), 1)), target, groups)
+        folds = [Fold(np.asarray(train), np.asarray(valid)) for train, valid in parts]
     except (TypeError, ValueError) as error:
-        raise OptionError(f"cv is {cv!r}, which cannot split the rows: {error}") from error
+        raise OptionError(f"cv is {_short(cv)}, which cannot split the rows: {error}") from error
     if not folds or not all(_is_sound(fold, len(target)) for fold in folds):
         raise OptionError(
-            f"cv is {cv!r}, which does not give rows of the table to train on and to judge by"
+            f"cv is {_short(cv)}, which does not give rows of the table to train on and to judge by"
         )
-    return folds
+    numbers = np.cumsum(counts) - 1
+    kept = [
+        Fold(numbers[fold.train[counts[fold.train]]], numbers[fold.valid[counts[fold.valid]]])
+        for fold in folds
+    ]
+    if not all(len(fold.train) and len(fold.valid) for fold in kept):
+        raise OptionError(f"cv is {_short(cv)}, which gives folds whose rows all have weight 0")
+    return kept
 
 
 def hold_out(target: NDArray[np.int32], part: float, seed: int) -> Fold:
@@ -125,6 +139,10 @@ def _share_out(n: int, counts: Rows) -> Rows:
 def _is_sound(fold: Fold, n_rows: int) -> bool:
     """Tell whether both parts are numbers of rows, and there are some."""
     return all(
-        len(rows) and rows.dtype.kind == "i" and rows.min() >= 0 and rows.max() < n_rows
+        len(rows) and rows.dtype.kind in "iu" and rows.min() >= 0 and rows.max() < n_rows
         for rows in (fold.train, fold.valid)
     )
+
+
+def _short(cv: Any) -> str:
+    return textwrap.shorten(repr(cv), 200, placeholder=" ...")

@@ -8,7 +8,7 @@ it that the file is sound at any moment.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,9 +20,19 @@ from dln.search.tasks import Outcome
 STUDY = "dln"
 """The name of the study in its storage."""
 
+_OPAQUE = ("seed", "starts", "data", "folds")
+"""Settings whose values are drawn from what the user gave, and say nothing to people."""
+
 
 class Memory(Protocol):
     """Keeps what a search has finished."""
+
+    @property
+    def seed(self) -> int | None:
+        """The seed of the search that it holds; None if it is a new one."""
+
+    def settle(self, settings: Mapping[str, Any]) -> None:
+        """Write down what the search is about, or hold it to what was written down."""
 
     def recall(self, population: str) -> list[Outcome] | None:
         """Find the outcomes of a population; None if it was not finished."""
@@ -36,6 +46,11 @@ class Memory(Protocol):
 
 class Forgetful:
     """Keeps nothing, for a search without storage."""
+
+    seed: int | None = None
+
+    def settle(self, settings: Mapping[str, Any]) -> None:
+        """Accept anything."""
 
     def recall(self, population: str) -> list[Outcome] | None:
         """Remember nothing."""
@@ -60,7 +75,7 @@ class StudyMemory:
                     storage=url, study_name=STUDY, directions=list(directions), load_if_exists=True
                 )
                 self._attrs = self._study.user_attrs
-                self._n_trials = len(self._study.get_trials(deepcopy=False))
+                self._study.get_trials(deepcopy=False)  # a database of something else shows here
         except Exception as error:  # a database's own errors, of whatever driver
             first = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise OptionError(
@@ -68,17 +83,18 @@ class StudyMemory:
             ) from error
         self._storage = storage
 
-    def settle(self, settings: Mapping[str, Any], draw_seed: Callable[[], int]) -> int:
-        """Write down what the search is about, or hold it to what was written down.
-
-        Gives the seed: that of the settings, or where they have None, that of the storage, or a
-        new one.
-        """
+    @property
+    def seed(self) -> int | None:
+        """The seed of the search that it holds; None if it is a new one."""
         known = self._attrs.get("settings")
-        if known is None:
-            seed = draw_seed() if settings["seed"] is None else settings["seed"]
-            known = {**settings, "seed": seed}
-            self._set("settings", known)
+        return None if known is None else int(known["seed"])
+
+    def settle(self, settings: Mapping[str, Any]) -> None:
+        """Write down what the search is about, or hold it to what was written down."""
+        if "settings" not in self._attrs:
+            self._set("settings", dict(settings))
+            self._attrs = self._study.user_attrs  # another process may have begun meanwhile
+        known = self._attrs["settings"]
         unknown = [name for name in settings if name not in known]
         if unknown:
             raise OptionError(
@@ -86,12 +102,12 @@ class StudyMemory:
                 f"{', '.join(unknown)}; name another file"
             )
         for name, value in settings.items():
-            if known[name] != value and not (name == "seed" and value is None):
+            if known[name] != value:
+                values = "" if name in _OPAQUE else f" ({known[name]!r}, now {value!r})"
                 raise OptionError(
-                    f"storage {self._storage!r} holds a search with other {name} "
-                    f"({known[name]!r}, now {value!r}); name another file, or give the same"
+                    f"storage {self._storage!r} holds a search with other {name}{values}; "
+                    "name another file, or give the same"
                 )
-        return int(known["seed"])
 
     def recall(self, population: str) -> list[Outcome] | None:
         """Find the outcomes of a population."""
@@ -107,10 +123,9 @@ class StudyMemory:
 
     def add(self, number: int, trial: Any) -> None:
         """Keep Optuna's record of a trial, for its dashboards; the search does not read it."""
-        if number >= self._n_trials:
-            with quiet(self._optuna):
+        with quiet(self._optuna):
+            if number >= len(self._study.get_trials(deepcopy=False)):
                 self._study.add_trial(trial)
-            self._n_trials += 1
 
     def _set(self, name: str, value: Any) -> None:
         self._study.set_user_attr(name, value)

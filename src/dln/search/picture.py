@@ -76,7 +76,7 @@ def _draw_front(ax: Axes, trials: Sequence[Trial], front: Sequence[Trial], chose
     handles.append(ax.plot(sizes, scores, color=COLOURS[1], lw=1.5, drawstyle="steps-post")[0])
     labels.append("no other is better and smaller")
     handles.append(ax.scatter(*_points([chosen]), color=COLOURS[5], marker="*", s=150, zorder=3))
-    labels.append("chosen")
+    labels.append("chosen, by its estimate")
     ax.set_xscale("log")
     ax.set(xlabel="gate-level operations", ylabel="score in %")
     ax.set_title(f"{len(trials)} trials", fontsize="medium")

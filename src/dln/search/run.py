@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.search.backend import Backend
+from dln.search.fingerprint import fingerprint_values
 from dln.search.memory import Memory
 from dln.search.preset import Preset
 from dln.search.propose import Proposer
@@ -143,7 +144,9 @@ class Search:
             if not going:
                 break
             tasks = [self._task(plans[number], fold) for number in going for fold in folds]
-            name = f"trials {first} to {numbers[-1]}, folds {folds[0]} to {folds[-1]}"
+            # A storage may hold what other values came to, from an Optuna that draws otherwise.
+            drawn = fingerprint_values([values[number] for number in going])
+            name = f"trials {first} to {numbers[-1]}, folds {folds[0]} to {folds[-1]}, {drawn}"
             found = iter(self._train(name, tasks, Share(folds, len(numbers), self.n_folds)))
             for number in going:
                 outcomes[number] += [next(found) for _ in folds]

@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dln.errors import ExtraMissingError, OptionError
 from dln.estimator import DLNClassifier
 
@@ -88,6 +90,10 @@ def check_space(space: Any) -> None:
             )
         if isinstance(wish, list) and not wish:
             raise OptionError(f"the space has no value for {name!r}; give at least one")
+        if isinstance(wish, np.ndarray):
+            raise OptionError(
+                f"the space has an array for {name!r}; give a list of values, such as its tolist()"
+            )
 
 
 def fixed_part(space: Space) -> dict[str, Any]:
@@ -135,8 +141,8 @@ def to_proposal(wish: Between | list[Any], value: Any) -> Any:
 
 
 def describe(space: Space) -> str:
-    """Write a space as text that is equal for equal spaces."""
-    return json.dumps({name: repr(wish) for name, wish in sorted(space.items())})
+    """Write a space or values of it as text. The order counts: Optuna draws in it."""
+    return json.dumps({name: repr(wish) for name, wish in space.items()})
 
 
 def places(space: Space, values: Mapping[str, Any]) -> Sequence[float]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import Any, cast, get_args
 from typing import Literal as OneOf
 
 from dln.circuit import Circuit
+from dln.draw.canvas import ending_of
 from dln.draw.diagram.compose import compose
 from dln.draw.diagram.dot import to_dot
 from dln.draw.diagram.graph import Graph
@@ -88,12 +89,7 @@ class Diagram:
 
 def format_of(path: str | PathLike[str]) -> Format:
     """Find the format that the ending of a path names."""
-    ending = Path(path).suffix.lower().removeprefix(".")
-    if ending not in get_args(Format):
-        known = ", ".join(f".{name}" for name in get_args(Format))
-        found = f"ends in .{ending}" if ending else "has no ending"
-        raise OptionError(f"{fspath(path)} {found}, expected one of {known}")
-    return cast("Format", ending)
+    return cast("Format", ending_of(path, get_args(Format)))
 
 
 def draw_circuit(

@@ -31,8 +31,8 @@ _WIDTH = {"mixture": 4, "pulls": 4 * MAX_WORDS, "history": 4, "batches": BATCH.i
 
 _INTEGERS = ("gate_pruned", "right", "total", "shuffle")
 MAX_LINKS = 2**31 - 2**24
-"""Candidate links of a population are numbered in 32 bits, with room for the steps past a wire's last
-reader that a group takes while its neighbours are not done."""
+"""Candidate links of a population are numbered in 32 bits, with room for the steps past a wire's
+last reader that a group takes while its neighbours are not done."""
 
 _SPARE = 2**28
 """Bytes left free: the context, the code, sorting."""
