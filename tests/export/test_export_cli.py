@@ -27,6 +27,14 @@ def test_a_file_is_what_the_function_gives(run: Run) -> None:
     assert Path("heart.h").read_text() == dln.export(CIRCUIT, to="c", name="heart").text
 
 
+def test_a_java_file_of_another_name_is_told_the_right_one(run: Run) -> None:
+    to_java = ("export", "model.json", "--to", "java")
+    told = "its name has to be Model.java before it is compiled: rename it, or say --name\n"
+    assert run(*to_java, "-o", "heart.java")[2] == f"wrote heart.java\n{told}"
+    assert run(*to_java, "-o", "Model.java")[2] == "wrote Model.java\n"
+    assert run(*to_java, "--name", "heart", "-o", "Heart.java")[2] == "wrote Heart.java\n"
+
+
 def test_options_reach_the_target(run: Run) -> None:
     options = ("--table", "patients", "--view", "classes", "--explain")
     status, out, _ = run("export", "model.json", "--to", "duckdb", *options, "-o", "view.sql")

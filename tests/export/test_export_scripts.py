@@ -105,7 +105,7 @@ console.log(JSON.stringify(said));
         3,
         5,
         4,
-        'TypeError: "n" holds 2, expected a number',
-        'TypeError: "d" holds 2024-01-01, expected a Date',
+        'TypeError: "n" holds "2", expected a number; convert it',
+        'TypeError: "d" holds "2024-01-01", expected a Date; convert it',
         'Error: the model reads "d", which the row does not have',
     ]

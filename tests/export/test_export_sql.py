@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -75,6 +76,7 @@ def connect(target: str) -> Iterator[Any]:
     else:
         with postgresql() as connection:
             connection.execute("SET standard_conforming_strings = off")
+            connection.prepare_threshold = None  # tables change under the statements
             yield connection
 
 
@@ -120,6 +122,100 @@ def test_text_dates_of_sqlite_count_to_the_millisecond() -> None:
     for cell in (*cells, cutoff, cutoff + 1e-6, None):
         connection.execute("INSERT INTO data VALUES (?)", (cell,))
     assert [row[-1] for row in connection.execute(query)] == [0, 1, 1, 0, 1, 0]
+
+
+def test_text_that_is_no_number_is_missing_in_sqlite() -> None:
+    """All cells of a file that SQLite has imported are text, and missing ones are empty."""
+    circuit = Circuit(
+        (Column("x", "number"), Column("flag", "boolean"), Column("size", "category", (0, 1))),
+        (Missing(0), Above(0, -1.0), Above(0, 9.0), Above(1, 0.5), Missing(1), Among(2, (0,))),
+        (),
+        tuple(Rule(wire, (2**wire, 0)) for wire in range(6)),
+        (0, 0),
+        ("some", "none"),
+    )
+    query = dln.export(circuit, to="sqlite", explain=True).text
+    cells: list[tuple[Any, Any, Any, list[int]]] = [
+        ("", "", "", [0, 4]),
+        ("NA", "NA", "NA", [0, 4]),
+        ("12 mg", "yes", "0 mg", [0, 4]),
+        (b"12", b"1", b"0", [0, 4]),
+        (None, None, None, [0, 4]),
+        ("12", "true", "0", [1, 2, 3, 5]),
+        (" 1e1 ", "TRUE", "0.0", [1, 2, 3, 5]),
+        (12, 1, 0, [1, 2, 3, 5]),
+        (2**53 + 1, 1, 0, [1, 2, 3, 5]),
+        (str(2**53 + 1), "1", "1", [1, 2, 3]),
+        ("0", "False", "1", [1]),
+        (0.0, 0, 1, [1]),
+        (float("-inf"), 0, 1, []),
+    ]
+    connection = sqlite3.connect(":memory:")
+    for types in ("x, flag, size", "x TEXT, flag TEXT, size TEXT", "x REAL, flag INT, size NUM"):
+        connection.execute(f"CREATE TABLE data ({types})")
+        rows = [row[:3] for row in cells if "TEXT" not in types or row[0] != float("-inf")]
+        connection.executemany("INSERT INTO data VALUES (?, ?, ?)", rows)
+        fired = [json.loads(row[-1])["rules"] for row in connection.execute(query)]
+        assert fired == [row[3] for row in cells[: len(rows)]], types
+        connection.execute("DROP TABLE data")
+
+
+WORDS = Circuit(
+    (
+        Column("smoker", "category", ("no", "yes")),
+        Column("agrees", "category", ("false", "true")),
+        Column("ward", "category", ("1", "2")),
+        Column("zip", "category", ("01234", "12345")),
+    ),
+    tuple(Among(column, (1,)) for column in range(4)),
+    (),
+    tuple(Rule(wire, (0, 1)) for wire in range(4)),
+    (0, 0),
+    ("none", "some"),
+)
+
+
+@pytest.mark.parametrize("target", ["duckdb", "postgresql"])
+def test_a_column_that_spells_categories_otherwise_is_refused(target: str) -> None:
+    """A database that reads CSV files by itself makes booleans of yes and no."""
+    text = dln.export(WORDS, to=target).text
+    kind = "VARCHAR" if target == "duckdb" else "text"
+    fits = [kind, "BOOLEAN", "INTEGER", kind]
+    with connect(target) as connection:
+        connection.execute("CREATE TYPE answer AS ENUM ('yes', 'no', 'never')")
+        for place, other in ((None, ""), (0, "answer"), (0, "VARCHAR(9)")):
+            types = [other if index == place else fit for index, fit in enumerate(fits)]
+            _make_words(connection, types)
+            assert [row[-1] for row in connection.execute(text).fetchall()] == ["some", "none"]
+        for place, other, said in (
+            (0, "BOOLEAN", "'smoker' has to be (VARCHAR, not BOOLEAN|text, not boolean)"),
+            (1, "INTEGER", "'agrees' has to be (VARCHAR, not INTEGER|text, not integer)"),
+            (2, "NUMERIC(9, 2)", "'ward' has to be (VARCHAR, not DECIMAL|text, not numeric)"),
+            (3, "BIGINT", "'zip' has to be (VARCHAR, not BIGINT|text, not bigint)"),
+        ):
+            types = [other if index == place else fit for index, fit in enumerate(fits)]
+            _make_words(connection, types)
+            with pytest.raises(Exception, match=said):
+                connection.execute(text).fetchall()
+
+
+def _make_words(connection: Any, types: list[str]) -> None:
+    """Fill a table of these types with two rows, of which the first is in every set."""
+    names = ("smoker", "agrees", "ward", "zip")
+    connection.execute("DROP TABLE IF EXISTS data")
+    listed = ", ".join(f"{name} {kind}" for name, kind in zip(names, types, strict=True))
+    connection.execute(f"CREATE TABLE data ({listed})")
+    agrees = ("'1'", "'0'") if types[1] == "INTEGER" else ("'true'", "'false'")
+    for row, smoker in enumerate(("yes", "no")):
+        cells = f"'{smoker}', {agrees[row]}, '{2 - row}', '{(12345, 99999)[row]}'"
+        connection.execute(f"INSERT INTO data VALUES ({cells})")
+
+
+@pytest.mark.parametrize("target", TYPES)
+def test_the_statement_says_which_type_each_column_has_to_have(target: str) -> None:
+    export = dln.export(CIRCUIT, to=target)
+    for column in export.inputs:
+        assert f"--   {column.column!r}: {column.type}\n" in export.text
 
 
 def test_a_collation_does_not_make_categories_the_same() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -59,7 +60,7 @@ def export(
 
     Example: dln export heart.json --to c --output heart.h
     """
-    check_output(output)
+    check_output(output, model, rows)
     circuit = load_model(model)
     given: dict[str, Any] = {
         "table": table,
@@ -76,6 +77,9 @@ def export(
     if output != STANDARD:
         for path in found.save(output):
             say(f"wrote {path}")
+        needed = next(iter(found.files))
+        if TARGETS[to].fixed_name and Path(output).name != needed:
+            say(f"its name has to be {needed} before it is compiled: rename it, or say --name")
         return
     if len(found.files) > 1:
         raise OptionError("with --rows two files are written; say where with --output")

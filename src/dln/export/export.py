@@ -42,11 +42,13 @@ TargetName = OneOf[
 class Target:
     """Something to write a circuit for: what it is, and what writes it.
 
-    `write` takes the program and, by keyword, the options of this target.
+    `write` takes the program and, by keyword, the options of this target. With `fixed_name` a
+    file has to keep the name that it is given in `Export.files`.
     """
 
     what: str
     write: Callable[..., Export]
+    fixed_name: bool = False
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -61,7 +63,7 @@ TARGETS: dict[TargetName, Target] = {
     "python": Target("Python, standard library only", export_python),
     "javascript": Target("JavaScript, an ES module", export_javascript),
     "rust": Target("Rust, a module", export_rust),
-    "java": Target("Java, a class", export_java),
+    "java": Target("Java, a class", export_java, fixed_name=True),
     "sqlite": Target("SQL for SQLite", write_sql("sqlite")),
     "duckdb": Target("SQL for DuckDB", write_sql("duckdb")),
     "postgresql": Target("SQL for PostgreSQL", write_sql("postgresql")),

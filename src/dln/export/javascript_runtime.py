@@ -26,6 +26,12 @@ function cellOf(row, name) {
   return row[name];
 }
 
+/** Refuse a cell; text is shown in quotes, as it may look like a number. */
+function refuse(name, cell, expected) {
+  const shown = typeof cell === "string" ? JSON.stringify(cell) : String(cell);
+  throw new TypeError(`${JSON.stringify(name)} holds ${shown}, expected ${expected}; convert it`);
+}
+
 @readers@@functions@
 /** Compute 0 or 1 for every rule. */
 function run(row) {
@@ -97,9 +103,7 @@ function readDate(row, name) {
   const cell = cellOf(row, name);
   if (cell instanceof Date) return cell.getTime() / 1000;
   if (cell === null || cell === undefined) return NaN;
-  if (typeof cell !== "number") {
-    throw new TypeError(`${JSON.stringify(name)} holds ${String(cell)}, expected a Date`);
-  }
+  if (typeof cell !== "number") refuse(name, cell, "a Date");
   return cell;
 }
 
@@ -108,9 +112,7 @@ function readDate(row, name) {
 function readNumber(row, name) {
   const cell = cellOf(row, name);
   if (cell === null || cell === undefined) return NaN;
-  if (!["number", "bigint", "boolean"].includes(typeof cell)) {
-    throw new TypeError(`${JSON.stringify(name)} holds ${String(cell)}, expected a number`);
-  }
+  if (!["number", "bigint", "boolean"].includes(typeof cell)) refuse(name, cell, "a number");
   return Number(cell);
 }
 

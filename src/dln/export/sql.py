@@ -97,7 +97,11 @@ class _Writer:
         around = {"lateral": self._beside, "struct": self._along, "subquery": self._inside}
         select = around[database.around](database.name(table), stages, outputs)
         first = f"CREATE VIEW {database.name(view)} AS\n" if view is not None else ""
-        notes = (f"Reads the table {table!r}; adds the column {OUTPUT}.",)
+        notes = (
+            f"Reads the table {table!r}; adds the column {OUTPUT}. The columns it reads:",
+            *(f"  {x.name!r}: {_type(x, database)}" for x in self._program.columns),
+            *database.notes,
+        )
         lines = head(self._program, f"A classifier in SQL for {database.title}", notes)
         return f"{comment(lines, '', '-- ')}{first}{select};\n"
 
@@ -219,7 +223,7 @@ class _Writer:
             return self._database.cells[column.kind].format(x=name)
         if holds_numbers(column):
             return self._database.cells["number"].format(x=name)
-        return self._database.text.format(x=name)
+        return self._database.read_text(name, column.name, spelled_categories(column))
 
     def _value(self, wire: int, stage: int) -> str:
         """Write a named wire: computed in its own stage, carried on in later ones."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal as OneOf
@@ -43,6 +44,11 @@ class Database:
         Reads a column `{x}` of each kind as float64 seconds or numbers, NULL where it is missing.
     text
         Reads a column `{x}` as text that is compared byte by byte.
+    strict_text
+        Reads it so too, but fails with the text `{message}` where the type is one of `{types}`;
+        empty where columns have no types.
+    other_types
+        The types of columns that hold no text, as `strict_text` calls them, by what they hold.
     number
         Writes a finite float64 exactly.
     infinity
@@ -52,7 +58,9 @@ class Database:
     quote
         Writes text without NULs as a literal.
     types
-        What a column of each kind should be.
+        What a column of each kind has to be.
+    notes
+        What else to tell those who make the table.
     around
         How a row gets its answers: "lateral" joins each row with a subquery that reads it, "struct"
         carries the row through the stages as one value, "subquery" computes each answer apart.
@@ -71,11 +79,14 @@ class Database:
     title: str
     cells: dict[ColumnKind, str]
     text: str
+    strict_text: str
+    other_types: dict[ColumnKind, tuple[str, ...]]
     number: Callable[[float], str]
     infinity: str
     nul: str | None
     quote: Callable[[str], str]
     types: dict[ColumnKind, str]
+    notes: tuple[str, ...]
     around: Around
     fence: str
     most_columns: int
@@ -90,6 +101,23 @@ class Database:
         if "\0" not in text:
             return self.quote(text)
         return "(" + f" || {self.nul} || ".join(map(self.quote, text.split("\0"))) + ")"
+
+    def read_text(self, x: str, name: str, categories: Sequence[str]) -> str:
+        """Read a column of text, and fail where it has a type that spells these otherwise.
+
+        A table that was read from CSV may hold booleans where the model knows yes and no.
+        """
+        refused = [
+            self.quote(other)
+            for kind, types in self.other_types.items()
+            if not all(_SPELLED[kind].fullmatch(category) for category in categories)
+            for other in types
+        ]
+        plain = self.text.format(x=x)
+        if not refused:
+            return plain
+        shown = self.quote(f"column {name!r} has to be {self.types['category']}, not ")
+        return self.strict_text.format(x=x, types=", ".join(refused), message=shown, plain=plain)
 
     def name(self, name: str) -> str:
         """Quote a name; raises where the database has no such name."""
@@ -153,7 +181,17 @@ def exact_number(value: float) -> str:
     return f"({top}{''.join(powers) or ' * 1.0'})"
 
 
-_SQLITE_NUMBER = "CAST({x} AS REAL)"
+_SPELLED: dict[ColumnKind, re.Pattern[str]] = {
+    "boolean": re.compile("true|false"),
+    "integer": re.compile("0|-?[1-9][0-9]*"),
+    "number": re.compile("(?!)"),  # 1.10 or 1.1: who knows
+    "date": re.compile("(?!)"),
+}
+"""How databases write what is no text as text."""
+
+# Text comes from files, also in columns of numbers. Compared with a REAL, text that is a number
+# becomes one, and all other text is greater; a cast alone would make it 0.
+_SQLITE_NUMBER = "CASE WHEN {x} <= CAST(9e999 AS REAL) THEN CAST({x} AS REAL) END"
 _DUCKDB_NUMBER = "NULLIF(CAST({x} AS DOUBLE), CAST('NaN' AS DOUBLE))"
 _POSTGRESQL_NUMBER = "NULLIF(CAST({x} AS double precision), CAST('NaN' AS double precision))"
 
@@ -163,7 +201,10 @@ DATABASES: dict[DatabaseName, Database] = {
         cells={
             "number": _SQLITE_NUMBER,
             "integer": _SQLITE_NUMBER,
-            "boolean": _SQLITE_NUMBER,
+            "boolean": (
+                "CASE lower({x}) WHEN 'true' THEN 1.0 WHEN 'false' THEN 0.0"
+                f" ELSE {_SQLITE_NUMBER} END"
+            ),
             # There is no type for dates: numbers are seconds, text is what SQLite reads as a date.
             "date": (
                 "CASE WHEN typeof({x}) = 'text' THEN (CAST(strftime('%s', {x}) AS INTEGER) * 1000"
@@ -172,6 +213,8 @@ DATABASES: dict[DatabaseName, Database] = {
             ),
         },
         text="CAST({x} AS TEXT) COLLATE BINARY",
+        strict_text="",
+        other_types={},
         number=exact_number,
         infinity="9e999",
         nul="char(0)",
@@ -183,6 +226,10 @@ DATABASES: dict[DatabaseName, Database] = {
             "date": "seconds since 1970, or ISO text",
             "category": "TEXT",
         },
+        notes=(
+            "In columns of numbers, booleans and dates, text is read as what it spells, and is",
+            "missing where it spells none, such as ''. In columns of TEXT only NULL is missing.",
+        ),
         around="subquery",
         fence="LIMIT 1 OFFSET 0",
         most_columns=2000,
@@ -199,6 +246,22 @@ DATABASES: dict[DatabaseName, Database] = {
             "date": "CAST(epoch_us({x}) AS DOUBLE) / CAST(1000000 AS DOUBLE)",
         },
         text="CAST({x} AS VARCHAR)",
+        strict_text=(
+            "CASE WHEN split_part(typeof({x}), '(', 1) IN ({types})"
+            " THEN CAST(error({message} || typeof({x})) AS VARCHAR) ELSE {plain} END"
+        ),
+        other_types={
+            "boolean": ("BOOLEAN",),
+            "integer": (
+                *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"),
+                *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"),
+            ),
+            "number": ("FLOAT", "DOUBLE", "DECIMAL"),
+            "date": (
+                *("DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE"),
+                *("TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"),
+            ),
+        },
         number=lambda value: f"CAST('{value!r}' AS DOUBLE)",
         infinity="CAST('Infinity' AS DOUBLE)",
         nul="chr(0)",
@@ -210,6 +273,7 @@ DATABASES: dict[DatabaseName, Database] = {
             "date": "DATE or TIMESTAMP",
             "category": "VARCHAR",
         },
+        notes=("NULL and NaN are missing; a column of another type is converted or refused.",),
         around="struct",
         fence="",
         most_columns=10**6,
@@ -229,6 +293,20 @@ DATABASES: dict[DatabaseName, Database] = {
             ),
         },
         text='CAST({x} AS text) COLLATE "C"',
+        # There is no function that fails with a message: a cast that cannot succeed shows it.
+        strict_text=(
+            "CASE WHEN CAST(pg_typeof({x}) AS text) IN ({types})"
+            " THEN CAST(CAST({message} || pg_typeof({x}) AS boolean) AS text) ELSE {plain} END"
+        ),
+        other_types={
+            "boolean": ("boolean",),
+            "integer": ("smallint", "integer", "bigint"),
+            "number": ("real", "double precision", "numeric"),
+            "date": (
+                *("date", "time without time zone"),
+                *("timestamp without time zone", "timestamp with time zone"),
+            ),
+        },
         number=lambda value: f"CAST('{value!r}' AS double precision)",
         infinity="CAST('Infinity' AS double precision)",
         nul=None,
@@ -240,6 +318,7 @@ DATABASES: dict[DatabaseName, Database] = {
             "date": "date or timestamp",
             "category": "text",
         },
+        notes=("NULL and NaN are missing; a column of another type is converted or refused.",),
         around="lateral",
         fence="OFFSET 0",
         most_columns=1600,
