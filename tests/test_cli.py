@@ -181,6 +181,53 @@ def test_a_mistake_is_one_line(
     assert talk.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("arguments", "output"),
+    [
+        (("predict", "model.json", "rows.csv"), "rows.csv"),
+        (("predict", "model.json", "rows.csv"), "model.json"),
+        (("train", "rows.csv", "-t", "city"), "rows.csv"),
+        (("search", "rows.csv", "-t", "city"), "rows.csv"),
+        (("search", "rows.csv", "-t", "city", "-o", "m.json", "--picture"), "rows.csv"),
+        (("search", "rows.csv", "-t", "city", "-o", "new.svg", "--picture"), "new.svg"),
+        (("search", "rows.csv", "-t", "city", "--storage", "rows.db"), "rows.db"),
+        (("simplify", "model.json"), "model.json"),
+        (("prune", "model.json", "rows.csv", "-t", "city"), "model.json"),
+        (("prune", "model.json", "rows.csv", "-t", "city"), "rows.csv"),
+        (("export", "model.json", "--to", "c"), "model.json"),
+        (("export", "model.json", "--to", "verilog", "--rows", "rows.csv"), "rows.csv"),
+        (("report", "model.json", "--data", "rows.csv"), "model.json"),
+        (("report", "model.json", "--data", "rows.csv"), "rows.csv"),
+        (("draw", "model.svg"), "model.svg"),
+    ],
+)
+def test_an_output_never_replaces_an_input(
+    run: Run, model: Path, rows: Path, arguments: tuple[str, ...], output: str
+) -> None:
+    circuit().save("model.svg")
+    before = {path.name: path.read_bytes() for path in Path().iterdir()}
+    option = () if arguments[-1] == "--picture" else ("-o",)
+    status, out, talk = run(*arguments, *option, output)
+    message = f"the output {output} is the same file as {output}, which would be lost; name another"
+    assert (status, out, talk) == (2, "", f"dln: {message}\n")
+    assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
+
+
+def test_links_to_an_input_are_seen_through(run: Run, model: Path, rows: Path) -> None:
+    Path("symbolic.csv").symlink_to("rows.csv")
+    Path("hard.csv").hardlink_to("rows.csv")
+    for name in ("symbolic.csv", "hard.csv", f"{rows.parent}/../{rows.parent.name}/rows.csv"):
+        status, _, talk = run("predict", model, "rows.csv", "-o", name)
+        assert (status, talk.count("same file")) == (2, 1)
+    assert rows.read_text() == ROWS
+
+
+def test_a_device_may_be_both_input_and_output(run: Run, rows: Path) -> None:
+    """A terminal is; nothing of it is lost."""
+    _, _, talk = run("predict", "/dev/null", rows, "-o", "/dev/null")
+    assert "same file" not in talk
+
+
 def test_the_command_ends_with_its_status_and_shows_no_traceback(tmp_path: Path) -> None:
     child = subprocess.run(
         [*COMMAND, "rules", "none.json"], cwd=tmp_path, capture_output=True, text=True, timeout=LONG

@@ -84,10 +84,26 @@ def test_predict_leaves_no_file_when_it_fails(run: Run, model: Path, tmp_path: P
     status, _, talk = run("predict", model, "-", "-o", "out.csv", stdin=wrong)
     assert status == 2
     assert talk == (
-        "dln: column 'age' holds 'old', expected numbers such as 1234.5; correct the cell, or "
-        "leave it empty where there is no value\n"
+        "dln: column 'age' holds 'old' (row 2), expected numbers such as 1234.5; correct the cell, "
+        "or leave it empty where there is no value\n"
     )
     assert [file.name for file in tmp_path.iterdir()] == ["model.json"]
+
+
+def test_predict_names_the_row_of_a_wrong_cell_far_down(run: Run, model: Path) -> None:
+    table = b"age,smoker,city\n" + 150_000 * b"5,true,Bern\n" + b"old,true,Bern\n"
+    assert "'old' (row 150001), expected" in run("predict", model, "-", stdin=table)[2]
+
+
+def test_cells_that_are_none_of_the_categories_are_noted(run: Run, model: Path) -> None:
+    """Where most cells of a column are so; there may be no cells at all."""
+    header = "age,smoker,city,state\n"
+    strange = 60_000 * "60,true,Bonn,ill\n" + 40_000 * "60,true,,ill\n" + "60,true,Bern,ill\n"
+    note = "note: city: 60,000 of 60,001 cells are none of the categories "
+    for table, talk in ((strange, note), (2 * "60,true,Bonn,ill\n60,true,Bern,ill\n", "")):
+        for options in (("predict", model, "-"), ("evaluate", model, "-", "-t", "state")):
+            status, _, said = run(*options, stdin=(header + table).encode())
+            assert (status, said[: len(note)]) == (0, talk)
 
 
 def test_predict_names_the_columns_that_are_missing(run: Run, model: Path) -> None:
@@ -189,7 +205,7 @@ def test_evaluate_prints_tables(run: Run, model: Path) -> None:
     ("table", "message"),
     [
         (TRUTH.replace("not ill", "fine"), "the target 'state' holds 'fine', but the classes"),
-        (TRUTH.replace("not ill", ""), "the target 'state' is missing in 1 of 4 rows"),
+        (TRUTH.replace("not ill", ""), "is missing in 1 of 4 rows (row 4 is the first)"),
         (TRUTH.splitlines()[0], "has a header but no rows"),
         (TRUTH.replace("state", "State"), "no column 'state'; did you mean 'State'?"),
     ],

@@ -1,8 +1,11 @@
 """Tables as people have them: marks, separators, quotes, encodings, kinds."""
 
 import contextlib
+import csv
 import gzip
+import io
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +17,7 @@ from dln import Above, Among, Circuit, Column, DLNClassifier, Rule
 from dln.cli.kinds import MISSING_WORDS, guess_kind, read_cells
 from dln.cli.layout import Layout
 from dln.cli.prepare import prepare
+from dln.cli.quotes import WatchedQuotes
 from dln.errors import DlnError, TableError
 
 Run = Callable[..., tuple[int, str, str]]
@@ -77,7 +81,11 @@ def test_a_separator_and_an_encoding_can_be_told(run: Run) -> None:
         (b"\x00\x01\x02\x03", "is no text; expected CSV, TSV, Parquet"),
         (gzip.compress(b"x,a\n1,2\n" * 1000, mtime=0)[:-20], "is not a whole gzip file"),
         (b"PAR1 and nothing else", "cannot be read"),
-        (b'x,a\n1,"' + 3_000_000 * b"z", "a double quote that is never closed"),
+        (b'x,a\n1,"' + 3_000_000 * b"z" + b'"\n', "a double quote that is closed much too late"),
+        (b'x,a\n1,"' + 3_000_000 * b"z", "within a cell in double quotes that begins in line 2"),
+        (b'x,a\n1,"b\nc"\n1,"b\n2,c\n3,d\n', "that begins in line 4; close that quote"),
+        (b'x,a\n1,b\n"2,b\n3,c\n', "that begins in line 3; close that quote"),
+        (b'\n\nx,"a\n1,b\n2,c\n', "that begins in line 3; close that quote"),
     ],
 )
 def test_a_table_that_cannot_be_read_is_refused_in_one_line(
@@ -90,6 +98,34 @@ def test_a_table_that_cannot_be_read_is_refused_in_one_line(
     assert message in talk
     assert talk.count("\n") == 1
     assert not Path("out.csv").exists()
+
+
+def test_a_quote_that_is_never_closed_is_found_in_any_encoding(run: Run) -> None:
+    column_circuit(Column("x", "number")).save("m.json")
+    table = 'x;Größe\n1;é\n0;"ü\n1;é\n'.encode("utf-16")
+    status, _, talk = run("predict", "m.json", "-", "--encoding", "utf-16", stdin=table)
+    assert status == 2
+    assert "begins in line 3" in talk
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 64])
+def test_only_a_table_that_ends_within_quotes_is_refused(block: int) -> None:
+    """All short tables, also cut within doubled quotes: only those that end open are refused."""
+
+    class Blocks(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            return super().read(block)
+
+    letters = '",\na'
+    for text in ("".join(cells) for n in range(7) for cells in product(letters, repeat=n)):
+        *_, last = csv.reader(io.StringIO(f"{text}\n#", newline=""))
+        is_open = last != ["#"]  # otherwise the line that was added is a row of its own
+        watched = WatchedQuotes(Blocks(text.encode()), ",", "t.csv")
+        if is_open:
+            with pytest.raises(TableError, match="ends within a cell"):
+                watched.read_rest()
+        else:
+            watched.read_rest()
 
 
 @pytest.mark.parametrize(
@@ -264,7 +300,7 @@ def test_classes_are_whole_numbers_booleans_or_text(
         ("x,y\n1,a\n2,a\n3,a\n4,a\n", "the target has only one class ('a')"),
         ("y\na\nb\n", "has no column beside the target 'y'"),
         ("x,y\n1,a\n2,b\n", "--test 0.25 holds out none of the 2 rows"),
-        ("x,y\n1,a\n2,\n3,b\n", "the target 'y' is missing in 1 of 3 rows"),
+        ("x,y\n1,a\n2,\n3,b\n", "the target 'y' is missing in 1 of 3 rows (row 2 is the first)"),
         ("x,z\n1,a\n", "there is no column 'y'; the columns are: x, z"),
     ],
 )
@@ -286,8 +322,9 @@ def test_numbers_stored_as_text_in_parquet_stay_text(tmp_path: Path) -> None:
 
 def test_a_kind_that_cells_do_not_fit_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    path.write_text("x,y\n1,a\nlarge,b\n")
-    with pytest.raises(TableError, match="column 'x' holds 'large', expected numbers such as"):
+    path.write_text("x,y\n1,a\nNA,a\nlarge,b\n2,b\nhuge,b\n")
+    message = r"column 'x' holds 'large' \(row 3\), expected numbers such as"
+    with pytest.raises(TableError, match=message):
         prepare(str(path), Layout(), "y", kinds=["x=number"], ignore=[])
 
 

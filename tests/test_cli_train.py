@@ -29,6 +29,18 @@ def test_train_tests_what_it_saves(run: Run, tmp_path: Path) -> None:
     assert "very ill" in str(Circuit.load(tmp_path / "m.json"))
 
 
+def test_evaluate_says_that_a_model_was_trained_on_the_rows(run: Run, tmp_path: Path) -> None:
+    data = training_table(tmp_path)
+    assert run("train", data, "-t", "state", "-o", "m.json", *QUICK)[0] == 0
+    other = tmp_path / "other.csv"
+    other.write_text(data.read_text() + data.read_text().splitlines()[1] + "\n")
+    for table, said in ((data, "the model was trained on 300 of these rows"), (other, "")):
+        status, out, talk = run("evaluate", "m.json", table, "-t", "state")
+        assert status == 0
+        assert out.startswith("Balanced accuracy on 40")
+        assert (said in talk) if said else talk == ""
+
+
 def test_train_gives_the_same_model_for_the_same_seed(run: Run, tmp_path: Path) -> None:
     data = training_table(tmp_path)
     for name in ("a.json", "b.json"):

@@ -17,6 +17,7 @@ from strategies import circuits, law
 from dln import Above, Among, Circuit, Column, ExtraMissingError, Node, OptionError, Rule
 from dln.draw import draw_circuit
 from dln.draw.diagram.diagram import Detail, Format
+from dln.draw.diagram.paint import to_figure
 from dln.draw.diagram.scene import Text
 from dln.gates import GATE_BY_NAME
 from dln.literals import format_text
@@ -195,6 +196,17 @@ def test_a_png_shows_the_whole_scene() -> None:
     assert width / height == pytest.approx(diagram.scene.width / diagram.scene.height, rel=0.01)
     assert width > 1.5 * diagram.scene.width  # sharp
     assert len({tuple(pixel) for pixel in pixels.reshape(-1, pixels.shape[2])[::7]}) > 10
+
+
+def test_letters_that_the_font_lacks_are_boxes_and_told_once(run: Run, tmp_path: Path) -> None:
+    circuit("ward 🏥中🏥").save(tmp_path / "model.json")
+    for name in ("a.png", "a.pdf"):  # pytest makes matplotlib's own warnings errors
+        status, _, talk = run("draw", "model.json", "-o", name)
+        note = "the font lacks 🏥中, drawn as □; an .svg file has all letters"
+        assert (status, talk) == (0, f"{note}\ndrew gates to {name}\n")
+    assert run("draw", "model.json", "-o", "a.svg")[2] == "drew gates to a.svg\n"
+    texts = to_figure(draw_circuit(circuit("ward 🏥中")).scene).axes[0].texts
+    assert "ward □□ > 54" in [text.get_text() for text in texts]
 
 
 @pytest.mark.parametrize(("name", "found"), [("a.jpg", "ends in .jpg"), ("a", "has no ending")])

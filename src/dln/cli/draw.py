@@ -10,6 +10,7 @@ from dln.cli.files import STANDARD, check_output, load_model, open_output
 from dln.cli.options import Model
 from dln.cli.talk import say
 from dln.draw.diagram.diagram import MOST_RULES, Detail, draw_circuit, format_of
+from dln.draw.diagram.paint import BOX, lacking
 
 
 def draw(
@@ -35,9 +36,11 @@ def draw(
     Example: dln draw heart.json --output heart.svg
     """
     format = "svg" if output == STANDARD else format_of(output)
-    check_output(output)
+    check_output(output, model)
     diagram = draw_circuit(load_model(model), detail=detail, most_rules=most_rules)
     content = diagram.to_bytes(format)
+    if format in ("png", "pdf") and (letters := lacking(diagram.scene)):
+        say(f"the font lacks {letters}, drawn as {BOX}; an .svg file has all letters")
     with open_output(output) as stream:
         stream.write(content)
     if output != STANDARD:

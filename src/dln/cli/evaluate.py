@@ -12,7 +12,7 @@ from dln.circuit import Circuit
 from dln.cli.files import load_model
 from dln.cli.layout import Layout
 from dln.cli.options import Data, Encoding, Json, Model, Separator, Target
-from dln.cli.talk import show, show_json
+from dln.cli.talk import say, show, show_json
 from dln.errors import TableError
 from dln.scores import Tally, tally
 
@@ -32,23 +32,30 @@ def evaluate(
 
     Example: dln evaluate heart.json test.csv --target disease
     """
+    from dln.cli.holdout import digest_of, is_own_table
     from dln.cli.labels import class_numbers
     from dln.cli.read import open_table, read_for
+    from dln.cli.strange import StrangeCells
 
     circuit = load_model(model)
+    strange = StrangeCells(circuit)
     with open_table(data, Layout(encoding, separator)) as source:
         source.check_column(target)
-        tallies = [
-            tally(
-                class_numbers(written.column(target), circuit, target),
-                circuit.winners(cells),
-                circuit.predict_proba(cells),
-            )
-            for written, cells in read_for(circuit, source, [target])
-        ]
+        tallies = []
+        for part in read_for(circuit, source, [target]):
+            strange.count(part.typed)
+            classes = class_numbers(part.written.column(target), circuit, target, part.first_row)
+            winners, shares = circuit.winners(part.table), circuit.predict_proba(part.table)
+            tallies.append(tally(classes, winners, shares))
         total = reduce(add, tallies)
         if not total.rows.sum():
             raise TableError(f"{source.name} has a header but no rows")
+    strange.tell()
+    if circuit.origin is not None and is_own_table(circuit, digest_of(data)):
+        say(
+            f"note: the model was trained on {circuit.origin.n_rows:,} of these rows; "
+            "dln report tests on those that were held out"
+        )
     if json:
         show_json(score_document(total, circuit))
     else:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dln
+from dln.circuit import Circuit
 from dln.cli.files import STANDARD
 from dln.origin import Origin, Setting
 
@@ -48,6 +49,11 @@ def digest_of(path: str) -> str:
         return ""
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def is_own_table(circuit: Circuit, digest: str) -> bool:
+    """Tell whether a file of this SHA-256 is the one that a circuit was trained on."""
+    return circuit.origin is not None and digest != "" and digest == circuit.origin.digest
 
 
 def origin_of(

@@ -27,9 +27,9 @@ _EXPECTED = {
     "category": "text",
 }
 _WHOLE = r"^[+-]?\d+$"
-_CODE = r"^[+-]?0\d"
+CODE = r"^[+-]?0\d"
 """A number that begins so is a code, such as a postcode; as a number it would lose its zero."""
-_WITH_COMMAS = r"^[+-]?(\d{1,3}([., ']\d{3})+([.,]\d+)?|\d+,\d+)$"
+_MOST_LETTERS = 60
 
 
 def guess_kind(text: Column) -> ColumnKind:
@@ -38,14 +38,14 @@ def guess_kind(text: Column) -> ColumnKind:
     >>> [guess_kind(pa.chunked_array([cells])) for cells in (["1", "NA"], ["1.5", "2"], ["007"])]
     ['integer', 'number', 'category']
     """
-    cells = _tidy(text)
+    cells = tidy(text)
     known = cells.drop_null()
     if not len(known):
         return "number"
     if pc.all(pc.is_in(pc.utf8_lower(known), value_set=pa.array(["true", "false"]))).as_py():
         return "boolean"
     if _fits(known, pa.float64()):
-        if pc.any(pc.match_substring_regex(known, _CODE)).as_py():
+        if pc.any(pc.match_substring_regex(known, CODE)).as_py():
             return "category"
         whole = pc.all(pc.match_substring_regex(known, _WHOLE)).as_py()
         # Beyond 2**53 whole numbers are not told apart by the float64 of a cutoff.
@@ -54,36 +54,69 @@ def guess_kind(text: Column) -> ColumnKind:
     return "date" if _moments(known) is not None else "category"
 
 
-def looks_like_numbers(text: Column) -> bool:
-    """Tell whether a column of text holds numbers with separators, which are not read as such."""
-    return bool(pc.all(pc.match_substring_regex(text.drop_null(), _WITH_COMMAS)).as_py())
+def tidy(text: Column) -> Column:
+    """Take away space around cells, and words that mean a missing one."""
+    cells = pc.utf8_trim_whitespace(text)
+    missing = pc.is_in(cells, value_set=pa.array(["", *MISSING_WORDS]))
+    return pc.if_else(missing, pa.scalar(None, pa.string()), cells)
 
 
-def read_cells(text: Column, kind: ColumnKind, name: str) -> Column:
+def quoted(value: object) -> str:
+    r"""Show a cell in a message: in quotes, on one line, and not too much of it.
+
+    >>> print(quoted("two\nlines"), quoted(100 * "z"))
+    'two\nlines' 'zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz...
+    """
+    whole = repr(value)
+    return whole if len(whole) <= _MOST_LETTERS else f"{whole[: _MOST_LETTERS - 3]}..."
+
+
+def clear(name: str) -> str:
+    """Show a name as it is, or quoted where that would not be clear.
+
+    >>> print(clear("heart rate"), clear("rate "), clear(""))
+    heart rate 'rate ' ''
+    """
+    is_clear = name.isprintable() and name == name.strip() and 0 < len(name) < _MOST_LETTERS
+    return name if is_clear else quoted(name)
+
+
+def read_cells(
+    text: Column, kind: ColumnKind, name: str, *, first_row: int | None = None
+) -> Column:
     """Read cells of text as the kind that the column is known to have.
 
-    Raises `ColumnTypeError` that shows the first cell which is something else.
+    Raises `ColumnTypeError` that shows the first cell which is something else, and its row where
+    the number of the first row is given.
     """
     if kind == "category":
         return text
     cells = _convert(text, kind)
     if cells is None:
-        tidy = _tidy(text)
-        cells = _convert(tidy, kind)
+        known = tidy(text)
+        cells = _convert(known, kind)
         if cells is None:
             raise ColumnTypeError(
-                f"column {name!r} holds {_strangest(tidy, kind)}, expected {_EXPECTED[kind]}; "
+                f"column {name!r} holds {_strangest(known, kind, first_row)}, "
+                f"expected {_EXPECTED[kind]}; "
                 "correct the cell, or leave it empty where there is no value"
             )
     return cells
 
 
-def _strangest(text: Column, kind: ColumnKind) -> str:
-    """Show the first cell that is of another kind."""
-    for cell in text:
-        if _convert(pa.chunked_array([[cell]]), kind) is None:
-            return repr(cell.as_py())
-    return "moments with and without a time zone"  # nothing else fits alone, but not together
+def _strangest(text: Column, kind: ColumnKind, first_row: int | None) -> str:
+    """Show the first cell that is of another kind, and its row."""
+    start, end = 0, len(text)
+    while end - start > 1:  # the cells before `start` fit, those before `end` do not
+        middle = (start + end) // 2
+        if _convert(text.slice(start, middle - start), kind) is None:
+            end = middle
+        else:
+            start = middle
+    if _convert(text.slice(start, 1), kind) is not None:
+        return "moments with and without a time zone"  # each fits alone, but not together
+    where = "" if first_row is None else f" (row {first_row + start})"
+    return quoted(text[start].as_py()) + where
 
 
 def reading_kind(feature: Feature) -> ColumnKind:
@@ -135,10 +168,3 @@ def _fits(text: Column, kind: object) -> bool:
     except pa.ArrowInvalid:
         return False
     return True
-
-
-def _tidy(text: Column) -> Column:
-    """Take away space around cells, and words that mean a missing one."""
-    cells = pc.utf8_trim_whitespace(text)
-    missing = pc.is_in(cells, value_set=pa.array(["", *MISSING_WORDS]))
-    return pc.if_else(missing, pa.scalar(None, pa.string()), cells)

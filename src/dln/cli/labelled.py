@@ -22,4 +22,4 @@ def read_labelled(
         kinds = kinds_for(circuit, source)
         written = source.whole([*kinds, target])
         classes = class_numbers(written.column(target), circuit, target)
-        return typed(written, kinds), circuit.class_labels[classes]
+        return typed(written, kinds, first_row=1), circuit.class_labels[classes]

@@ -12,26 +12,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.circuit import Circuit
-from dln.cli.arrow import Column
+from dln.cli.arrow import Column, pc
+from dln.cli.kinds import quoted
 from dln.cli.talk import some
 from dln.errors import TableError
 
 
-def class_numbers(cells: Column, circuit: Circuit, name: str) -> NDArray[np.int64]:
+def first_missing(cells: Column, first_row: int = 1) -> str:
+    """Name the first row whose cell is missing, where rows are counted from `first_row`."""
+    return f"row {first_row + pc.index(pc.is_null(cells), True).as_py()} is the first"
+
+
+def class_numbers(
+    cells: Column, circuit: Circuit, name: str, first_row: int = 1
+) -> NDArray[np.int64]:
     """Give the number of each row's class; raises where one is missing or not known."""
     packed = cells.combine_chunks().dictionary_encode()
     if packed.null_count:
         raise TableError(
-            f"the target {name!r} is missing in {packed.null_count} of {len(cells)} rows; "
-            "drop those rows"
+            f"the target {name!r} is missing in {packed.null_count} of {len(cells)} rows "
+            f"({first_missing(cells, first_row)}); drop those rows"
         )
     numbers = {_spelled(label, circuit): index for index, label in enumerate(circuit.classes)}
     found = packed.dictionary.to_pylist()
     strange = [value for value in found if _spelled(value, circuit) not in numbers]
     if strange:
-        known = some([repr(label) for label in circuit.classes])
+        known = some([quoted(label) for label in circuit.classes])
         raise TableError(
-            f"the target {name!r} holds {some([repr(value) for value in strange])}, "
+            f"the target {name!r} holds {some([quoted(value) for value in strange])}, "
             f"but the classes of the model are {known}"
         )
     lookup = np.array([numbers[_spelled(value, circuit)] for value in found], dtype=np.int64)

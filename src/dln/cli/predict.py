@@ -8,7 +8,7 @@ import typer
 from numpy.typing import NDArray
 
 from dln.circuit import Circuit
-from dln.cli.files import load_model
+from dln.cli.files import check_output, load_model
 from dln.cli.layout import Layout
 from dln.cli.options import Data, Encoding, Model, Separator
 from dln.errors import OptionError
@@ -38,16 +38,21 @@ def predict(
     Example: dln predict heart.json patients.csv --output classes.csv --proba
     """
     from dln.cli.read import open_table, read_for
+    from dln.cli.strange import StrangeCells
     from dln.cli.write import open_writer
 
+    check_output(output, model, data)
     circuit = load_model(model)
     kept = list(dict.fromkeys(keep or []))
+    strange = StrangeCells(circuit)
     with open_table(data, Layout(encoding, separator)) as source:
-        chunks = read_for(circuit, source, kept)
+        parts = read_for(circuit, source, kept)
         with open_writer(output) as write:
-            for written, cells in chunks:
-                copies = {name: written.column(name) for name in kept}
-                write(_joined(copies, _answers(circuit, cells, proba=proba, votes=votes)))
+            for part in parts:
+                strange.count(part.typed)
+                copies = {name: part.written.column(name) for name in kept}
+                write(_joined(copies, _answers(circuit, part.table, proba=proba, votes=votes)))
+    strange.tell()
 
 
 def _answers(circuit: Circuit, cells: Table, *, proba: bool, votes: bool) -> dict[str, list[Any]]:

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from dln.circuit import Circuit
 from dln.cli.arrow import Column, Frame, pa, pc
 from dln.cli.holdout import hold_out
-from dln.cli.kinds import guess_kind, looks_like_numbers, read_cells
-from dln.cli.labels import class_numbers
+from dln.cli.kinds import clear, guess_kind, read_cells
+from dln.cli.labels import class_numbers, first_missing
 from dln.cli.layout import Layout
+from dln.cli.notes import column_notes, target_notes
 from dln.cli.read import Source, open_table, typed
 from dln.cli.talk import some
 from dln.errors import OptionError, TableError
@@ -47,13 +48,14 @@ class Prepared:
     def text(self) -> str:
         """Say what was read, a line for each kind."""
         labels, counts = np.unique(self.y.astype(str), return_counts=True)
-        shown = [f"{label} ({n:,})" for label, n in zip(labels, counts, strict=True)]
+        named = map(clear, labels.tolist())
+        shown = [f"{label} ({n:,})" for label, n in zip(named, counts, strict=True)]
         lines = [
             f"read {len(self.y):,} rows and {len(self.kinds):,} columns beside the target",
             f"target {self.target!r}: {some(shown)}",
         ]
         for kind in COLUMN_KINDS:
-            names = [name for name, its in self.kinds.items() if its == kind]
+            names = [clear(name) for name, its in self.kinds.items() if its == kind]
             if names:
                 lines.append(f"{kind}: {some(names)}")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
@@ -94,12 +96,14 @@ def prepare(
         raw = raw.drop_columns([target])
         if source.is_text:
             guessed = {name: told.get(name) or guess_kind(raw.column(name)) for name in features}
-            X = typed(raw, guessed)
+            X = typed(raw, guessed, first_row=1)
         else:
-            X = typed(raw, told)
+            X = typed(raw, told, first_row=1)
             table = read_table(X)
             guessed = {name: table.read(place).kind for place, name in enumerate(features)}
-        return Prepared(target, X, y, guessed, tuple(_notes(raw, guessed, source)))
+        read_as_text = set(features) - set(told) if source.is_text else set()
+        notes = (*target_notes(target, y), *column_notes(raw, guessed, read_as_text))
+        return Prepared(target, X, y, guessed, notes)
 
 
 def _told(wishes: Sequence[str], source: Source, features: Sequence[str]) -> dict[str, ColumnKind]:
@@ -122,8 +126,8 @@ def _classes(cells: Column, target: str, source: Source) -> NDArray[Any]:
     """Read the target: whole numbers and booleans as such, all other text as it is."""
     if cells.null_count:
         raise TableError(
-            f"the target {target!r} is missing in {cells.null_count:,} of {len(cells):,} rows; "
-            "drop those rows"
+            f"the target {target!r} is missing in {cells.null_count:,} of {len(cells):,} rows "
+            f"({first_missing(cells)}); drop those rows"
         )
     if source.is_text:
         kind = guess_kind(cells)
@@ -137,21 +141,3 @@ def _classes(cells: Column, target: str, source: Source) -> NDArray[Any]:
             "dln predicts classes: put numbers into a few ranges first"
         )
     return np.array(cells.to_pylist(), dtype=None)
-
-
-def _notes(raw: Frame, kinds: dict[str, ColumnKind], source: Source) -> list[str]:
-    """Point out columns that may have been meant otherwise."""
-    notes = []
-    for name, kind in kinds.items():
-        cells = raw.column(name)
-        if cells.null_count == len(cells):
-            notes.append(f"{name} is empty")
-        elif kind == "category" and source.is_text and looks_like_numbers(cells):
-            notes.append(f"{name} is text: write 1,234.5 or 1234,5 as 1234.5 to have numbers")
-        elif (
-            kind == "category"
-            and len(cells) > 20
-            and pc.count_distinct(cells).as_py() == len(cells)
-        ):
-            notes.append(f"{name} is different in every row; --ignore it if it is a name or number")
-    return notes

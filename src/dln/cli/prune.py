@@ -41,7 +41,7 @@ def prune(
     from dln.cli.labelled import read_labelled
 
     bound = _bound(tolerance)
-    check_output(output)
+    check_output(output, model, data)
     circuit = load_model(model)
     rows, labels = read_labelled(data, Layout(encoding, separator), circuit, target)
     curve = prune_circuit(circuit, rows, labels, tolerance=bound)

@@ -6,22 +6,24 @@ chunks are in memory at a time, unless the whole table is asked for.
 
 from __future__ import annotations
 
-import io
+import codecs
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
 from dln.circuit import Circuit
 from dln.cli.arrow import Frame, csv, pa, parquet
 from dln.cli.files import STANDARD, open_input, shown
-from dln.cli.kinds import read_cells, reading_kind, used_features
+from dln.cli.kinds import quoted, read_cells, reading_kind, used_features
 from dln.cli.layout import Layout, find_header, not_decoded
+from dln.cli.lend import Loan
+from dln.cli.quotes import WatchedQuotes
 from dln.cli.talk import some, unknown
 from dln.errors import MissingColumnError, TableError
 from dln.literals import ColumnKind
@@ -66,16 +68,40 @@ class Source:
         return pa.concat_tables(chunks)
 
 
-def typed(frame: Frame, kinds: Mapping[str, ColumnKind]) -> Frame:
+@dataclass(frozen=True)
+class Part:
+    """Some rows of a table, one after another.
+
+    Attributes
+    ----------
+    first_row
+        The number of the first of them, counted from 1.
+    written
+        The rows as the file has them.
+    typed
+        The rows with the kinds that the circuit knows.
+    table
+        The same, to predict from.
+    """
+
+    first_row: int
+    written: Frame
+    typed: Frame
+    table: Table
+
+
+def typed(frame: Frame, kinds: Mapping[str, ColumnKind], *, first_row: int | None = None) -> Frame:
     """Read the columns of text as the kinds that they are known to have, and make categories text.
 
-    All else comes from Parquet, which knows its types.
+    All else comes from Parquet, which knows its types. Errors name the row of a cell where the
+    number of the first one is given.
     """
     for name, kind in kinds.items():
         place = frame.schema.get_field_index(name)
         cells = frame.column(place)
         if pa.types.is_string(cells.type):
-            frame = frame.set_column(place, name, read_cells(cells, kind, name))
+            cells = read_cells(cells, kind, name, first_row=first_row)
+            frame = frame.set_column(place, name, cells)
         elif kind == "category" and pa.types.is_primitive(cells.type):
             frame = frame.set_column(place, name, cells.cast(pa.string()))
     return frame
@@ -93,10 +119,8 @@ def kinds_for(circuit: Circuit, source: Source) -> dict[str, ColumnKind]:
     return kinds
 
 
-def read_for(
-    circuit: Circuit, source: Source, also: Sequence[str] = ()
-) -> Iterator[tuple[Frame, Table]]:
-    """Give the rows in chunks, each twice: as written, and as the circuit reads them.
+def read_for(circuit: Circuit, source: Source, also: Sequence[str] = ()) -> Iterator[Part]:
+    """Give the rows part by part, with the columns that the circuit reads.
 
     Columns in `also` are among those as written. Raises where a column is missing.
     """
@@ -105,7 +129,15 @@ def read_for(
         source.check_column(name)
     # A table without columns would have no rows either.
     wanted = list(dict.fromkeys((*kinds, *also))) or list(source.names[:1])
-    return ((chunk, _table(typed(chunk, kinds))) for chunk in source.chunks(wanted))
+    return _parts(source.chunks(wanted), kinds)
+
+
+def _parts(chunks: Iterator[Frame], kinds: Mapping[str, ColumnKind]) -> Iterator[Part]:
+    first_row = 1
+    for chunk in chunks:
+        frame = typed(chunk, kinds, first_row=first_row)
+        yield Part(first_row, chunk, frame, _table(frame))
+        first_row += len(chunk)
 
 
 def _table(frame: Frame) -> Table:
@@ -128,15 +160,15 @@ def _table(frame: Frame) -> Table:
 @contextmanager
 def open_table(path: str, layout: Layout) -> Iterator[Source]:
     """Open a table; its format is known by its content, not by its name."""
-    with open_input(path) as (head, stream):
+    with open_input(path) as (head, stream), Loan() as loan:
         name = shown(path)
         try:
             if head.startswith(_PARQUET_MAGIC):
                 # Parquet is read from its end, which standard input and gzip cannot jump to.
                 jumps = path != STANDARD and _begins_with(path, _PARQUET_MAGIC)
-                yield _open_parquet(path if jumps else io.BytesIO(stream.read()), name)
+                yield _open_parquet(path if jumps else pa.BufferReader(stream.read()), name)
             else:
-                yield _open_text(head, stream, layout, name)
+                yield _open_text(head, stream, loan, layout, name)
         except (EOFError, zlib.error) as error:
             raise TableError(f"{name} is not a whole gzip file: {error}") from error
         except pa.ArrowInvalid as error:
@@ -148,36 +180,51 @@ def open_table(path: str, layout: Layout) -> Iterator[Source]:
 # -- text -------------------------------------------------------------------------------------
 
 
-def _open_text(head: bytes, stream: IO[bytes], layout: Layout, name: str) -> Source:
+def _open_text(head: bytes, stream: IO[bytes], loan: Loan, layout: Layout, name: str) -> Source:
     header = find_header(head, layout, name)
+    if codecs.lookup(layout.encoding).name != "utf-8":
+        stream = pa.transcoding_input_stream(pa.PythonFile(stream), layout.encoding, "utf-8")
+    watched = WatchedQuotes(stream, header.separator, name)
+    if header.is_all:  # perhaps of a quote in the header
+        watched.read_rest()
 
     def chunks(wanted: Sequence[str]) -> Iterator[Frame]:
         types = dict.fromkeys(wanted, pa.string())
         yield pa.schema(types).empty_table()
         if header.is_all:
             return
-        reader = csv.open_csv(
-            stream,
-            csv.ReadOptions(
-                skip_rows=header.n_blank,
-                column_names=header.names,
-                skip_rows_after_names=1,
-                block_size=_BLOCK_BYTES,
-                encoding=layout.encoding,
-            ),
-            csv.ParseOptions(delimiter=header.separator, newlines_in_values=True),
-            csv.ConvertOptions(
-                include_columns=wanted,
-                # As text: whole columns or the circuit decide on kinds, not pyarrow.
-                column_types=types,
-                null_values=[""],
-                strings_can_be_null=True,
-            ),
-        )
-        for batch in reader:
-            yield pa.Table.from_batches([batch])
+        with _blaming_quotes(watched):
+            batches = loan.read_csv(
+                watched,
+                csv.ReadOptions(
+                    skip_rows=header.n_blank,
+                    column_names=header.names,
+                    skip_rows_after_names=1,
+                    block_size=_BLOCK_BYTES,
+                ),
+                csv.ParseOptions(delimiter=header.separator, newlines_in_values=True),
+                csv.ConvertOptions(
+                    include_columns=wanted,
+                    # As text: whole columns or the circuit decide on kinds, not pyarrow.
+                    column_types=types,
+                    null_values=[""],
+                    strings_can_be_null=True,
+                ),
+            )
+            for batch in batches:
+                yield pa.Table.from_batches([batch])
 
     return Source(name, header.names, True, chunks)
+
+
+@contextmanager
+def _blaming_quotes(watched: WatchedQuotes) -> Iterator[None]:
+    """Prefer to blame a quote that is never closed over the strange row that it makes."""
+    try:
+        yield
+    except pa.ArrowInvalid:
+        watched.read_rest()
+        raise
 
 
 def _explained(error: Exception, name: str, layout: Layout) -> TableError:
@@ -188,13 +235,13 @@ def _explained(error: Exception, name: str, layout: Layout) -> TableError:
     if found := re.search(r"Expected (\d+) columns, got (\d+): (.*)", text, re.DOTALL):
         expected, got, row = found.groups()
         return TableError(
-            f"{name} has {expected} columns, but a row of {got}: {row.strip()[:60]!r}; "
+            f"{name} has {expected} columns, but a row of {got}: {quoted(row.strip())}; "
             "put cells that hold the separator in double quotes, or say --separator"
         )
     if "straddl" in text:
         return TableError(
             f"{name} has a row of more than {_BLOCK_BYTES >> 20} MB; "
-            "look for a double quote that is never closed"
+            "look for a double quote that is closed much too late"
         )
     return TableError(f"{name} cannot be read: {text}")
 
@@ -207,7 +254,8 @@ def _begins_with(path: str, magic: bytes) -> bool:
         return file.read(len(magic)) == magic
 
 
-def _open_parquet(place: str | IO[bytes], name: str) -> Source:
+def _open_parquet(place: Any, name: str) -> Source:
+    """Open a path or an Arrow buffer."""
     file = parquet.ParquetFile(place)
     names = tuple(file.schema_arrow.names)
     twice = sorted({column for column in names if names.count(column) > 1})

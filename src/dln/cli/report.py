@@ -9,7 +9,7 @@ import typer
 
 from dln.circuit import Circuit
 from dln.cli.files import STANDARD, check_output, load_model, open_output
-from dln.cli.holdout import digest_of, hold_out
+from dln.cli.holdout import digest_of, hold_out, is_own_table
 from dln.cli.layout import Layout
 from dln.cli.options import Encoding, Model, Quiet, Separator
 from dln.cli.talk import say
@@ -57,7 +57,7 @@ def report(
 
     Example: dln report heart.json --data heart.csv --output heart.html
     """
-    check_output(output)
+    check_output(output, model, data)
     circuit = load_model(model)
     made, note = _make(circuit, data, Layout(encoding, separator), _target(circuit, target), title)
     with open_output(output) as stream:
@@ -86,7 +86,7 @@ def _make(
     digest = digest_of(path)
     name = "standard input" if path == STANDARD else Path(path).name
     note, numbers = "", None
-    if circuit.origin is not None and digest and digest == circuit.origin.digest:
+    if circuit.origin is not None and is_own_table(circuit, digest):
         classes = class_numbers(y, circuit.classes, len(y))
         _, held_out = hold_out(classes, circuit.origin.test_part, circuit.origin.seed)
         note = _SEEN

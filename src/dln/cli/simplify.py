@@ -26,7 +26,7 @@ def simplify(
 
     Example: dln simplify heart.json --output small.json
     """
-    check_output(output)
+    check_output(output, model)
     before = load_model(model)
     after = make_smaller(before, effort, time_limit=time_limit)
     save_model(after, output)

@@ -83,7 +83,7 @@ def train(
     """
     from dln.cli.prepare import Prepared, prepare
 
-    check_output(output)
+    check_output(output, data)
     classifier = dln.DLNClassifier(
         layers=_layers(layers),
         n_networks=_number("--networks", networks, int),

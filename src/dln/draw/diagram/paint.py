@@ -1,8 +1,12 @@
-"""Scene -> PNG and PDF, painted by matplotlib on a light page."""
+"""Scene -> PNG and PDF, painted by matplotlib on a light page.
+
+Letters that matplotlib's own font lacks, such as emoji, are painted as an empty box.
+"""
 
 from __future__ import annotations
 
 import io
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
@@ -17,6 +21,9 @@ _POINTS = 96.0  # of a screen, in an inch
 _LETTER = 72 / _POINTS  # a font's points are larger
 _SHARP = 200.0
 _MOST_PIXELS = 30_000.0
+_FONT = "DejaVu Sans"  # comes with matplotlib
+BOX = "□"
+"""What stands for a letter that cannot be painted."""
 
 
 def paint(scene: Scene, form: OneOf["png", "pdf"]) -> bytes:
@@ -28,6 +35,22 @@ def paint(scene: Scene, form: OneOf["png", "pdf"]) -> bytes:
     metadata: dict[str, Any] = {"CreationDate": None} if form == "pdf" else {}
     figure.savefig(buffer, format=form, dpi=sharp, metadata={"Title": scene.title, **metadata})
     return buffer.getvalue()
+
+
+def lacking(scene: Scene) -> str:
+    """Give the letters of a scene that cannot be painted, each once; needs matplotlib."""
+    texts = [shape for item in scene.items for shape in item.shapes if isinstance(shape, Text)]
+    letters = [letter for x in texts for letter in x.text if ord(letter) not in _glyphs(x.bold)]
+    return "".join(dict.fromkeys(letters))
+
+
+@cache
+def _glyphs(bold: bool) -> frozenset[int]:
+    """Say which letters the font has, by their numbers."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    weight = "bold" if bold else "normal"
+    return frozenset(get_font(findfont(FontProperties(family=_FONT, weight=weight))).get_charmap())
 
 
 def to_figure(scene: Scene) -> Figure:
@@ -60,13 +83,15 @@ def _colours(item: Item) -> tuple[str, str]:
 
 def _write(ax: Any, text: Text, item: Item, order: int) -> None:
     across = {"start": "left", "middle": "center", "end": "right"}[text.anchor]
+    glyphs = _glyphs(text.bold)
+    painted = "".join(letter if ord(letter) in glyphs else BOX for letter in text.text)
     ax.text(
         text.x,
         text.base,
-        plain(text.text),
+        plain(painted),
         fontsize=text.size * _LETTER,
         fontweight="bold" if text.bold else "normal",
-        family="DejaVu Sans",
+        family=_FONT,
         ha=across,
         va="baseline",
         color=PAPER["muted" if item.kind == "note" else "ink"].light,

@@ -1,0 +1,83 @@
+"""What `dln train` notes about columns and classes that may have been meant otherwise."""
+
+import csv
+from pathlib import Path
+
+import pytest
+from conftest import Run
+
+from dln.cli.layout import Layout
+from dln.cli.prepare import prepare
+
+QUICK = ("-o", "m.json", "--layers", "4,2", "--networks", "1", "--epochs", "3", "--tau", "2")
+
+
+def notes(tmp_path: Path, columns: dict[str, list[str]], *kinds: str) -> list[str]:
+    """Give the notes on a table with these columns, not those on its target."""
+    path, n_rows = tmp_path / "t.csv", len(next(iter(columns.values())))
+    rows = zip(*columns.values(), ("ab"[place % 2] for place in range(n_rows)), strict=True)
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([[*columns, "y"], *rows])
+    found = prepare(str(path), Layout(), "y", kinds=kinds, ignore=[]).notes
+    return [note for note in found if not note.startswith("'y' has only")]
+
+
+FIGURES = [f"{place % 7}.5" for place in range(39)]
+
+
+@pytest.mark.parametrize(
+    ("cells", "note"),
+    [
+        (
+            [*FIGURES, "<0.3"],
+            "39 of 40 cells are numbers, but not '<0.3' (row 40); correct such cells, or say "
+            "--kind crp=category",
+        ),
+        (
+            ["0", "?", "", *FIGURES, 100 * "z"],
+            f"40 of 41 cells are numbers, but not '{56 * 'z'}...",
+        ),
+        ([*FIGURES[:31], *9 * ["low"]], ""),
+        ([*FIGURES[:32], *8 * ["low"]], "32 of 40 cells are numbers, but not 'low' (row 33)"),
+        ([*FIGURES, "0123"], ""),
+        (["5,5", "1.234,5", "7"], "write 1,234.5 or 1234,5 as 1234.5 to have numbers"),
+        ([*9 * ["5,5"], "low"], "9 of 10 cells are numbers with separators, but not 'low'"),
+        (["95%", "97 %", "99"], "leave out the '%' to have numbers"),
+        (["62 kg", "62,5 kg"], "leave out the 'kg' to have numbers"),
+        (["6 mg/l", *9 * ["7 mg/l"], "high"], "10 of 11 cells are numbers with 'mg/l' after"),
+        (["12a", "12b", "12c"], ""),
+        (["26/02/2023", "01.10.23"], "write 31/12/2024 or 31.12.2024 as 2024-12-31 to have"),
+        (["2023/02/26 08:00", "2023/02/27"], "write 31/12/2024 or 31.12.2024 as 2024-12-31"),
+        ([*9 * ["2023-02-26"], "soon"], "9 of 10 cells are dates, but not 'soon' (row 10)"),
+        (["low", "high"], ""),
+    ],
+)
+def test_text_that_was_perhaps_meant_otherwise_is_noted(
+    tmp_path: Path, cells: list[str], note: str
+) -> None:
+    found = notes(tmp_path, {"crp": cells})
+    assert len(found) == bool(note)
+    assert "".join(found).startswith(f"crp is text: {note}" if note else "")
+    assert notes(tmp_path, {"crp": cells}, "crp=category") == []
+
+
+def test_columns_of_names_and_columns_of_one_value_are_noted(tmp_path: Path) -> None:
+    several = {"": [str(place) for place in range(100)], "site": 100 * ["3"]}
+    assert notes(tmp_path, several) == [
+        "'' is different in every row; --ignore it if it is a name or number",
+        "site is the same in every row, so nothing is learned from it",
+    ]
+    assert notes(tmp_path, {name: cells[:99] for name, cells in several.items()})[1:] == []
+
+
+def test_classes_that_are_alike_or_rare_are_noted(run: Run) -> None:
+    labels = [*9 * ["healthy"], *5 * ["healthy "], *3 * ["HEALTHY"], *9 * ["ill"], "unknown"]
+    table = "x,y\n" + "".join(f"{place % 9},{label}\n" for place, label in enumerate(labels))
+    talk = run("train", "-", "--target", "y", *QUICK, stdin=table.encode())[2]
+    assert "target 'y': HEALTHY (3), healthy (9), 'healthy ' (5), ill (9), unknown (1)\n" in talk
+    assert (
+        "note: the classes 'HEALTHY', 'healthy', 'healthy ' of 'y' differ in spaces or case only; "
+        "write them alike if they are one\n"
+        "note: 'y' has only one or two rows of 'unknown'; drop them or put them into "
+        "other classes\n"
+    ) in talk
