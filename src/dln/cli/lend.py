@@ -15,7 +15,10 @@ from typing import Any, Protocol
 from dln.cli.arrow import csv
 
 _PATIENCE = 60.0
-"""Seconds to wait for a thread that reads; a stream that hangs for longer is not waited for."""
+"""Seconds to wait for threads when all is read: they have next to nothing to do."""
+
+_PATIENCE_AFTER_ERROR = 1.0
+"""Seconds to wait otherwise: a thread may be reading ahead, from a terminal that says nothing."""
 
 
 class Readable(Protocol):
@@ -55,7 +58,7 @@ class Loan:
         traceback: TracebackType | None,
     ) -> None:
         self._reader = None
-        self._returned.wait(_PATIENCE)
+        self._returned.wait(_PATIENCE if error is None else _PATIENCE_AFTER_ERROR)
 
     def read_csv(self, stream: Readable, *options: Any) -> Iterator[Any]:
         """Give the record batches of `pyarrow.csv.open_csv` with these options."""
