@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from types import TracebackType
 from typing import Generic, TypeVar
 
 Given = TypeVar("Given")
@@ -43,12 +42,7 @@ class Workers(Generic[Given]):
     def __enter__(self) -> Workers[Given]:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         for worker in self._busy.values():
             worker.process.terminate()
         for worker in (*self._busy.values(), *self._idle):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Iterator
-from types import TracebackType
 from typing import Any, Protocol
 
 from dln.cli.arrow import csv
@@ -51,12 +50,7 @@ class Loan:
     def __enter__(self) -> Loan:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: object, place: object) -> None:
         self._reader = None
         self._returned.wait(_PATIENCE if error is None else _PATIENCE_AFTER_ERROR)
 
