@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from dln.bench.ablations import VARIANTS, Ablated
+from dln.bench.ablations import VARIANTS, Ablated, device_of
 from dln.bench.files import write_whole
 from dln.bench.known import KNOWN
 from dln.bench.provenance import provenance
@@ -26,6 +26,7 @@ def write_ablations(results: list[Ablated], folder: Path, engine: EngineName = "
         "draws": variant.draws,
         "epochs": variant.epochs,
         "engine": variant.engine or engine,
+        "device": device_of(engine),
         **provenance(),
         "results": [asdict(result) for result in results],
     }

@@ -17,6 +17,9 @@ from dln.explain.sheet import Section, Sheet
 _CLEAR = 2.0
 """A difference is clear from so many standard errors on."""
 
+_TOLD = 0.1
+"""The paper's figures are told to so many points: a smaller difference has no direction."""
+
 
 @dataclass(frozen=True)
 class Effect:
@@ -50,6 +53,8 @@ class Effect:
             return "not in the paper"
         if abs(self.points) < _CLEAR * self.error:
             return "no clear difference here"
+        if abs(self.paper) < _TOLD:
+            return "clear only here"
         same = np.sign(self.points) == np.sign(self.paper)
         return "agrees" if same else "disagrees"
 
