@@ -7,10 +7,8 @@ import math
 import random
 import subprocess
 import sys
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -25,8 +23,10 @@ from provable import (
     INTEGER,
     NOT,
     NUMBER,
+    TRIES,
     alike_on_all_rows,
     both,
+    by,
     chain,
     changed,
     circuit_of,
@@ -43,21 +43,12 @@ from dln.errors import CircuitError, ExtraMissingError, OptionError
 from dln.gates import GATE_BY_NAME
 from dln.literals import Above, Among, Column, ColumnKind, Missing
 from dln.parts import Node, Rule
-from dln.prove import equal
 from dln.prove.adder import is_not_zero
 from dln.prove.equal import prove_equal
 from dln.prove.graph import Graph
 from dln.prove.result import Counterexample, Proof, Undecided
 from dln.prove.simulate import Support
 from dln.simplify.fold import fold
-
-FORCED = {"_MOST_ROWS": 0}
-TRIES = {"all rows": {}, "SAT": FORCED, "SAT alone": FORCED | {"_RANDOM_ROWS": 1}}
-
-
-def by(tries: str) -> AbstractContextManager[Any]:
-    """Make small circuits go a way that is made for large ones."""
-    return mock.patch.multiple(equal, **TRIES[tries]) if TRIES[tries] else nullcontext()
 
 
 def check_counterexample(found: Any, a: Circuit, b: Circuit) -> None:
@@ -340,7 +331,7 @@ def test_labels_of_another_type_are_other_classes() -> None:
 
 
 def test_what_is_no_circuit_is_refused() -> None:
-    with pytest.raises(CircuitError, match="str is not a circuit, expected two of them"):
+    with pytest.raises(OptionError, match="prove_equal takes a Circuit, not a str"):
         prove_equal(circuit_of((), (), votes={}), "circuit")  # type: ignore[arg-type]
 
 

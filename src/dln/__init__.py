@@ -27,6 +27,7 @@ from dln.explain.change import Change
 from dln.explain.local import Explanation
 from dln.explain.reasons import Reason
 from dln.explain.rules import RuleRow, RuleTable, rule_table, score_card
+from dln.explain.trends import Trends, find_trends
 from dln.export.export import export
 from dln.export.value import Export
 from dln.gates import GATES, Gate
@@ -34,7 +35,8 @@ from dln.literals import Above, Among, Column, Missing
 from dln.origin import Origin
 from dln.parts import Node, Rule
 from dln.prove.equal import prove_equal
-from dln.prove.result import Counterexample, Proof, Undecided
+from dln.prove.monotone import prove_monotone
+from dln.prove.result import Counterexample, Proof, Reversal, Undecided
 from dln.prune.curve import PruneCurve, PruneStep
 from dln.prune.prune import prune
 from dln.simplify.simplify import simplify
@@ -85,6 +87,7 @@ __all__ = [
     "PruneStep",
     "Pruning",
     "Reason",
+    "Reversal",
     "Rule",
     "RuleRow",
     "RuleTable",
@@ -92,11 +95,14 @@ __all__ = [
     "TableError",
     "Trace",
     "TrainingError",
+    "Trends",
     "Undecided",
     "cost",
     "cost_of_model",
     "export",
+    "find_trends",
     "prove_equal",
+    "prove_monotone",
     "prune",
     "rule_table",
     "score_card",

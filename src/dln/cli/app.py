@@ -25,6 +25,7 @@ from dln.cli.search import search
 from dln.cli.simplify import simplify
 from dln.cli.talk import say
 from dln.cli.train import train
+from dln.cli.trends import trends
 from dln.cli.verify import verify
 from dln.errors import DlnError
 
@@ -61,6 +62,7 @@ for _verb in (
     evaluate,
     rules,
     explain,
+    trends,
     draw,
     report,
     cost,

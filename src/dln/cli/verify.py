@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
@@ -10,34 +11,56 @@ import typer
 from dln.cli.files import load_model
 from dln.cli.options import Json, TimeLimit
 from dln.cli.talk import show, show_json
+from dln.explain.text import label_text
+from dln.labels import Label, label_to_json
 from dln.prove.equal import prove_equal
+from dln.prove.question import Aspect
 from dln.prove.result import Counterexample, Proof, Undecided
 
+Result = Proof | Counterexample | Undecided
 EQUAL, DIFFERENT, UNDECIDED = 0, 1, 3
 
 
 def verify(
     a: Annotated[str, typer.Argument(metavar="A", help="A saved circuit (JSON).")],
     b: Annotated[str, typer.Argument(metavar="B", help="Another one.")],
+    classes: Annotated[
+        bool, typer.Option("--classes", help="Compare classes alone, not probabilities.")
+    ] = False,
     time_limit: TimeLimit = 60.0,
     json: Json = False,
 ) -> None:
     """Prove that two models predict the same on every possible row, or show one that differs.
 
-    The exit status is 0 if they are equal, 1 if they are not, 3 if that was not decided in time.
+    Equal models give the same class and the same probabilities; with --classes, the same class. Of
+    a row that differs, the second line says whether the classes do. The exit status is 0 if the
+    models are equal, 1 if they are not, 3 if that was not decided in time.
 
     Example: dln verify heart.json small.json
     """
-    result = prove_equal(load_model(a), load_model(b), time_limit=time_limit)
+    first, second = load_model(a), load_model(b)
+    of: Aspect = "classes" if classes else "probabilities"
+    result = prove_equal(first, second, of=of, time_limit=time_limit)
     if json:
-        show_json(_document(result))
+        show_json(_document(result, first.classes))
     else:
-        show(str(result))
+        show("\n".join([str(result), *_classes_line(result, first.classes)]))
     status = {Proof: EQUAL, Counterexample: DIFFERENT, Undecided: UNDECIDED}[type(result)]
     raise typer.Exit(status)
 
 
-def _document(result: Proof | Counterexample | Undecided) -> dict[str, Any]:
+def _classes_line(result: Result, classes: tuple[Label, ...]) -> Iterator[str]:
+    """Say whether the models differ in the class, too."""
+    if isinstance(result, Counterexample):
+        a, b = (label_text(_winner(votes, classes)) for votes in (result.votes_a, result.votes_b))
+        yield f"classes there: {a} and {b}" if a != b else f"both give {a} there"
+
+
+def _winner(votes: tuple[int, ...], classes: tuple[Label, ...]) -> Label:
+    return classes[votes.index(max(votes))]
+
+
+def _document(result: Result, classes: tuple[Label, ...]) -> dict[str, Any]:
     if isinstance(result, Proof):
         return {"equal": True, "method": result.method, "seconds": result.seconds}
     if isinstance(result, Undecided):
@@ -47,6 +70,8 @@ def _document(result: Proof | Counterexample | Undecided) -> dict[str, Any]:
         "row": {name: _plain(cell) for name, cell in result.row.items()},
         "votes_a": result.votes_a,
         "votes_b": result.votes_b,
+        "class_a": label_to_json(_winner(result.votes_a, classes)),
+        "class_b": label_to_json(_winner(result.votes_b, classes)),
         "seconds": result.seconds,
     }
 

@@ -6,12 +6,12 @@ for the first class counts negative. Above 0 the second class wins; a tie, at 0,
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
 from dln.explain.evidence import Evidence
-from dln.explain.sheet import Section, Sheet, to_html, to_markdown
+from dln.explain.sheet import Section, Sheet
+from dln.explain.shown import Shown
 from dln.explain.statistics import percent
 from dln.explain.text import label_text
 from dln.labels import Label, label_to_json
@@ -27,7 +27,7 @@ class CardRow:
 
 
 @dataclass(frozen=True)
-class ScoreCard:
+class ScoreCard(Shown):
     """Points that decide between two classes.
 
     Attributes
@@ -58,14 +58,6 @@ class ScoreCard:
         where = [f"  {name}: {text}" for name, text in self.parts]
         return "\n".join([*lines, *(["where"] if where else []), *where])
 
-    def to_markdown(self) -> str:
-        """Write one table, for GitHub and notebooks."""
-        return to_markdown(self._sheet())
-
-    def to_html(self) -> str:
-        """Write one table as an HTML fragment; everything is escaped."""
-        return to_html(self._sheet())
-
     def to_dict(self) -> dict[str, Any]:
         """Give plain values; docs/explain.md tells the schema."""
         return {
@@ -75,16 +67,6 @@ class ScoreCard:
             "rules": [{"text": row.text, "points": row.points} for row in self.rows],
             "parts": dict(self.parts),
         }
-
-    def to_json(self) -> str:
-        """Write `to_dict` as JSON."""
-        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
-
-    def __str__(self) -> str:
-        return self.to_text()
-
-    def _repr_html_(self) -> str:
-        return self.to_html()
 
     def _notes(self) -> tuple[str, ...]:
         negative, positive = label_text(self.negative), label_text(self.positive)

@@ -7,7 +7,6 @@ has predicted a change before it is shown (`dln.explain.change`).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -18,8 +17,9 @@ from dln.explain.change import Change, nearest_changes
 from dln.explain.fires import wire_values
 from dln.explain.reasons import Reason, find_reason
 from dln.explain.row import read_row
-from dln.explain.sheet import Section, Sheet, to_html
+from dln.explain.sheet import Section, Sheet
 from dln.explain.shortest import short_writer
+from dln.explain.shown import Shown
 from dln.explain.text import label_text
 from dln.labels import Label, label_to_json
 from dln.literals import format_text
@@ -53,7 +53,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(Shown):
     """Why a row gets its class.
 
     Attributes
@@ -133,15 +133,8 @@ class Explanation:
             "parts": dict(self.parts),
         }
 
-    def to_json(self) -> str:
-        """Write `to_dict` as JSON."""
-        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
-
-    def to_html(self) -> str:
-        """Write an HTML fragment; everything is escaped."""
-        return to_html(self._sheet())
-
-    def __str__(self) -> str:
+    def to_text(self) -> str:
+        """Write what decided, line by line."""
         lines = [self._headline()]
         for title, rules in (("fired", self.fired), ("did not fire", self.silent)):
             lines += [f"{title}:"] if rules else []
@@ -157,9 +150,6 @@ class Explanation:
         lines += [f"  {other}" for other in others]
         where = [f"  {name}: {text}" for name, text in self.parts]
         return "\n".join([*lines, *(["where"] if where else []), *where])
-
-    def _repr_html_(self) -> str:
-        return self.to_html()
 
     def _headline(self) -> str:
         votes = zip(map(label_text, self.classes), self.votes, strict=True)

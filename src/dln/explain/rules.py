@@ -7,21 +7,19 @@ rounded but the statistics, and those only where people read them.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dln.circuit import Circuit, check_is_circuit
 from dln.errors import OptionError
 from dln.explain.card import CardRow, ScoreCard
 from dln.explain.evidence import Evidence, Rows, gather
-from dln.explain.sheet import Section, Sheet, to_html, to_markdown
+from dln.explain.sheet import Section, Sheet
 from dln.explain.shortest import short_writer
+from dln.explain.shown import Shown
 from dln.explain.statistics import evidence_line, statistic_cells, statistic_header
 from dln.explain.text import decision_note, label_text, missing_note
 from dln.labels import Label, label_to_json
-
-if TYPE_CHECKING:
-    from dln.circuit import Circuit
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,7 @@ class RuleRow:
 
 
 @dataclass(frozen=True)
-class RuleTable:
+class RuleTable(Shown):
     """The rules of a circuit, in its order.
 
     Attributes
@@ -145,14 +143,6 @@ class RuleTable:
         where = [f"  {name}: {text}" for name, text in self.parts]
         return "\n".join([*lines, *(["where"] if where else []), *where])
 
-    def to_markdown(self) -> str:
-        """Write one table a class, for GitHub and notebooks."""
-        return to_markdown(self._sheet())
-
-    def to_html(self) -> str:
-        """Write one table a class as an HTML fragment; everything is escaped."""
-        return to_html(self._sheet())
-
     def to_dict(self) -> dict[str, Any]:
         """Give plain values; docs/explain.md tells the schema."""
         return {
@@ -166,16 +156,6 @@ class RuleTable:
             "parts": dict(self.parts),
             "score_card": self.score_card().to_dict() if len(self.classes) == 2 else None,
         }
-
-    def to_json(self) -> str:
-        """Write `to_dict` as JSON."""
-        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
-
-    def __str__(self) -> str:
-        return self.to_text()
-
-    def _repr_html_(self) -> str:
-        return self.to_html()
 
     def _sheet(self) -> Sheet:
         sections = []
@@ -228,6 +208,7 @@ def rule_table(circuit: Circuit, X: Any = None, y: Any = None) -> RuleTable:
       +2  age > 54
           2 of 3 rows (66.7 %), precision 100.0 %, lift 1.50; ill: 2
     """
+    check_is_circuit(circuit, "rule_table")
     if X is None and y is not None:
         raise OptionError("y is given without X; give the rows too, rule_table(circuit, X, y)")
     writer = short_writer(circuit)
@@ -248,7 +229,21 @@ def rule_table(circuit: Circuit, X: Any = None, y: Any = None) -> RuleTable:
 
 
 def score_card(circuit: Circuit, X: Any = None, y: Any = None) -> ScoreCard:
-    """Write a circuit of two classes as one signed score; parameters as for `rule_table`."""
+    """Write a circuit of two classes as one signed score; parameters as for `rule_table`.
+
+    Examples
+    --------
+    >>> from dln import Above, Circuit, Column, Rule
+    >>> circuit = Circuit(
+    ...     (Column("age", "integer"),), (Above(0, 54.0),), (), (Rule(0, (0, 2)),),
+    ...     (1, 0), ("healthy", "ill"),
+    ... )
+    >>> print(score_card(circuit))
+    Add up the points of the rules that hold. Above 0: ill; below 0: healthy; a tie at 0 goes to ...
+      -1  start
+      +2  age > 54
+    """
+    check_is_circuit(circuit, "score_card")
     return rule_table(circuit, X, y).score_card()
 
 

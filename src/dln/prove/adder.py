@@ -20,17 +20,48 @@ def is_not_zero(graph: Graph, constant: int, weights: Sequence[tuple[int, int]])
     >>> is_not_zero(graph, 1, [(x, 2), (y, 4)]) == TRUE
     True
     """
-    # -w·x is w·(1 - x) - w: with positive weights only, the sum is compared with a constant.
-    positive = [(edge, weight) if weight > 0 else (edge ^ 1, -weight) for edge, weight in weights]
-    wanted = -constant + sum(-weight for _, weight in weights if weight < 0)
+    positive, least = _make_positive(constant, weights)
     unit = math.gcd(*(weight for _, weight in positive)) or 1
     bits = _add_bits(graph, [(edge, weight // unit) for edge, weight in positive])
-    if wanted % unit or not 0 <= wanted // unit < 2 ** len(bits):
+    wanted, rest = divmod(-least, unit)
+    if rest or not 0 <= wanted < 2 ** len(bits):
         return TRUE
     different = FALSE
     for power, bit in enumerate(bits):
-        different = graph.either(different, bit ^ (wanted // unit >> power & 1))
+        different = graph.either(different, bit ^ (wanted >> power & 1))
     return different
+
+
+def is_negative(graph: Graph, constant: int, weights: Sequence[tuple[int, int]]) -> int:
+    """Make the edge that is true where `constant` plus the weights of true edges is below 0.
+
+    >>> graph = Graph()
+    >>> x, y = graph.step(0, 1), graph.step(1, 1)
+    >>> is_negative(graph, 1, [(x, -2), (y, 1)]) == graph.both(x, y ^ 1)
+    True
+    >>> is_negative(graph, 2, [(x, -2)]) == FALSE
+    True
+    """
+    positive, least = _make_positive(constant, weights)
+    unit = math.gcd(*(weight for _, weight in positive)) or 1
+    bits = _add_bits(graph, [(edge, weight // unit) for edge, weight in positive])
+    bound = -(least // unit)  # the sum of the bits must be below it: rounded up, as it is whole
+    if not 0 < bound < 2 ** len(bits):
+        return TRUE if bound > 0 else FALSE
+    below = FALSE
+    for power, bit in enumerate(bits):
+        join = graph.either if bound >> power & 1 else graph.both
+        below = join(bit ^ 1, below)
+    return below
+
+
+def _make_positive(
+    constant: int, weights: Sequence[tuple[int, int]]
+) -> tuple[list[tuple[int, int]], int]:
+    """Write a sum with positive weights only; gives these, and the least that the sum can be."""
+    # -w·x is w·(1 - x) - w.
+    positive = [(edge, weight) if weight > 0 else (edge ^ 1, -weight) for edge, weight in weights]
+    return positive, constant + sum(weight for _, weight in weights if weight < 0)
 
 
 def _add_bits(graph: Graph, weights: list[tuple[int, int]]) -> list[int]:

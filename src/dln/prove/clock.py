@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import numbers
 import time
+from typing import Any
+
+from dln.errors import OptionError
 
 
 class TimeIsUpError(Exception):
     """Unwinds a proof attempt; users never see it."""
+
+
+def check_time_limit(time_limit: Any) -> None:
+    """Refuse what is no number of seconds."""
+    is_number = isinstance(time_limit, numbers.Real) and not isinstance(time_limit, bool)
+    if time_limit is not None and not (is_number and time_limit >= 0):
+        raise OptionError(f"time_limit is {time_limit!r}, expected seconds of at least 0, or None")
 
 
 class Clock:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from dln.circuit import Circuit
+from dln.circuit import Circuit, check_is_circuit
 from dln.conditions import ColumnAtoms, column_atoms
 from dln.errors import CircuitError
 from dln.literals import Column, Literal
@@ -45,6 +45,8 @@ class Miter:
         Every column that one of them reads, with its atoms; the graph's steps count both.
     sums
         The leads of the first circuit less those of the second.
+    sides
+        The leads of each of the circuits.
     voting
         The nodes that vote in each of the circuits.
     """
@@ -52,6 +54,7 @@ class Miter:
     graph: Graph
     columns: tuple[tuple[Column, ColumnAtoms], ...]
     sums: Sums
+    sides: tuple[Sums, Sums]
     voting: tuple[frozenset[int], frozenset[int]]
 
 
@@ -61,17 +64,26 @@ def build_miter(a: Circuit, b: Circuit) -> Miter:
     graph = Graph()
     columns = _read_columns(a, b)
     literals = _literal_edges(a, b, graph, columns)
-    votes: list[tuple[int, Leads]] = []
-    voting = []
-    for circuit, sign in ((a, 1), (b, -1)):
+    votes = []
+    for circuit in (a, b):
         edges = list(islice(literals, circuit.n_literals))
         for gate, x, y in circuit.nodes:
             edges.append(graph.gate(gate, edges[x], edges[y]))
-        votes.append((TRUE, _leads(circuit.base_votes, sign)))
-        votes += [(edges[rule.wire], _leads(rule.votes, sign)) for rule in circuit.rules]
-        voting.append(frozenset(edges[rule.wire] >> 1 for rule in circuit.rules))
-    sums = add_up(votes, a.n_classes - 1)
-    return Miter(graph, tuple(columns.values()), sums, (voting[0], voting[1]))
+        of_rules = [(edges[rule.wire], _leads(rule.votes)) for rule in circuit.rules]
+        votes.append([(TRUE, _leads(circuit.base_votes)), *of_rules])
+    less = [(edge, tuple(-lead for lead in leads)) for edge, leads in votes[1]]
+    n_leads = a.n_classes - 1
+    return Miter(
+        graph,
+        tuple(columns.values()),
+        add_up([*votes[0], *less], n_leads),
+        (add_up(votes[0], n_leads), add_up(votes[1], n_leads)),
+        (_voting(votes[0]), _voting(votes[1])),
+    )
+
+
+def _voting(votes: Iterable[tuple[int, Leads]]) -> frozenset[int]:
+    return frozenset(edge >> 1 for edge, _ in votes)
 
 
 def add_up(votes: Iterable[tuple[int, Leads]], n_leads: int) -> Sums:
@@ -90,8 +102,8 @@ def add_up(votes: Iterable[tuple[int, Leads]], n_leads: int) -> Sums:
     )
 
 
-def _leads(votes: tuple[int, ...], sign: int) -> Leads:
-    return tuple(sign * (vote - votes[0]) for vote in votes[1:])
+def _leads(votes: tuple[int, ...]) -> Leads:
+    return tuple(vote - votes[0] for vote in votes[1:])
 
 
 def _read_columns(a: Circuit, b: Circuit) -> dict[str, tuple[Column, ColumnAtoms]]:
@@ -119,18 +131,12 @@ def _literal_edges(
 
 def _check_comparable(a: Circuit, b: Circuit) -> None:
     for circuit in (a, b):
-        if not isinstance(circuit, Circuit):
-            raise CircuitError(f"{type(circuit).__name__} is not a circuit, expected two of them")
+        check_is_circuit(circuit, "prove_equal")
     labels = [[(type(label), label) for label in circuit.classes] for circuit in (a, b)]
     if labels[0] != labels[1]:
         raise CircuitError(
             f"the circuits have the classes {a.classes!r} and {b.classes!r}; only circuits with "
             "the same classes, in the same order, can be compared"
-        )
-    if a.temperature != b.temperature:
-        raise CircuitError(
-            f"the circuits have the temperatures {a.temperature!r} and {b.temperature!r}, so that "
-            "equal votes give unequal probabilities; give both the same temperature"
         )
     for reader, other in ((a, b), (b, a)):
         known = {column.name: column for column in other.columns}

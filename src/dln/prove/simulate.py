@@ -7,15 +7,23 @@ row 0 lowest: that was 10 to 25 times faster than NumPy's words, for 64 rows and
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dln.prove.clock import Clock
 from dln.prove.graph import AND, STEP, Graph
 from dln.prove.miter import Sums
 
 Rows = NDArray[np.int32]
+Look = Callable[[Mapping[int, int], int], int | None]
+"""Finds a row, given the bits of nodes and the number of rows."""
+
+_MOST_ROWS = 2**16
+"""As many rows are all tried: up to here that is about as fast as SAT or faster, and surer."""
+_RANDOM_ROWS = 2048
+"""As many are tried where there are more, before SAT."""
 
 _BLOCK_BITS = 2**30
 """How many bits are held at once: 128 MiB, however many nodes and columns there are."""
@@ -41,6 +49,11 @@ class Support:
         self.block_rows = max(64, min(_BLOCK_ROWS, _BLOCK_BITS // (bits_of_row + 1)))
         self._read = [column for column, ranks in enumerate(self.choices) if len(ranks) > 1]
 
+    @property
+    def is_small(self) -> bool:
+        """Whether all rows can be tried."""
+        return self.n_rows <= _MOST_ROWS
+
     def every_row(self) -> Iterator[Rows]:
         """Make all rows that differ to the nodes, block by block."""
         for start in range(0, self.n_rows, self.block_rows):
@@ -51,6 +64,10 @@ class Support:
                 rows[column] = np.array(ranks)[numbers % len(ranks)]
                 numbers //= len(ranks)
             yield rows
+
+    def some_rows(self, rng: np.random.Generator) -> Rows:
+        """Draw the rows that are tried before SAT."""
+        return self.random_rows(_RANDOM_ROWS, rng)
 
     def random_rows(self, n_rows: int, rng: np.random.Generator) -> Rows:
         """Draw rows, `n_rows` or a block, every atom of a column as likely as the others."""
@@ -86,8 +103,29 @@ class Support:
         return bits
 
 
+def try_all(support: Support, look: Look, clock: Clock) -> Rows | None:
+    """Find a row, (n_columns, 1), among all that there are."""
+    for block, rows in enumerate(support.every_row()):
+        if block:
+            clock.check()
+        found = look(support.bits_of(rows), rows.shape[1])
+        if found is not None:
+            return rows[:, [found]]
+    return None
+
+
 def find_difference(sums: Sums, bits: Mapping[int, int], n_rows: int) -> int | None:
     """Find the first row on which a sum is not 0."""
+    return first_row((add_up_rows(sums, bits, n_rows) != 0).any(axis=1))
+
+
+def find_negative(sums: Sums, bits: Mapping[int, int], n_rows: int) -> int | None:
+    """Find the first row on which a sum is below 0."""
+    return first_row((add_up_rows(sums, bits, n_rows) < 0).any(axis=1))
+
+
+def add_up_rows(sums: Sums, bits: Mapping[int, int], n_rows: int) -> NDArray[np.float64]:
+    """Add sums up on rows, given the bits of nodes: (n_rows, n_leads)."""
     n_bytes = (n_rows + 7) // 8
     # Votes of a class stay below 2**31, so that differences of leads are exact in float64.
     totals = np.zeros((n_rows, len(sums.constant))) + np.array(sums.constant, dtype=np.float64)
@@ -95,5 +133,10 @@ def find_difference(sums: Sums, bits: Mapping[int, int], n_rows: int) -> int | N
         packed = np.frombuffer(bits[node].to_bytes(n_bytes, "little"), dtype=np.uint8)
         fires = np.unpackbits(packed, bitorder="little", count=n_rows)
         totals += np.outer(fires, np.array(leads, dtype=np.float64))
-    different = totals.any(axis=1)
-    return int(different.argmax()) if different.any() else None
+    return totals
+
+
+def first_row(found: NDArray[np.bool_] | np.bool_) -> int | None:
+    """Give the first of the rows on which something is so."""
+    rows = np.flatnonzero(found)
+    return int(rows[0]) if len(rows) else None

@@ -1,9 +1,10 @@
-"""Decide by SAT whether sums over nodes can differ from 0.
+"""Decide by SAT whether two circuits can differ.
 
 First nodes that vote are proven equal to each other, one pair at a time; then, where that leaves
 something, inner nodes of one circuit to those of the other, from the inputs on, which makes the
-rest easier; then the sums that still do not cancel are added up in logic. Pairs are proposed by
-simulation, and every row that the solver finds against a pair is simulated with rows near it.
+rest easier; then, if the sums still do not cancel, what is asked is put into logic. Pairs are
+proposed by simulation, and every row that the solver finds against a pair is simulated with rows
+near it.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from itertools import islice
 
 import numpy as np
 
-from dln.prove.adder import is_not_zero
 from dln.prove.clock import Clock
 from dln.prove.graph import TRUE
 from dln.prove.miter import Miter, Sums, add_up
+from dln.prove.question import Question
 from dln.prove.sat import Clauses
-from dln.prove.simulate import Rows, Support, find_difference
+from dln.prove.simulate import Rows, Support
 
 _PAIR_CONFLICTS = 100
 """How hard the equality of one pair is tried; 1,000 and 10,000 took longer on most circuits."""
@@ -32,20 +33,25 @@ Worth = Callable[[int, int], bool]
 
 
 def search(
-    miter: Miter, support: Support, rows: Rows, rng: np.random.Generator, clock: Clock
+    miter: Miter,
+    question: Question,
+    support: Support,
+    rows: Rows,
+    rng: np.random.Generator,
+    clock: Clock,
 ) -> Rows | None:
-    """Find a row, (n_columns, 1), on which a sum is not 0; None if there is none.
+    """Find a row, (n_columns, 1), on which the circuits differ; None if there is none.
 
-    The sums are 0 on `rows`, (n_columns, n_rows), from which the first pairs are proposed.
+    They do not on `rows`, (n_columns, n_rows), from which the first pairs are proposed.
     """
     with Clauses(miter.graph, clock) as clauses:
         clauses.add(support.cone)
-        sweep = _Sweep(miter, support, rows, rng, clauses)
+        sweep = _Sweep(miter, question, support, rows, rng, clauses)
         row = sweep.join_nodes(sorted(miter.sums.weights), lambda x, y: True)
         if row is None and not sweep.sums().cancel:
             row = sweep.join_nodes(support.cone, _joins_sides(miter))
         if row is None and not sweep.sums().cancel:
-            row = sweep.add_up_rest()
+            row = sweep.ask_rest()
         return row
 
 
@@ -65,9 +71,16 @@ class _Sweep:
     """The nodes that are known to be equal, and the rows that tell others apart."""
 
     def __init__(
-        self, miter: Miter, support: Support, rows: Rows, rng: np.random.Generator, clauses: Clauses
+        self,
+        miter: Miter,
+        question: Question,
+        support: Support,
+        rows: Rows,
+        rng: np.random.Generator,
+        clauses: Clauses,
     ) -> None:
         self._miter = miter
+        self._question = question
         self._support = support
         self._rng = rng
         self._clauses = clauses
@@ -87,7 +100,7 @@ class _Sweep:
         return add_up(votes, len(sums.constant))
 
     def join_nodes(self, nodes: Sequence[int], worth: Worth) -> Rows | None:
-        """Prove nodes equal to smaller ones; give a row if the sums are seen to differ on it."""
+        """Prove nodes equal to smaller ones; give a row if the circuits are seen to differ."""
         heads = self._by_bits([0])
         for place, node in enumerate(nodes):
             tried: set[int] = set()
@@ -107,12 +120,9 @@ class _Sweep:
                 heads.setdefault(self._key(node), []).append(node)
         return None
 
-    def add_up_rest(self) -> Rows | None:
-        """Find a row on which a sum is not 0, by logic that adds the sums up."""
-        sums, graph = self.sums(), self._miter.graph
-        for lead, constant in enumerate(sums.constant):
-            weights = [(2 * node, leads[lead]) for node, leads in sums.weights.items()]
-            edge = is_not_zero(graph, constant, [(x, weight) for x, weight in weights if weight])
+    def ask_rest(self) -> Rows | None:
+        """Find a row on which the circuits differ, by logic that says where they do."""
+        for edge in self._question.edges(self.sums()):
             self._clauses.add([edge >> 1])
             if self._clauses.solve([edge]):
                 return self._clauses.find_row(len(self._miter.columns))
@@ -132,12 +142,12 @@ class _Sweep:
         return None
 
     def _look_near(self, row: Rows) -> Rows | None:
-        """Simulate a row and others near it; give one on which the sums differ, if any does."""
+        """Simulate a row and others near it; give one on which the circuits differ, if any."""
         rows = self._support.rows_near(row, _ROWS_NEAR, self._rng)
         bits = self._support.bits_of(rows)
         self._bits = {node: old | bits[node] << self._n_bits for node, old in self._bits.items()}
         self._n_bits += rows.shape[1]
-        found = find_difference(self._miter.sums, bits, rows.shape[1])
+        found = self._question.look(bits, rows.shape[1])
         return None if found is None else rows[:, [found]]
 
     def _by_bits(self, nodes: Iterable[int]) -> dict[int, list[int]]:

@@ -1,0 +1,43 @@
+"""Shown: what people read, in every format that it comes in."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from typing import Any
+
+from dln.explain.sheet import Sheet, to_html, to_markdown
+
+
+class Shown(ABC):
+    """Text, a sheet of tables and plain values; the other formats follow from these."""
+
+    @abstractmethod
+    def to_text(self) -> str:
+        """Write lines of text, as `print` shows them."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values."""
+
+    @abstractmethod
+    def _sheet(self) -> Sheet:
+        """Make notes and tables."""
+
+    def to_markdown(self) -> str:
+        """Write tables for GitHub and notebooks."""
+        return to_markdown(self._sheet())
+
+    def to_html(self) -> str:
+        """Write tables as an HTML fragment; everything is escaped."""
+        return to_html(self._sheet())
+
+    def to_json(self) -> str:
+        """Write `to_dict` as JSON."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        return self.to_html()

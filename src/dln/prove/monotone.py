@@ -1,0 +1,193 @@
+"""Prove that a class only ever gains as one feature grows, or only ever loses.
+
+A circuit is constant between two cutoffs of a feature, so it is enough to compare each gap between
+cutoffs with the next one: on which row does a lead of the class fall from one to the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Literal as OneOf
+from typing import get_args
+
+import numpy as np
+
+from dln.circuit import Circuit, check_is_circuit
+from dln.conditions import Cell
+from dln.errors import OptionError
+from dln.explain.text import label_text
+from dln.labels import Label
+from dln.literals import format_text
+from dln.prove.adder import is_negative
+from dln.prove.clock import Clock, TimeIsUpError, check_time_limit
+from dln.prove.graph import Graph
+from dln.prove.miter import Sums
+from dln.prove.result import METHODS, Method, Proof, Reversal, Undecided
+from dln.prove.sat import Clauses
+from dln.prove.simulate import Rows, Support, find_negative, try_all
+from dln.prove.slices import Slice, Slices, slice_by
+from dln.prove.votes import votes_of
+
+Direction = OneOf["rising", "falling"]
+
+
+def prove_monotone(
+    circuit: Circuit,
+    feature: str,
+    label: Label,
+    *,
+    direction: Direction = "rising",
+    time_limit: float | None = 60.0,
+) -> Proof | Reversal | Undecided:
+    """Prove that a class never loses as a feature grows, or find a row on which it does.
+
+    *Rising* means: of two rows that differ in this feature alone, the one with the larger cell
+    gives the class a lead over every other class that is at least as large. So its probability is
+    not smaller either, and a row of this class stays one. *Falling* means that no lead is larger.
+    A missing cell is neither larger nor smaller than others.
+
+    Parameters
+    ----------
+    circuit
+        Any circuit.
+    feature
+        The name of a column with an order: numbers, booleans or dates.
+    label
+        The class.
+    direction
+        What to prove.
+    time_limit
+        Seconds after which to stop undecided; None to go on for as long as it takes.
+
+    Returns
+    -------
+    Proof | Reversal | Undecided
+        Only a `Proof` counts as true.
+
+    Raises
+    ------
+    OptionError
+        If there is no such class or column, or the column has no order.
+    ExtraMissingError
+        If the question needs a SAT solver and python-sat is not installed.
+
+    Examples
+    --------
+    >>> from dln import GATES, Above, Column, Node, Rule
+    >>> xor = GATES[6]
+    >>> circuit = Circuit(
+    ...     columns=(Column("age", "integer"), Column("smoker", "boolean")),
+    ...     literals=(Above(0, 54.0), Above(1, 0.5)),
+    ...     nodes=(Node(xor, 0, 1),),
+    ...     rules=(Rule(0, (0, 1)), Rule(2, (0, 1))),
+    ...     base_votes=(0, 0),
+    ...     classes=("healthy", "ill"),
+    ... )
+    >>> print(prove_monotone(circuit, "age", "ill"))  # doctest: +ELLIPSIS
+    ill never loses as age grows (proven by structure, ...)
+    >>> print(prove_monotone(circuit, "smoker", "ill"))
+    not so: votes (0, 2) become (0, 1) as smoker goes from False to True where age = 80
+    """
+    if direction not in get_args(Direction):
+        raise OptionError(f'direction is {direction!r}, expected "rising" or "falling"')
+    check_time_limit(time_limit)
+    clock = Clock(time_limit)
+    number, winner = _find_column(circuit, feature), _find_class(circuit, label)
+    try:
+        found = find_fall(slice_by(circuit, number), winner, direction, clock)
+    except TimeIsUpError:
+        return Undecided(clock.seconds)
+    if isinstance(found, Fall):
+        return _reversal(circuit, found, clock)
+    verb = "loses" if direction == "rising" else "gains"
+    claim = f"{label_text(label)} never {verb} as {format_text(feature)} grows"
+    return Proof(found, clock.seconds, claim)
+
+
+@dataclass(frozen=True)
+class Fall:
+    """A row, (n_columns, 1), and two slices next to each other between which a lead falls."""
+
+    slices: Slices
+    row: Rows
+    low: Slice
+    high: Slice
+
+
+def find_fall(slices: Slices, winner: int, direction: Direction, clock: Clock) -> Fall | Method:
+    """Find where a class goes against a direction, or say what proved that it never does."""
+    rng = np.random.default_rng(0)  # one question, one answer
+    needed: Method = "structure"
+    for low, high in pairwise(slices.gaps):
+        pair = (low, high) if direction == "rising" else (high, low)
+        sums = slices.gain(*pair, winner)
+        found = _find_negative(slices.graph, len(slices.columns), sums, rng, clock)
+        if not isinstance(found, str):
+            return Fall(slices, found, low, high)
+        needed = max(needed, found, key=METHODS.index)
+    return needed
+
+
+def _find_negative(
+    graph: Graph, n_columns: int, sums: Sums, rng: np.random.Generator, clock: Clock
+) -> Rows | Method:
+    """Find a row, (n_columns, 1), on which a sum is below 0, or say what proved that none is."""
+    leads = [
+        (constant, [(2 * node, w[lead]) for node, w in sums.weights.items() if w[lead]])
+        for lead, constant in enumerate(sums.constant)
+    ]
+    if all(constant + sum(min(0, w) for _, w in weights) >= 0 for constant, weights in leads):
+        return "structure"
+    support = Support(graph, graph.cone(sums.weights), n_columns)
+    look = partial(find_negative, sums)
+    if support.is_small:
+        found = try_all(support, look, clock)
+        return "exhaustion" if found is None else found
+    rows = support.some_rows(rng)
+    negative = look(support.bits_of(rows), rows.shape[1])
+    if negative is not None:
+        return rows[:, [negative]]
+    with Clauses(graph, clock) as clauses:
+        clauses.add(support.cone)
+        for constant, weights in leads:
+            edge = is_negative(graph, constant, weights)
+            clauses.add([edge >> 1])
+            if clauses.solve([edge]):
+                return clauses.find_row(n_columns)
+    return "SAT"
+
+
+def _reversal(circuit: Circuit, fall: Fall, clock: Clock) -> Reversal:
+    """Turn atoms into cells of the user's table."""
+    feature = fall.slices.feature.name
+    cells: dict[str, Cell] = {
+        column.name: found.atoms[int(atom)].cell
+        for (column, found), atom in zip(fall.slices.columns, fall.row[:, 0], strict=True)
+        if column.name != feature
+    }
+    before, after = fall.low.cell, fall.high.cell
+    votes = [votes_of(circuit, {**cells, feature: cell}) for cell in (before, after)]
+    return Reversal(feature, before, after, cells, votes[0], votes[1], clock.seconds)
+
+
+def _find_column(circuit: Circuit, feature: str) -> int:
+    check_is_circuit(circuit, "prove_monotone")
+    names = [column.name for column in circuit.columns]
+    if feature not in names:
+        raise OptionError(f"the circuit has no column {feature!r}; it has {', '.join(names)}")
+    number = names.index(feature)
+    if not circuit.columns[number].is_numeric:
+        raise OptionError(
+            f"column {feature!r} has categories, which have no order; "
+            "choose a column of numbers, booleans or dates"
+        )
+    return number
+
+
+def _find_class(circuit: Circuit, label: Label) -> int:
+    if label not in circuit.classes:
+        classes = ", ".join(map(repr, circuit.classes))
+        raise OptionError(f"the circuit has no class {label!r}; its classes are {classes}")
+    return circuit.classes.index(label)

@@ -1,0 +1,93 @@
+"""A circuit -> the circuit in every gap between the cutoffs of one feature, all in one graph.
+
+In a gap the feature's literals are constants. What does not depend on the feature is the same node
+in every slice, so that it cancels where two slices are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dln.circuit import Circuit
+from dln.conditions import Cell, ColumnAtoms, Gap, column_atoms
+from dln.literals import Column
+from dln.prove.graph import FALSE, TRUE, Graph
+from dln.prove.miter import Leads, Sums, add_up
+
+
+@dataclass(frozen=True)
+class Slice:
+    """The circuit where the feature lies in one gap: a cell of it, and the edges of the rules."""
+
+    cell: Cell
+    rules: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Slices:
+    """A circuit, sliced by a feature.
+
+    Attributes
+    ----------
+    graph
+        The logic of all slices.
+    columns
+        The columns that the circuit reads, with their atoms; the graph's steps count these.
+    feature
+        The column that it is sliced by; the graph has no steps of it.
+    gaps
+        The slices, in the order of the feature's cells; none if the circuit does not read it.
+    """
+
+    circuit: Circuit
+    graph: Graph
+    columns: Sequence[tuple[Column, ColumnAtoms]]
+    feature: Column
+    gaps: Sequence[Slice]
+
+    def gain(self, low: Slice, high: Slice, winner: int) -> Sums:
+        """Subtract a class's leads over the others in one slice from those in another."""
+        votes: list[tuple[int, Leads]] = []
+        for rule, old, new in zip(self.circuit.rules, low.rules, high.rules, strict=True):
+            if old != new:
+                leads = _leads(rule.votes, winner)
+                votes += [(new, leads), (old, tuple(-lead for lead in leads))]
+        return add_up(votes, self.circuit.n_classes - 1)
+
+
+def slice_by(circuit: Circuit, number: int) -> Slices:
+    """Slice a circuit by the column `number`, which must have an order."""
+    graph = Graph()
+    read = sorted({literal.column for literal in circuit.literals})
+    wires: dict[int, list[int]] = {at: [] for at in (number, *read)}
+    for wire, literal in enumerate(circuit.literals):
+        wires[literal.column].append(wire)
+    atoms = {
+        at: column_atoms(circuit.columns[at], [circuit.literals[wire] for wire in wires[at]])
+        for at in wires
+    }
+    edges = [FALSE] * circuit.n_literals
+    for place, at in enumerate(read):
+        if at != number:
+            for wire, where in zip(wires[at], atoms[at].where, strict=True):
+                edges[wire] = graph.among(place, where, len(atoms[at].atoms))
+    gaps = []
+    for atom, gap in enumerate(atoms[number].atoms):
+        if isinstance(gap, Gap) and number in read:
+            for wire, true in zip(wires[number], atoms[number].truths(atom), strict=True):
+                edges[wire] = TRUE if true else FALSE
+            gaps.append(Slice(gap.cell, _rule_edges(circuit, graph, edges)))
+    columns = [(circuit.columns[at], atoms[at]) for at in read]
+    return Slices(circuit, graph, columns, circuit.columns[number], gaps)
+
+
+def _rule_edges(circuit: Circuit, graph: Graph, literals: Sequence[int]) -> list[int]:
+    edges = list(literals)
+    for gate, a, b in circuit.nodes:
+        edges.append(graph.gate(gate, edges[a], edges[b]))
+    return [edges[rule.wire] for rule in circuit.rules]
+
+
+def _leads(votes: tuple[int, ...], winner: int) -> Leads:
+    return tuple(votes[winner] - vote for number, vote in enumerate(votes) if number != winner)

@@ -1,0 +1,20 @@
+"""The votes of a circuit on one row that is given by the names of its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from dln.circuit import Circuit
+from dln.conditions import Cell
+
+
+def votes_of(circuit: Circuit, cells: Mapping[str, Cell]) -> tuple[int, ...]:
+    """Evaluate a circuit on a row; columns that are not named are missing."""
+    table = np.full((2, len(circuit.columns)), None, dtype=object)
+    for index, column in enumerate(circuit.columns):
+        table[0, index] = cells.get(column.name)
+        # Beside a text, a category that is a number is read as what it is.
+        table[1, index] = None if column.is_numeric else ""
+    return tuple(circuit.votes(table)[0].tolist())

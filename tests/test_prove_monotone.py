@@ -1,0 +1,204 @@
+"""A proof of a direction means that no two rows go against it, a reversal is two that do."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from provable import TRIES, Wires, by, circuit_of, numbers
+from strategies import atom_cells, busy_circuits, circuits, law, logic_circuits, plain_votes
+
+from dln.circuit import Circuit
+from dln.errors import OptionError
+from dln.gates import GATE_BY_NAME
+from dln.literals import Above, Among, Column, Missing
+from dln.parts import Node, Rule
+from dln.prove.adder import is_negative
+from dln.prove.graph import Graph
+from dln.prove.monotone import Direction, prove_monotone
+from dln.prove.result import Proof, Reversal, Undecided
+from dln.prove.simulate import Support
+
+AGE = Column("age", "integer")
+
+
+def leads(circuit: Circuit, rows: list[list[Any]], number: int) -> np.ndarray:
+    votes = plain_votes(circuit, rows)
+    return votes[:, [number]] - np.delete(votes, number, axis=1)
+
+
+def all_steps(circuit: Circuit, column: int, number: int) -> np.ndarray:
+    """Give how the leads of a class change from one cell of a column to the next, on all rows."""
+    cells = [atom_cells(circuit, index) for index in range(len(circuit.columns))]
+    cells[column] = [None]
+    assume(math.prod(map(len, cells)) < 1000)
+    present = [cell for cell in atom_cells(circuit, column) if cell is not None]
+    rows = [list(row) for row in itertools.product(*cells)]
+    by_cell = []
+    for cell in present:
+        for row in rows:
+            row[column] = cell
+        by_cell.append(leads(circuit, rows, number))
+    return np.diff(np.array(by_cell), axis=0)
+
+
+# -- laws -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("direction", ["rising", "falling"])
+@pytest.mark.parametrize("tries", TRIES)
+@law
+@given(
+    data=st.data(),
+    circuit=st.one_of(circuits(max_columns=3), logic_circuits(), busy_circuits()),
+)
+def test_a_proof_is_given_if_and_only_if_no_step_goes_against_it(
+    tries: str, direction: Direction, data: st.DataObject, circuit: Circuit
+) -> None:
+    ordered = [at for at, column in enumerate(circuit.columns) if column.is_numeric]
+    assume(ordered)
+    column = data.draw(st.sampled_from(ordered))
+    number = data.draw(st.integers(0, circuit.n_classes - 1))
+    sign = 1 if direction == "rising" else -1
+    never = bool((sign * all_steps(circuit, column, number) >= 0).all())
+    name, label = circuit.columns[column].name, circuit.classes[number]
+    with by(tries):
+        found = prove_monotone(circuit, name, label, direction=direction)
+        assert prove_monotone(circuit, name, label, direction=direction) == found
+    assert isinstance(found, Proof if never else Reversal)
+    if isinstance(found, Reversal):
+        check_reversal(found, circuit, number, sign)
+
+
+def check_reversal(found: Reversal, circuit: Circuit, number: int, sign: int) -> None:
+    read = {circuit.columns[literal.column].name for literal in circuit.literals}
+    assert {found.feature, *found.row} == read
+    assert found.before < found.after  # type: ignore[operator]
+    rows = [
+        [{**found.row, found.feature: cell}.get(column.name) for column in circuit.columns]
+        for cell in (found.before, found.after)
+    ]
+    votes = plain_votes(circuit, rows)
+    assert tuple(map(tuple, votes.tolist())) == (found.votes_before, found.votes_after)
+    assert (sign * np.diff(leads(circuit, rows, number), axis=0) < 0).any()
+
+
+@law
+@given(
+    constant=st.integers(-20, 20),
+    weights=st.lists(st.integers(-9, 9).filter(bool), max_size=5),
+)
+def test_a_sum_is_negative_where_arithmetic_says_so(constant: int, weights: list[int]) -> None:
+    graph = Graph()
+    edges = [graph.step(column, 1) for column in range(len(weights))]
+    edge = is_negative(graph, constant, list(zip(edges, weights, strict=True)))
+    support = Support(graph, graph.cone([edge >> 1, *(edge >> 1 for edge in edges)]), len(weights))
+    for rows in support.every_row():
+        bits = support.bits_of(rows)
+        negative = bits[edge >> 1] ^ (-(edge & 1) & ((1 << rows.shape[1]) - 1))
+        totals = constant + np.array(weights, dtype=np.int64) @ rows
+        assert [negative >> row & 1 for row in range(rows.shape[1])] == (totals < 0).tolist()
+
+
+# -- what counts, and what does not -----------------------------------------------------------
+
+
+def test_missing_cells_are_neither_larger_nor_smaller() -> None:
+    circuit = circuit_of(AGE, [Above(0, 50.0), Missing(0)], votes={0: (0, 1), 1: (0, 9)})
+    assert isinstance(prove_monotone(circuit, "age", "yes"), Proof)
+    assert isinstance(prove_monotone(circuit, "age", "no", direction="falling"), Proof)
+
+
+def test_of_three_classes_no_lead_may_fall() -> None:
+    # Class 1 gains on class 0, but class 2 gains more.
+    circuit = Circuit((AGE,), (Above(0, 50.0),), (), (Rule(0, (0, 1, 2)),), (0, 0, 0), (0, 1, 2))
+    found = prove_monotone(circuit, "age", 1)
+    assert isinstance(found, Reversal)
+    assert (found.votes_before, found.votes_after) == ((0, 0, 0), (0, 1, 2))
+    assert prove_monotone(circuit, "age", 2)
+    assert prove_monotone(circuit, "age", 0, direction="falling")
+
+
+def test_a_feature_that_is_not_read_goes_either_way() -> None:
+    circuit = circuit_of([AGE, Column("size", "number")], [Above(0, 50.0)])
+    for direction in ("rising", "falling"):
+        assert prove_monotone(circuit, "size", "yes", direction=direction)
+
+
+def test_one_row_in_a_million_is_found() -> None:
+    columns, literals = numbers(24)
+    wires = Wires(24)
+    last = 1
+    for wire in range(2, 24):
+        last = wires.gate("AND", last, wire)
+    against = wires.gate("AND", last, 0)
+    circuit = circuit_of(columns, literals, wires.nodes, {against: (1, 0), last: (0, 0)})
+    found = prove_monotone(circuit, "x0", "yes")
+    assert isinstance(found, Reversal)
+    assert all(cell > 0.5 for cell in found.row.values())  # type: ignore[operator]
+    assert prove_monotone(circuit, "x0", "no") == Proof(
+        "structure", 0.0, "no never loses as x0 grows"
+    )
+
+
+def test_votes_that_only_together_never_fall_are_proven_by_sat() -> None:
+    # As x0 grows, "yes" loses a vote where x1 and others are true, and gains one where x1 is.
+    columns, literals = numbers(24)
+    wires = Wires(24)
+    last = 1
+    for wire in range(2, 24):
+        last = wires.gate("AND", last, wire)
+    votes: dict[int, tuple[int, ...]] = {
+        wires.gate("AND", last, 0): (1, 0),
+        wires.gate("AND", 0, 1): (0, 1),
+    }
+    circuit = circuit_of(columns, literals, wires.nodes, votes)
+    assert prove_monotone(circuit, "x0", "yes") == Proof("SAT", 0.0, "yes never loses as x0 grows")
+    assert isinstance(prove_monotone(circuit, "x0", "yes", time_limit=0.0), Undecided)
+
+
+# -- words ------------------------------------------------------------------------------------
+
+
+def test_answers_read_well() -> None:
+    circuit = circuit_of(
+        [AGE, Column("smoker", "boolean")],
+        [Above(0, 50.0), Above(1, 0.5)],
+        [Node(GATE_BY_NAME["AND"], 0, 1)],
+        {0: (1, 0), 2: (0, 2)},
+    )
+    found = prove_monotone(circuit, "age", "yes")
+    said = "not so: votes (0, 0) become (1, 0) as age goes from 0 to 80 where smoker = False"
+    assert str(found) == said
+    alone = circuit_of(AGE, [Above(0, 50.0)])
+    said = "not so: votes (0, 0) become (0, 1) as age goes from 0 to 80"
+    assert str(prove_monotone(alone, "age", "yes", direction="falling")) == said
+    assert str(prove_monotone(alone, "age", "yes")).startswith("yes never loses as age grows (")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"feature": "size"}, "no column 'size'; it has age, hue"),
+        ({"feature": "hue"}, "'hue' has categories, which have no order"),
+        ({"label": "perhaps"}, "no class 'perhaps'; its classes are 'no', 'yes'"),
+        ({"direction": "up"}, "direction is 'up'"),
+        ({"time_limit": -1}, "time_limit is -1"),
+    ],
+)
+def test_questions_without_an_answer_are_refused(options: dict[str, Any], said: str) -> None:
+    hue = Column("hue", "category", ("red", "green"))
+    circuit = circuit_of([AGE, hue], [Above(0, 50.0), Among(1, (0,))])
+    given = {"feature": "age", "label": "yes"} | options
+    with pytest.raises(OptionError, match=said):
+        prove_monotone(circuit, given.pop("feature"), given.pop("label"), **given)
+
+
+def test_an_estimator_is_not_a_circuit() -> None:
+    with pytest.raises(OptionError, match="prove_monotone takes a Circuit, not a str"):
+        prove_monotone("model", "age", "yes")  # type: ignore[arg-type]

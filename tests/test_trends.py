@@ -1,0 +1,146 @@
+"""Trends of all features, and the verb that asks for them."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from pathlib import Path
+
+import pytest
+from conftest import Run
+from hypothesis import given
+from hypothesis import strategies as st
+from provable import circuit_of
+from strategies import busy_circuits, circuits, law
+
+from dln.circuit import Circuit
+from dln.errors import OptionError
+from dln.explain.trends import Trends, find_trends
+from dln.gates import GATE_BY_NAME
+from dln.literals import Above, Column
+from dln.parts import Node
+from dln.prove.monotone import prove_monotone
+
+AND, XOR = GATE_BY_NAME["AND"], GATE_BY_NAME["XOR"]
+
+
+def mixed() -> Circuit:
+    """Make a circuit of a feature of every trend."""
+    names = ("up", "down", "either", "neither", "unread")
+    return circuit_of(
+        [Column(name, "integer") for name in names],
+        [Above(column, 5.0) for column in range(4)],
+        [Node(XOR, 0, 2), Node(AND, 3, 3)],
+        {0: (0, 1), 1: (1, 0), 4: (0, 1), 5: (1, 1)},
+    )
+
+
+@law
+@given(circuit=st.one_of(circuits(max_columns=3), busy_circuits()))
+def test_trends_are_what_single_proofs_say(circuit: Circuit) -> None:
+    found = find_trends(circuit)
+    told = circuit.classes[1:] if circuit.n_classes == 2 else circuit.classes
+    assert found.classes == told
+    read = sorted({literal.column for literal in circuit.literals})
+    ordered = [circuit.columns[at].name for at in read if circuit.columns[at].is_numeric]
+    assert [row.feature for row in found.rows] == ordered
+    words = {
+        (True, True): "none",
+        (True, False): "rising",
+        (False, True): "falling",
+        (False, False): "both",
+    }
+    for row, (place, label) in product(found.rows, enumerate(found.classes)):
+        rising = bool(prove_monotone(circuit, row.feature, label))
+        falling = bool(prove_monotone(circuit, row.feature, label, direction="falling"))
+        assert row.trends[place] == words[rising, falling]
+
+
+def test_trends_read_well() -> None:
+    assert str(find_trends(mixed())).splitlines() == [
+        "as it grows  yes",
+        "up           never loses",
+        "down         never gains",
+        "either       gains and loses",
+        "neither      not moved",
+    ]
+
+
+def test_trends_come_in_every_format() -> None:
+    found = find_trends(mixed())
+    assert "| down | never gains |" in found.to_markdown()
+    assert "<td>never gains</td>" in found.to_html() == found._repr_html_()
+    assert json.loads(found.to_json()) == found.to_dict()
+    assert found.to_dict()["features"]["either"] == ["both"]
+
+
+def test_names_come_out_as_text() -> None:
+    circuit = circuit_of(Column("<b>", "number"), [Above(0, 1.0)])
+    assert "<b>" not in find_trends(circuit).to_html()
+
+
+def test_a_circuit_that_reads_nothing_has_no_trends() -> None:
+    assert find_trends(circuit_of([Column("x", "number")], [], (), {})) == Trends(("yes",), ())
+
+
+def test_what_is_no_circuit_or_no_time_is_refused() -> None:
+    with pytest.raises(OptionError, match="find_trends takes a Circuit, not a str"):
+        find_trends("model")  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="time_limit is -1"):
+        find_trends(mixed(), time_limit=-1)
+
+
+# -- the verb ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def _saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    mixed().save("m.json")
+
+
+def test_the_verb_shows_all_trends(run: Run) -> None:
+    status, out, _ = run("trends", "m.json")
+    assert (status, out) == (0, f"{find_trends(mixed())}\n")
+    assert json.loads(run("trends", "m.json", "--json")[1]) == find_trends(mixed()).to_dict()
+
+
+def test_questions_are_answered_with_a_status(run: Run) -> None:
+    status, out, _ = run(
+        "trends", "m.json", "--class", "yes", "--rising", "up", "--falling", "down"
+    )
+    assert status == 0
+    assert [line.partition(" (")[0] for line in out.splitlines()] == [
+        "yes never loses as up grows",
+        "yes never gains as down grows",
+    ]
+    status, out, _ = run(
+        "trends", "m.json", "--class", "yes", "--rising", "up", "--rising", "either"
+    )
+    assert status == 1
+    assert out.splitlines()[1].startswith("rising either: not so: votes (0, 2) become (0, 1) as ")
+
+
+def test_answers_come_as_json(run: Run) -> None:
+    asked = ("--class", "yes", "--rising", "up", "--rising", "down", "--json")
+    status, out, _ = run("trends", "m.json", *asked)
+    so, not_so = json.loads(out)
+    assert status == 1
+    assert (so["feature"], so["direction"], so["proven"]) == ("up", "rising", True)
+    assert (not_so["proven"], not_so["before"], not_so["after"]) == (False, 0, 9)
+    assert (not_so["votes_before"], not_so["votes_after"]) == ([0, 0], [1, 0])
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["--rising", "up"], "--class is missing; the classes are: no, yes"),
+        (["--class", "yes"], "--class asks nothing alone"),
+        (["--class", "x", "--rising", "up"], "there is no class 'x'"),
+        (["--class", "yes", "--rising", "upp"], "did you mean 'up'?"),
+    ],
+)
+def test_questions_that_are_incomplete_are_told(run: Run, asked: list[str], said: str) -> None:
+    status, _, talk = run("trends", "m.json", *asked)
+    assert status == 2
+    assert said in talk
