@@ -77,6 +77,14 @@ def test_the_manifest_keeps_other_tables_and_lists_each_once(tmp_path: Path) -> 
     assert document["note"] == 1
 
 
+@pytest.mark.usefixtures("source")
+@pytest.mark.parametrize("text", ["{", "[]", '{"datasets": 3}', "{}"])
+def test_a_manifest_that_is_none_is_told(tmp_path: Path, text: str) -> None:
+    (tmp_path / "manifest.json").write_text(text, "utf-8")
+    with pytest.raises(TableError, match=r"manifest\.json is not a manifest of data sets"):
+        download("Diabetes", tmp_path)
+
+
 def test_a_source_that_has_changed_is_not_kept(source: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "second.data").write_text("n kind size group\n3 b 4.5 ?\n", "utf-8")
     with pytest.raises(TableError, match=r"source of Diabetes has changed: .* older copy of a bo"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -14,7 +15,17 @@ from matplotlib.patches import StepPatch
 from matplotlib.text import Text
 from numpy.testing import assert_allclose, assert_array_equal
 
-from dln import Above, Among, Column, Missing, MissingColumnError, OptionError, TableError
+from dln import (
+    Above,
+    Among,
+    Circuit,
+    Column,
+    Missing,
+    MissingColumnError,
+    OptionError,
+    Rule,
+    TableError,
+)
 from dln.draw import draw_feature
 
 
@@ -250,3 +261,24 @@ def test_odd_names_of_categories_are_shown_as_they_are() -> None:
     labels = figure.axes[0].get_yticklabels()
     assert [as_read(text) for text in labels] == [as_written(name) for name in ODD_NAMES]
     assert b"<b>" not in rendered(figure, "svg")
+
+
+def test_long_names_of_categories_and_classes_leave_room_for_the_bars() -> None:
+    long = "M" * 200
+    circuit = Circuit(
+        (Column("city", "category", (long, "Bern")),), (Among(0, (0,)),), (), (Rule(0, (0, 1)),),
+        (0, 0), ("no", long),
+    )  # fmt: skip
+    figure = draw_feature(circuit, [[long], ["Bern"]], [long, "no"], "city")
+    figure.savefig(io.BytesIO())  # matplotlib warns where nothing is left of the axes
+    assert figure.axes[0].get_position().width > 0.1
+
+
+def test_names_are_whole_where_there_is_room() -> None:
+    city = "Sankt Gallen, Rotmonten"
+    circuit = Circuit(
+        (Column("city", "category", (city, "Bern")),), (Among(0, (0,)),), (), (Rule(0, (0, 1)),),
+        (0, 0), ("no", "yes"),
+    )  # fmt: skip
+    ax = draw_feature(circuit, [[city], ["Bern"]], ["no", "yes"], "city").axes[0]
+    assert [text.get_text() for text in ax.get_yticklabels()] == [f"'{city}'", "Bern"]

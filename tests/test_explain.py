@@ -150,6 +150,30 @@ def test_a_greedy_reason_forces_its_rule_and_says_so(data: st.DataObject, circui
     assert not reason.exact
     assert forces([(fact.literal, fact.truth) for fact in reason.facts], literals, truth)
     assert "(there may be a shorter reason)" in str(explain_row(circuit, possible[row]))
+    own = [(wire, literals[row, wire]) for wire in range(15)]
+    assert [(fact.literal, fact.truth) for fact in reason.facts] == left_over(
+        circuit, own, literals
+    )
+
+
+def left_over(
+    circuit: Circuit, facts: list[tuple[int, bool]], literals: NDArray[np.bool_]
+) -> list[tuple[int, bool]]:
+    """Leave out one fact after the other, the longest first, each if the rest forces the rule."""
+
+    def words(fact: tuple[int, bool]) -> str:
+        return circuit.literals[fact[0]].describe(circuit.columns, negated=not fact[1])
+
+    left = facts
+    for fact in sorted(facts, key=lambda fact: -len(words(fact))):
+        fewer = [other for other in left if other != fact]
+        every = np.ones(len(literals), dtype=bool)
+        agree = np.all([every, *(literals[:, wire] == truth for wire, truth in fewer)], axis=0)
+        values = [set(column.tolist()) for column in literals[agree].T]
+        for gate, a, b in circuit.nodes:
+            values.append({bool(gate.hard(x, y)) for x in values[a] for y in values[b]})
+        left = fewer if values[-1] == {True} else left
+    return left
 
 
 def test_a_reason_leaves_out_what_a_chain_does_not_need() -> None:
@@ -159,6 +183,17 @@ def test_a_reason_leaves_out_what_a_chain_does_not_need() -> None:
     circuit = Circuit(columns, literals, nodes, (Rule(38, (1,)),), (0,), ("a",))
     (rule,) = explain_row(circuit, [place == 7 for place in range(20)]).rules
     assert str(rule.reason) == "b7"
+
+
+def test_a_long_chain_of_copies_and_negations_is_read_through() -> None:
+    gates = [GATE_BY_NAME["NOT_A"], GATE_BY_NAME["A"]] * 1000
+    nodes = tuple(Node(gate, 1 + place, 0) for place, gate in enumerate(gates))
+    columns = (Column("x", "number"), Column("y", "number"))
+    circuit = Circuit(
+        columns, (Above(0, 1.0), Above(1, 2.0)), nodes, (Rule(2001, (0, 1)),), (0, 0), ("a", "b")
+    )
+    (rule,) = explain_row(circuit, [0.0, 3.0]).rules
+    assert (rule.text, str(rule.reason)) == ("y > 2", "y > 2")
 
 
 def test_a_reason_holds_for_a_cell_that_its_column_should_not_hold() -> None:

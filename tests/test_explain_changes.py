@@ -72,8 +72,7 @@ def test_cells_that_fulfil_the_condition_of_a_change_give_its_class(
             assert holds({change.feature: change.after})
             column = names.index(change.feature)
             for cell in atom_cells(circuit, column):
-                # A cutoff's negation holds for missing cells too: that is another condition.
-                if holds({change.feature: cell}) and (cell is None) == (change.after is None):
+                if holds({change.feature: cell}):
                     (votes,) = plain_votes(circuit, [changed(row, column, cell)])
                     assert circuit.classes[int(votes.argmax())] == change.label
 
@@ -213,6 +212,16 @@ def test_a_condition_spans_neighbours_that_give_the_same_class() -> None:
     assert change_of(circuit, 3) == (6, "x > 5")
     tie = replace(circuit, rules=(Rule(0, (0, 1)), Rule(1, (2, 0)), Rule(2, (0, 2))))
     assert change_of(tie, 3) == (6, "x > 5 and x <= 9")
+
+
+def test_a_condition_that_a_missing_cell_would_fulfil_says_so_where_its_class_is_another() -> None:
+    number, yes_no = Column("x", "number"), Column("b", "boolean")
+    circuit = of_one_column(number, Above(0, 5.0), Missing(0))
+    assert change_of(circuit, 6.0) == (5.0, "x <= 5 and x is not missing")
+    assert change_of(circuit, None) == (0.0, "x <= 5 and x is not missing")
+    assert change_of(of_one_column(number, Above(0, 5.0)), 6.0) == (5.0, "x <= 5")
+    absent = of_one_column(yes_no, Above(0, 0.5), Missing(0))
+    assert change_of(absent, None) == (False, "not b and b is not missing")
 
 
 def test_the_smallest_change_crosses_the_fewest_cutoffs_then_moves_the_least() -> None:

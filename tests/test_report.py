@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris
 from strategies import as_objects, circuits, rows_for
 
-from dln import Above, Among, Circuit, Column, DLNClassifier, Missing, Node, Rule
+from dln import Above, Among, Circuit, Column, DLNClassifier, Missing, Node, OptionError, Rule
 from dln.gates import GATE_BY_NAME
-from dln.report import make_report
+from dln.report import DataNote, make_report
 
 SCREENSHOTS = Path("build") / "screenshots"
 
@@ -339,6 +339,30 @@ def test_a_report_on_many_rows_can_be_mailed() -> None:
     report = make_report(circuit, X, iris.target.to_numpy()[rows])
     assert len(report.html.encode()) < 2_000_000
     assert '"total": 30000' in report.html
+
+
+def test_a_report_on_many_cutoffs_can_be_mailed(tab: Tab, tmp_path: Path) -> None:
+    cutoffs = [float(cutoff) for cutoff in range(1000)]
+    circuit = Circuit(
+        columns=(Column("x", "number"), Column("y", "integer")),
+        literals=tuple(Above(column, cutoff) for column in (0, 1) for cutoff in cutoffs),
+        nodes=(),
+        rules=tuple(Rule(wire, (0, 1)) for wire in (3, 500, 1999)),
+        base_votes=(1, 0),
+        classes=("no", "yes"),
+    )
+    X = np.random.default_rng(0).integers(0, 1100, (30_000, 2))
+    report = make_report(circuit, X, circuit.predict(X))
+    assert len(report.html.encode()) < 2_000_000
+    page = tab.open(report.html, tmp_path / "report.html")
+    answers = page.evaluate(ANSWERS.replace("testRows.map", "testRows.slice(0, 3).map"))
+    check_answers(circuit, X, answers, [[int(cell) for cell in row] for row in X])
+
+
+def test_numbers_of_rows_that_are_too_few_are_refused() -> None:
+    circuit = Circuit((Column("x", "number"),), (), (), (), (0, 0), ("a", "b"))
+    with pytest.raises(OptionError, match="numbers of 1 rows, but the table has 2"):
+        make_report(circuit, [[1.0], [2.0]], ["a", "b"], data=DataNote(numbers=(7,)))
 
 
 def test_dates_are_written_and_read_alike(tab: Tab, tmp_path: Path) -> None:

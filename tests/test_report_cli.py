@@ -94,7 +94,9 @@ def test_model_remembers_its_training_through_simplify_and_prune(table: Path, ru
     assert (origin.data, origin.target, origin.n_rows) == ("points.csv", "is above", 60)
     assert (origin.seed, origin.test_part, origin.version) == (3, 0.25, dln.__version__)
     assert dict(origin.settings)["epochs"] == 10
-    assert Circuit.load("s.json").origin == Circuit.load("p.json").origin == origin
+    assert Circuit.load("s.json").origin == origin
+    pruned = ("pruned_on", "points.csv with tolerance 0")
+    assert Circuit.load("p.json").origin == replace(origin, settings=(*origin.settings, pruned))
 
 
 def test_origin_is_saved_but_not_compared(tmp_path: Path) -> None:
@@ -142,3 +144,26 @@ def test_ranges_of_accuracies_hold_the_truth_as_often_as_they_say() -> None:
         for place, share in enumerate((accuracy(counted), balanced_accuracy(counted))):
             inside[place] += share.low <= truth.mean() <= share.high
     assert np.all(inside / 300 > 0.9)
+
+
+@pytest.mark.parametrize(("n_classes", "n_rows", "truth"), [(30, 10, 0.95), (10, 30, 0.99)])
+def test_the_range_of_balanced_accuracy_holds_the_truth_with_many_classes(
+    n_classes: int, n_rows: int, truth: float
+) -> None:
+    rng = np.random.default_rng(0)
+    target = np.repeat(np.arange(n_classes), n_rows)
+    inside = 0
+    for _ in range(100):
+        right = rng.random(len(target)) < truth
+        predicted = np.where(right, target, (target + 1) % n_classes)
+        share = balanced_accuracy(tally(target, predicted, np.eye(n_classes)[predicted]))
+        assert share.low <= share.share <= share.high
+        inside += share.low <= truth <= share.high
+    assert inside > 80
+
+
+def test_with_one_class_met_the_two_ranges_are_the_same() -> None:
+    target, predicted = np.zeros(9, dtype=int), np.array([0] * 7 + [1] * 2)
+    counted = tally(target, predicted, np.eye(2)[predicted])
+    one, other = accuracy(counted), balanced_accuracy(counted)
+    assert (one.share, one.range) == (other.share, other.range)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import datetime
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -116,6 +118,24 @@ def test_quoted_text_reads_back_and_stays_on_its_line(text: str) -> None:
 )
 def test_cutoffs_are_written_exactly(kind: Any, value: float, shown: str) -> None:
     assert format_value(value, Column("x", kind)) == shown
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "winner"),
+    [
+        (1, "c0"),
+        (2, "c0"),
+        (3, "the first of c0, c1, c2"),
+        (9, "the class that comes first among the model's"),
+    ],
+)
+def test_the_class_that_wins_a_tie_is_told(n_classes: int, winner: str) -> None:
+    classes = tuple(f"c{number}" for number in range(n_classes))
+    circuit = Circuit((), (), (), (), (0,) * n_classes, classes)
+    assert str(circuit).splitlines()[0] == f"Most votes win; a tie goes to {winner}."
+    # A tie that the first class has no part in goes to the first of those that have.
+    tied = replace(circuit, base_votes=(*([-1] * (n_classes - 2)), 0, 0)[-n_classes:])
+    assert tied.predict(np.zeros((1, 0))).tolist() == [classes[max(n_classes - 2, 0)]]
 
 
 @pytest.mark.parametrize("label", ["two\nlines", "", "7", 7, 1.5, True, datetime.date(2020, 1, 2)])

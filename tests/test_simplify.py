@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from collections.abc import Callable
@@ -36,10 +37,12 @@ from dln import (
     Circuit,
     Column,
     DLNClassifier,
+    ExtraMissingError,
     Missing,
     OptionError,
     Proof,
     cost,
+    estimator,
     prove_equal,
     simplify,
 )
@@ -291,6 +294,17 @@ def test_an_unknown_effort_is_refused() -> None:
         simplify(circuit_of(NUMBER, [Above(0, 1.0)]), "much")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("limit", [-1, math.nan, "5", True])
+def test_a_time_limit_that_is_no_number_of_seconds_is_refused(limit: Any) -> None:
+    with pytest.raises(OptionError, match=r"time_limit is .*, expected seconds of at least 0"):
+        simplify(circuit_of(NUMBER, [Above(0, 1.0)]), time_limit=limit)
+
+
+def test_what_is_no_circuit_is_refused() -> None:
+    with pytest.raises(OptionError, match="takes a Circuit, not a DLNClassifier; give the circuit"):
+        simplify(DLNClassifier())  # type: ignore[arg-type]
+
+
 def test_a_missing_library_is_named() -> None:
     code = """
 import sys
@@ -312,7 +326,21 @@ except dln.ExtraMissingError as error:
         text=True,
         check=False,
     )
-    assert "pip install 'dln[simplify]', or use effort='quick'" in done.stdout, done.stderr
+    assert "pip install 'dln[simplify]', or choose 'quick'" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("package", ["aigverse", "pysat"])
+@pytest.mark.parametrize("effort", ["normal", "high"])
+def test_a_missing_library_is_told_of_before_the_fit(
+    monkeypatch: pytest.MonkeyPatch, package: str, effort: Any
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setattr(estimator, "fit_circuit", None)  # a fit would fail
+    message = rf"'quick' needs {package}, which .* pip install 'dln\[simplify\]', or choose 'quick'"
+    with pytest.raises(ExtraMissingError, match=message):
+        DLNClassifier(simplify=effort).fit([[0.0], [1.0]], [0, 1])
 
 
 # -- with the estimator ---------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from dln.cost.arithmetic import Widths, bit_sum
 from dln.cost.report import Cost, PartCost
 from dln.errors import OptionError
+from dln.wording import type_of
 
 _SQUARED_METRICS = ("euclidean", "sqeuclidean", "l2")
 _ABSOLUTE_METRICS = ("manhattan", "cityblock", "l1")
@@ -197,8 +198,7 @@ COUNTED_MODELS: tuple[type, ...] = tuple(kind for kind in _count.registry if kin
 def _unknown_model(model: Any) -> OptionError:
     known = ", ".join(kind.__name__ for kind in COUNTED_MODELS)
     return OptionError(
-        f"cost_of_model cannot count a {type(model).__name__}; it counts {known}, "
-        "and cost counts a Circuit"
+        f"cost_of_model cannot count {type_of(model)}; it counts {known}, and cost counts a Circuit"
     )
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dln.circuit import Circuit
+from dln.circuit import Circuit, check_is_circuit
 from dln.cost.arithmetic import Widths, bit_sum, comparison, equality
 from dln.cost.report import Cost, PartCost
-from dln.errors import OptionError
 from dln.gates import Gate
 from dln.literals import Above, Among, Column, Literal
 
@@ -65,11 +64,7 @@ def cost(circuit: Circuit, float_bits: int = 16, int_bits: int = 16) -> Cost:
     >>> cost(circuit, int_bits=32).gate_operations
     641
     """
-    if not isinstance(circuit, Circuit):
-        raise OptionError(
-            f"cost counts a Circuit, not a {type(circuit).__name__}; "
-            "give the circuit_ of a fitted DLNClassifier, or a fitted baseline to cost_of_model"
-        )
+    check_is_circuit(circuit, "cost", also=", or a fitted baseline to cost_of_model")
     widths = Widths(float_bits, int_bits)
     tests = (literal_cost(literal, circuit.columns, widths) for literal in circuit.literals)
     return Cost(

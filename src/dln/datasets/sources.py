@@ -120,6 +120,9 @@ def _entry_fields(source: Mapping[str, Any]) -> dict[str, Any]:
 def _list(folder: Path, entry: Mapping[str, Any]) -> None:
     """Add a table to the manifest, or replace what it says of it."""
     path = folder / "manifest.json"
-    document = json.loads(path.read_text("utf-8")) if path.exists() else {"datasets": []}
-    others = [other for other in document["datasets"] if other["name"] != entry["name"]]
+    try:
+        document = json.loads(path.read_text("utf-8")) if path.exists() else {"datasets": []}
+        others = [other for other in document["datasets"] if other["name"] != entry["name"]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise TableError(f"{path} is not a manifest of data sets; restore or delete it") from error
     path.write_text(json.dumps({**document, "datasets": [*others, entry]}, indent=1), "utf-8")

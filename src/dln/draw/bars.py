@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.container import BarContainer
 
 _MOST_BARS = 20
+_ROOM = 40
+"""Letters to the left and to the right of the bars together: so much leaves room for them."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +41,10 @@ def draw_bars(cells: FeatureCells, literals: Sequence[Literal], ax: Axes | None)
     )
     codes = _boolean_codes(cells.values) if cells.column.is_numeric else cells.values
     counts = _count_codes(cells, codes, len(categories))
-    bars = _choose_bars(categories, counts, _matched(literals))
+    on_the_left, on_the_right = _share_room(categories, cells.classes)
+    bars = _choose_bars(categories, counts, _matched(literals), on_the_left)
     heights = np.stack([counts[:, list(bar.codes)].sum(axis=1) for bar in bars], axis=1)
-    styles = style_classes(cells.classes, heights)
+    styles = style_classes(cells.classes, heights, on_the_right)
     inches = 1.5 + len(bars) * max(0.34, 0.13 * len(styles))
     (ax,) = make_axes(ax, 1, (7.0, max(2.6, min(inches, 14.0))))
     width = 0.8 / len(styles)
@@ -102,14 +105,15 @@ def _matched(literals: Sequence[Literal]) -> set[int]:
 
 
 def _choose_bars(
-    categories: tuple[Category, ...], counts: NDArray[np.int64], matched: set[int]
+    categories: tuple[Category, ...], counts: NDArray[np.int64], matched: set[int], longest: int
 ) -> list[_Bar]:
     """Choose the categories to show: all, or the matched and then the frequent ones."""
     rows = counts.sum(axis=0)
     order = sorted(range(len(categories)), key=lambda code: (code not in matched, -rows[code]))
     kept = sorted(order[:_MOST_BARS])
     bars = [
-        _Bar(_category_text(categories[code]), (code,), is_matched=code in matched) for code in kept
+        _Bar(_category_text(categories[code], longest), (code,), is_matched=code in matched)
+        for code in kept
     ]
     rest = tuple(order[_MOST_BARS:])
     if rest:
@@ -119,5 +123,19 @@ def _choose_bars(
     return bars
 
 
-def _category_text(category: Category) -> str:
-    return shown(category) if isinstance(category, str) else plain(format_category(category))
+def _share_room(left: Sequence[object], right: Sequence[object]) -> tuple[int, int]:
+    """Say how many letters names to the left and to the right of the bars may have.
+
+    Either side gets half of the room, and what the other does not need.
+    """
+    needed_left, needed_right = (
+        max((len(str(name)) for name in names), default=0) for names in (left, right)
+    )
+    half = _ROOM // 2
+    return max(half, _ROOM - needed_right), max(half, _ROOM - needed_left)
+
+
+def _category_text(category: Category, longest: int) -> str:
+    if isinstance(category, str):
+        return shown(category, longest)
+    return plain(format_category(category))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dln.errors import ExtraMissingError, OptionError
 from dln.literals import format_text
+from dln.wording import type_of
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#882255")
 GREY = "#767676"
 PALE = "#EDEDED"
-_LONGEST = 60
+LONGEST = 60
 
 
 def make_axes(given: Any, n_axes: int, size: tuple[float, float]) -> list[Axes]:
@@ -46,7 +47,7 @@ def make_axes(given: Any, n_axes: int, size: tuple[float, float]) -> list[Axes]:
         return [*figure.subplots(n_axes, 1, sharex=True, squeeze=False).ravel()]
     axes = [given] if isinstance(given, Axes) else _as_list(given)
     if len(axes) != n_axes or not all(isinstance(ax, Axes) for ax in axes):
-        found = f"a {type(given).__name__}" if axes == [given] else f"{len(axes)} of something"
+        found = type_of(given) if axes == [given] else f"{len(axes)} of something"
         wanted = "one matplotlib Axes" if n_axes == 1 else f"{n_axes} matplotlib Axes"
         raise OptionError(f"the axes to draw on are {found}, expected {wanted}")
     return axes
@@ -78,15 +79,15 @@ def figure_of(ax: Axes) -> Figure:
     return figure
 
 
-def shown(name: str) -> str:
+def shown(name: str, longest: int = LONGEST) -> str:
     r"""Write a name of the user's: as in the rules, shortened, without meaning to matplotlib.
 
     >>> print(shown("price in $"), shown("two" + chr(10) + "lines"))
     price in \$ 'two\nlines'
     """
     text = format_text(name)
-    if len(text) > _LONGEST:
-        text = f"{text[: _LONGEST - 1]}…"
+    if len(text) > longest:
+        text = f"{text[: longest - 1]}…"
     return plain(text)
 
 

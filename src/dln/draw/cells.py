@@ -16,8 +16,7 @@ from dln.literals import Column
 from dln.predict import encode_cells, places_of
 from dln.table import read_table
 from dln.target import class_numbers
-
-_MOST_NAMES = 8
+from dln.wording import some
 
 
 @dataclass(frozen=True)
@@ -64,6 +63,4 @@ def _unknown(feature: Any, names: list[str]) -> str:
     lowered = {name.strip().casefold(): name for name in names}
     close = difflib.get_close_matches(str(feature).strip().casefold(), lowered, n=1, cutoff=0.5)
     hint = f"did you mean {lowered[close[0]]!r}? The" if close else "the"
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    known = ", ".join(names[:_MOST_NAMES])
-    return f"the circuit has no feature {feature!r}; {hint} features are: {known}{more}"
+    return f"the circuit has no feature {feature!r}; {hint} features are: {some(names, most=8)}"

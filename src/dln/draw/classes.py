@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.draw.canvas import COLOURS, GREY, shown
+from dln.draw.canvas import COLOURS, GREY, LONGEST, shown
 from dln.labels import Label
 
 
@@ -20,16 +20,18 @@ class ClassStyle:
     counts: NDArray[np.int64]
 
 
-def style_classes(classes: tuple[Label, ...], counts: NDArray[np.int64]) -> list[ClassStyle]:
+def style_classes(
+    classes: tuple[Label, ...], counts: NDArray[np.int64], longest: int = LONGEST
+) -> list[ClassStyle]:
     """Give each class a colour; where there are too many, the rarest share a grey.
 
-    `counts` is (n_classes, bins).
+    `counts` is (n_classes, bins). Names have no more than the `longest` number of letters.
     """
     most = len(COLOURS)
     order = np.argsort(-counts.sum(axis=1), kind="stable")
     kept = sorted(order[:most].tolist())
     styles = [
-        ClassStyle(_label_text(classes[number]), colour, counts[number])
+        ClassStyle(_label_text(classes[number], longest), colour, counts[number])
         for number, colour in zip(kept, COLOURS, strict=False)
     ]
     if len(classes) > most:
@@ -38,8 +40,8 @@ def style_classes(classes: tuple[Label, ...], counts: NDArray[np.int64]) -> list
     return styles
 
 
-def _label_text(label: Label) -> str:
-    return shown(label) if isinstance(label, str) else str(label)
+def _label_text(label: Label, longest: int) -> str:
+    return shown(label, longest) if isinstance(label, str) else str(label)
 
 
 def count_cells(number: int, what: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dln.circuit import Circuit
+from dln.circuit import Circuit, check_is_circuit
 from dln.draw.bars import draw_bars
 from dln.draw.canvas import figure_of
 from dln.draw.cells import read_feature
@@ -72,6 +72,7 @@ def draw_feature(
     >>> figure.axes[0].get_xlabel()
     'age'
     """
+    check_is_circuit(circuit, "draw_feature")
     cells = read_feature(circuit, X, y, feature)
     if len(cells.values) == 0:
         raise TableError("the table has 0 rows; at least one is needed to draw a feature")

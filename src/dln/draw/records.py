@@ -7,13 +7,14 @@ from typing import Any
 
 from dln.errors import OptionError
 from dln.train.trace import Trace
+from dln.wording import type_of
 
 
 def check_trace(trace: Any) -> None:
     """Refuse what is no trace, or one without records."""
     if not isinstance(trace, Trace):
         raise OptionError(
-            f"trace is a {type(trace).__name__}, expected a Trace; "
+            f"trace is {type_of(trace)}, expected a Trace; "
             "fit DLNClassifier(trace_every=1) and take one of its traces_"
         )
     if len(trace.epochs) == 0:

@@ -20,7 +20,7 @@ from decimal import ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING, Any
 
 from dln.cells import cell_text, cell_to_json
-from dln.conditions import Atom, Cell, Gap, column_atoms
+from dln.conditions import Atom, Cell, Choice, Gap, column_atoms
 from dln.explain.moments import last_moment, next_moment, seconds_above, seconds_up_to
 from dln.explain.row import OneRow
 from dln.explain.text import label_text
@@ -161,7 +161,11 @@ def _condition(
         for cutoff, negated in ((low, False), (high, True))
         if math.isfinite(cutoff)
     ]
-    return " and ".join(bounds) or f"{name} is not missing"
+    # A missing cell is not above the cutoff either: where its class is another, that is said.
+    apart = atoms[0] == Choice(None) and winners[0] != winners[place]
+    if math.isinf(low) and (apart or not bounds):
+        bounds.append(f"{name} is not missing")
+    return " and ".join(bounds)
 
 
 def _step(column: Column, row: OneRow, number: int, atom: Atom, cutoffs: list[float]) -> _Step:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dln.errors import TableError
 from dln.explain.fires import wire_values
@@ -78,10 +79,13 @@ def gather(circuit: Circuit, X: Any, y: Any = None) -> tuple[Rows, tuple[Evidenc
         rows = Rows(n_rows)
         return rows, tuple(Evidence(rows, count) for count in support)
     target = class_numbers(y, circuit.classes, n_rows)
-    of_class = target[:, None] == np.arange(circuit.n_classes)
-    rows = Rows(n_rows, tuple(of_class.sum(axis=0).tolist()))
-    counts = [of_class[fired].sum(axis=0).tolist() for fired in fires.T]
+    rows = Rows(n_rows, _count_classes(target, circuit.n_classes))
     return rows, tuple(
-        Evidence(rows, n_fired, tuple(by_class))
-        for n_fired, by_class in zip(support, counts, strict=True)
+        Evidence(rows, n_fired, _count_classes(target[fired], circuit.n_classes))
+        for n_fired, fired in zip(support, fires.T, strict=True)
     )
+
+
+def _count_classes(target: NDArray[np.int64], n_classes: int) -> tuple[int, ...]:
+    """Count the rows of each class."""
+    return tuple(np.bincount(target, minlength=n_classes).tolist())

@@ -112,14 +112,21 @@ def _express(circuit: Circuit, wire: int, named: Collection[int], *, negated: bo
 def _written_out(
     circuit: Circuit, wire: int, named: Collection[int], *, negated: bool
 ) -> Expression:
-    if wire < circuit.n_literals:
-        return Term(wire, negated)
-    gate, a, b = circuit.nodes[wire - circuit.n_literals]
-    gate = gate.negate() if negated else gate
-    if not gate.reads_a and not gate.reads_b:
-        return Constant(gate.table[0] == 1)
-    if not (gate.reads_a and gate.reads_b):
-        return _express(circuit, a if gate.reads_a else b, named, negated=gate.table[0] == 1)
+    while wire >= circuit.n_literals:  # a loop: copies of copies may be many
+        gate, a, b = circuit.nodes[wire - circuit.n_literals]
+        gate = gate.negate() if negated else gate
+        if not gate.reads_a and not gate.reads_b:
+            return Constant(gate.table[0] == 1)
+        if gate.reads_a and gate.reads_b:
+            return _joined(circuit, gate, a, b, named)
+        wire, negated = (a if gate.reads_a else b), gate.table[0] == 1
+        if wire in named:
+            break
+    return Term(wire, negated)
+
+
+def _joined(circuit: Circuit, gate: Gate, a: int, b: int, named: Collection[int]) -> Expression:
+    """Write a gate that depends on both inputs."""
     form = _form(gate)
     parts: list[Expression] = []
     for source, negate in ((a, form.negate_a), (b, form.negate_b)):

@@ -42,8 +42,8 @@ def wire_values(circuit: Circuit, wires: Sequence[int], X: Any) -> NDArray[np.bo
         classes=tuple(range(n_classes)),
         proof=None,
     )
-    spelled = speller.votes(X)
-    values = np.empty((len(spelled), len(wires)), dtype=bool)
+    spelled = np.asfortranarray(speller.votes(X))  # looked at class by class, wire by wire
+    values = np.empty((len(spelled), len(wires)), dtype=bool, order="F")
     for number in range(len(wires)):
         place, bit = divmod(number, _WIRES_PER_CLASS)
         values[:, number] = spelled[:, place] >> bit & 1

@@ -21,13 +21,32 @@ def cone(circuit: Circuit, wire: int) -> list[int]:
     """List the wires that a wire depends on, with itself, in order."""
     found, stack = {wire}, [wire]
     while stack:
-        number = stack.pop() - circuit.n_literals
-        if number >= 0:
-            gate, a, b = circuit.nodes[number]
-            read = {source for source, reads in ((a, gate.reads_a), (b, gate.reads_b)) if reads}
-            stack += read - found
-            found |= read
+        new = sources(circuit, stack.pop()) - found
+        stack += new
+        found |= new
     return sorted(found)
+
+
+def reads_more(circuit: Circuit, wire: int, n_literals: int) -> bool:
+    """Tell whether a wire depends on more literals than this; of a large cone little is seen."""
+    found, stack = {wire}, [wire]
+    n_found = 0
+    while stack and n_found <= n_literals:
+        number = stack.pop()
+        n_found += number < circuit.n_literals
+        new = sources(circuit, number) - found
+        stack += sorted(new)
+        found |= new
+    return n_found > n_literals
+
+
+def sources(circuit: Circuit, wire: int) -> set[int]:
+    """Give the wires whose value matters to a wire's own gate."""
+    number = wire - circuit.n_literals
+    if number < 0:
+        return set()
+    gate, a, b = circuit.nodes[number]
+    return {source for source, reads in ((a, gate.reads_a), (b, gate.reads_b)) if reads}
 
 
 Pattern = tuple[bool, ...]

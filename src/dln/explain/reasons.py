@@ -9,12 +9,14 @@ its literals can be left out; beyond `MOST_LITERALS` literals it is found greedi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from dln.explain.possible import Cases, Pattern, column_patterns, cone
+from dln.gates import GATES, Gate
 
 if TYPE_CHECKING:
     from dln.circuit import Circuit
@@ -90,48 +92,92 @@ def _meet(cases: int, chosen: tuple[Fact, ...], held: Mapping[Fact, int]) -> int
 
 
 def _greedy(circuit: Circuit, wire: int, facts: list[Fact]) -> tuple[Fact, ...]:
-    """Leave out one fact after the other for as long as the rest plainly force the wire."""
-    row = {fact.literal: fact.truth for fact in facts}
-    groups = column_patterns(circuit, row, row)
-    wires = cone(circuit, wire)
-    kept = list(facts)
-    for fact in sorted(facts, key=lambda fact: -len(fact.text)):
-        fewer = [other for other in kept if other is not fact]
-        known = _implied({other.literal: other.truth for other in fewer}, groups)
-        if _propagate(circuit, wires, known) is True:
-            kept = fewer
-    return tuple(kept)
+    """Leave out one fact after the other, the longest first, while the rest plainly force the wire.
+
+    What some facts force, more facts force too. So all facts up to the next that must stay are left
+    out at once, and a short reason takes few looks at the circuit.
+    """
+    plain = _Plain(circuit, wire, {fact.literal: fact.truth for fact in facts})
+    order = [fact.literal for fact in sorted(facts, key=lambda fact: -len(fact.text))]
+    needed: set[int] = set()
+    start = 0
+    while start < len(order):
+        start = _last_true(lambda place: plain.forces({*needed, *order[place:]}), start, len(order))
+        needed.update(order[start : start + 1])
+        start += 1
+    return tuple(fact for fact in facts if fact.literal in needed)
 
 
-def _implied(
-    known: dict[int, bool], groups: list[tuple[list[int], list[Pattern]]]
-) -> dict[int, bool]:
-    """Add the literals that follow from known ones of the same column."""
-    implied = dict(known)
-    for wires, patterns in groups:
-        given = [(place, known[wire]) for place, wire in enumerate(wires) if wire in known]
-        left = [each for each in patterns if all(each[place] == truth for place, truth in given)]
-        for place, wire in enumerate(wires):
-            values = {pattern[place] for pattern in left}
-            if len(values) == 1:
-                implied[wire] = values.pop()
-    return implied
+def _last_true(holds: Callable[[int], bool], first: int, last: int) -> int:
+    """Find the last number up to which something holds that holds for the first; by doubling."""
+    step = 1
+    while first < last and holds(min(first + step, last)):
+        first = min(first + step, last)
+        step *= 2
+    return first + bisect_left(
+        range(first + 1, min(first + step, last)), True, key=lambda number: not holds(number)
+    )
 
 
-def _propagate(circuit: Circuit, wires: list[int], known: Mapping[int, bool]) -> bool | None:
-    """Evaluate the last wire where some literals are unknown; None where it may be unknown too."""
-    either = (False, True)
-    values: dict[int, bool | None] = {}
-    for wire in wires:
-        if wire < circuit.n_literals:
-            values[wire] = known.get(wire)
-            continue
-        gate, a, b = circuit.nodes[wire - circuit.n_literals]
-        x, y = values.get(a), values.get(b)
-        outputs = {
-            gate.hard(int(left), int(right))
-            for left in (either if x is None else (x,))
-            for right in (either if y is None else (y,))
-        }
-        values[wire] = bool(outputs.pop()) if len(outputs) == 1 else None
-    return values[wires[-1]]
+class _Plain:
+    """Tells what some of a row's literals force, gate by gate: a gate is not looked behind."""
+
+    def __init__(self, circuit: Circuit, wire: int, row: Mapping[int, bool]) -> None:
+        wires = cone(circuit, wire)
+        places = {number: place for place, number in enumerate(wires)}
+        self._n_wires = len(wires)
+        # An input that the gate does not depend on may lie outside the cone: any place will do.
+        self._gates = [
+            (place, _TERNARY[gate.code], places.get(a, 0), places.get(b, 0))
+            for place, number in enumerate(wires)
+            if number >= circuit.n_literals
+            for gate, a, b in [circuit.nodes[number - circuit.n_literals]]
+        ]
+        # For each column its patterns, one bit each, and those in which a literal is as in the row.
+        self._columns = [
+            (
+                (1 << len(patterns)) - 1,
+                [
+                    (
+                        literal,
+                        places[literal],
+                        int(row[literal]),
+                        _agreeing(patterns, at, row[literal]),
+                    )
+                    for at, literal in enumerate(literals)
+                ],
+            )
+            for literals, patterns in column_patterns(circuit, row, row)
+        ]
+
+    def forces(self, known: Collection[int]) -> bool:
+        """Tell whether the wire is plainly 1 where these literals are as in the row."""
+        values = [_UNKNOWN] * self._n_wires
+        for left, literals in self._columns:
+            for literal, _, _, agreeing in literals:
+                if literal in known:
+                    left &= agreeing
+            for _, place, truth, agreeing in literals:
+                if not left & ~agreeing:  # known, or it follows from known ones of its column
+                    values[place] = truth
+        for place, table, a, b in self._gates:
+            values[place] = table[3 * values[a] + values[b]]
+        return values[-1] == 1
+
+
+def _agreeing(patterns: list[Pattern], place: int, truth: bool) -> int:
+    """Give the patterns, one bit each, in which one literal has this truth."""
+    return sum(1 << number for number, each in enumerate(patterns) if each[place] == truth)
+
+
+_UNKNOWN = 2
+
+
+def _ternary(gate: Gate) -> tuple[int, ...]:
+    """Tabulate a gate for inputs that may be unknown, at 3·a + b."""
+    either = ((0,), (1,), (0, 1))
+    outputs = [{gate.hard(x, y) for x in a for y in b} for a in either for b in either]
+    return tuple(found.pop() if len(found) == 1 else _UNKNOWN for found in outputs)
+
+
+_TERNARY = [_ternary(gate) for gate in GATES]

@@ -1,7 +1,8 @@
 """A sheet: notes and tables of plain text -> Markdown and HTML.
 
 Promise: whatever stands in a cell comes out as text. Names, categories and classes are the user's;
-HTML or Markdown in them does nothing, and nothing here makes a script, a style or a link.
+HTML or Markdown in them does nothing, and nothing here makes a script, a style or a link. (A name
+that is a bare address, such as www.example.org, some readers of Markdown make a link of.)
 """
 
 from __future__ import annotations

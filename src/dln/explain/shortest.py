@@ -24,7 +24,7 @@ from dln.explain.expression import (
     join,
     write,
 )
-from dln.explain.possible import Cases, cone
+from dln.explain.possible import Cases, cone, reads_more
 from dln.explain.text import INLINE_SIZE, Writer, long_lists, wires_to_name
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ def shortest(circuit: Circuit, wire: int, named: Collection[int] = ()) -> Expres
     >>> shortest(circuit, 2)
     Term(wire=1, negated=False)
     """
+    if reads_more(circuit, wire, INLINE_SIZE):
+        return factored(circuit, wire, named)
     wires = cone(circuit, wire)
     literals = [number for number in wires if number < circuit.n_literals]
     forms: list[Expression] = []

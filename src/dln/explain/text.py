@@ -24,6 +24,7 @@ INLINE_SIZE = 12
 """Literals in one line, at most."""
 _SHARED_SIZE = 3  # a shared gate of more literals gets a name
 _INLINE_CATEGORIES = 6  # a literal of more categories gets a name
+_INLINE_CLASSES = 8  # more are not listed to say which of them wins a tie
 
 
 def render_rules(circuit: Circuit) -> str:
@@ -48,8 +49,20 @@ def render_rules(circuit: Circuit) -> str:
 
 
 def decision_note(classes: Sequence[Label]) -> str:
-    """Say what decides."""
-    return f"Most votes win; a tie goes to {label_text(classes[0])}."
+    """Say what decides.
+
+    >>> print(decision_note(("no", "yes")))
+    Most votes win; a tie goes to no.
+    >>> print(decision_note(("low", "middle", "high")))
+    Most votes win; a tie goes to the first of low, middle, high.
+    """
+    labels = [label_text(label) for label in classes]
+    winner = labels[0]  # of two that are tied it is one
+    if len(labels) > 2:
+        winner = f"the first of {', '.join(labels)}"
+    if len(labels) > _INLINE_CLASSES:
+        winner = "the class that comes first among the model's"
+    return f"Most votes win; a tie goes to {winner}."
 
 
 def missing_note(circuit: Circuit) -> tuple[str, ...]:

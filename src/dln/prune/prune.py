@@ -12,7 +12,7 @@ from typing import Literal as OneOf
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.circuit import Circuit
+from dln.circuit import Circuit, check_is_circuit
 from dln.cost.circuit import cost
 from dln.errors import CircuitError, OptionError
 from dln.prune.curve import PruneCurve, PruneStep
@@ -178,11 +178,7 @@ class _Judge:
 
 
 def _check_circuit(circuit: Any) -> None:
-    if not isinstance(circuit, Circuit):
-        raise OptionError(
-            f"prune takes a Circuit, not a {type(circuit).__name__}; "
-            "give the circuit_ of a fitted DLNClassifier"
-        )
+    check_is_circuit(circuit, "prune")
     missing = "rules" if not circuit.rules else "literals" if not circuit.literals else None
     if missing:
         raise CircuitError(f"the circuit has no {missing}; there is nothing to prune")

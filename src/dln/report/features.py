@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.circuit import Circuit
-from dln.conditions import Atom, Cell, Gap, column_atoms
+from dln.conditions import Atom, Cell, ColumnAtoms, Gap, column_atoms
 from dln.explain.change import entry_from_above, entry_from_below
 from dln.literals import Above, Column, format_category, format_text
 from dln.report.rows import PageCell, to_cell
@@ -57,12 +57,8 @@ def _describe(
         "literals": wires,
         "cutoffs": cutoffs,
         "atoms": [
-            {
-                **_atom(circuit.columns, number, atom),
-                "literals": [
-                    wire for wire, true in zip(wires, found.truths(place), strict=True) if true
-                ],
-            }
+            _atom(circuit.columns, number, atom)
+            | ({} if isinstance(atom, Gap) else {"literals": _true_wires(wires, found, place)})
             for place, atom in enumerate(found.atoms)
         ],
     }
@@ -75,6 +71,15 @@ def _describe(
     else:
         description["categories"] = [format_category(each) for each in column.categories]
     return description
+
+
+def _true_wires(wires: Sequence[int], found: ColumnAtoms, atom: int) -> list[int]:
+    """List the literals that are true in an atom.
+
+    Those of a gap are left to the page, which compares its low end with their cutoffs: where a
+    column has many cutoffs, lists for each of its gaps would fill the file.
+    """
+    return [wire for wire, true in zip(wires, found.truths(atom), strict=True) if true]
 
 
 def _atom(columns: tuple[Column, ...], number: int, atom: Atom) -> dict[str, Any]:

@@ -11,19 +11,20 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from os import PathLike
 from typing import Any
 
 import dln
-from dln.circuit import Circuit
+from dln.circuit import Circuit, check_is_circuit
 from dln.cost.circuit import cost
 from dln.draw.diagram.diagram import draw_circuit
-from dln.errors import ExtraMissingError
+from dln.errors import ExtraMissingError, OptionError
 from dln.explain.rules import RuleTable, rule_table
 from dln.explain.statistics import percent
 from dln.explain.text import decision_note
+from dln.explain.trends import TREND_WORDS, Trend, Trends, find_trends
 from dln.export.identity import circuit_id
 from dln.gates import GATES
 from dln.report.features import describe_features
@@ -34,10 +35,24 @@ from dln.store import circuit_to_json
 from dln.table import read_table
 from dln.target import class_numbers
 from dln.whole import write_whole
+from dln.wording import some
 
 _SCRIPTS = ("circuit.js", "change.js", "diagram.js", "controls.js", "page.js")
-_ROW_BYTES = 600_000
-"""What the table of test rows may take, so that a report can be mailed."""
+_MOST_BYTES = 1_900_000
+"""What a report should not exceed, so that it can be mailed; the rows of its table get the rest."""
+_MOST_ROW_BYTES, _LEAST_ROW_BYTES = 600_000, 20_000
+"""What the table of test rows may take at most, and where nothing is left."""
+
+
+_TREND_SIGNS: dict[Trend, str] = {
+    "none": "–",
+    "rising": "↗",
+    "falling": "↘",
+    "both": "↕",
+    "undecided": "?",
+}
+_TREND_SECONDS = 20.0
+"""A thousand gates take half a second; what is harder is left undecided."""
 
 
 @dataclass(frozen=True)
@@ -107,21 +122,23 @@ def make_report(
     >>> report.html[:15], len(report.html) < 2_000_000
     ('<!doctype html>', True)
     """
+    check_is_circuit(circuit, "make_report")
     data = data or DataNote()
     table = read_table(X)
+    _check_numbers(data.numbers, table.n_rows)
     target = class_numbers(y, circuit.classes, table.n_rows)
     counted = tally(target, circuit.winners(table), circuit.predict_proba(table))
     rows = read_rows(circuit, table, target)
     rules = rule_table(circuit, table, y)
     classes = [str(label) for label in circuit.classes]
-    page = {
+    page: dict[str, Any] = {
         "classes": classes,
         "rules": [rule.text for rule in rules.rules],
         "gates": {gate.name: gate.table for gate in GATES},
         "features": describe_features(circuit, rows.cells, target),
-        "test": rows.to_json(_ROW_BYTES, data.numbers),
     }
-    html = _template().render(
+    write = partial(
+        _template().render,
         title=title or _title(circuit, classes),
         version=dln.__version__,
         circuit=circuit,
@@ -137,20 +154,45 @@ def make_report(
         decision=decision_note(circuit.classes),
         rules=rules,
         voting=[_voting(rules, number) for number in range(len(classes))],
+        trends=_trends(circuit),
+        trend_words=TREND_WORDS,
+        trend_signs=_TREND_SIGNS,
         page_features=len(page["features"]),
         cost=cost(circuit),
         diagram=draw_circuit(circuit).to_svg(),
         model=_embed(circuit_to_json(circuit)),
-        page=_embed(json.dumps(page, ensure_ascii=False, allow_nan=False)),
         style=_asset("style.css"),
         scripts=[_asset(name) for name in _SCRIPTS],
     )
-    return Report(html)
+    left = _MOST_BYTES - len(write(page=_page_json(page)).encode(errors="surrogatepass"))
+    max_bytes = min(max(left, _LEAST_ROW_BYTES), _MOST_ROW_BYTES)
+    page["test"] = rows.to_json(max_bytes, data.numbers)
+    return Report(write(page=_page_json(page)))
+
+
+def _page_json(page: dict[str, Any]) -> str:
+    return _embed(json.dumps(page, ensure_ascii=False, allow_nan=False))
+
+
+def _check_numbers(numbers: tuple[int, ...] | None, n_rows: int) -> None:
+    if numbers is not None and len(numbers) != n_rows:
+        raise OptionError(
+            f"the note on the data has numbers of {len(numbers)} rows, but the table has {n_rows}; "
+            "give one number a row, or none at all"
+        )
 
 
 def _title(circuit: Circuit, classes: list[str]) -> str:
-    shown = ", ".join(classes[:4]) + (f" and {len(classes) - 4} more" if len(classes) > 4 else "")
+    shown = some(classes, most=4)
     return shown if circuit.origin is None else f"{circuit.origin.target}: {shown}"
+
+
+def _trends(circuit: Circuit) -> Trends | None:
+    """Find the trends; None where they need a solver that is not installed."""
+    try:
+        return find_trends(circuit, time_limit=_TREND_SECONDS)
+    except ExtraMissingError:
+        return None
 
 
 def _voting(rules: RuleTable, number: int) -> list[int]:

@@ -8,17 +8,17 @@ from functools import partial
 from typing import Literal as OneOf
 from typing import get_args
 
-from dln.circuit import Circuit
+from dln.circuit import Circuit, check_is_circuit
 from dln.cost.circuit import cost
 from dln.errors import OptionError
-from dln.prove.clock import Clock
+from dln.prove.clock import Clock, check_time_limit
 from dln.prove.equal import prove_equal
 from dln.prove.result import Counterexample, Proof
 from dln.simplify.claims import Limits
 from dln.simplify.fold import fold
 from dln.simplify.observe import replace_unseen
 from dln.simplify.sweep import merge_equal
-from dln.simplify.synthesis import resubstitute, rewrite_cuts
+from dln.simplify.synthesis import import_libraries, resubstitute, rewrite_cuts
 from dln.simplify.votes import cancel_votes
 
 Effort = OneOf["quick", "normal", "high"]
@@ -49,6 +49,15 @@ def passes(effort: Effort) -> tuple[Pass, ...]:
         partial(replace_unseen, limits=_LIMITS[effort]),
         *_SYNTHESIS[effort],
     )
+
+
+def check_libraries(effort: Effort) -> None:
+    """Raise `ExtraMissingError` where so much effort may need a library that is not installed.
+
+    For those who have hours of work to lose before they simplify.
+    """
+    if _SYNTHESIS[effort]:
+        import_libraries()
 
 
 def simplify(
@@ -108,6 +117,8 @@ def simplify(
     >>> smaller.proof.method
     'exhaustion'
     """
+    check_is_circuit(circuit, "simplify")
+    check_time_limit(time_limit)
     if effort not in get_args(Effort):
         raise OptionError(f"effort is {effort!r}, expected one of 'quick', 'normal', 'high'")
     clock = Clock(time_limit)

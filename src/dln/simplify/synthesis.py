@@ -6,6 +6,9 @@ Promise: every row keeps every vote.
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 from dln.builder import FALSE, TRUE, CircuitBuilder, Signal
 from dln.circuit import Circuit
 from dln.errors import ExtraMissingError
@@ -30,19 +33,29 @@ def rewrite_cuts(circuit: Circuit) -> Circuit:
     return _synthesise(circuit, ("aig_cut_rewriting",))
 
 
+def import_libraries() -> None:
+    """Import all that is used beside dln itself: for logic synthesis, and to ask a SAT solver."""
+    for name in ("aigverse", "pysat.solvers"):
+        _import(name)
+
+
+def _import(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        package = name.partition(".")[0]
+        raise ExtraMissingError(
+            f"to simplify with more effort than 'quick' needs {package}, which is not installed; "
+            "pip install 'dln[simplify]', or choose 'quick'"
+        ) from None
+
+
 def _synthesise(circuit: Circuit, algorithms: tuple[str, ...]) -> Circuit:
     if not circuit.nodes:
         return circuit
-    try:
-        from aigverse import algorithms as library
-        from aigverse.networks import AigIndexList
-    except ImportError:
-        raise ExtraMissingError(
-            "logic synthesis needs aigverse, which is not installed; pip install 'dln[simplify]', "
-            "or use effort='quick'"
-        ) from None
+    library, networks = _import("aigverse.algorithms"), _import("aigverse.networks")
     folded = fold(circuit)
-    aig = AigIndexList(_to_index_list(Net(folded))).to_aig()
+    aig = networks.AigIndexList(_to_index_list(Net(folded))).to_aig()
     for name in algorithms:
         aig = getattr(library, name)(aig)
     return _from_index_list(list(aig.to_index_list().raw()), folded)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 from typing import Literal as OneOf
 
-from dln.circuit import Circuit
+from dln.circuit import Circuit, check_is_circuit
 from dln.draw.canvas import ending_of
 from dln.draw.diagram.compose import compose
 from dln.draw.diagram.dot import to_dot
@@ -136,6 +136,7 @@ def draw_circuit(
     >>> [vertex.lines[0] for vertex in diagram.graph.vertices]
     ['age > 54', 'smoker', '∧', 'healthy', 'ill']
     """
+    check_is_circuit(circuit, "draw_circuit")
     if detail not in get_args(Detail):
         raise OptionError(
             f"detail is {detail!r}, expected one of {', '.join(map(repr, get_args(Detail)))}"

@@ -20,7 +20,7 @@ function nearestChanges(circuit, features, cells) {
 }
 
 function nearestInFeature(circuit, feature, cell, literals, present) {
-  const winners = feature.atoms.map((atom) => circuit.classify(withAtom(literals, feature, atom)));
+  const winners = feature.atoms.map((atom) => circuit.classify(withAtom(circuit, literals, feature, atom)));
   const steps = feature.atoms.map((atom) => stepTo(feature, atom, cell));
   let best = -1;
   winners.forEach((winner, place) => {
@@ -35,10 +35,13 @@ function nearestInFeature(circuit, feature, cell, literals, present) {
 }
 
 /** The row's literals, but those of the feature as they are in one of its atoms. */
-function withAtom(literals, feature, atom) {
+function withAtom(circuit, literals, feature, atom) {
   const changed = literals.slice();
-  feature.literals.forEach((literal) => (changed[literal] = 0));
-  atom.literals.forEach((literal) => (changed[literal] = 1));
+  const low = atom.low ?? -Infinity; // a cell of a gap is above a cutoff that the low end reaches
+  for (const literal of feature.literals) {
+    changed[literal] = atom.gap ? low >= circuit.model.literals[literal].above : 0;
+  }
+  for (const literal of atom.literals ?? []) changed[literal] = 1;
   return changed;
 }
 
@@ -88,5 +91,10 @@ function conditionOf(feature, winners, place) {
   while (atoms[first - 1]?.gap && winners[first - 1] === winners[place]) first--;
   while (atoms[last + 1]?.gap && winners[last + 1] === winners[place]) last++;
   const bounds = [atoms[first].above, atoms[last].upTo].filter((text) => text !== null);
-  return bounds.join(" and ") || `${feature.text} is not missing`;
+  // A missing cell is not above the cutoff either: where its class is another, that is said.
+  const apart = atoms[0].missing && winners[0] !== winners[place];
+  if (atoms[first].above === null && (apart || !bounds.length)) {
+    bounds.push(`${feature.text} is not missing`);
+  }
+  return bounds.join(" and ");
 }

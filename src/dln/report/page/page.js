@@ -64,7 +64,7 @@ function showMargin({ votes, winner }) {
   const share = (100 * circuit.probabilities(votes)[winner]).toFixed(1);
   const lead = !others.length ? "the only class"
     : margin ? `${margin} vote${margin === 1 ? "" : "s"} ahead of ${page.classes[second]}`
-    : `tied with ${page.classes[second]}; the first class wins`;
+    : `tied with ${page.classes[second]}; of those tied, the first class wins`;
   find("margin").textContent = `${lead}; probability ${share} %`;
 }
 
@@ -174,14 +174,13 @@ function makeRow(row) {
 const { total, wrong } = page.test;
 find("rows-note").textContent =
   `${total.toLocaleString("en")} rows, ${wrong.toLocaleString("en")} of them predicted wrongly; these come first.` +
-  (testRows.length < total ? ` The first ${testRows.length.toLocaleString("en")} are in this file.` : "") +
-  " Choose one to see why.";
+  (testRows.length < total ? ` The first ${testRows.length.toLocaleString("en")} are in this file.` : "");
 find("rows-filter").append(...filters.map(([text], number) => element("option", { value: String(number) }, text)));
 find("rows-filter").addEventListener("change", () => { place = 0; showRows(); });
 find("rows-back").addEventListener("click", () => { place -= PAGE_ROWS; showRows(); });
 find("rows-next").addEventListener("click", () => { place += PAGE_ROWS; showRows(); });
 find("rows-table").tHead.append(element("tr", {}, ...["row", "true class", "predicted"].map((text) => element("th", {}, text)),
-  ...features.map((feature) => element("th", {}, feature.name))));
+  ...features.map((feature) => element("th", { title: feature.name }, feature.name))));
 
 /* -- lights, zoom and download ------------------------------------------------------------- */
 
