@@ -37,6 +37,14 @@ class Problem:
         """Select some rows."""
         return Problem(self.table.take(rows), self.target[rows], self.weight[rows], self.classes)
 
+    def heaviest_class(self) -> float:
+        """Give the mean weight of the rows of a class, at most, as a multiple of that of all."""
+        rows = np.bincount(self.target[self.weight > 0])
+        weights = np.bincount(self.target, self.weight)
+        mean = weights.sum() / max(1, rows.sum())
+        known = rows > 0
+        return float((weights[: len(rows)][known] / rows[known] / mean).max(initial=1.0))
+
     def kept(self) -> Problem:
         """Read every column once, for those who look at them often."""
         return replace(self, table=self.table.kept())

@@ -39,6 +39,9 @@ _USUAL_TAU = 8.0
 MAX_WIDTH = 2_100
 """No first layer is made wider than this unasked."""
 
+MAX_BATCH_SIZE = 4_096
+"""No step sees more rows than this unasked."""
+
 SELECTION_ROWS = 5_000
 """Recipes are compared on at most so many rows: enough to tell them apart."""
 
@@ -108,6 +111,8 @@ class Wishes:
 
     def __post_init__(self) -> None:
         _check_wishes(self)
+        for name, value in tuple(vars(self).items()):
+            object.__setattr__(self, name, _plain(value))
 
 
 @dataclass(frozen=True)
@@ -130,12 +135,19 @@ class Candidates:
     n_networks: int
 
 
-def make_candidates(wishes: Wishes, n_rows: int, n_classes: int, n_columns: int) -> Candidates:
-    """Complete the wishes for a table of this size."""
-    sizes = (tuple(wishes.layers),) if wishes.layers != "auto" else _sizes(n_rows, n_classes)
+def make_candidates(
+    wishes: Wishes, n_rows: int, n_classes: int, n_columns: int, heaviest: float = 1.0
+) -> Candidates:
+    """Complete the wishes for a table of this size.
+
+    `heaviest` is the mean weight of the rows of a class, at most, as a multiple of that of all.
+    """
+    sizes = (wishes.layers,) if wishes.layers != "auto" else _sizes(n_rows, n_classes)
     taus = (wishes.tau,) if wishes.tau != "auto" else usual_taus(n_rows)
+    batch_size = _or(wishes.batch_size, _batch_size(n_rows, heaviest))
     grid = tuple(
-        tuple(_recipe(wishes, layers, tau, n_rows, n_classes) for tau in taus) for layers in sizes
+        tuple(_recipe(wishes, layers, tau, batch_size, n_rows, n_classes) for tau in taus)
+        for layers in sizes
     )
     return Candidates(
         grid=grid,
@@ -146,13 +158,18 @@ def make_candidates(wishes: Wishes, n_rows: int, n_classes: int, n_columns: int)
 
 
 def _recipe(
-    wishes: Wishes, layers: tuple[int, ...], tau: float, n_rows: int, n_classes: int
+    wishes: Wishes,
+    layers: tuple[int, ...],
+    tau: float,
+    batch_size: int,
+    n_rows: int,
+    n_classes: int,
 ) -> Recipe:
     return Recipe(
         shape=Shape(layers, wishes.n_links, wishes.n_gates, wishes.concatenation),
         options=TrainOptions(
             epochs=_or(wishes.epochs, _epochs(n_rows)),
-            batch_size=_or(wishes.batch_size, 64 if n_rows < 4_000 else 128),
+            batch_size=batch_size,
             rate=wishes.rate,
             final_rate=wishes.final_rate,
             threshold_rate=wishes.threshold_rate,
@@ -222,6 +239,27 @@ def _epochs(n_rows: int) -> int:
     return max(3, min(60, math.ceil(60 * 20_000 / n_rows)))
 
 
+def _batch_size(n_rows: int, heaviest: float) -> int:
+    """Give the rows of a step: more of them where the rows of a rare class weigh much.
+
+    A step divides by the weight of its own rows, so that a class weighs what it should only in
+    steps that see it. Of two classes, where a step of the usual size would see fewer than two rows
+    of the rarer one, it shall see about four (`benchmarks/rare_choice.py`).
+    """
+    usual = 64 if n_rows < 4_000 else 128
+    if 4 * heaviest <= usual:
+        return usual
+    wanted: int = 2 ** math.ceil(math.log2(8 * heaviest))
+    return min(wanted, MAX_BATCH_SIZE)
+
+
+def _plain(value: Any) -> Any:
+    """Make Python's own numbers of NumPy's, of which the small ones overflow in a sum."""
+    if isinstance(value, (tuple, list)):
+        return tuple(int(size) for size in value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def _or(wish: Auto | T, default: T) -> T:
     return default if wish == "auto" else wish
 
@@ -248,7 +286,7 @@ def _check_wishes(wishes: Wishes) -> None:
     values = {
         name: value
         for name, value in vars(wishes).items()
-        if not (name in _MAY_BE_AUTO and value == "auto")
+        if not (name in _MAY_BE_AUTO and isinstance(value, str) and value == "auto")
         and not (name == "n_links" and value is None)
     }
     for name, high in _INTEGERS.items():
