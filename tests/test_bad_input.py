@@ -3,6 +3,7 @@
 import io
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -171,7 +172,7 @@ def test_ten_thousand_categories() -> None:
 
 def test_mixed_column_names_are_refused() -> None:
     X = pd.DataFrame([[1, 2], [3, 4]], columns=[0, "a"])
-    with pytest.raises(TypeError, match="all input features have string names"):
+    with pytest.raises(ColumnTypeError, match="all input features have string names"):
         small().fit(X, [0, 1])
 
 
@@ -213,6 +214,17 @@ def test_reordered_columns_are_refused_by_the_model_and_found_by_the_circuit(
     with pytest.raises(ValueError, match="must be in the same order as they were in fit"):
         model.predict(turned)
     assert_array_equal(model.circuit_.predict(turned), model.predict(frame))
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_a_narwhals_frame_is_known_by_its_columns(kind: Any, frame: pd.DataFrame, y: Any) -> None:
+    cells = frame.to_dict("list")
+    wrapped = nw.from_native(kind(cells))
+    model = small().fit(wrapped, y)
+    assert list(model.feature_names_in_) == ["size", "colour"]
+    assert_array_equal(model.predict(wrapped), small().fit(frame, y).predict(frame))
+    with pytest.raises(ValueError, match="must be in the same order as they were in fit"):
+        model.predict(wrapped.select("colour", "size"))
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import io
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -118,6 +119,22 @@ def test_prune_prints_the_curve_and_saves_the_chosen(run: Run, tmp_path: Path) -
     assert "--tolerance is 'x'" in run("prune", "m.json", data, *options, "--tolerance", "x")[2]
 
 
+def test_prune_leaves_the_rows_alone_that_report_tests_on(run: Run, tmp_path: Path) -> None:
+    data = training_table(tmp_path)
+    small = ("-q", "--layers", "4,2", "--networks", "1", "--epochs", "5")
+    assert run("train", data, "-t", "state", "-o", "m.json", *small)[0] == 0
+    options = ("-t", "state", "-o", "small.json", "--tolerance", "0.1")
+    _, out, talk = run("prune", "m.json", data, *options)
+    assert talk == "pruning on the 300 rows of the training; 100 are held out\n"
+    assert out.endswith("on the 300 rows given\n")
+    settings = dict(Circuit.load("small.json").origin.settings)
+    assert settings.pop("pruned_on") == "train.csv with tolerance 0.1"
+    assert settings == dict(Circuit.load("m.json").origin.settings)
+    Path("more.csv").write_text(data.read_text() + "50,Bern,0.5,well\n")
+    _, out, talk = run("prune", "m.json", "more.csv", *options)
+    assert (talk, out.splitlines()[-1]) == ("", "changes and accuracy on the 401 rows given")
+
+
 def test_verify_shows_a_row_that_differs(run: Run, model: Path, tmp_path: Path) -> None:
     circuit(60.0).save(tmp_path / "other.json")
     status, out, _ = run("verify", model, "other.json")
@@ -128,6 +145,18 @@ def test_verify_shows_a_row_that_differs(run: Run, model: Path, tmp_path: Path) 
     assert status == 1
     assert found["equal"] is False
     assert 54 < found["row"]["age"] <= 60
+    assert {found["class_a"], found["class_b"]} == {"ill", "not ill"}
+
+
+def test_verify_says_whether_the_classes_differ_too(run: Run, model: Path, tmp_path: Path) -> None:
+    circuit(60.0).save(tmp_path / "other.json")
+    out = run("verify", model, "other.json")[1]
+    assert out.splitlines()[1] == "classes there: ill and 'not ill'"
+    surer = circuit()
+    replace(surer, base_votes=(0, 9), rules=(surer.rules[0],)).save(tmp_path / "ill.json")
+    replace(surer, base_votes=(0, 8), rules=(surer.rules[0],)).save(tmp_path / "also.json")
+    status, out, _ = run("verify", "ill.json", "also.json")
+    assert (status, out.splitlines()[1]) == (1, "both give ill there")
 
 
 def test_verify_ends_with_3_when_undecided(

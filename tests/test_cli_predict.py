@@ -19,6 +19,7 @@ from commands import (
     written_rows,  # noqa: F401 - a fixture
 )
 from conftest import Run
+from sklearn.metrics import roc_auc_score
 
 # -- predict ----------------------------------------------------------------------------------
 
@@ -171,6 +172,8 @@ def test_evaluate_measures_each_class(run: Run, model: Path) -> None:
     assert status == 0
     assert found["rows"] == 4
     assert found["balanced_accuracy"] == pytest.approx((1 + 2 / 3) / 2)
+    # Votes lead by 1, -1, 1 where the class is ill and by -1 where not.
+    assert found["roc_auc"] == pytest.approx(roc_auc_score([1, 1, 1, 0], [1, -1, 1, -1]))
     assert found["confusion"] == {"classes": ["not ill", "ill"], "counts": [[1, 0], [1, 2]]}
     ill = found["classes"][1]
     assert ill == {
@@ -198,7 +201,15 @@ def test_evaluate_prints_tables(run: Run, model: Path) -> None:
     status, out, _ = run("evaluate", model, "-", "-t", "state", stdin=TRUTH.encode())
     assert status == 0
     assert out.startswith("Balanced accuracy on 4 rows: 83.3 %\n")
+    assert "\nArea under the ROC curve: 0.833\n" in out
     assert "         not ill  ill\nnot ill        1    0\nill            1    2\n" in out
+
+
+def test_one_class_alone_has_no_area(run: Run, model: Path) -> None:
+    healthy = TRUTH.replace(",ill", ",not ill").encode()
+    _, out, _ = run("evaluate", model, "-", "-t", "state", "--json", stdin=healthy)
+    assert json.loads(out)["roc_auc"] is None
+    assert "ROC curve: -\n" in run("evaluate", model, "-", "-t", "state", stdin=healthy)[1]
 
 
 @pytest.mark.parametrize(

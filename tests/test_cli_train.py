@@ -29,7 +29,7 @@ def test_train_tests_what_it_saves(run: Run, tmp_path: Path) -> None:
     assert "very ill" in str(Circuit.load(tmp_path / "m.json"))
 
 
-def test_evaluate_says_that_a_model_was_trained_on_the_rows(run: Run, tmp_path: Path) -> None:
+def test_a_model_that_was_trained_on_the_rows_is_told_of(run: Run, tmp_path: Path) -> None:
     data = training_table(tmp_path)
     assert run("train", data, "-t", "state", "-o", "m.json", *QUICK)[0] == 0
     other = tmp_path / "other.csv"
@@ -39,6 +39,18 @@ def test_evaluate_says_that_a_model_was_trained_on_the_rows(run: Run, tmp_path: 
         assert status == 0
         assert out.startswith("Balanced accuracy on 40")
         assert (said in talk) if said else talk == ""
+        assert run("rules", "m.json", "--data", table, "-t", "state")[2] == talk
+
+
+def test_train_says_what_the_fit_warns_of_unless_quiet(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "same.csv").write_text("x,class\n" + "1,a\n1,b\n" * 20)
+    train = ("train", "same.csv", "-t", "class", "-o", "m.json", *QUICK)
+    assert run(*train)[2].count("nothing in the table tells the classes apart") == 1
+    # Python itself prints what is logged where nobody else does, but not under pytest.
+    quiet = subprocess.run(
+        [*COMMAND, *train, "-q"], capture_output=True, text=True, timeout=LONG, check=True
+    )
+    assert quiet.stderr == ""
 
 
 def test_train_gives_the_same_model_for_the_same_seed(run: Run, tmp_path: Path) -> None:

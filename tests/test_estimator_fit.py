@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from classifiers import (
     iris_table,  # noqa: F401 - a fixture
@@ -10,10 +11,13 @@ from classifiers import (
     small,
 )
 from numpy.testing import assert_array_equal
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import balanced_accuracy_score
 
+from dln import manners
 from dln.encode.encoder import EncodeOptions
 from dln.table import read_table
+from dln.train import native
 from dln.train.fit import FitPlan, Problem, Progress, fit_circuit
 from dln.train.native import train_population
 from dln.train.recipe import make_candidates
@@ -45,6 +49,34 @@ def test_a_random_state_is_drawn_from(mixed: Any) -> None:
 def test_fitting_again_forgets_the_first_fit(iris: Any, mixed: Any) -> None:
     model = small().fit(*mixed)
     assert model.fit(*iris).circuit_ == small().fit(*iris).circuit_
+
+
+def interrupt(*_: object, **__: object) -> Any:
+    raise KeyboardInterrupt
+
+
+def test_a_fit_that_is_broken_off_leaves_no_model(
+    mixed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(native, "train_population", interrupt)
+    model = small()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*mixed)
+    with pytest.raises(NotFittedError):
+        model.predict(mixed[0])
+
+
+def test_a_second_fit_that_is_broken_off_leaves_the_circuit_its_labels(
+    mixed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = mixed
+    model = small().fit(X, y)
+    before = model.predict(X)
+    monkeypatch.setattr(native, "train_population", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, np.where(y == "ill", 1, 0))
+    assert_array_equal(model.predict(X), before)
+    assert tuple(model.classes_) == model.circuit_.classes
 
 
 # -- weights -------------------------------------------------------------------------------------
@@ -97,6 +129,32 @@ def test_class_weights_decide_between_classes_that_cannot_be_told_apart(
     assert predicted <= {0, 1} if expected is None else predicted == {expected}
 
 
+@pytest.mark.parametrize(
+    ("weight", "class_weight"),
+    [
+        (None, {"ill": 1e308, "well": 1e308}),
+        (None, {"ill": 1e308, "well": 1e-308}),
+        (5e-324, "balanced"),
+        (1e-310, "balanced"),
+    ],
+)
+def test_weights_at_the_ends_of_their_range_can_be_learned_with(
+    mixed: Any, weight: float | None, class_weight: Any
+) -> None:
+    X, y = mixed
+    rows = None if weight is None else np.where(y == "ill", weight, 1.0)
+    model = small(class_weight=class_weight, epochs=3).fit(X, y, rows)
+    assert np.isfinite(model.history_["loss"]).all()
+
+
+def test_a_class_that_the_rows_lack_may_have_a_weight(iris: Any) -> None:
+    X, y = iris
+    some = y != 2
+    weights = {0: 1.0, 1: 3.0, 2: 9.0}  # as for a fold of a cross-validation
+    expected = small(class_weight={0: 1.0, 1: 3.0}).fit(X[some], y[some]).circuit_
+    assert small(class_weight=weights).fit(X[some], y[some]).circuit_ == expected
+
+
 def test_balanced_weights_let_a_rare_class_count() -> None:
     rng = np.random.default_rng(0)
     y = np.array([0] * 380 + [1] * 20)
@@ -108,6 +166,71 @@ def test_balanced_weights_let_a_rare_class_count() -> None:
 
 
 # -- what is reported ------------------------------------------------------------------------------
+
+
+def test_a_little_text_among_numbers_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
+    crp: list[Any] = [place + 0.5 for place in range(40)]
+    frame = pd.DataFrame({"crp": crp, "size": np.arange(40)})
+    small(epochs=3).fit(frame, frame["size"] > 20)
+    assert "crp" not in caplog.text
+    small(epochs=3).fit(frame.assign(crp=[*crp[1:], "<0.3"]), frame["size"] > 20)
+    assert "column 'crp' holds numbers, but also '<0.3', so every number is" in caplog.text
+
+
+TOLD = "no training row is predicted to be "
+
+
+@pytest.mark.parametrize("few_rows", [10**6, 7, 1])
+def test_classes_that_win_no_row_are_told_of_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, few_rows: int
+) -> None:
+    monkeypatch.setattr(manners, "_FEW_ROWS", few_rows)
+    X = np.arange(70.0)[:, None]
+    y = np.repeat(np.arange(7), 10)
+    # One gate has two values, so that two classes of the seven can win.
+    model = small(layers=(1,), tau="auto", selection_fits=2, epochs=9).fit(X, y)
+    lost = sorted(set(range(7)) - set(model.predict(X).tolist()))
+    named = ", ".join(map(str, lost[:4])) + f" and {len(lost) - 4} more"
+    assert caplog.messages == [
+        f"{TOLD}{named}, although there are such rows; "
+        "try more or wider layers, more networks or more epochs"
+    ]
+
+
+def test_balanced_weights_are_recommended_to_those_who_have_none(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    y = np.repeat(["low", "high", "rare"], [100, 100, 3])
+    X = np.linspace(0.0, 1.0, len(y))[:, None]
+    model = small(layers=(8, 4), class_weight=None).fit(X, y)
+    assert set(model.predict(X)) == {"low", "high"}
+    (told,) = caplog.messages
+    assert told.startswith(
+        f"{TOLD}'rare', although there are such rows; try balanced class weights"
+    )
+
+
+@pytest.mark.parametrize("few_rows", [10**6, 10, 1])
+def test_classes_that_win_a_row_or_have_none_are_not_told_of(
+    iris: Any,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    few_rows: int,
+) -> None:
+    monkeypatch.setattr(manners, "_FEW_ROWS", few_rows)
+    X, y = iris
+    assert set(small().fit(X, y).predict(X)) == {0, 1, 2}
+    small().fit(X, y, sample_weight=(y != 2).astype(float))
+    small(class_weight={2: 0.0}).fit(X, y)
+    assert caplog.messages == []
+
+
+def test_a_circuit_without_rules_is_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    model = small(epochs=3).fit(np.zeros((40, 1)), np.arange(40) > 20)
+    assert not model.circuit_.rules
+    (told,) = caplog.messages
+    assert "trained too little, or nothing in the table tells the classes apart" in told
+    assert "train longer, or look for numbers" in told
 
 
 def test_the_history_has_a_row_for_each_network(iris: Any) -> None:

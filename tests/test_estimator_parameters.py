@@ -94,11 +94,11 @@ BAD_VALUES: dict[str, list[Any]] = {
     "scaling": ["log", None, 2],
     "layers": [(), (0,), (2.5,), "wide", None, 7],
     "n_networks": [0, 1.5, "many", None],
-    "n_cutoffs": [0, 2.5, "auto", None],
+    "n_cutoffs": [0, 2.5, "auto", None, True],
     "n_links": [0, 2.5, "all"],
     "n_gates": [0, 17, None, "all"],
     "concatenation": ["both", None, True],
-    "tau": [0, -1.0, np.nan, None, "hot"],
+    "tau": [0, -1.0, np.nan, None, "hot", np.array([1.0, 2.0])],
     "epochs": [0, 1.5, None, "long"],
     "batch_size": [0, 1.5, None],
     "learning_rate": [-0.1, np.nan, None, "fast"],
@@ -124,7 +124,7 @@ BAD_VALUES: dict[str, list[Any]] = {
     "random_state": ["seed", -1, 1.5],
     "n_jobs": [0, 1.5, "all"],
     "verbose": [-1, "loud", None],
-    "on_interrupt": ["stop", None],
+    "on_interrupt": ["stop", None, np.array(["raise", "keep"])],
 }
 
 
@@ -134,6 +134,25 @@ BAD_VALUES: dict[str, list[Any]] = {
 def test_a_bad_parameter_is_refused_by_its_name(name: str, value: Any, mixed: Any) -> None:
     with pytest.raises(OptionError, match=f"^{name} "):
         small(**{name: value}).fit(*mixed)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "plain"),
+    [
+        ("layers", [np.uint8(200), np.int8(100)], (200, 100)),
+        ("n_cutoffs", np.uint8(255), 255),
+        ("n_links", np.int8(100), 100),
+        ("epochs", np.int8(3), 3),
+        ("selection_fits", np.uint8(2), 2),
+        ("tau", np.float16(4), 4.0),
+    ],
+)
+def test_a_number_of_numpy_is_the_number_that_it_shows(
+    name: str, value: Any, plain: Any, mixed: Any
+) -> None:
+    others = {"epochs": 2, "tau": "auto" if name == "selection_fits" else 2.0}
+    expected = small(**{**others, name: plain}).fit(*mixed).circuit_
+    assert small(**{**others, name: value}).fit(*mixed).circuit_ == expected
 
 
 def test_every_parameter_has_bad_values() -> None:

@@ -304,6 +304,18 @@ def test_numbers_among_the_categories_are_found_in_a_column_of_numbers() -> None
         circuit.votes(pd.DataFrame({"c": [datetime.datetime(2020, 1, 1)]}))
 
 
+@pytest.mark.parametrize("kind", ["number", "integer", "boolean"])
+def test_numbers_declared_as_categories_are_compared_as_numbers(kind: Any) -> None:
+    circuit = circuit_of(Column("x", kind), literals=(Above(0, 0.5), Missing(0)))
+    cells = pd.Categorical([0, 1, None, 1.0])
+    assert circuit.votes(pd.DataFrame({"x": cells}))[:, 1].tolist() == [0, 1, 1, 1]
+    dates = circuit_of(Column("x", "date"), literals=(Above(0, 0.5), Missing(0)))
+    with pytest.raises(ColumnTypeError, match="column 'x' holds numbers, expected dates"):
+        dates.votes(pd.DataFrame({"x": cells}))
+    with pytest.raises(ColumnTypeError, match="column 'x' holds '1', expected "):
+        circuit.votes(pd.DataFrame({"x": pd.Categorical([0, "1"])}))
+
+
 def test_a_column_without_known_categories_accepts_text_and_missing_cells_only() -> None:
     circuit = circuit_of(Column("c", "category"), literals=(Missing(0),))
     assert circuit.votes([["a"], [None]])[:, 1].tolist() == [0, 1]

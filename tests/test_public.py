@@ -12,6 +12,8 @@ from importlib.metadata import version
 import pytest
 
 import dln
+import dln.draw
+import dln.report
 
 
 def test_all_lists_exactly_the_public_names() -> None:
@@ -102,6 +104,25 @@ circuit = dln.Circuit((dln.Column("x", "number"),), (dln.Above(0, 1.0),), (),
 print(circuit.predict([[2.0]])[0], circuit.predict([[None]])[0])
 """
     assert _run(code) == "yes no"
+
+
+TAKERS = {
+    name: value
+    for module in (dln, dln.draw, dln.report)
+    for name in module.__all__
+    for value in [getattr(module, name)]
+    if inspect.isfunction(value)
+    and next(iter(inspect.signature(value).parameters.values())).annotation == "Circuit"
+}
+
+
+@pytest.mark.parametrize("name", TAKERS)
+def test_a_classifier_in_the_place_of_its_circuit_is_refused(name: str) -> None:
+    _, *others = inspect.signature(TAKERS[name]).parameters.values()
+    more = {other.name: None for other in others if other.default is inspect.Parameter.empty}
+    told = rf"{name} takes a Circuit, not a DLNClassifier; give .*: model\.circuit_"
+    with pytest.raises(dln.DlnError, match=told):
+        TAKERS[name](dln.DLNClassifier(), **more)
 
 
 def test_the_version_is_the_one_that_was_installed() -> None:

@@ -190,6 +190,15 @@ def test_a_bar_shows_the_best_so_far(iris: Any, capsys: pytest.CaptureFixture[st
     assert "6/6 trials, best " in said.err
 
 
+@pytest.mark.parametrize(("refit", "n_told"), [("best", 1), (False, 0)])
+def test_only_the_final_fit_tells_of_classes_that_win_no_row(
+    iris: Any, caplog: pytest.LogCaptureFixture, refit: Any, n_told: int
+) -> None:
+    space = {"layers": (1,), "tau": [1.0, 2.0], "epochs": 3, "n_networks": 1}
+    quick(space=space, refit=refit).fit(*iris)
+    assert sum("no training row is predicted to be" in text for text in caplog.messages) == n_told
+
+
 def test_large_tables_are_searched_on_a_sample_of_rows() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(7_000, 2))
@@ -216,6 +225,27 @@ def test_ctrl_c_keeps_the_trials_so_far(iris: Any) -> None:
     assert found.predict(iris[0]).shape == (150,)
     with pytest.raises(KeyboardInterrupt):
         quick(callback=interrupt).fit(*iris)
+
+
+@pytest.mark.parametrize("broken_off", ["search", "final fit"])
+def test_a_second_fit_that_is_broken_off_leaves_the_classifier_its_labels(
+    iris: Any, monkeypatch: pytest.MonkeyPatch, broken_off: str
+) -> None:
+    X, y = iris
+    found = quick(n_trials=3).fit(X, y)
+    before = found.predict(X)
+
+    def interrupt(*_: object) -> Any:
+        raise KeyboardInterrupt
+
+    if broken_off == "search":
+        found.set_params(callback=interrupt)
+    else:
+        monkeypatch.setattr(found, "fit_trial", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        found.fit(X, np.array(["a", "b", "c"])[y])
+    assert found.classes_.tolist() == found.best_estimator_.classes_.tolist() == [0, 1, 2]
+    assert (found.predict(X) == before).all()
 
 
 # -- what cannot be -------------------------------------------------------------------------------

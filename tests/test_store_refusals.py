@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from strategies import law
 
 from dln.circuit import Circuit
 from dln.errors import CircuitFileError
+from dln.origin import Origin
 from dln.parts import MAX_VOTES
 from dln.store import circuit_from_json, circuit_to_json
 
@@ -76,6 +78,7 @@ def _edited(path: tuple[Any, ...], value: Any) -> str:
 
 
 DELETE = object()
+ORIGIN = Origin("heart.csv", "", "disease", 200, 0.25, 0, "0.1.0", (("tau", 4.0),))
 HUGE = 10**400
 EDITS: list[tuple[tuple[Any, ...], Any, str]] = [
     (("version",), 2, "version 2, this dln reads version 1; read it with the dln that wrote it"),
@@ -138,6 +141,12 @@ EDITS: list[tuple[tuple[Any, ...], Any, str]] = [
     (("gates", 0, 1), 1.0, r"gates\[0\] is .*: 1.0 is not an integer"),
     (("gates", 0, 1), None, r"gates\[0\] is .*: None is not an integer"),
     (("rules", 0), [4, [0, 2]], r"rules\[0\] is .*: expected an object"),
+    (
+        ("columns", 0, "unit"),
+        "years",
+        r"columns\[0\] is .*: 'unit' is none of name, kind, categories",
+    ),
+    (("rules", 0, "weight"), 7, r"rules\[0\] is .*: 'weight' is none of wire, votes"),
     (("rules", 0, "wire"), DELETE, r'rules\[0\] is .*: "wire" is missing'),
     (("rules", 0, "wire"), 5, "rule 0 reads wire 5; there are 5"),
     (("rules", 0, "wire"), True, r"rules\[0\] is .*: True is not an integer"),
@@ -166,6 +175,34 @@ def test_an_edited_file_is_refused_with_what_is_wrong(
 ) -> None:
     with pytest.raises(CircuitFileError, match=message) as caught:
         circuit_from_json(_edited(path, value))
+    _assert_one_clear_line(caught.value)
+
+
+@pytest.mark.parametrize("again", ['"base_votes": [5, 0], "temperature"', '"wire": 0, "wire"'])
+def test_what_a_file_says_twice_is_refused(again: str) -> None:
+    once = again.rsplit(maxsplit=1)[-1]
+    with pytest.raises(CircuitFileError, match=r"'(base_votes|wire)' stands twice") as caught:
+        circuit_from_json(TEXT.replace(once, again, 1))
+    _assert_one_clear_line(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("test_part",), "1e400"),
+        (("n_rows",), "[" + "9," * 10_000 + "9]"),
+        (("settings", "tau"), "-1e400"),
+        (("settings", "tau"), "[1]"),
+    ],
+)
+def test_an_origin_that_could_not_be_saved_is_refused(path: tuple[str, ...], value: str) -> None:
+    document = json.loads(circuit_to_json(replace(circuit_from_json(TEXT), origin=ORIGIN)))
+    place = document["origin"]
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = "HERE"
+    with pytest.raises(CircuitFileError, match=f"{path[-1]}'? of the origin is") as caught:
+        circuit_from_json(json.dumps(document).replace('"HERE"', value))
     _assert_one_clear_line(caught.value)
 
 

@@ -159,6 +159,13 @@ def test_dates_without_time_and_numpy_moments_are_dates() -> None:
     )
 
 
+def test_the_first_and_the_last_day_are_dates_in_every_time_zone() -> None:
+    west, east = (dt.timezone(dt.timedelta(hours=hours)) for hours in (-5, 5))
+    ends = [dt.datetime(9999, 12, 31, 23, tzinfo=west), dt.datetime(1, 1, 1, tzinfo=east)]
+    utc = [253402300800.0 + 4 * 3600, -62135596800.0 - 5 * 3600]
+    assert read_column([[moment] for moment in ends]) == ("date", utc)
+
+
 @pytest.mark.parametrize(
     "series",
     [
@@ -206,6 +213,11 @@ def test_odd_numbers_are_numbers() -> None:
         "number",
         [1.5, None],
     )
+
+
+def test_integers_of_128_bits_are_integers() -> None:
+    series = pl.Series("c", [2**100, None, -3], dtype=pl.Int128)
+    assert read_column(series.to_frame()) == ("integer", [2.0**100, None, -3.0])
 
 
 def test_a_mixture_of_numbers_and_text_keeps_both_as_categories() -> None:
@@ -278,6 +290,9 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "text": (lambda: "table.csv", "the table is a str; expected a pandas or polars frame"),
     "dict": (lambda: {"a": [1]}, "the table is a dict"),
     "nothing": (lambda: None, "the table is a NoneType"),
+    "number": (lambda: 3, "the table is an int; expected a pandas or polars frame"),
+    "dicts": (lambda: [{"a": 1}], r"the rows are dicts.*make a data frame.*pandas.DataFrame\(rows"),
+    "dict and list": (lambda: ([1], {"a": 1}), "the rows are dicts"),
     "lazy": (lambda: pl.LazyFrame({"a": [1]}), "the table is a LazyFrame"),
 }
 
@@ -289,6 +304,12 @@ def test_what_is_no_table_is_refused(case: str) -> None:
         read_table(make())
 
 
+def test_a_frame_whose_names_would_be_lost_is_refused() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    with pytest.raises(TableError, match="the table is a RecordBatch; expected a pandas or polars"):
+        read_table(pyarrow.RecordBatch.from_pydict({"a": [1], "b": [2]}))
+
+
 BAD_CELLS: dict[str, tuple[Callable[[], Any], str]] = {
     "list": (lambda: [[1, [2, 3]], [4, [5]]], r"'x1' holds \[2, 3\], a list"),
     "dict": (lambda: [[{}]], r"'x0' holds \{\}, a dict"),
@@ -297,9 +318,25 @@ BAD_CELLS: dict[str, tuple[Callable[[], Any], str]] = {
     "nested": (lambda: pl.DataFrame({"n": [[1, 2], [3, 4]]}), r"'n' holds \[1, 2\], a list"),
     "record": (lambda: pl.DataFrame({"n": [{"a": 1}]}), "a dict"),
     "time": (lambda: pl.DataFrame({"n": [dt.time(1)]}), "a time"),
+    "dates and text": (
+        lambda: pd.DataFrame({"d": [None, pd.Timestamp("2020-01-01"), "unknown"]}),
+        "'d' holds dates, but also 'unknown'; convert the column, with missing cells for what is",
+    ),
+    "moments and numbers": (
+        lambda: np.array([[np.datetime64("2020-01-01", "ns")], [7]], dtype=object),
+        "'x0' holds dates, but also 7",
+    ),
     "period": (lambda: pd.DataFrame({"p": pd.period_range("2020", periods=1)}), "a Period"),
     "duration": (lambda: pd.DataFrame({"t": pd.to_timedelta([1])}), "durations: to seconds"),
     "polars duration": (lambda: pl.DataFrame({"t": [dt.timedelta(1)]}), "'t' holds .*timedelta"),
+    "duration, one missing": (
+        lambda: pd.DataFrame({"t": pd.to_timedelta([None, 1])}),
+        "holds Timedelta",
+    ),
+    "polars duration, one missing": (
+        lambda: pl.DataFrame({"t": [None, dt.timedelta(1)]}),
+        "holds .*timedelta",
+    ),
     "numpy duration": (lambda: np.array([[1]], dtype="m8[s]"), "durations: to seconds"),
 }
 

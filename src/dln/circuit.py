@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.checks import check_circuit
+from dln.errors import OptionError
 from dln.explain.text import render_rules
 from dln.labels import Label, label_array
 from dln.literals import Column, Literal
@@ -26,6 +27,7 @@ from dln.origin import Origin
 from dln.parts import Node, Rule
 from dln.predict import Predictor
 from dln.store import read_circuit_file, write_circuit_file
+from dln.wording import type_of
 
 if TYPE_CHECKING:
     from dln.explain.local import Explanation
@@ -205,3 +207,29 @@ class Circuit:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state)  # type: ignore[misc]
+
+
+def check_is_circuit(given: object, taker: str, also: str = "") -> None:
+    """Refuse what is no circuit, such as the classifier that holds one.
+
+    Parameters
+    ----------
+    given
+        What a user gave.
+    taker
+        The function that takes it, by the name that users call it by.
+    also
+        What else users may have meant, after a comma.
+
+    Examples
+    --------
+    >>> check_is_circuit(3, "simplify")
+    Traceback (most recent call last):
+    dln.errors.OptionError: simplify takes a Circuit, not an int; give the circuit_ of a fitted
+    DLNClassifier: model.circuit_
+    """
+    if not isinstance(given, Circuit):
+        raise OptionError(
+            f"{taker} takes a Circuit, not {type_of(given)}; "
+            f"give the circuit_ of a fitted DLNClassifier: model.circuit_{also}"
+        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import numbers
 import warnings
 from collections.abc import Mapping
@@ -18,11 +17,18 @@ from dln.circuit import Circuit
 from dln.cores import count_threads
 from dln.encode.encoder import EncodeOptions
 from dln.errors import OptionError
-from dln.manners import draw_seed, read_features, read_problem
+from dln.manners import (
+    draw_seed,
+    read_features,
+    read_problem,
+    warn_of_lost_classes,
+    warn_of_mixtures,
+)
 from dln.progress import progress_bar
-from dln.simplify.simplify import Effort, simplify
+from dln.simplify.simplify import Effort, check_libraries, simplify
 from dln.train.engines import EngineName, find_engine
 from dln.train.fit import FitPlan, Problem, fit_circuit
+from dln.train.jobs import OnInterrupt
 from dln.train.network import Concatenation
 from dln.train.options import (
     Annealing,
@@ -32,10 +38,9 @@ from dln.train.options import (
     Pruning,
     Relaxation,
     check_choice,
+    check_integer,
 )
 from dln.train.recipe import Wishes, make_candidates
-
-_log = logging.getLogger("dln")
 
 _KNOTS = {"quantiles": 33, "range": 2}
 """Knots of each scaling, see `EncodeOptions`."""
@@ -71,7 +76,8 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Divides the votes before the softmax. On small tables it is the regulariser that matters:
         the larger, the smoother.
     epochs, batch_size : "auto" or int
-        Passes over the rows, and rows of a step.
+        Passes over the rows, and rows of a step. A class weighs what it should only in steps that
+        see it, so that "auto" takes larger steps where one is rare.
     learning_rate, final_rate : float
         Adam's first rate, and the last as a part of it (cosine decay; 1 keeps it constant).
     threshold_rate : float
@@ -246,7 +252,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         engine = find_engine(self.engine, self.device)
         n_threads = count_threads(self.n_jobs)
         rng = np.random.default_rng(draw_seed(self.random_state))
-        read, self.classes_ = read_problem(self, X, y, sample_weight, self.class_weight)
+        read, classes = read_problem(self, X, y, sample_weight, self.class_weight)
         problem = read.counting()
         plan = self._plan(problem)
         with progress_bar(enabled=bool(self.verbose)) as on_progress:
@@ -261,7 +267,8 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         if fitted.interrupted:
             warnings.warn("the fit was interrupted; kept what was learned so far", stacklevel=2)
-        self.circuit_ = self._simplified(fitted.circuit)
+        # Together: the labels of a circuit stay its own where a later fit is broken off.
+        self.circuit_, self.classes_ = self._simplified(fitted.circuit), classes
         self.history_ = _history(fitted.histories)
         self.traces_ = fitted.traces
         self.selection_ = [
@@ -275,33 +282,34 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             for row in fitted.scores
             for score in row
         ]
-        if not self.circuit_.rules:
-            _log.warning(
-                "the circuit has no rules: nothing in the table tells the classes apart; look for "
-                "numbers or dates that were read as text"
-            )
+        warn_of_mixtures(self.circuit_.columns)
+        if not fitted.interrupted:  # else it is known that it was trained too little
+            warn_of_lost_classes(self.circuit_, problem, self.class_weight)
         return self
 
     def _plan(self, problem: Problem) -> FitPlan:
         candidates = make_candidates(
-            self._wishes(), len(problem.target), len(problem.classes), problem.table.n_columns
+            self._wishes(),
+            len(problem.target),
+            len(problem.classes),
+            problem.table.n_columns,
+            problem.heaviest_class(),
         )
-        encode = EncodeOptions(self.n_cutoffs, _KNOTS[self.scaling])
+        encode = EncodeOptions(int(self.n_cutoffs), _KNOTS[self.scaling])
         return FitPlan(candidates, encode, self.validation_fraction)
 
     def _wishes(self) -> Wishes:
-        if self.on_interrupt not in ("raise", "keep"):
-            raise OptionError(f'on_interrupt is {self.on_interrupt!r}, expected "raise" or "keep"')
+        check_choice("on_interrupt", self.on_interrupt, get_args(OnInterrupt))
         part = self.validation_fraction
         if isinstance(part, bool) or not isinstance(part, numbers.Real) or not 0 <= part < 1:
             raise OptionError(f"validation_fraction is {part!r}, expected 0 up to below 1")
         if self.simplify is not None:
             check_choice("simplify", self.simplify, get_args(Effort))
+            check_libraries(self.simplify)
         check_choice("scaling", self.scaling, tuple(_KNOTS))
-        for name, least in (("n_cutoffs", 1), ("verbose", 0)):
-            value = getattr(self, name)
-            if not isinstance(value, numbers.Integral) or value < least:
-                raise OptionError(f"{name} is {value!r}, expected an integer of at least {least}")
+        check_integer("n_cutoffs", self.n_cutoffs, 1, 10**9)
+        if not isinstance(self.verbose, numbers.Integral) or self.verbose < 0:
+            raise OptionError(f"verbose is {self.verbose!r}, expected an integer of at least 0")
         return Wishes(
             layers=self.layers,
             n_networks=self.n_networks,
@@ -362,6 +370,10 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         votes = self.circuit_.votes(read_features(self, X, reset=False)).astype(np.float64)
         return votes[:, 1] - votes[:, 0] if votes.shape[1] == 2 else votes
+
+    def __sklearn_is_fitted__(self) -> bool:
+        # A fit that was broken off leaves the columns' names behind, but no circuit.
+        return hasattr(self, "circuit_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.errors import TableError
+from dln.wording import type_of
 
 Label = str | int | float | bool | datetime.date | datetime.datetime
 
@@ -40,8 +41,7 @@ def _plain(label: Any) -> Label:
         plain: Label = label
         return plain
     raise TableError(
-        f"class label {label!r} is a {type(label).__name__}; "
-        "expected text, a number, a boolean or a date"
+        f"class label {label!r} is {type_of(label)}; expected text, a number, a boolean or a date"
     )
 
 

@@ -29,6 +29,15 @@ class Column:
     """One feature: its name in the user's table, what it holds and its known categories.
 
     Numbers, integers, booleans (0 or 1) and dates (seconds since 1970) are compared as float64.
+
+    Attributes
+    ----------
+    name
+        The user's name for it.
+    kind
+        "number", "integer", "boolean", "date" or "category".
+    categories
+        Of a category column, those that were in the training rows; literals mean them by number.
     """
 
     name: str

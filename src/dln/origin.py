@@ -5,6 +5,8 @@ It travels with the model file and into reports; predictions never look at it.
 
 from __future__ import annotations
 
+import math
+import reprlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -60,10 +62,14 @@ class Origin:
             raise ValueError(f"the origin must have {', '.join(sorted(names))}")
         for name, kind in _KINDS.items():
             if not isinstance(document[name], kind) or isinstance(document[name], bool):
-                raise ValueError(f"{name} of the origin is {document[name]!r}")
+                raise ValueError(f"{name} of the origin is {reprlib.repr(document[name])}")
+        if _is_endless(document["test_part"]):
+            raise ValueError(f"test_part of the origin is {document['test_part']!r}")
         for name, value in document["settings"].items():
-            if not isinstance(value, Setting):
-                raise ValueError(f"setting {name!r} of the origin is {value!r}")
+            if not isinstance(value, Setting) or _is_endless(value):
+                raise ValueError(
+                    f"setting {reprlib.repr(name)} of the origin is {reprlib.repr(value)}"
+                )
         return cls(**{**document, "settings": tuple(document["settings"].items())})
 
 
@@ -77,3 +83,8 @@ _KINDS: dict[str, Any] = {
     "version": str,
     "settings": dict,
 }
+
+
+def _is_endless(value: object) -> bool:
+    """Tell whether a value is NaN or infinite, which a model file cannot hold."""
+    return isinstance(value, float) and not math.isfinite(value)

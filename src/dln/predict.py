@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dln.cores import count_cores
 from dln.errors import ColumnTypeError, MissingColumnError, TableError
 from dln.literals import Above, Among, Column, ColumnKind, Missing
-from dln.table import RawColumn, Table, read_table
+from dln.table import RawColumn, Table, read_numbers, read_table
 
 if TYPE_CHECKING:
     from dln._native import Program
@@ -159,16 +159,18 @@ def encode_cells(raw: RawColumn, column: Column) -> NDArray[Any]:
         return _category_codes(raw, column)
     if raw.kind == "category":
         text = next((cell for cell in raw.values if isinstance(cell, str)), None)
-        found = repr(text)
-        all_missing = text is None
-    elif (raw.kind == "date") != (column.kind == "date"):
-        found = _KIND_WORDS[raw.kind]
-        all_missing = bool(np.isnan(raw.values).all())
-    else:
+        if text is not None:
+            raise _wrong_kind(repr(text), column)
+        raw = read_numbers(raw, column.name)  # a table may declare numbers to be categories
+    if (raw.kind == "date") == (column.kind == "date"):
         return _native_numbers(raw.values)
-    if all_missing:  # such a column may look like any other
+    if np.isnan(raw.values).all():  # such a column may look like any other
         return np.full(len(raw.values), np.nan)
-    raise ColumnTypeError(
+    raise _wrong_kind(_KIND_WORDS[raw.kind], column)
+
+
+def _wrong_kind(found: str, column: Column) -> ColumnTypeError:
+    return ColumnTypeError(
         f"column {column.name!r} holds {found}, expected {_KIND_WORDS[column.kind]}; "
         "convert the column, with missing cells for what has no value"
     )

@@ -130,7 +130,7 @@ def circuit_from_json(text: str) -> Circuit:
 
 def _read_document(text: str) -> dict[str, Any]:
     try:
-        document = json.loads(text, parse_constant=_refuse_constant)
+        document = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_read_object)
     except RecursionError as error:
         raise CircuitFileError("nested too deeply to be a circuit") from error
     except ValueError as error:
@@ -150,6 +150,16 @@ def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not a number that JSON allows")
 
 
+def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of a file; what it says twice would be read otherwise than people read it."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"{_show(name)} stands twice in one object")
+        found[name] = value
+    return found
+
+
 def _read_parts(document: dict[str, Any], key: str, read: Callable[[Any], _T]) -> tuple[_T, ...]:
     parts = []
     for index, part in enumerate(_read_list(document, key)):
@@ -161,7 +171,8 @@ def _read_parts(document: dict[str, Any], key: str, read: Callable[[Any], _T]) -
 
 
 def _read_column(part: Any) -> Column:
-    categories = _read_list(part, "categories") if "categories" in _object(part) else []
+    _refuse_others(part, ("name", "kind", "categories"))
+    categories = _read_list(part, "categories") if "categories" in part else []
     return Column(
         _read_text(_get(part, "name")),
         _read_kind(_get(part, "kind")),
@@ -203,6 +214,7 @@ def _read_node(part: Any) -> tuple[Gate, int, int]:
 
 
 def _read_rule(part: Any) -> tuple[int, tuple[int, ...]]:
+    _refuse_others(part, ("wire", "votes"))
     votes = tuple(_read_integer(vote) for vote in _read_list(part, "votes"))
     return _read_integer(_get(part, "wire")), votes
 
@@ -211,6 +223,13 @@ def _object(part: Any) -> dict[str, Any]:
     if not isinstance(part, dict):
         raise ValueError('expected an object in "{ }"')
     return part
+
+
+def _refuse_others(part: Any, known: tuple[str, ...]) -> None:
+    """Refuse a key that means nothing here: whoever wrote it meant something by it."""
+    for key in _object(part):
+        if key not in known:
+            raise ValueError(f"{_show(key)} is none of {', '.join(known)}")
 
 
 def _get(part: Any, key: str) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,9 +19,12 @@ from numpy.typing import NDArray
 
 from dln.errors import ColumnTypeError, TableError
 from dln.literals import ColumnKind
+from dln.wording import type_of
 
 _MISSING_TYPES = ("NAType", "NaTType")  # pandas' marks, recognised without importing pandas
 _CATEGORY_TYPES = (nw.String, nw.Categorical, nw.Enum)
+_WIDE_TYPES = (nw.Int128, nw.UInt128)  # NumPy has none
+_DATE_TYPES = (datetime.date, np.datetime64)
 _NUMBER_TYPES = (numbers.Real, decimal.Decimal, np.bool_)
 
 
@@ -101,10 +104,11 @@ def read_table(X: Any) -> Table:
     except nw.exceptions.DuplicateError:
         raise _named_twice([str(name) for name in X.columns]) from None
     except TypeError:
-        if hasattr(X, "__array__"):
+        # A frame of another library, read as an array, would lose the names of its columns.
+        if hasattr(X, "__array__") and not hasattr(X, "__dataframe__"):
             return _from_array(np.asarray(X))
         raise ColumnTypeError(
-            f"the table is a {type(X).__name__}; expected a pandas or polars frame, "
+            f"the table is {type_of(X)}; expected a pandas or polars frame, "
             "a NumPy array or a list of rows"
         ) from None
     return _from_frame(frame)
@@ -127,6 +131,11 @@ def _rows_to_array(rows: Sequence[Any]) -> NDArray[Any]:
     """Keep every cell as it came: NumPy would make texts of [1, "a"] and numbers of [True, 1]."""
     if len(rows) == 0:
         raise TableError("the table has 0 rows (0 sample(s)); a minimum of 1 is required")
+    if any(isinstance(row, Mapping) for row in rows):
+        raise ColumnTypeError(
+            "the rows are dicts, whose cells have names; "
+            "make a data frame of them: pandas.DataFrame(rows)"
+        )
     try:
         array = np.array(rows, dtype=object)
     except ValueError:
@@ -173,7 +182,7 @@ def _read_array(values: NDArray[Any], name: str) -> RawColumn:
     if kind == "M":
         return RawColumn("date", _seconds(values))
     if kind == "m":
-        raise _unsupported(name, values[0] if len(values) else values.dtype)
+        raise _unsupported(name, _first_known(values, values.dtype))
     return _read_objects(values.astype(object), name, text=kind in "UT")
 
 
@@ -200,13 +209,19 @@ def _read_objects(values: NDArray[Any], name: str, *, text: bool = False) -> Raw
 
     if not types:  # nothing is known of the column; no literal will read it
         return RawColumn("number", np.full(len(cells), np.nan))
-    if hold(datetime.date, np.datetime64):
+    if hold(*_DATE_TYPES):
         moments = np.array([_moment(cell) for cell in cells], dtype="datetime64[us]")
         return RawColumn("date", _seconds(moments))
     if not text and hold(*_NUMBER_TYPES):
         whole = hold(numbers.Integral, np.bool_)
         kind: ColumnKind = "boolean" if hold(bool, np.bool_) else "integer" if whole else "number"
         return RawColumn(kind, _numbers(cells, name))
+    if any(issubclass(kind, _DATE_TYPES) for kind in types):
+        other = next(c for c in cells if c is not None and not isinstance(c, _DATE_TYPES))
+        raise ColumnTypeError(
+            f"column {name!r} holds dates, but also {other!r}; "
+            "convert the column, with missing cells for what is no date"
+        )
     plain = np.empty(len(cells), dtype=object)
     for index, cell in enumerate(cells):
         plain[index] = None if cell is None else _plain_category(cell, name)
@@ -222,6 +237,11 @@ def is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ in _MISSING_TYPES
 
 
+def read_numbers(raw: RawColumn, name: str) -> RawColumn:
+    """Read categories that are all numbers as the numbers that they are."""
+    return RawColumn("number", _numbers(raw.values.tolist(), name))
+
+
 def _numbers(cells: list[Any], name: str) -> NDArray[np.float64]:
     try:
         return np.array([np.nan if cell is None else float(cell) for cell in cells])
@@ -234,9 +254,11 @@ def _numbers(cells: list[Any], name: str) -> NDArray[np.float64]:
 
 def _moment(cell: Any) -> Any:
     """Give a moment without time zone, in UTC where it had one."""
-    if isinstance(cell, datetime.datetime) and cell.tzinfo is not None:
-        return cell.astimezone(datetime.UTC).replace(tzinfo=None)
-    return cell
+    offset = cell.utcoffset() if isinstance(cell, datetime.datetime) else None
+    if offset is None:
+        return cell
+    # With `astimezone` the last day of year 9999, a usual mark of an open end, may overflow.
+    return np.datetime64(cell.replace(tzinfo=None), "us") - np.timedelta64(offset, "us")
 
 
 def _plain_category(cell: Any, name: str) -> Any:
@@ -248,9 +270,14 @@ def _plain_category(cell: Any, name: str) -> Any:
 
 def _unsupported(name: str, cell: Any) -> ColumnTypeError:
     return ColumnTypeError(
-        f"column {name!r} holds {cell!r}, a {type(cell).__name__}; argument must be a string, "
+        f"column {name!r} holds {cell!r}, {type_of(cell)}; argument must be a string, "
         "a number, a boolean or a date: convert the column (durations: to seconds or days)"
     )
+
+
+def _first_known(cells: Iterable[Any], otherwise: Any) -> Any:
+    """Find a cell to show: the first that is not missing."""
+    return next((cell for cell in cells if not is_missing(cell)), otherwise)
 
 
 # -- frames -----------------------------------------------------------------------------------
@@ -288,13 +315,14 @@ def _read_series(series: nw.Series[Any], name: str) -> RawColumn:
             series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
         return RawColumn("date", _seconds(series.to_numpy().astype("datetime64[us]")))
     if dtype == nw.Duration:
-        raise _unsupported(name, series[0] if len(series) else dtype)
+        raise _unsupported(name, _first_known(series.to_list(), dtype))
     cells = np.fromiter(series.to_list(), dtype=object, count=len(series))
     return _read_objects(cells, name, text=dtype in _CATEGORY_TYPES)
 
 
 def _read_numeric_series(series: nw.Series[Any], name: str) -> RawColumn:
-    values = series.to_numpy()
+    wide = series.dtype in _WIDE_TYPES
+    values = (series.cast(nw.Float64) if wide else series).to_numpy()
     if values.dtype == object:  # nullable integers, decimals
         values = _numbers([None if is_missing(value) else value for value in values], name)
     return RawColumn("integer" if series.dtype.is_integer() else "number", values)

@@ -33,6 +33,7 @@ def row_weights(
     weight = weight * _class_weights(class_weight, classes, target, weight)[target]
     if not weight.any():
         raise OptionError(f"class_weight is {class_weight!r}, which leaves no row to count")
+    weight = np.ldexp(weight, -np.frexp(weight.max())[1])  # for the mean, without rounding
     normal: NDArray[np.float32] = (weight / weight.mean()).astype(np.float32)
     return normal
 
@@ -146,12 +147,14 @@ def _class_weights(
         return np.ones(len(classes))
     if isinstance(wish, str) and wish == "balanced":
         mass = np.bincount(target, weights=weight, minlength=len(classes))
-        return np.divide(1.0, mass, out=np.zeros(len(classes)), where=mass > 0)
+        finite = np.maximum(mass, np.finfo(np.float64).tiny)  # so that its inverse is
+        return np.divide(1.0, finite, out=np.zeros(len(classes)), where=mass > 0)
     if not isinstance(wish, Mapping):
         raise OptionError(f"class_weight is {wish!r}, expected 'balanced', None or a dict")
     known = list(classes)
     unknown = [label for label in wish if label not in known]
-    if unknown:
+    # As in scikit-learn: rows of a fold may lack a class, but not where another has no weight.
+    if unknown and not all(label in wish for label in known):
         raise OptionError(f"class_weight names {unknown}, but the classes are {classes.tolist()}")
     for weight in wish.values():
         if not isinstance(weight, (int, float, np.number)) or not 0 <= weight < np.inf:

@@ -14,6 +14,14 @@ Run = Callable[..., tuple[int, str, str]]
 CIRCUIT = Circuit(
     (Column("age", "integer"),), (Above(0, 54.0),), (), (Rule(0, (0, 1)),), (0, 0), ("no", "yes")
 )
+WIDE = Circuit(
+    (Column("age", "integer"), Column("dose", "number"), Column("day", "date")),
+    (Above(0, 54.0), Above(0, 200.0), Above(1, 4e4), Above(2, 1e9)),
+    (),
+    tuple(Rule(wire, (0, 1)) for wire in range(4)),
+    (0, 0),
+    ("no", "yes"),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -27,9 +35,26 @@ def test_a_file_is_what_the_function_gives(run: Run) -> None:
     assert Path("heart.h").read_text() == dln.export(CIRCUIT, to="c", name="heart").text
 
 
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [("heart.h", "heart"), ("2024-risk (old).h", "x2024_risk_old"), ("while.h", "while_")],
+)
+def test_code_is_called_after_its_file(run: Run, file: str, name: str) -> None:
+    assert run("export", "model.json", "--to", "c", "-o", file)[0] == 0
+    assert Path(file).read_text() == dln.export(CIRCUIT, to="c", name=name).text
+    assert f"{name}_row" in Path(file).read_text()
+
+
+def test_a_name_wins_over_that_of_the_file_and_standard_output_has_a_model(run: Run) -> None:
+    to_rust = ("export", "model.json", "--to", "rust")
+    assert run(*to_rust)[1] == dln.export(CIRCUIT, to="rust").text
+    assert run("export", "model.json", "--to", "c", "--name", "b", "-o", "a.h")[0] == 0
+    assert Path("a.h").read_text() == dln.export(CIRCUIT, to="c", name="b").text
+
+
 def test_a_java_file_of_another_name_is_told_the_right_one(run: Run) -> None:
     to_java = ("export", "model.json", "--to", "java")
-    told = "its name has to be Model.java before it is compiled: rename it, or say --name\n"
+    told = "its name has to be Heart.java before it is compiled: rename it, or say --name\n"
     assert run(*to_java, "-o", "heart.java")[2] == f"wrote heart.java\n{told}"
     assert run(*to_java, "-o", "Model.java")[2] == "wrote Model.java\n"
     assert run(*to_java, "--name", "heart", "-o", "Heart.java")[2] == "wrote Heart.java\n"
@@ -46,6 +71,38 @@ def test_options_reach_the_target(run: Run) -> None:
     options = ("--integer-bits", "16", "--fraction-bits", "4", "--word-bits", "32")
     assert run("export", "model.json", "--to", "c", *options, "-o", "small.h")[0] == 0
     assert "int16_t age;" in Path("small.h").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "note"),
+    [
+        (("--to", "c"), ""),
+        (("--to", "python"), ""),
+        (("--to", "verilog"), "always the same there: dose > 40000, since 32 bits, 16 after"),
+        (("--to", "verilog", "--fraction-bits", "8"), ""),
+        (
+            ("--to", "c", "--integer-bits", "8"),
+            "age > 200, since 8 bits hold -128 to 127; use more",
+        ),
+        (("--to", "c", "--fraction-bits", "62"), "since 64 bits, 62 after the point, hold -2 to 2"),
+    ],
+)
+def test_cutoffs_that_do_not_fit_are_told(run: Run, options: tuple[str, ...], note: str) -> None:
+    WIDE.save("wide.json")
+    status, _, talk = run("export", "wide.json", *options, "-o", "wide")
+    assert status == 0
+    assert note in talk
+    assert ("note:" in talk) == bool(note)
+
+
+def test_the_notes_are_those_of_the_function(run: Run) -> None:
+    WIDE.save("wide.json")
+    notes = dln.export(WIDE, to="c", integer_bits=8, fraction_bits=2).notes
+    assert len(notes) == 2
+    narrow = ("--to", "c", "--integer-bits", "8", "--fraction-bits", "2", "-o", "wide.h")
+    told = [*(f"note: {note}" for note in notes), "wrote wide.h"]
+    assert run("export", "wide.json", *narrow)[2].splitlines() == told
+    assert dln.export(WIDE, to="c").notes == dln.export(WIDE, to="python").notes == ()
 
 
 def test_rows_make_a_testbench_beside_the_module(run: Run) -> None:
@@ -66,6 +123,7 @@ def test_rows_make_a_testbench_beside_the_module(run: Run) -> None:
     [
         (("--to", "python", "--stages", "2"), "python has no option 'stages'"),
         (("--to", "c", "--name", "a b"), "expected an identifier"),
+        (("--to", "c", "--name", ""), "expected an identifier"),
         (("--to", "cobol"), "'cobol' is not one of 'c', 'verilog'"),
         (("--to", "c", "-o", "none/x.h"), "there is no folder"),
     ],

@@ -20,7 +20,7 @@ from dln import Above, Circuit, Column, Rule
 from dln.errors import OptionError
 from dln.export.export import TARGETS
 from dln.export.identity import circuit_id
-from dln.export.names import identifiers
+from dln.export.names import check_name, identifiers, name_after
 from dln.export.text import comment
 from dln.export.thresholds import fixed_point, integer_cutoff, microseconds
 
@@ -81,11 +81,13 @@ def test_mistakes_are_said_in_a_line() -> None:
         dln.export(CIRCUIT, to="python", stages=2)
     with pytest.raises(OptionError, match=r"c has no option 'rows'; .*integer_bits, fraction_bits"):
         dln.export(CIRCUIT, to="c", rows=[])
-    for name in ("7up", "a b", "", "é", "x; int y"):
+    for name in ("7up", "a b", "", "é", "x; int y", "x\n"):
         with pytest.raises(OptionError, match="expected an identifier"):
             dln.export(CIRCUIT, to="c", name=name)
     with pytest.raises(OptionError, match="a word that a target uses itself"):
         dln.export(CIRCUIT, to="c", name="while")
+    with pytest.raises(OptionError, match="a word that a target uses itself"):
+        dln.export(CIRCUIT, to="java", name="String")
     with pytest.raises(OptionError, match="integer_bits is 12, expected 8, 16, 32 or 64"):
         dln.export(CIRCUIT, to="c", integer_bits=12)
     with pytest.raises(OptionError, match="word_bits is 16, expected 32 or 64"):
@@ -106,6 +108,14 @@ def test_identifiers_differ_and_are_plain(names: list[str]) -> None:
     assert len({name.lower() for name in found}) == len(names)
     assert not flags & {name.lower() for name in found}
     assert all(re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name) for name in found)
+
+
+@law
+@given(st.one_of(st.text(max_size=8), st.sampled_from(["a", "int", "String", "_row_", "l0", "7"])))
+def test_every_file_gives_a_name_that_code_can_have(stem: str) -> None:
+    name = name_after(stem)
+    assert check_name(name) == name
+    assert name_after(name) == name
 
 
 MEANINGS = {"integers": float, "dates": microseconds, "fixed point": fixed_point(16)}

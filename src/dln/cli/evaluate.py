@@ -11,10 +11,10 @@ from typing import Any
 from dln.circuit import Circuit
 from dln.cli.files import load_model
 from dln.cli.layout import Layout
+from dln.cli.measure import Measure, measure
 from dln.cli.options import Data, Encoding, Json, Model, Separator, Target
-from dln.cli.talk import say, show, show_json
+from dln.cli.talk import show, show_json
 from dln.errors import TableError
-from dln.scores import Tally, tally
 
 
 def evaluate(
@@ -27,12 +27,13 @@ def evaluate(
 ) -> None:
     """Measure a model on a table whose classes are known.
 
-    Prints balanced accuracy, the confusion matrix, precision, recall and F1 of each class, and how
-    far the probabilities are from what came true (the expected calibration error).
+    Prints balanced accuracy, the area under the ROC curve, the confusion matrix, precision, recall
+    and F1 of each class, and how far the probabilities are from what came true (the expected
+    calibration error).
 
     Example: dln evaluate heart.json test.csv --target disease
     """
-    from dln.cli.holdout import digest_of, is_own_table
+    from dln.cli.holdout import tell_of_own_rows
     from dln.cli.labels import class_numbers
     from dln.cli.read import open_table, read_for
     from dln.cli.strange import StrangeCells
@@ -41,36 +42,33 @@ def evaluate(
     strange = StrangeCells(circuit)
     with open_table(data, Layout(encoding, separator)) as source:
         source.check_column(target)
-        tallies = []
+        parts = []
         for part in read_for(circuit, source, [target]):
             strange.count(part.typed)
             classes = class_numbers(part.written.column(target), circuit, target, part.first_row)
-            winners, shares = circuit.winners(part.table), circuit.predict_proba(part.table)
-            tallies.append(tally(classes, winners, shares))
-        total = reduce(add, tallies)
-        if not total.rows.sum():
+            parts.append(measure(circuit, part.table, classes))
+        total = reduce(add, parts)
+        if not total.n_rows:
             raise TableError(f"{source.name} has a header but no rows")
     strange.tell()
-    if circuit.origin is not None and is_own_table(circuit, digest_of(data)):
-        say(
-            f"note: the model was trained on {circuit.origin.n_rows:,} of these rows; "
-            "dln report tests on those that were held out"
-        )
+    tell_of_own_rows(circuit, data)
     if json:
         show_json(score_document(total, circuit))
     else:
         show(score_text(total, circuit))
 
 
-def score_document(total: Tally, circuit: Circuit) -> dict[str, Any]:
+def score_document(measured: Measure, circuit: Circuit) -> dict[str, Any]:
     """Write scores for programs; what is not defined is null."""
+    total = measured.tally
     by_class = zip(
         circuit.classes, total.precision, total.recall, total.f1, total.support, strict=True
     )
     return {
-        "rows": int(total.rows.sum()),
+        "rows": measured.n_rows,
         "balanced_accuracy": total.balanced_accuracy,
         "accuracy": total.accuracy,
+        "roc_auc": _defined(measured.ranking.area),
         "confusion": {"classes": list(circuit.classes), "counts": total.confusion.tolist()},
         "classes": [
             {
@@ -87,8 +85,9 @@ def score_document(total: Tally, circuit: Circuit) -> dict[str, Any]:
     }
 
 
-def score_text(total: Tally, circuit: Circuit) -> str:
+def score_text(measured: Measure, circuit: Circuit) -> str:
     """Write scores for people."""
+    total = measured.tally
     names = [str(label) for label in circuit.classes]
     figures = zip(total.precision, total.recall, total.f1, strict=True)
     by_class = [
@@ -108,11 +107,12 @@ def score_text(total: Tally, circuit: Circuit) -> str:
         ]
         for bin in total.reliability()
     ]
-    rows = int(total.rows.sum())
+    area = measured.ranking.area
     return "\n".join(
         [
-            f"Balanced accuracy on {rows:,} rows: {_percent(total.balanced_accuracy)}",
+            f"Balanced accuracy on {measured.n_rows:,} rows: {_percent(total.balanced_accuracy)}",
             f"Accuracy: {_percent(total.accuracy)}",
+            f"Area under the ROC curve: {'-' if math.isnan(area) else f'{area:.3f}'}",
             "",
             "Rows by true class (down) and predicted class (across)",
             table_text(["", *names], confusion),

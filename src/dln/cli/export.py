@@ -15,6 +15,7 @@ from dln.cli.talk import say
 from dln.errors import OptionError
 from dln.export.export import TARGETS, TargetName
 from dln.export.export import export as write_export
+from dln.export.names import name_after
 
 _LIST = "; ".join(f"{name}: {target.what}" for name, target in TARGETS.items())
 
@@ -24,8 +25,12 @@ def export(
     to: Annotated[TargetName, typer.Option("--to", help=f"{_LIST}.", show_choices=False)],
     output: ModelOutput = STANDARD,
     name: Annotated[
-        str, typer.Option(metavar="NAME", help="What functions or modules are called.")
-    ] = "model",
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What the functions, module or class are called.  [default: as FILE, or model]",
+        ),
+    ] = None,
     table: Annotated[
         str | None, typer.Option(metavar="NAME", help="SQL: the table to read.  [default: data]")
     ] = None,
@@ -73,7 +78,9 @@ def export(
         "rows": None if rows is None else _read_rows(circuit, rows, Layout(encoding, separator)),
     }
     options = {option: value for option, value in given.items() if value is not None}
-    found = write_export(circuit, to, name=name, **options)
+    found = write_export(circuit, to, name=_usual_name(output) if name is None else name, **options)
+    for note in found.notes:
+        say(f"note: {note}")
     if output != STANDARD:
         for path in found.save(output):
             say(f"wrote {path}")
@@ -85,6 +92,10 @@ def export(
         raise OptionError("with --rows two files are written; say where with --output")
     with open_output(output) as stream:
         stream.write(found.data)
+
+
+def _usual_name(output: str) -> str:
+    return "model" if output == STANDARD else name_after(Path(output).stem)
 
 
 def _read_rows(circuit: Circuit, data: str, layout: Layout) -> Any:

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 import dln
 from dln.circuit import Circuit
 from dln.cli.files import STANDARD
+from dln.cli.talk import say
 from dln.origin import Origin, Setting
+from dln.target import class_numbers
 
 _NOT_OF_THE_MODEL = ("random_state", "n_jobs", "verbose", "on_interrupt", "engine", "device")
 
@@ -51,9 +53,33 @@ def digest_of(path: str) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def data_name(path: str) -> str:
+    """Name a table as a model file does: without its folder."""
+    return "standard input" if path == STANDARD else Path(path).name
+
+
 def is_own_table(circuit: Circuit, digest: str) -> bool:
     """Tell whether a file of this SHA-256 is the one that a circuit was trained on."""
     return circuit.origin is not None and digest != "" and digest == circuit.origin.digest
+
+
+def tell_of_own_rows(circuit: Circuit, path: str) -> None:
+    """Note that a circuit is measured on rows that it was trained on, where that is known."""
+    if circuit.origin is not None and is_own_table(circuit, digest_of(path)):
+        say(
+            f"note: the model was trained on {circuit.origin.n_rows:,} of these rows; "
+            "dln report tests on those that were held out"
+        )
+
+
+def split_again(
+    circuit: Circuit, labels: NDArray[Any], digest: str
+) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """Find the rows that a circuit was trained on and those held out; None in another table."""
+    if circuit.origin is None or not is_own_table(circuit, digest):
+        return None
+    classes = class_numbers(labels, circuit.classes, len(labels))
+    return hold_out(classes, circuit.origin.test_part, circuit.origin.seed)
 
 
 def origin_of(
@@ -63,7 +89,7 @@ def origin_of(
     usual = dln.DLNClassifier().get_params()
     wished = classifier.get_params()
     return Origin(
-        data="standard input" if path == STANDARD else Path(path).name,
+        data=data_name(path),
         digest=digest_of(path),
         target=target,
         n_rows=n_rows,

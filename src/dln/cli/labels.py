@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from dln.circuit import Circuit
 from dln.cli.arrow import Column, pc
 from dln.cli.kinds import quoted
-from dln.cli.talk import some
 from dln.errors import TableError
+from dln.wording import some
 
 
 def first_missing(cells: Column, first_row: int = 1) -> str:

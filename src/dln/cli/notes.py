@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from dln.cli.arrow import Column, Frame, pc
 from dln.cli.kinds import CODE, clear, quoted, tidy
-from dln.cli.talk import some
 from dln.literals import ColumnKind
+from dln.wording import some
 
 _MOSTLY = 0.8
 """The part of the cells from which on the others look like mistakes."""

@@ -17,10 +17,10 @@ from dln.cli.labels import class_numbers, first_missing
 from dln.cli.layout import Layout
 from dln.cli.notes import column_notes, target_notes
 from dln.cli.read import Source, open_table, typed
-from dln.cli.talk import some
 from dln.errors import OptionError, TableError
 from dln.literals import COLUMN_KINDS, ColumnKind
 from dln.table import read_table
+from dln.wording import some
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,10 +24,11 @@ from dln.cli.kinds import quoted, read_cells, reading_kind, used_features
 from dln.cli.layout import Layout, find_header, not_decoded
 from dln.cli.lend import Loan
 from dln.cli.quotes import WatchedQuotes
-from dln.cli.talk import some, unknown
+from dln.cli.talk import unknown
 from dln.errors import MissingColumnError, TableError
 from dln.literals import ColumnKind
 from dln.table import RawColumn, Table, read_table
+from dln.wording import some
 
 _PARQUET_MAGIC = b"PAR1"
 _BLOCK_BYTES = 1 << 20

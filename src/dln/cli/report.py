@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dln.circuit import Circuit
 from dln.cli.files import STANDARD, check_output, load_model, open_output
-from dln.cli.holdout import digest_of, hold_out, is_own_table
+from dln.cli.holdout import data_name, digest_of, split_again
 from dln.cli.layout import Layout
 from dln.cli.options import Encoding, Model, Quiet, Separator
 from dln.cli.talk import say
 from dln.errors import OptionError
-from dln.target import class_numbers
 
 if TYPE_CHECKING:
     from dln.report import DataNote, Report
@@ -84,14 +82,13 @@ def _make(
 
     X, y = read_labelled(path, layout, circuit, target)
     digest = digest_of(path)
-    name = "standard input" if path == STANDARD else Path(path).name
     note, numbers = "", None
-    if circuit.origin is not None and is_own_table(circuit, digest):
-        classes = class_numbers(y, circuit.classes, len(y))
-        _, held_out = hold_out(classes, circuit.origin.test_part, circuit.origin.seed)
+    split = split_again(circuit, y, digest)
+    if split is not None:
+        _, held_out = split
         note = _SEEN
         if len(held_out):
             X, y, note = X.take(held_out), y[held_out], _UNSEEN
             numbers = tuple((held_out + 1).tolist())
-    about = DataNote(name, digest, note, numbers)
+    about = DataNote(data_name(path), digest, note, numbers)
     return make_report(circuit, X, y, title=title, data=about), about

@@ -65,6 +65,9 @@ def _describe(
         raise OptionError("--data and --target go together: give both or neither")
     if data is None or target is None:
         return make(circuit)
+    from dln.cli.holdout import tell_of_own_rows
     from dln.cli.labelled import read_labelled
 
-    return make(circuit, *read_labelled(data, layout, circuit, target))
+    X, y = read_labelled(data, layout, circuit, target)
+    tell_of_own_rows(circuit, data)
+    return make(circuit, X, y)

@@ -16,6 +16,7 @@ from dln.cli.files import STANDARD, check_output, open_output, save_model
 from dln.cli.fitting import fit_aloud
 from dln.cli.holdout import origin_of
 from dln.cli.layout import Layout
+from dln.cli.measure import Measure, measure
 from dln.cli.options import (
     ClassWeight,
     Data,
@@ -35,7 +36,6 @@ from dln.cli.options import (
 )
 from dln.cli.talk import say, show, show_json
 from dln.draw.canvas import ending_of, make_axes
-from dln.scores import Tally, tally
 
 if TYPE_CHECKING:
     from dln.search import DLNSearchCV
@@ -135,7 +135,7 @@ def search(
     total = None
     if len(test_rows):
         X, y = prepared.X.take(test_rows), prepared.numbers(circuit)[test_rows]
-        total = tally(y, circuit.winners(X), circuit.predict_proba(X))
+        total = measure(circuit, X, y)
     save_model(circuit, output)
     if picture:
         with open_output(picture) as stream:
@@ -149,7 +149,7 @@ def search(
         say(f"saved {output}; read it with: dln rules {output}")
 
 
-def _text(wanted: DLNSearchCV, circuit: Circuit, total: Tally | None) -> str:
+def _text(wanted: DLNSearchCV, circuit: Circuit, total: Measure | None) -> str:
     chosen = wanted.trials_[wanted.best_index_]
     params = ", ".join(f"{name}={_short(value)}" for name, value in chosen.params.items())
     lines = [
@@ -157,8 +157,8 @@ def _text(wanted: DLNSearchCV, circuit: Circuit, total: Tally | None) -> str:
         f"Score on {len(chosen.fold_scores)} folds: {100 * chosen.score:.1f} %{_why(wanted)}",
     ]
     if total is not None:
-        accuracy = f"{100 * total.balanced_accuracy:.1f} %"
-        lines.append(f"Balanced accuracy on {int(total.rows.sum()):,} test rows: {accuracy}")
+        accuracy = f"{100 * total.tally.balanced_accuracy:.1f} %"
+        lines.append(f"Balanced accuracy on {total.n_rows:,} test rows: {accuracy}")
     return "\n".join([*lines, size_text(circuit)])
 
 
@@ -180,7 +180,7 @@ def _document(
     circuit: Circuit,
     columns: dict[str, Any],
     n_rows: int,
-    total: Tally | None,
+    total: Measure | None,
 ) -> dict[str, Any]:
     return {
         **columns,

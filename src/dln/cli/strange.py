@@ -11,7 +11,8 @@ from collections import Counter
 from dln.circuit import Circuit
 from dln.cli.arrow import Frame, pa, pc
 from dln.cli.kinds import clear, reading_kind, used_features
-from dln.cli.talk import say, some
+from dln.cli.talk import say
+from dln.wording import some
 
 
 class StrangeCells:

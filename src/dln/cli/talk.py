@@ -1,4 +1,4 @@
-"""What the commands say: talk to standard error, JSON and names in a few words."""
+"""What the commands say: talk to standard error, results and JSON to standard output."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-_MOST_NAMES = 12
+from dln.wording import some
 
 
 def say(text: str) -> None:
@@ -28,17 +28,6 @@ def show(text: str, *, aside: bool = False) -> None:
 def show_json(document: Any, *, aside: bool = False) -> None:
     """Write a result for programs."""
     show(json.dumps(document, indent=2, ensure_ascii=False, default=str), aside=aside)
-
-
-def some(names: Sequence[str]) -> str:
-    """List names, not too many of them.
-
-    >>> some(["age", "city"])
-    'age, city'
-    """
-    more = len(names) - _MOST_NAMES
-    shown = ", ".join(names[:_MOST_NAMES])
-    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def unknown(name: str, known: Sequence[str]) -> str:

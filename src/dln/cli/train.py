@@ -17,6 +17,7 @@ from dln.cli.files import STANDARD, check_output, save_model
 from dln.cli.fitting import fit_aloud
 from dln.cli.holdout import origin_of
 from dln.cli.layout import Layout
+from dln.cli.measure import Measure, measure
 from dln.cli.options import (
     ClassWeight,
     Data,
@@ -36,7 +37,6 @@ from dln.cli.options import (
 )
 from dln.cli.talk import say, show, show_json
 from dln.errors import OptionError
-from dln.scores import Tally, tally
 
 _Parts = OneOf["quick", "normal", "high", "none"]
 
@@ -112,7 +112,7 @@ def train(
     total = None
     if len(test_rows):
         X, y = prepared.X.take(test_rows), prepared.numbers(circuit)[test_rows]
-        total = tally(y, circuit.winners(X), circuit.predict_proba(X))
+        total = measure(circuit, X, y)
     origin = origin_of(data, target, classifier, len(rows), test)
     circuit = replace(circuit, origin=origin)
     save_model(circuit, output)
@@ -129,16 +129,16 @@ def _holding_out(n_rows: int) -> str:
     return f", holding out {n_rows:,} to test on" if n_rows else ", all of them: nothing is tested"
 
 
-def _text(circuit: Circuit, total: Tally | None) -> str:
+def _text(circuit: Circuit, total: Measure | None) -> str:
     size = size_text(circuit)
     if total is None:
         return size
-    accuracy = f"{100 * total.balanced_accuracy:.1f} %"
-    return f"Balanced accuracy on {int(total.rows.sum()):,} test rows: {accuracy}\n{size}"
+    accuracy = f"{100 * total.tally.balanced_accuracy:.1f} %"
+    return f"Balanced accuracy on {total.n_rows:,} test rows: {accuracy}\n{size}"
 
 
 def _document(
-    circuit: Circuit, columns: dict[str, Any], n_rows: int, total: Tally | None
+    circuit: Circuit, columns: dict[str, Any], n_rows: int, total: Measure | None
 ) -> dict[str, Any]:
     return {
         **columns,

@@ -27,7 +27,9 @@ def tree_cutoffs(
     values = cells[known]
     if len(values) == 0 or values.min() == values.max():
         return np.empty(0, dtype=np.float32)
-    tree = DecisionTreeClassifier(max_leaf_nodes=n_cutoffs + 1, random_state=0)
+    # More leaves than rows cannot be; the tree would set memory aside for them.
+    most = min(n_cutoffs, len(values) - 1)
+    tree = DecisionTreeClassifier(max_leaf_nodes=most + 1, random_state=0)
     tree.fit(values[:, None], target[known], sample_weight=weight[known])
     inner = tree.tree_.children_left >= 0
     cutoffs = np.unique(tree.tree_.threshold[inner].astype(np.float32))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from typing import Literal as OneOf
 
-from dln.circuit import Circuit
+from dln.circuit import Circuit, check_is_circuit
 from dln.errors import OptionError
 from dln.export.c import export_c
 from dln.export.java import export_java
@@ -22,6 +22,7 @@ from dln.export.rust import export_rust
 from dln.export.sql import write_sql
 from dln.export.value import Export
 from dln.export.verilog import export_verilog
+from dln.export.widths import cutoff_notes
 
 TargetName = OneOf[
     "c",
@@ -93,6 +94,11 @@ def export(circuit: Circuit, to: TargetName, *, name: str = "model", **options: 
         read), `view` (to make), `explain`. pmml: `explain`. With `explain` the rules that fired are
         given too; the other targets have a function for it.
 
+    Returns
+    -------
+    Export
+        Its `notes` tell what to know before it is used.
+
     Raises
     ------
     OptionError
@@ -112,6 +118,7 @@ def export(circuit: Circuit, to: TargetName, *, name: str = "model", **options: 
     >>> print(code.text[:66])
     # A classifier in Python, made by dln from model 304dbd142a762c9e.
     """
+    check_is_circuit(circuit, "export")
     if to not in TARGETS:
         raise OptionError(f"to is {to!r}, expected one of {', '.join(map(repr, TARGETS))}")
     target = TARGETS[to]
@@ -119,4 +126,6 @@ def export(circuit: Circuit, to: TargetName, *, name: str = "model", **options: 
         if option not in target.options:
             known = ", ".join(target.options) or "none"
             raise OptionError(f"{to} has no option {option!r}; its options are: {known}")
-    return target.write(make_program(circuit, check_name(name)), **options)
+    program = make_program(circuit, check_name(name))
+    written = target.write(program, **options)
+    return replace(written, notes=tuple(cutoff_notes(program, target.write, options)))

@@ -40,10 +40,13 @@ while wire with wor words xnor xor yield
 _RESERVED = frozenset(_WORDS.split())
 """Words of C, Verilog, Rust and Java, and the names that exports themselves use."""
 
+_NO_NAMES = _RESERVED - {"model"} | {"string"}
+"""Words that code cannot be called: a Java class `String` would hide Java's own."""
+
 _OWN = re.compile(r"[a-z]\d+(_\d+)?$")
 """Names like those of wires: l0, g12, s3_7."""
 
-_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*$")
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 def identifiers(names: Sequence[str]) -> tuple[str, ...]:
@@ -71,23 +74,42 @@ def _free(wanted: str, taken: Iterable[str], flags: Iterable[str]) -> str:
     return name
 
 
-def _spell(name: str) -> str:
+def _spell(name: str, otherwise: str = "column") -> str:
+    """Make an identifier of a name; `otherwise` where it holds no letter or digit of ASCII."""
     plain = unicodedata.normalize("NFKD", name.replace("ß", "ss").replace("ẞ", "SS"))
     ascii_only = "".join(letter for letter in plain if not unicodedata.combining(letter))
-    spelled = re.sub(r"[^A-Za-z0-9]+", "_", ascii_only).strip("_") or "column"
+    spelled = re.sub(r"[^A-Za-z0-9]+", "_", ascii_only).strip("_")
+    if not spelled:
+        return otherwise
     if spelled[0].isdigit():
         return f"x{spelled}"
     is_taken = spelled.lower() in _RESERVED or _OWN.match(spelled) is not None
     return f"{spelled}_" if is_taken else spelled
 
 
+def name_after(stem: str) -> str:
+    """Call code after its file: by the same name, or an identifier like it.
+
+    >>> [name_after(stem) for stem in ("heart", "Herz-2", "2024", "class", "心")]
+    ['heart', 'Herz_2', 'x2024', 'class_', 'model']
+    """
+    if _is_name(stem):
+        return stem
+    spelled = _spell(stem, otherwise="model")
+    return spelled if _is_name(spelled) else f"{spelled}_"
+
+
 def check_name(name: str) -> str:
     """Refuse a name for the code that is no plain identifier, or a word of some target."""
-    if not isinstance(name, str) or not _IDENTIFIER.match(name):
+    if not isinstance(name, str) or not _IDENTIFIER.fullmatch(name):
         raise OptionError(
             f"name is {name!r}, expected an identifier: ASCII letters, digits and _, "
             "with a letter first"
         )
-    if name.lower() in _RESERVED - {"model"}:
+    if name.lower() in _NO_NAMES:
         raise OptionError(f"name is {name!r}, a word that a target uses itself; choose another")
     return name
+
+
+def _is_name(name: str) -> bool:
+    return _IDENTIFIER.fullmatch(name) is not None and name.lower() not in _NO_NAMES

@@ -45,6 +45,8 @@ class Export:
         File names and their content, the main one first.
     inputs
         The columns that it reads, in the order of the table; columns that no rule reads are absent.
+    notes
+        What to know before it is used: tests of numbers that its integers are too narrow for.
 
     Examples
     --------
@@ -65,6 +67,7 @@ class Export:
     model_id: str
     files: Mapping[str, bytes]
     inputs: tuple[Input, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def data(self) -> bytes:

@@ -173,7 +173,7 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             `GroupKFold(5)`.
         """
         self._check()
-        read, self.classes_ = read_problem(self, X, y, sample_weight, self.class_weight)
+        read, classes = read_problem(self, X, y, sample_weight, self.class_weight)
         problem = read.counting().kept()
         preset = find_preset(self.space, problem)
         self.space_ = dict(preset.space)
@@ -200,6 +200,8 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             started = time.monotonic()
             self.best_estimator_ = self.fit_trial(chosen.number, X, y, sample_weight)
             self.refit_time_ = time.monotonic() - started
+        # Last: the labels of a classifier stay its own where a later fit is broken off.
+        self.classes_ = classes
         return self
 
     def fit_trial(self, number: int, X: Any, y: Any, sample_weight: Any = None) -> DLNClassifier:

@@ -1,0 +1,29 @@
+"""Words that messages share: a few names out of many, a type with its article."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def some(names: Sequence[str], most: int = 12) -> str:
+    """List names, not too many of them.
+
+    >>> some(["age", "city"])
+    'age, city'
+    >>> some(["a", "b", "c", "d"], most=2)
+    'a, b and 2 more'
+    """
+    more = len(names) - most
+    shown = ", ".join(names[:most])
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def type_of(value: object) -> str:
+    """Name the type of a value, with its article.
+
+    >>> type_of("text"), type_of(3)
+    ('a str', 'an int')
+    """
+    name = type(value).__name__
+    article = "an" if name[0].lower() in "aeiou" else "a"
+    return f"{article} {name}"

@@ -1,0 +1,188 @@
+"""What the pages show: commands that run, snippets that do what they say, links that lead on."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import typer
+from conftest import Run
+from tools import find_module, find_tool
+
+from dln import GATES, Above, Circuit, Column, Node, Origin, Rule
+from dln.cli.app import app
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+CIRCUIT = Circuit(
+    (Column("age", "integer"), Column("smoker", "boolean")),
+    (Above(0, 54.0), Above(1, 0.5)),
+    (Node(GATES[1], 0, 1),),
+    (Rule(2, (0, 1)),),
+    (0, 0),
+    ("healthy", "ill"),
+    origin=Origin("heart.csv", "", "disease", 18, 0.25, 0, "0.1.0"),
+)
+LONG = {"demo", "train", "search", "bench"}  # verbs that other tests run
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.M)
+
+
+def commands(page: Path) -> Iterator[list[str]]:
+    """Give the arguments of each `dln` command that a page shows."""
+    for block in blocks(page, "sh"):
+        for line in block.replace("\\\n", " ").splitlines():
+            if line.startswith("dln "):
+                yield shlex.split(line.partition(" > ")[0], comments=True)[1:]
+
+
+# -- commands ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_command_shown_is_one(page: Path) -> None:
+    group = typer.main.get_command(app)
+    for verb, *arguments in commands(page):
+        if not verb.startswith("--"):
+            group.commands[verb].make_context(verb, arguments)  # refuses what it does not know
+
+
+@pytest.mark.parametrize("name", ["README", "cli", "report", "diagram", "export"])
+def test_the_commands_of_a_page_run_one_after_the_other(name: str, run: Run) -> None:
+    prepare()
+    page = next(page for page in PAGES if page.stem == name)
+    shown = [words for words in commands(page) if words[0] not in {*LONG, "--install-completion"}]
+    assert shown
+    for words in shown:
+        status, _, talk = run(*words)
+        assert status == 0, (words, talk)
+
+
+def prepare() -> None:
+    """Write the files that the commands of the pages read."""
+    rows = "age,smoker,disease\n" + "60,true,ill\n60,false,healthy\n30,true,healthy\n" * 8
+    for table in ("heart.csv", "patients.csv", "test.csv", "train.csv"):
+        Path(table).write_text(rows)
+    Path("patients.csv.gz").write_bytes(gzip.compress(rows.encode()))
+    for model in ("heart.json", "iris.json"):
+        CIRCUIT.save(model)
+
+
+JSON = [
+    ("train", "heart.csv -t disease -o m.json --layers 4,2 --networks 1 --epochs 2"),
+    ("evaluate", "heart.json heart.csv -t disease"),
+    ("simplify", "heart.json -o small.json"),
+    ("prune", "heart.json heart.csv -t disease -o small.json"),
+    ("verify", "heart.json heart.json"),
+    ("verify", "heart.json other.json"),
+    ("cost", "heart.json"),
+]
+
+
+@pytest.mark.parametrize(("verb", "arguments"), JSON)
+def test_the_docs_name_what_json_holds(verb: str, arguments: str, run: Run) -> None:
+    prepare()
+    replace(CIRCUIT, base_votes=(1, 0)).save("other.json")
+    found = set(json.loads(run(verb, *arguments.split(), "--json")[1]))
+    text = (ROOT / "docs" / "cli.md").read_text("utf-8").partition("## For programs")[2]
+    (row,) = re.findall(rf"^\| `{verb}` \| (.*) \|$", text, re.M)
+    named = set(re.findall(r"`(\w+)`", re.sub(r"\([^)]*\)", "", row)))
+    assert found <= named
+    assert found == named or verb == "verify"  # the keys of which depend on the answer
+
+
+# -- snippets of docs/export.md ---------------------------------------------------------------
+
+EXPORT = ROOT / "docs" / "export.md"
+
+
+@pytest.fixture(name="folder")
+def exported(tmp_path: Path, run: Run) -> Path:
+    """Export as the page says."""
+    find_module("onnx")
+    prepare()
+    for words in commands(EXPORT):
+        assert run(*words)[0] == 0
+    return tmp_path
+
+
+def test_the_c_of_the_docs_is_a_program(folder: Path) -> None:
+    gcc = find_tool("gcc", package="gcc")
+    (snippet,) = blocks(EXPORT, "c")
+    (folder / "main.c").write_text(snippet)
+    strict = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    subprocess.run([gcc, *strict, "-o", "main", "main.c"], cwd=folder, check=True)
+    said = subprocess.run([folder / "main"], capture_output=True, text=True, check=True)
+    assert said.stdout == "ill\n"
+
+
+def test_the_python_of_the_docs_gives_what_it_says(folder: Path) -> None:
+    (snippet,) = [block for block in blocks(EXPORT, "python") if "import heart\n" in block]
+    checks = re.sub(r"^(heart\..*)  # (.*)$", r"assert \1 == \2", snippet, flags=re.M)
+    assert checks.count("assert") == 3
+    subprocess.run([sys.executable, "-c", checks], cwd=folder, check=True)
+
+
+def test_the_onnx_of_the_docs_answers(folder: Path) -> None:
+    find_module("onnxruntime")
+    (snippet,) = [block for block in blocks(EXPORT, "python") if "import onnxruntime" in block]
+    check = "assert label.tolist() == ['ill'] and probabilities.shape == (1, 2)"
+    subprocess.run([sys.executable, "-c", f"{snippet}\n{check}"], cwd=folder, check=True)
+
+
+def test_the_javascript_of_the_docs_gives_what_it_says(folder: Path) -> None:
+    node = find_tool("node", package="nodejs")
+    (snippet,) = blocks(EXPORT, "js")
+    checks, count = re.subn(r"^(.*); // ([\"\[].*)$", r"equal(\1, \2);", snippet, flags=re.M)
+    assert count == 2
+    (folder / "main.mjs").write_text(
+        f'import {{ deepStrictEqual as equal }} from "node:assert";\n{checks}'
+    )
+    subprocess.run([node, "main.mjs"], cwd=folder, check=True)
+
+
+# -- links, extras, layout --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_lead_to_files(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_the_readme_links_every_page() -> None:
+    text = PAGES[0].read_text("utf-8")
+    for page in PAGES[2:]:
+        assert f"](docs/{page.name})" in text
+
+
+def test_extras_that_are_named_are_there() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = set(project["optional-dependencies"])
+    sources = [*PAGES, *(ROOT / "src").rglob("*.py")]
+    named = {x for file in sources for x in re.findall(r"dln\[(\w+)\]", file.read_text("utf-8"))}
+    assert named <= extras
+    table = PAGES[0].read_text("utf-8").partition("| extra |")[2].partition("\n\n")[0]
+    ours = {"bench", "dev", "peers", "test"}  # of those who work on dln
+    assert set(re.findall(r"`(\w+)`", table)) - {"dln"} == extras - ours
+
+
+def test_the_layout_names_every_module() -> None:
+    text = PAGES[1].read_text("utf-8").partition("## Layout")[2].partition("Imports point")[0]
+    package = ROOT / "src" / "dln"
+    modules = {path.name for path in package.glob("*.py") if not path.name.startswith("_")}
+    folders = {f"{path.parent.name}/" for path in package.glob("*/__init__.py")}
+    named = set(re.findall(r"(?<![\w/.])\w+(?:\.py|/)(?=\s)", text))
+    assert modules | folders <= named
+    assert {name for name in named if name.endswith(".py")} == modules
