@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from dln import DLNClassifier, datasets
 from dln.bench.protocol import Task
 from dln.cores import count_threads
+from dln.planning import plan_fit
 from dln.search.folds import Fold, hold_out
 from dln.search.presets import find_preset
 from dln.search.tasks import encode_fold
@@ -70,7 +71,8 @@ def prepare(
     judged = []
     preset = find_preset("default", problem)
     for values in SETTINGS.values():
-        plan = DLNClassifier(**preset.parameters({**values, "tau": 8.0}))._plan(problem)
+        model = DLNClassifier(**preset.parameters({**values, "tau": 8.0}))
+        plan = plan_fit(model, problem)
         recipe, encoded = plan.candidates.usual, encode_fold(problem, fold, plan.encode)
         epochs = round(epochs_part * recipe.options.epochs)
         jobs = []

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dln.train.jobs import Job
 from dln.train.schedule import make_schedule
 from dln.train.torch import LogicNetwork, Mode, Phase, freeze, set_mode
-from dln.train.torch.engine import row_losses
+from dln.train.torch.trainer import row_losses
 
 PARAMETERS = ("cutoffs", "slopes", "gate_logits", "link_logits", "vote_logits")
 

@@ -21,6 +21,7 @@ from engines import both_engines  # noqa: E402
 from dln import DLNClassifier  # noqa: E402
 from dln.encode.encoder import EncodeOptions  # noqa: E402
 from dln.errors import OptionError, TrainingError  # noqa: E402
+from dln.planning import read_wishes  # noqa: E402
 from dln.table import read_table  # noqa: E402
 from dln.train import native  # noqa: E402
 from dln.train import torch as readable  # noqa: E402
@@ -133,7 +134,7 @@ def test_a_batch_of_next_to_no_weight_is_no_reason_to_fail(engine: Engine) -> No
 def test_after_ctrl_c_only_networks_that_were_trained_vote() -> None:
     X, y = _easy_table()
     problem = Problem(read_table(X), y.astype(np.int32), np.ones(len(y), np.float32), (0, 1))
-    wishes = DLNClassifier(layers=(6, 4), tau=2.0, n_networks=5, epochs=10**6)._wishes()
+    wishes = read_wishes(DLNClassifier(layers=(6, 4), tau=2.0, n_networks=5, epochs=10**6))
     plan = FitPlan(make_candidates(wishes, len(y), 2, 3), EncodeOptions())
 
     def stop(progress: Progress) -> None:

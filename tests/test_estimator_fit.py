@@ -16,6 +16,7 @@ from sklearn.metrics import balanced_accuracy_score
 
 from dln import manners
 from dln.encode.encoder import EncodeOptions
+from dln.planning import read_wishes
 from dln.table import read_table
 from dln.train import native
 from dln.train.fit import FitPlan, Problem, Progress, fit_circuit
@@ -175,6 +176,9 @@ def test_a_little_text_among_numbers_is_told_of(caplog: pytest.LogCaptureFixture
     assert "crp" not in caplog.text
     small(epochs=3).fit(frame.assign(crp=[*crp[1:], "<0.3"]), frame["size"] > 20)
     assert "column 'crp' holds numbers, but also '<0.3', so every number is" in caplog.text
+    # True and False are no numbers, and there are no more than two of them.
+    small(epochs=3).fit(frame.assign(ill=[True, False, "?", True] * 10), frame["size"] > 20)
+    assert "'ill'" not in caplog.text
 
 
 TOLD = "no training row is predicted to be "
@@ -253,7 +257,7 @@ def test_held_back_rows_keep_the_best_epoch() -> None:
     rng = np.random.default_rng(3)
     X = rng.normal(size=(200, 4))
     y = (X[:, 0] + rng.normal(size=200) > 0).astype(np.int32)
-    candidates = make_candidates(small(epochs=30)._wishes(), 200, 2, 4)
+    candidates = make_candidates(read_wishes(small(epochs=30)), 200, 2, 4)
     plan = FitPlan(candidates, EncodeOptions(), validation_fraction=0.3)
     problem = Problem(read_table(X), y, np.ones(200, dtype=np.float32), (0, 1))
     fitted = fit_circuit(problem, plan, engine=train_population, rng=np.random.default_rng(0))
@@ -295,7 +299,7 @@ def test_the_progress_bar_goes_to_standard_error_only(
 
 def test_an_interrupted_comparison_still_trains_the_usual_recipe(iris: Any) -> None:
     X, y = iris
-    wishes = small(tau="auto", epochs=5, selection_fits=2)._wishes()
+    wishes = read_wishes(small(tau="auto", epochs=5, selection_fits=2))
     plan = FitPlan(make_candidates(wishes, 150, 3, 4), EncodeOptions())
     problem = Problem(
         read_table(X), y.to_numpy(np.int32), np.ones(150, dtype=np.float32), (0, 1, 2)

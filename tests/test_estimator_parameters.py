@@ -11,6 +11,7 @@ from classifiers import (
 )
 
 from dln import Alternating, Annealing, Circuit, DLNClassifier, Freezing, OptionError, Pruning
+from dln.planning import read_wishes
 from dln.train.recipe import make_candidates
 
 # Another value than SMALL's or the default for every parameter, and it makes a difference.
@@ -160,7 +161,7 @@ def test_every_parameter_has_bad_values() -> None:
 
 
 def test_the_comparison_of_sizes_stays_within_a_budget() -> None:
-    wishes = DLNClassifier()._wishes()
+    wishes = read_wishes(DLNClassifier())
     few = make_candidates(wishes, n_rows=300, n_classes=2, n_columns=10)
     many = make_candidates(wishes, n_rows=2_000, n_classes=500, n_columns=10)
     wide = make_candidates(wishes, n_rows=300, n_classes=2, n_columns=500)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from conftest import Run
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from provable import (
+    AND,
     NUMBER,
     TRIES,
     alike_on_all_rows,
@@ -27,9 +30,12 @@ from strategies import circuits, law, logic_circuits
 
 from dln.circuit import Circuit
 from dln.errors import OptionError
-from dln.literals import Above
-from dln.parts import Rule
+from dln.literals import Above, Column
+from dln.parts import Node, Rule
+from dln.prove.clock import Clock, TimeIsUpError
 from dln.prove.equal import prove_equal
+from dln.prove.miter import build_miter
+from dln.prove.question import ask
 from dln.prove.result import Counterexample, Proof
 
 SAME = "the same class on every possible row"
@@ -104,10 +110,19 @@ def test_large_circuits_are_decided() -> None:
     assert found.votes_a == (29, 30)
 
 
-def test_an_aspect_that_is_not_there_is_refused() -> None:
+def test_time_is_kept_to_where_all_classes_are_compared() -> None:
+    # Every class with every other, in logic: of many classes that takes longer than the solver.
     a = circuit_of(NUMBER, [Above(0, 1.0)])
-    with pytest.raises(OptionError, match='of is \'votes\', expected "probabilities" or "classes"'):
-        prove_equal(a, a, of="votes")  # type: ignore[arg-type]
+    miter = build_miter(a, circuit_of(NUMBER, [Above(0, 2.0)]))
+    with pytest.raises(TimeIsUpError):
+        next(ask(miter, "classes", Clock(0)).edges(miter.sums))
+
+
+@pytest.mark.parametrize("of", ["votes", ["classes"]])
+def test_an_aspect_that_is_not_there_is_refused(of: Any) -> None:
+    a = circuit_of(NUMBER, [Above(0, 1.0)])
+    with pytest.raises(OptionError, match=r'of is .*, expected "probabilities" or "classes"'):
+        prove_equal(a, a, of=of)
 
 
 def test_the_command_compares_classes_of_two_temperatures(run: Run, tmp_path: Path) -> None:
@@ -120,3 +135,15 @@ def test_the_command_compares_classes_of_two_temperatures(run: Run, tmp_path: Pa
     status, out, _ = run("verify", tmp_path / "a.json", tmp_path / "b.json", "--classes")
     assert status == 0
     assert out.startswith(SAME)
+
+
+def test_cells_of_a_row_are_told_from_text_in_json(run: Run, tmp_path: Path) -> None:
+    columns = (Column("day", "date"), Column("size", "number"))
+    largest = float(np.finfo(np.float64).max)
+    a = circuit_of(columns, [Above(0, 0.0), Above(1, largest)], (Node(AND, 0, 1),))
+    a.save(tmp_path / "a.json")
+    circuit_of(columns, [], (), {}).save(tmp_path / "b.json")
+    out = run("verify", tmp_path / "a.json", tmp_path / "b.json", "--json")[1]
+    row = json.loads(out)["row"]
+    assert row["size"] == {"number": "inf"}
+    assert list(row["day"]) == ["moment"]

@@ -10,13 +10,14 @@ from hypothesis.extra import numpy as hnp
 from strategies import law
 
 from dln import DLNClassifier
+from dln.planning import read_wishes
 from dln.table import read_table
 from dln.train.fit import Problem
 from dln.train.recipe import MAX_BATCH_SIZE, make_candidates
 
 
 def batch_size(n_rows: int, heaviest: float, wish: object = "auto") -> int:
-    wishes = DLNClassifier(batch_size=wish)._wishes()  # type: ignore[arg-type]
+    wishes = read_wishes(DLNClassifier(batch_size=wish))  # type: ignore[arg-type]
     return make_candidates(wishes, n_rows, 2, 5, heaviest).usual.options.batch_size
 
 

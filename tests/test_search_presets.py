@@ -10,6 +10,7 @@ from sklearn.datasets import load_iris
 
 from dln import DLNClassifier
 from dln.manners import read_problem
+from dln.planning import plan_fit, read_wishes
 from dln.search import Between, DLNSearchCV
 from dln.search.paper import paper_folds, score_trials
 from dln.search.presets import find_preset
@@ -124,9 +125,9 @@ def test_the_default_search_begins_with_what_the_classifier_compares(
 ) -> None:
     its = problem(n_rows, n_classes=n_classes)
     preset = find_preset("default", its)
-    compared = make_candidates(DLNClassifier()._wishes(), n_rows, n_classes, 5).grid
+    compared = make_candidates(read_wishes(DLNClassifier()), n_rows, n_classes, 5).grid
     expected = {(recipe.shape, recipe.options) for row in compared for recipe in row}
-    plans = [DLNClassifier(**preset.parameters(values))._plan(its) for values in preset.first]
+    plans = [plan_fit(DLNClassifier(**preset.parameters(values)), its) for values in preset.first]
     tried = {(plan.candidates.usual.shape, plan.candidates.usual.options) for plan in plans}
     assert tried >= expected
     assert len(preset.first) <= 24 < DLNSearchCV().n_trials  # Optuna proposes the others

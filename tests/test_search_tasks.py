@@ -13,6 +13,7 @@ from sklearn.metrics import balanced_accuracy_score
 from dln import DLNClassifier
 from dln.encode.encoder import EncodeOptions
 from dln.manners import read_problem
+from dln.planning import plan_fit
 from dln.search.backend import Ground, LocalBackend, keep_rows
 from dln.search.folds import repeated_folds
 from dln.search.on_ray import resources_of
@@ -41,7 +42,7 @@ def ground(mixed: Problem) -> Ground:
 
 def recipe_of(problem: Problem, **parameters: Any) -> Any:
     usual: dict[str, Any] = {"layers": (12, 6), "tau": 2.0, "epochs": 20}
-    return DLNClassifier(**usual, **parameters)._plan(problem).candidates.usual
+    return plan_fit(DLNClassifier(**usual, **parameters), problem).candidates.usual
 
 
 def test_votes_are_those_of_the_circuit(mixed: Problem, ground: Ground) -> None:

@@ -19,6 +19,7 @@ from dln.explain.trends import Trends, find_trends
 from dln.gates import GATE_BY_NAME
 from dln.literals import Above, Column
 from dln.parts import Node
+from dln.prove.graph import Graph
 from dln.prove.monotone import prove_monotone
 
 AND, XOR = GATE_BY_NAME["AND"], GATE_BY_NAME["XOR"]
@@ -88,6 +89,29 @@ def test_what_is_no_circuit_or_no_time_is_refused() -> None:
         find_trends("model")  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="time_limit is -1"):
         find_trends(mixed(), time_limit=-1)
+
+
+def test_what_is_left_when_time_is_up_is_undecided() -> None:
+    # Each question alone is easy; time is kept to between them, too.
+    found = find_trends(mixed(), time_limit=0)
+    assert {row.trends for row in found.rows} == {("undecided",)}
+    assert [row.feature for row in found.rows] == [row.feature for row in find_trends(mixed()).rows]
+
+
+def test_a_slice_looks_only_at_what_depends_on_the_feature(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # 40 features of 10 cutoffs each, that have no gate in common: slices add no gate twice.
+    columns = [Column(f"x{at}", "number") for at in range(40)]
+    literals = [Above(at, float(cutoff)) for at in range(40) for cutoff in range(10)]
+    nodes = [Node(GATE_BY_NAME["AND"], wire, wire + 1) for wire in range(0, 400, 2)]
+    circuit = circuit_of(columns, literals, nodes, dict.fromkeys(range(400, 600), (0, 1)))
+    made = []
+    gate = Graph.gate
+    monkeypatch.setattr(Graph, "gate", lambda *given: made.append(1) or gate(*given))
+    assert {row.trends for row in find_trends(circuit).rows} == {("rising",)}
+    # All 200 once a feature, and its own 5 in each of the other 10 gaps.
+    assert len(made) == 40 * (200 + 10 * 5)
 
 
 # -- the verb ---------------------------------------------------------------------------------

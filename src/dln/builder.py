@@ -25,6 +25,10 @@ class Signal(NamedTuple):
     part: int | None
     negated: bool
 
+    def invert(self, wanted: bool = True) -> Signal:
+        """Give the negation where it is wanted, else the signal itself."""
+        return Signal(self.part, self.negated ^ wanted)
+
 
 FALSE, TRUE = Signal(None, False), Signal(None, True)
 

@@ -25,5 +25,5 @@ def count_threads(n_jobs: int | None) -> int:
         return cores
     if not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
         raise OptionError(f"n_jobs is {n_jobs!r}, expected an integer other than 0, or None")
-    # As in joblib, -1 means all cores and -2 all but one; more than there are would not help.
-    return max(1, min(int(n_jobs), cores) if n_jobs > 0 else cores + 1 + int(n_jobs))
+    wanted = int(n_jobs) if n_jobs > 0 else cores + 1 + int(n_jobs)
+    return max(1, min(wanted, cores))  # more than there are would not help

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterator
 from decimal import Decimal
 
 import numpy as np
@@ -31,23 +32,29 @@ def readable_cutoff(low: float, high: float, kind: ColumnKind) -> float:
     low, high = _finite_ends(float(low), float(high))
     if low <= 0 < high:
         return 0.0
+    smallest = 0 if kind == "integer" else -_MOST_DECIMALS
+    return next((t for t in _short_decimals(low, high, smallest) if low <= t < high), low)
+
+
+def _short_decimals(low: float, high: float, smallest: int) -> Iterator[float]:
+    """Give decimals in [low, high), those of the fewest digits first, down to 10**smallest.
+
+    As floats: rounding may carry one over an end.
+    """
     lowest, highest = Decimal(repr(low)), Decimal(repr(high))  # the ends as people write them
     middle = (lowest + highest) / 2
     # From the power of ten above both ends down: the coarsest step has the fewest digits.
-    exponent = math.frexp(max(abs(low), abs(high)))[1] * 30103 // 100000 + 1
-    smallest = 0 if kind == "integer" else -_MOST_DECIMALS
-    while exponent >= smallest:
+    largest = math.frexp(max(abs(low), abs(high)))[1] * 30103 // 100000 + 1
+    for exponent in range(largest, smallest - 1, -1):
         step = Decimal(1).scaleb(exponent)
         found = _nearest_multiple(lowest, highest, middle, step)
-        if found is not None:
-            if abs(found) < 10 * step and exponent > smallest:  # one digit; a finer one may do too
-                finer = _nearest_multiple(lowest, highest, middle, step / 10)
-                if finer is not None and abs(finer) < step:
-                    found = min(found, finer, key=lambda number: abs(number - middle))
-            if low <= float(found) < high:
-                return float(found)
-        exponent -= 1
-    return low
+        if found is None:
+            continue
+        if abs(found) < 10 * step and exponent > smallest:  # one digit; a finer one may do too
+            finer = _nearest_multiple(lowest, highest, middle, step / 10)
+            if finer is not None and abs(finer) < step:
+                found = min(found, finer, key=lambda number: abs(number - middle))
+        yield float(found)
 
 
 def _finite_ends(low: float, high: float) -> tuple[float, float]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Any
 from typing import Literal as OneOf
 
 import numpy as np
@@ -15,8 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from dln.circuit import Circuit
 from dln.cores import count_threads
-from dln.encode.encoder import EncodeOptions
-from dln.errors import OptionError
 from dln.manners import (
     draw_seed,
     read_features,
@@ -24,26 +21,14 @@ from dln.manners import (
     warn_of_lost_classes,
     warn_of_mixtures,
 )
+from dln.planning import plan_fit, read_wishes
 from dln.progress import progress_bar
-from dln.simplify.simplify import Effort, check_libraries, simplify
+from dln.simplify.simplify import Effort, simplify
 from dln.train.engines import EngineName, find_engine
-from dln.train.fit import FitPlan, Problem, fit_circuit
-from dln.train.jobs import OnInterrupt
+from dln.train.fit import fit_circuit
+from dln.train.jobs import HISTORY, OnInterrupt
 from dln.train.network import Concatenation
-from dln.train.options import (
-    Annealing,
-    Freezing,
-    GateGradient,
-    Phases,
-    Pruning,
-    Relaxation,
-    check_choice,
-    check_integer,
-)
-from dln.train.recipe import Wishes, make_candidates
-
-_KNOTS = {"quantiles": 33, "range": 2}
-"""Knots of each scaling, see `EncodeOptions`."""
+from dln.train.options import Annealing, Freezing, GateGradient, Phases, Pruning, Relaxation
 
 
 class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -197,7 +182,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
-        on_interrupt: OneOf["raise", "keep"] = "raise",
+        on_interrupt: OnInterrupt = "raise",
     ) -> None:
         self.layers = layers
         self.n_networks = n_networks
@@ -248,13 +233,13 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight
             Weights of the rows (n_rows,), not negative. A row of weight 0 is left out.
         """
-        self._wishes()  # refuses what is out of range, before the table is read
+        read_wishes(self)  # refuses what is out of range, before the table is read
         engine = find_engine(self.engine, self.device)
         n_threads = count_threads(self.n_jobs)
         rng = np.random.default_rng(draw_seed(self.random_state))
         read, classes = read_problem(self, X, y, sample_weight, self.class_weight)
         problem = read.counting()
-        plan = self._plan(problem)
+        plan = plan_fit(self, problem)
         with progress_bar(enabled=bool(self.verbose)) as on_progress:
             fitted = fit_circuit(
                 problem,
@@ -287,63 +272,10 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             warn_of_lost_classes(self.circuit_, problem, self.class_weight)
         return self
 
-    def _plan(self, problem: Problem) -> FitPlan:
-        candidates = make_candidates(
-            self._wishes(),
-            len(problem.target),
-            len(problem.classes),
-            problem.table.n_columns,
-            problem.heaviest_class(),
-        )
-        encode = EncodeOptions(int(self.n_cutoffs), _KNOTS[self.scaling])
-        return FitPlan(candidates, encode, self.validation_fraction)
-
-    def _wishes(self) -> Wishes:
-        check_choice("on_interrupt", self.on_interrupt, get_args(OnInterrupt))
-        part = self.validation_fraction
-        if isinstance(part, bool) or not isinstance(part, numbers.Real) or not 0 <= part < 1:
-            raise OptionError(f"validation_fraction is {part!r}, expected 0 up to below 1")
-        if self.simplify is not None:
-            check_choice("simplify", self.simplify, get_args(Effort))
-            check_libraries(self.simplify)
-        check_choice("scaling", self.scaling, tuple(_KNOTS))
-        check_integer("n_cutoffs", self.n_cutoffs, 1, 10**9)
-        if not isinstance(self.verbose, numbers.Integral) or self.verbose < 0:
-            raise OptionError(f"verbose is {self.verbose!r}, expected an integer of at least 0")
-        return Wishes(
-            layers=self.layers,
-            n_networks=self.n_networks,
-            n_links=self.n_links,
-            n_gates=self.n_gates,
-            concatenation=self.concatenation,
-            tau=self.tau,
-            epochs=self.epochs,
-            batch_size=self.batch_size,
-            rate=self.learning_rate,
-            final_rate=self.final_rate,
-            threshold_rate=self.threshold_rate,
-            slope=self.slope,
-            phases=self.phases,
-            relaxation=self.relaxation,
-            gate_gradient=self.gate_gradient,
-            temperature=self.temperature,
-            freezing=self.freezing,
-            pruning=self.pruning,
-            grad_factor=self.grad_factor,
-            vote_threshold=self.vote_threshold,
-            vote_density=self.vote_density,
-            # PyTorch trains one network after the other: too slow to compare hundreds of them.
-            selection_fits=0 if self._is_auto_on_torch() else self.selection_fits,
-            trace_every=self.trace_every,
-        )
-
     def _simplified(self, circuit: Circuit) -> Circuit:
         if self.simplify is None:
             return circuit
         return simplify(circuit, self.simplify, prove=self.simplify != "quick")
-
-    def _is_auto_on_torch(self) -> bool:
-        return self.engine == "torch" and isinstance(self.selection_fits, str)
 
     # -- prediction -----------------------------------------------------------------------------
 
@@ -386,8 +318,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def _history(histories: list[NDArray[np.float32]]) -> dict[str, NDArray[np.float32]]:
     """Stack the histories of the networks, padded with NaN where one stopped earlier."""
     longest = max(len(history) for history in histories)
-    stack = np.full((len(histories), longest, 4), np.nan, dtype=np.float32)
+    stack = np.full((len(histories), longest, len(HISTORY)), np.nan, dtype=np.float32)
     for index, history in enumerate(histories):
         stack[index, : len(history)] = history
-    names = ("loss", "train_accuracy", "valid_accuracy", "gates")
-    return {name: stack[:, :, place] for place, name in enumerate(names)}
+    return {name: stack[:, :, place] for place, name in enumerate(HISTORY)}

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.errors import TableError
+from dln.literals import format_text
 from dln.wording import type_of
 
 Label = str | int | float | bool | datetime.date | datetime.datetime
@@ -88,3 +89,12 @@ def label_from_json(value: Any) -> Label:
         case str() | bool() | int() | float():
             return value
     raise ValueError("expected text, a number, true, false or a date")
+
+
+def label_text(label: Label) -> str:
+    """Write a class label as people read it.
+
+    >>> label_text("not ill"), label_text(1)
+    ("'not ill'", '1')
+    """
+    return format_text(label) if isinstance(label, str) else str(label)

@@ -38,6 +38,11 @@ class Column:
         "number", "integer", "boolean", "date" or "category".
     categories
         Of a category column, those that were in the training rows; literals mean them by number.
+
+    Examples
+    --------
+    >>> Column("hue", "category", ("blue", "red")).is_numeric, Column("age", "integer").is_numeric
+    (False, True)
     """
 
     name: str
@@ -52,7 +57,11 @@ class Column:
 
 @dataclass(frozen=True)
 class Above:
-    """True where the cell of `column` is a number greater than `cutoff`."""
+    """True where the cell of `column` is a number greater than `cutoff`.
+
+    >>> Above(0, 54.0).describe((Column("age", "integer"),), negated=True)
+    'age <= 54'
+    """
 
     column: int
     cutoff: float
@@ -68,7 +77,11 @@ class Above:
 
 @dataclass(frozen=True)
 class Among:
-    """True where the cell of `column` is one of `categories` (indices into the column's)."""
+    """True where the cell of `column` is one of `categories` (indices into the column's).
+
+    >>> Among(0, (0, 2)).describe((Column("hue", "category", ("blue", "green", "red")),))
+    'hue in {blue, red}'
+    """
 
     column: int
     categories: tuple[int, ...]
@@ -85,7 +98,11 @@ class Among:
 
 @dataclass(frozen=True)
 class Missing:
-    """True where the cell of `column` is missing."""
+    """True where the cell of `column` is missing.
+
+    >>> Missing(0).describe((Column("age", "integer"),))
+    'age is missing'
+    """
 
     column: int
 

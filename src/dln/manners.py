@@ -63,7 +63,8 @@ def warn_of_mixtures(columns: Iterable[Column]) -> None:
     """Tell of columns of numbers that a little text turned into categories."""
     for column in columns:
         texts = [category for category in column.categories if isinstance(category, str)]
-        if 0 < 2 * len(texts) < len(column.categories):
+        truths = [category for category in column.categories if isinstance(category, bool)]
+        if 0 < len(texts) < len(column.categories) - len(texts) - len(truths):
             _log.warning(
                 "column %r holds numbers, but also %r, so every number is a category of its own; "
                 "replace such text by numbers or missing cells",

@@ -20,6 +20,12 @@ class Node(NamedTuple):
     a: int
     b: int
 
+    @property
+    def sources(self) -> set[int]:
+        """The wires whose value matters to the gate."""
+        read = ((self.a, self.gate.reads_a), (self.b, self.gate.reads_b))
+        return {source for source, reads in read if reads}
+
 
 class Rule(NamedTuple):
     """A wire and the votes that it gives to each class when it is 1."""

@@ -6,16 +6,15 @@ of NumPy: its oracle in the tests, and its stand-in where the extension is absen
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dln.codes import MISSING_CODE, NATIVE_FLOATS, encode_cells, native_numbers, places_of
 from dln.cores import count_cores
-from dln.errors import ColumnTypeError, MissingColumnError, TableError
-from dln.literals import Above, Among, Column, ColumnKind, Missing
-from dln.table import RawColumn, Table, read_numbers, read_table
+from dln.literals import Above, Among, Missing
+from dln.table import read_table
 
 if TYPE_CHECKING:
     from dln._native import Program
@@ -30,19 +29,10 @@ def _find_native() -> type[Program] | None:
     return Program
 
 
-MISSING_CODE, UNSEEN_CODE = -1, -2
 _NATIVE_PROGRAM = _find_native()
-_FAST_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 _ROWS_PER_THREAD = 65536
 _LITERAL_KINDS = {Above: 0, Among: 1, Missing: 2}
 """Kinds of literals, as the native program numbers them."""
-_KIND_WORDS: dict[ColumnKind, str] = {
-    "number": "numbers",
-    "integer": "integers",
-    "boolean": "booleans",
-    "date": "dates",
-    "category": "categories",
-}
 
 
 class Predictor:
@@ -103,7 +93,7 @@ class Predictor:
         columns = self._circuit.columns
         if (  # the short way for the common case
             type(X) is np.ndarray
-            and X.dtype in _FAST_DTYPES
+            and X.dtype in NATIVE_FLOATS
             and X.ndim == 2
             and X.shape[1] == len(columns)
             and self._all_numbers
@@ -112,7 +102,7 @@ class Predictor:
         table = read_table(X)
         places = places_of(table, columns, self._used)
         if table.matrix is not None and self._all_numbers and table.names is None:
-            return _native_numbers(table.matrix), table.n_rows
+            return native_numbers(table.matrix), table.n_rows
         source: list[NDArray[Any] | None] = [None] * len(columns)
         for index in self._used:
             source[index] = encode_cells(table.read(places[index]), columns[index])
@@ -123,85 +113,6 @@ def _threads(n_rows: int) -> int:
     if n_rows < 2 * _ROWS_PER_THREAD:
         return 1
     return min(count_cores(), n_rows // _ROWS_PER_THREAD)
-
-
-def places_of(table: Table, columns: Sequence[Column], used: Sequence[int]) -> dict[int, int]:
-    """Say where each used column stands in this table."""
-    if table.names is None:
-        if table.n_columns != len(columns):
-            raise TableError(
-                f"the table has {table.n_columns} columns, the circuit was trained on "
-                f"{len(columns)}; give all of them, in the same order, or a data frame with names"
-            )
-        return {index: index for index in used}
-    where = {name: place for place, name in enumerate(table.names)}
-    missing = [columns[index].name for index in used if columns[index].name not in where]
-    if missing:
-        raise MissingColumnError(
-            f"the circuit reads {missing}, but the table has only {list(table.names)}; "
-            "rename the columns or refit on this table"
-        )
-    return {index: where[columns[index].name] for index in used}
-
-
-def _native_numbers(numbers: NDArray[Any]) -> NDArray[Any]:
-    """Convert what the native program does not read: half and extended floats."""
-    odd = numbers.dtype.kind == "f" and numbers.dtype not in _FAST_DTYPES
-    return numbers.astype(np.float64) if odd else numbers
-
-
-def encode_cells(raw: RawColumn, column: Column) -> NDArray[Any]:
-    """Turn the cells of one column into numbers, or into category codes (int32).
-
-    Raises `ColumnTypeError` where a number was expected and text was found, or the reverse.
-    """
-    if not column.is_numeric:
-        return _category_codes(raw, column)
-    if raw.kind == "category":
-        text = next((cell for cell in raw.values if isinstance(cell, str)), None)
-        if text is not None:
-            raise _wrong_kind(repr(text), column)
-        raw = read_numbers(raw, column.name)  # a table may declare numbers to be categories
-    if (raw.kind == "date") == (column.kind == "date"):
-        return _native_numbers(raw.values)
-    if np.isnan(raw.values).all():  # such a column may look like any other
-        return np.full(len(raw.values), np.nan)
-    raise _wrong_kind(_KIND_WORDS[raw.kind], column)
-
-
-def _wrong_kind(found: str, column: Column) -> ColumnTypeError:
-    return ColumnTypeError(
-        f"column {column.name!r} holds {found}, expected {_KIND_WORDS[column.kind]}; "
-        "convert the column, with missing cells for what has no value"
-    )
-
-
-def _category_codes(raw: RawColumn, column: Column) -> NDArray[np.int32]:
-    if raw.kind != "category":
-        return _category_codes_of_numbers(raw, column)
-    codes = {category: code for code, category in enumerate(column.categories)}
-    found = (MISSING_CODE if cell is None else codes.get(cell, UNSEEN_CODE) for cell in raw.values)
-    return np.fromiter(found, dtype=np.int32, count=len(raw.values))
-
-
-def _category_codes_of_numbers(raw: RawColumn, column: Column) -> NDArray[np.int32]:
-    """Find numbers among the categories: a column of text and numbers may bring only the latter."""
-    missing = np.isnan(raw.values)
-    numbers = {
-        category: code
-        for code, category in enumerate(column.categories)
-        if not isinstance(category, str)
-    }
-    if not missing.all() and (raw.kind == "date" or not numbers):
-        known = ", ".join(repr(category) for category in column.categories[:3]) or "none"
-        raise ColumnTypeError(
-            f"column {column.name!r} holds {_KIND_WORDS[raw.kind]}, expected categories such as "
-            f"those it was trained on ({known}); convert the column to text"
-        )
-    found = (numbers.get(cell, UNSEEN_CODE) for cell in raw.values.tolist())
-    codes = np.fromiter(found, dtype=np.int32, count=len(raw.values))
-    codes[missing] = MISSING_CODE
-    return codes
 
 
 def compile_circuit(circuit: Circuit, level: str = "") -> Program:

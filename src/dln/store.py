@@ -37,6 +37,11 @@ if TYPE_CHECKING:
 FORMAT = "dln-circuit"
 VERSION = 1
 
+_PARTS = (
+    *("format", "version", "columns", "literals", "gates", "rules"),
+    *("base_votes", "classes", "temperature", "origin"),
+)
+
 _T = TypeVar("_T")
 
 
@@ -114,6 +119,7 @@ def circuit_from_json(text: str) -> Circuit:
 
     document = _read_document(text)
     try:
+        _refuse_others(document, _PARTS)
         return Circuit(
             columns=_read_parts(document, "columns", _read_column),
             literals=_read_parts(document, "literals", _read_literal),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,8 +45,7 @@ def read_target(y: Any, n_rows: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
 
     if y is None:
         raise TableError("requires y to be passed, but the target y is None")
-    # With `to_numpy`, pandas' nullable integers stay integers.
-    labels = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    labels = _as_array(y)
     if labels.dtype.kind == "c":
         raise TableError("Complex data not supported: class labels cannot be complex numbers")
     if labels.ndim == 1:
@@ -55,8 +54,7 @@ def read_target(y: Any, n_rows: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
         labels = column_or_1d(labels, warn=True)
     except ValueError as error:
         raise TableError(f"the target cannot be used: {error}") from error
-    if len(labels) != n_rows:
-        raise TableError(f"the table has {n_rows} rows, but the target has {len(labels)}")
+    _check_length(labels, n_rows)
     _check_no_missing(labels)
     if labels.dtype.kind == "f" and np.isinf(labels).any():
         raise TableError("Input y contains infinity; class labels must be finite")
@@ -85,14 +83,12 @@ def class_numbers(y: Any, classes: Sequence[Label], n_rows: int) -> NDArray[np.i
     if y is None:
         raise TableError("the target y is None; give the class of each row")
     # NumPy would make texts of a list such as [1, "a"].
-    kept = object if isinstance(y, (list, tuple)) else None
-    labels = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y, dtype=kept)
+    labels = _as_array(y, object if isinstance(y, (list, tuple)) else None)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1:
         raise TableError(f"the target has {labels.ndim} dimensions, expected 1: one class a row")
-    if len(labels) != n_rows:
-        raise TableError(f"the table has {n_rows} rows, but the target has {len(labels)}")
+    _check_length(labels, n_rows)
     # Every distinct label is looked at once; missing ones first, as they may not equal themselves.
     cells = labels.tolist() if labels.dtype.kind != "M" else list(labels)
     first: dict[Any, int] = {}
@@ -100,15 +96,30 @@ def class_numbers(y: Any, classes: Sequence[Label], n_rows: int) -> NDArray[np.i
     for cell, place in first.items():
         if is_missing(cell):
             raise TableError(f"the target is missing in row {places.index(place)}; drop such rows")
+    return _find_classes(first, classes)[places]
+
+
+def _find_classes(labels: Iterable[Any], classes: Sequence[Label]) -> NDArray[np.int64]:
+    """Give the number of each label's class."""
     numbers = {label: number for number, label in enumerate(classes)}
-    found = plain_labels(first)
+    found = plain_labels(labels)
     unknown = next((label for label in found if label not in numbers), None)
     if unknown is not None:
         raise TableError(
             f"the target holds {unknown!r}, but the circuit's classes are {list(classes)}; "
             "give the classes that it was trained on"
         )
-    return np.array([numbers[label] for label in found], dtype=np.int64)[places]
+    return np.array([numbers[label] for label in found], dtype=np.int64)
+
+
+def _as_array(y: Any, dtype: type[object] | None = None) -> NDArray[Any]:
+    # With `to_numpy`, pandas' nullable integers stay integers.
+    return np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y, dtype=dtype)
+
+
+def _check_length(labels: NDArray[Any], n_rows: int) -> None:
+    if len(labels) != n_rows:
+        raise TableError(f"the table has {n_rows} rows, but the target has {len(labels)}")
 
 
 def _check_no_missing(labels: NDArray[Any]) -> None:
@@ -156,7 +167,7 @@ def _class_weights(
     # As in scikit-learn: rows of a fold may lack a class, but not where another has no weight.
     if unknown and not all(label in wish for label in known):
         raise OptionError(f"class_weight names {unknown}, but the classes are {classes.tolist()}")
-    for weight in wish.values():
-        if not isinstance(weight, (int, float, np.number)) or not 0 <= weight < np.inf:
-            raise OptionError(f"class_weight holds {weight!r}, expected numbers of at least 0")
+    for given in wish.values():
+        if not isinstance(given, (int, float, np.number)) or not 0 <= given < np.inf:
+            raise OptionError(f"class_weight holds {given!r}, expected numbers of at least 0")
     return np.array([wish.get(label, 1.0) for label in known], dtype=np.float64)

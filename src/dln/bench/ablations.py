@@ -26,6 +26,7 @@ from dln.cost.circuit import cost
 from dln.datasets import Dataset
 from dln.encode.encoder import EncodeOptions
 from dln.estimator import DLNClassifier
+from dln.planning import plan_fit
 from dln.search.folds import Fold
 from dln.search.presets import find_preset
 from dln.search.space import Between, Space
@@ -173,7 +174,8 @@ def _attempt(task: Task, variant: Variant, engine: EngineName) -> _Attempt:
         rng = np.random.default_rng([task.seed, number])
         values = _draw(preset.space, rng)
         changes = {"epochs": variant.epochs, **variant.change(rng), "engine": engine}
-        plan = DLNClassifier(**{**preset.parameters(values), **changes})._plan(problem)
+        model = DLNClassifier(**{**preset.parameters(values), **changes})
+        plan = plan_fit(model, problem)
         if plan.encode not in encoded:
             encoded[plan.encode] = encode_fold(problem, fold, plan.encode)
         attempt.recipes.append(plan.candidates.usual)
@@ -218,7 +220,7 @@ def _job(recipe: Recipe, rows: FoldRows, seed: int) -> Job:
 def _judge(dataset: str, name: str, attempt: _Attempt, trained: Iterator[Trained]) -> Ablated:
     """Choose the better half of the draws, and judge them on rows that nothing has seen."""
     runs = list(islice(trained, len(attempt.jobs)))
-    looks = np.array([np.nanmax(run.history[:, 2]) for run in runs])
+    looks = np.array([run.looks.max() for run in runs])
     chosen = np.argsort(-looks, kind="stable")[: max(1, len(looks) // 2)].tolist()
     judged = [
         _measure(runs[draw], attempt.recipes[draw], attempt.rows[draw], attempt.judge)

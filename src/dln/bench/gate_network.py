@@ -100,8 +100,7 @@ def _evaluate(task: Task, budget: Budget, batch: list[Params]) -> list[float]:
 
 def _score(runs: Sequence[Trained]) -> float:
     """Score a trial by the looks of its folds, as the paper does."""
-    looks = (run.history[~np.isnan(run.history[:, 2]), 2] for run in runs)
-    scores = fold_scores([Looks(tuple(some.tolist())) for some in looks], PENALTY)
+    scores = fold_scores([Looks(tuple(run.looks.tolist())) for run in runs], PENALTY)
     return float(score_trials(scores))
 
 

@@ -9,14 +9,10 @@ from typing import Literal as OneOf
 
 import typer
 
-from dln.circuit import Circuit
-from dln.cli.cost import size_text
-from dln.cli.evaluate import score_document
-from dln.cli.files import STANDARD, check_output, open_output, save_model
+from dln.cli.files import check_output, open_output, save_model
 from dln.cli.fitting import fit_aloud
 from dln.cli.holdout import origin_of
 from dln.cli.layout import Layout
-from dln.cli.measure import Measure, measure
 from dln.cli.options import (
     ClassWeight,
     Data,
@@ -34,7 +30,8 @@ from dln.cli.options import (
     Target,
     TestPart,
 )
-from dln.cli.talk import say, show, show_json
+from dln.cli.talk import say
+from dln.cli.tested import measure_held_out, show_saved, tested_document, tested_text
 from dln.draw.canvas import ending_of, make_axes
 
 if TYPE_CHECKING:
@@ -132,34 +129,28 @@ def search(
     fit_aloud(wanted, prepared.X.take(rows), prepared.y[rows], quiet=quiet)
     origin = origin_of(data, target, wanted.best_estimator_, len(rows), test)
     circuit = replace(wanted.circuit_, origin=replace(origin, seed=seed))
-    total = None
-    if len(test_rows):
-        X, y = prepared.X.take(test_rows), prepared.numbers(circuit)[test_rows]
-        total = measure(circuit, X, y)
+    total = measure_held_out(circuit, prepared, test_rows)
     save_model(circuit, output)
     if picture:
         with open_output(picture) as stream:
             wanted.draw().savefig(stream, format=ending_of(picture, _PICTURES))
-    aside = output == STANDARD
-    if json:
-        show_json(_document(wanted, circuit, prepared.document(), len(rows), total), aside=aside)
-    else:
-        show(_text(wanted, circuit, total), aside=aside)
-    if not quiet and not aside:
-        say(f"saved {output}; read it with: dln rules {output}")
+    document = {
+        **prepared.document(),
+        "training_rows": len(rows),
+        **_search_document(wanted),
+        **tested_document(circuit, total),
+    }
+    text = f"{_search_text(wanted)}\n{tested_text(circuit, total)}"
+    show_saved(output, document if json else text, quiet=quiet)
 
 
-def _text(wanted: DLNSearchCV, circuit: Circuit, total: Measure | None) -> str:
+def _search_text(wanted: DLNSearchCV) -> str:
     chosen = wanted.trials_[wanted.best_index_]
     params = ", ".join(f"{name}={_short(value)}" for name, value in chosen.params.items())
-    lines = [
-        f"Trial {chosen.number + 1} of {len(wanted.trials_)}: {params}",
-        f"Score on {len(chosen.fold_scores)} folds: {100 * chosen.score:.1f} %{_why(wanted)}",
-    ]
-    if total is not None:
-        accuracy = f"{100 * total.tally.balanced_accuracy:.1f} %"
-        lines.append(f"Balanced accuracy on {total.n_rows:,} test rows: {accuracy}")
-    return "\n".join([*lines, size_text(circuit)])
+    return (
+        f"Trial {chosen.number + 1} of {len(wanted.trials_)}: {params}\n"
+        f"Score on {len(chosen.fold_scores)} folds: {100 * chosen.score:.1f} %{_why(wanted)}"
+    )
 
 
 def _why(wanted: DLNSearchCV) -> str:
@@ -175,16 +166,8 @@ def _short(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def _document(
-    wanted: DLNSearchCV,
-    circuit: Circuit,
-    columns: dict[str, Any],
-    n_rows: int,
-    total: Measure | None,
-) -> dict[str, Any]:
+def _search_document(wanted: DLNSearchCV) -> dict[str, Any]:
     return {
-        **columns,
-        "training_rows": n_rows,
         "best": wanted.best_index_,
         "trials": [
             {
@@ -198,8 +181,4 @@ def _document(
             for trial in wanted.trials_
         ],
         "front": [trial.number for trial in wanted.pareto_],
-        "test": None if total is None else score_document(total, circuit),
-        "literals": circuit.n_literals,
-        "gates": circuit.n_gates,
-        "rules": len(circuit.rules),
     }

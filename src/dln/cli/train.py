@@ -10,14 +10,10 @@ from typing import Literal as OneOf
 import typer
 
 import dln
-from dln.circuit import Circuit
-from dln.cli.cost import size_text
-from dln.cli.evaluate import score_document
-from dln.cli.files import STANDARD, check_output, save_model
+from dln.cli.files import check_output, save_model
 from dln.cli.fitting import fit_aloud
 from dln.cli.holdout import origin_of
 from dln.cli.layout import Layout
-from dln.cli.measure import Measure, measure
 from dln.cli.options import (
     ClassWeight,
     Data,
@@ -35,7 +31,8 @@ from dln.cli.options import (
     Target,
     TestPart,
 )
-from dln.cli.talk import say, show, show_json
+from dln.cli.talk import say
+from dln.cli.tested import measure_held_out, show_saved, tested_document, tested_text
 from dln.errors import OptionError
 
 _Parts = OneOf["quick", "normal", "high", "none"]
@@ -108,46 +105,20 @@ def train(
     if not quiet:
         say(f"training on {len(rows):,} rows" + _holding_out(len(test_rows)))
     fit_aloud(classifier, prepared.X.take(rows), prepared.y[rows], quiet=quiet)
-    circuit: Circuit = classifier.circuit_
-    total = None
-    if len(test_rows):
-        X, y = prepared.X.take(test_rows), prepared.numbers(circuit)[test_rows]
-        total = measure(circuit, X, y)
+    total = measure_held_out(classifier.circuit_, prepared, test_rows)
     origin = origin_of(data, target, classifier, len(rows), test)
-    circuit = replace(circuit, origin=origin)
+    circuit = replace(classifier.circuit_, origin=origin)
     save_model(circuit, output)
-    aside = output == STANDARD
-    if json:
-        show_json(_document(circuit, prepared.document(), len(rows), total), aside=aside)
-    else:
-        show(_text(circuit, total), aside=aside)
-    if not quiet and not aside:
-        say(f"saved {output}; read it with: dln rules {output}")
+    document = {
+        **prepared.document(),
+        "training_rows": len(rows),
+        **tested_document(circuit, total),
+    }
+    show_saved(output, document if json else tested_text(circuit, total), quiet=quiet)
 
 
 def _holding_out(n_rows: int) -> str:
     return f", holding out {n_rows:,} to test on" if n_rows else ", all of them: nothing is tested"
-
-
-def _text(circuit: Circuit, total: Measure | None) -> str:
-    size = size_text(circuit)
-    if total is None:
-        return size
-    accuracy = f"{100 * total.tally.balanced_accuracy:.1f} %"
-    return f"Balanced accuracy on {total.n_rows:,} test rows: {accuracy}\n{size}"
-
-
-def _document(
-    circuit: Circuit, columns: dict[str, Any], n_rows: int, total: Measure | None
-) -> dict[str, Any]:
-    return {
-        **columns,
-        "training_rows": n_rows,
-        "test": None if total is None else score_document(total, circuit),
-        "literals": circuit.n_literals,
-        "gates": circuit.n_gates,
-        "rules": len(circuit.rules),
-    }
 
 
 def _layers(text: str) -> OneOf["auto"] | tuple[int, ...]:

@@ -13,9 +13,8 @@ from dln.cli.files import load_model
 from dln.cli.options import Json, Model, TimeLimit
 from dln.cli.talk import show, show_json, unknown
 from dln.errors import OptionError
-from dln.explain.text import label_text
 from dln.explain.trends import find_trends
-from dln.labels import Label
+from dln.labels import Label, label_text
 from dln.prove.clock import Clock
 from dln.prove.monotone import Direction, prove_monotone
 from dln.prove.result import Proof, Reversal, Undecided

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
 
+from dln.cells import cell_to_json
 from dln.cli.files import load_model
 from dln.cli.options import Json, TimeLimit
 from dln.cli.talk import show, show_json
-from dln.explain.text import label_text
-from dln.labels import Label, label_to_json
+from dln.labels import Label, label_text, label_to_json
 from dln.prove.equal import prove_equal
 from dln.prove.question import Aspect
 from dln.prove.result import Counterexample, Proof, Undecided
@@ -67,15 +66,10 @@ def _document(result: Result, classes: tuple[Label, ...]) -> dict[str, Any]:
         return {"equal": None, "seconds": result.seconds}
     return {
         "equal": False,
-        "row": {name: _plain(cell) for name, cell in result.row.items()},
+        "row": {name: cell_to_json(cell) for name, cell in result.row.items()},
         "votes_a": result.votes_a,
         "votes_b": result.votes_b,
         "class_a": label_to_json(_winner(result.votes_a, classes)),
         "class_b": label_to_json(_winner(result.votes_b, classes)),
         "seconds": result.seconds,
     }
-
-
-def _plain(cell: Any) -> Any:
-    """Spell what JSON has no number for."""
-    return str(cell) if isinstance(cell, float) and not math.isfinite(cell) else cell

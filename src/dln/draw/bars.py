@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dln.codes import MISSING_CODE, UNSEEN_CODE
 from dln.draw.canvas import PALE, make_axes, make_outer_legend, plain, shown
 from dln.draw.cells import FeatureCells
-from dln.draw.classes import missing_note, style_classes
+from dln.draw.classes import ClassStyle, missing_note, style_classes
 from dln.literals import Above, Among, Category, Literal, Missing, format_category
-from dln.predict import MISSING_CODE, UNSEEN_CODE
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -47,21 +47,9 @@ def draw_bars(cells: FeatureCells, literals: Sequence[Literal], ax: Axes | None)
     styles = style_classes(cells.classes, heights, on_the_right)
     inches = 1.5 + len(bars) * max(0.34, 0.13 * len(styles))
     (ax,) = make_axes(ax, 1, (7.0, max(2.6, min(inches, 14.0))))
-    width = 0.8 / len(styles)
-    places = np.arange(len(bars))
-    handles: list[Artist | BarContainer] = []
-    for number, style in enumerate(styles):
-        offset = (number - (len(styles) - 1) / 2) * width
-        handles.append(ax.barh(places + offset, style.counts, width, color=style.colour))
+    handles: list[Artist | BarContainer] = [*_draw_classes(ax, styles, len(bars))]
     labels = [style.label for style in styles]
-    bands = [
-        ax.axhspan(place - 0.48, place + 0.48, color=PALE, lw=0, zorder=0)
-        for place, bar in enumerate(bars)
-        if bar.is_matched
-    ]
-    ax.set_yticks(places, [bar.label for bar in bars])
-    for text, bar in zip(ax.get_yticklabels(), bars, strict=True):
-        text.set_fontweight("bold" if bar.is_matched else "normal")
+    bands = _mark_matched(ax, bars)
     if bands:
         handles.append(bands[0])
         labels.append("the circuit asks for it")
@@ -73,6 +61,31 @@ def draw_bars(cells: FeatureCells, literals: Sequence[Literal], ax: Axes | None)
     ax.set_xlabel("\n".join(["rows", *note]))
     ax.set_title(f"{shown(cells.column.name)} by class", fontsize="medium")
     return ax
+
+
+def _draw_classes(ax: Axes, styles: Sequence[ClassStyle], n_bars: int) -> list[BarContainer]:
+    """Draw the bars of each class, side by side at every place."""
+    width = 0.8 / len(styles)
+    middle = (len(styles) - 1) / 2
+    return [
+        ax.barh(
+            np.arange(n_bars) + (number - middle) * width, style.counts, width, color=style.colour
+        )
+        for number, style in enumerate(styles)
+    ]
+
+
+def _mark_matched(ax: Axes, bars: Sequence[_Bar]) -> list[Artist]:
+    """Name the bars, and set apart what some literal matches: bold, on a band."""
+    bands: list[Artist] = [
+        ax.axhspan(place - 0.48, place + 0.48, color=PALE, lw=0, zorder=0)
+        for place, bar in enumerate(bars)
+        if bar.is_matched
+    ]
+    ax.set_yticks(np.arange(len(bars)), [bar.label for bar in bars])
+    for text, bar in zip(ax.get_yticklabels(), bars, strict=True):
+        text.set_fontweight("bold" if bar.is_matched else "normal")
+    return bands
 
 
 def _boolean_codes(values: NDArray[np.float64]) -> NDArray[np.int32]:

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.circuit import Circuit
+from dln.codes import encode_cells, places_of
 from dln.errors import OptionError
 from dln.labels import Label
 from dln.literals import Column
-from dln.predict import encode_cells, places_of
 from dln.table import read_table
 from dln.target import class_numbers
 from dln.wording import some

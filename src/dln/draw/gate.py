@@ -43,6 +43,15 @@ def draw_gate(trace: Trace, gate: int, *, ax: Axes | None = None) -> Figure:
         If the trace is empty or has no such gate.
     ExtraMissingError
         If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> from dln import DLNClassifier
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"]
+    >>> model = DLNClassifier(layers=(4, 2), tau=4.0, epochs=2, trace_every=1, random_state=0)
+    >>> figure = draw_gate(model.fit(X, y).traces_[0], gate=0)
+    >>> figure.axes[0].get_xlabel()
+    'epoch'
     """
     check_trace(trace)
     gate = check_number("gate", gate, trace.network.n_gates)
@@ -56,13 +65,12 @@ def draw_gate(trace: Trace, gate: int, *, ax: Axes | None = None) -> Figure:
     norm = LogNorm(vmin=floor, vmax=1.0, clip=True)
     rows = np.arange(n_functions + 1) - 0.5
     image = ax.pcolormesh(
-        # As an image also in an SVG, where every cell would be a path of its own.
         _edges(trace.epochs),
         rows,
         probabilities,
         norm=norm,
         cmap="viridis",
-        rasterized=True,
+        rasterized=True,  # also in an SVG, where every cell would be a path of its own
     )
     best = int(np.argmax(probabilities[:, -1]))
     ax.set_yticks(range(n_functions), trace.gate_names)

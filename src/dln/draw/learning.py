@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dln.draw.canvas import COLOURS, PALE, figure_of, make_axes, make_legend, whole_numbers
 from dln.errors import OptionError
+from dln.train.jobs import HISTORY
 from dln.train.options import Alternating, Phases
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 History = Mapping[str, NDArray[np.float32]]
 
-_CURVES = ("loss", "train_accuracy", "valid_accuracy", "gates")
 _MOST_BANDS = 100
 """More bands than that would be a grey veil."""
 
@@ -58,6 +58,14 @@ def draw_learning(
         If the classifier is not fitted or the history holds no epochs.
     ExtraMissingError
         If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> from dln import DLNClassifier
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"]
+    >>> model = DLNClassifier(layers=(4, 2), tau=4.0, epochs=2, random_state=0)
+    >>> [axes.get_ylabel() for axes in draw_learning(model.fit(X, y)).axes]
+    ['loss', 'balanced accuracy', 'gates in use']
     """
     history = _read_history(model_or_history)
     own: Phases = getattr(model_or_history, "phases", "unified")
@@ -95,10 +103,10 @@ def _read_history(source: Any) -> History:
             f"{type(source).__name__} has no history_; fit a DLNClassifier first and give it, "
             "or its history_"
         )
-    lacking = [name for name in _CURVES if name not in history]
+    lacking = [name for name in HISTORY if name not in history]
     if lacking:
         raise OptionError(f"the history lacks {lacking}; give a classifier's whole history_")
-    curves = {name: np.atleast_2d(np.asarray(history[name])) for name in _CURVES}
+    curves = {name: np.atleast_2d(np.asarray(history[name])) for name in HISTORY}
     shapes = {curve.shape for curve in curves.values()}
     if len(shapes) > 1 or len(min(shapes)) != 2:
         raise OptionError("the history's curves differ in shape; expected (networks, epochs) each")

@@ -16,6 +16,7 @@ from dln.train.trace import Trace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
     from matplotlib.figure import Figure
 
 _N_SAMPLED = 8
@@ -55,26 +56,28 @@ def draw_threshold(
         If the trace is empty, the literal is no threshold or an epoch was not recorded.
     ExtraMissingError
         If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> from dln import DLNClassifier
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"]
+    >>> model = DLNClassifier(layers=(4, 2), tau=4.0, epochs=2, trace_every=1, random_state=0)
+    >>> figure = draw_threshold(model.fit(X, y).traces_[0], literal=0, names=["size"])
+    >>> figure.axes[0].get_xlabel()
+    'size, scaled to 0 … 1'
     """
     check_trace(trace)
     literal = _check_threshold(trace, literal)
     records = _sampled(trace) if epochs is None else _recorded(trace, epochs)
     name = _column_name(trace, literal, names)
     (ax,) = make_axes(ax, 1, (7.0, 4.0))
-    from matplotlib import colormaps
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import ListedColormap, Normalize
-
     drawn = trace.epochs[records]
-    # The last part of the colour map is too bright on white.
-    colours = ListedColormap(colormaps["viridis"](np.linspace(0.0, 0.9, 256)))
-    scale = Normalize(drawn.min(), max(drawn.max(), drawn.min() + 1))
-    mappable = ScalarMappable(scale, colours)
+    colours = _colour_epochs(drawn)
     b = trace.cutoffs[:, literal].astype(np.float64)
     s = trace.slopes[:, literal].astype(np.float64)
     x = np.linspace(0.0, 1.0, 501)
     lines = [
-        ax.plot(x, _sigmoid(s[k] * (x - b[k])), color=mappable.to_rgba(trace.epochs[k]), lw=1.8)[0]
+        ax.plot(x, _sigmoid(s[k] * (x - b[k])), color=colours.to_rgba(trace.epochs[k]), lw=1.8)[0]
         for k in records
     ]
     last = records[-1]
@@ -90,8 +93,19 @@ def draw_threshold(
     if len(lines) <= _MOST_IN_LEGEND:
         make_outer_legend(ax, lines, [str(epoch) for epoch in drawn]).set_title("epoch")
     else:
-        ax.figure.colorbar(mappable, ax=ax, label="epoch", ticks=whole_numbers())
+        ax.figure.colorbar(colours, ax=ax, label="epoch", ticks=whole_numbers())
     return figure_of(ax)
+
+
+def _colour_epochs(epochs: NDArray[np.int32]) -> ScalarMappable:
+    """Choose colours for epochs, from dark to bright."""
+    from matplotlib import colormaps
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import ListedColormap, Normalize
+
+    # The last part of the colour map is too bright on white.
+    colours = ListedColormap(colormaps["viridis"](np.linspace(0.0, 0.9, 256)))
+    return ScalarMappable(Normalize(epochs.min(), max(epochs.max(), epochs.min() + 1)), colours)
 
 
 def _check_threshold(trace: Trace, literal: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,9 +27,20 @@ class LiteralSet:
         """Select some of the literals."""
         return LiteralSet(self.kind[which], self.column[which], self.value[which])
 
-    def __add__(self, other: LiteralSet) -> LiteralSet:
-        return LiteralSet(
-            np.concatenate([self.kind, other.kind]),
-            np.concatenate([self.column, other.column]),
-            np.concatenate([self.value, other.value]),
+    @classmethod
+    def on_column(cls, column: int, kind: int, values: NDArray[np.float32]) -> LiteralSet:
+        """Make literals of one kind on one column, one for each value."""
+        return cls(
+            np.full(len(values), kind, dtype=np.uint8),
+            np.full(len(values), column, dtype=np.int32),
+            values,
+        )
+
+    @classmethod
+    def join(cls, sets: Sequence[LiteralSet]) -> LiteralSet:
+        """Put sets one after the other."""
+        return cls(
+            np.concatenate([literals.kind for literals in sets]),
+            np.concatenate([literals.column for literals in sets]),
+            np.concatenate([literals.value for literals in sets]),
         )

@@ -13,15 +13,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dln.codes import MISSING_CODE, encode_cells
 from dln.encode.bits import ABOVE, EQUALS, MISSING, LiteralSet
 from dln.encode.cutoffs import tree_cutoffs
 from dln.encode.scale import Scale, fit_scale
 from dln.literals import Category, Column
-from dln.predict import encode_cells
 from dln.table import RawColumn, Table
 
 MAX_GROUPS = 64
 """Category literals of one column; the rarest categories beyond that are pooled into one."""
+
+_NO_VALUE = np.zeros(1, dtype=np.float32)
+"""What a literal of missing cells is compared with: nothing."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +59,11 @@ class ColumnCode:
         values = encode_cells(raw, self.column)
         if self.scale is not None:
             return self.scale.apply(np.asarray(values, dtype=np.float64))
+        # The codes of missing and unseen categories count from the end.
         numbers = np.full(len(self.column.categories) + 2, -1.0, dtype=np.float32)
         for number, group in enumerate(self.groups):
             numbers[list(group)] = number
-        numbers[-1] = np.nan  # code -1: missing
+        numbers[MISSING_CODE] = np.nan
         encoded: NDArray[np.float32] = numbers[values]
         return encoded
 
@@ -92,34 +96,27 @@ def fit_encoder(
 ) -> tuple[Encoder, NDArray[np.float32]]:
     """Fit an encoder on training rows; gives it and the encoded rows."""
     cells = np.empty((table.n_rows, table.n_columns), dtype=np.float32)
-    codes, kinds, columns, values = [], [], [], []
-
-    def place(kind: int, index: int, literal_values: NDArray[np.float32]) -> None:
-        kinds.append(np.full(len(literal_values), kind, dtype=np.uint8))
-        columns.append(np.full(len(literal_values), index, dtype=np.int32))
-        values.append(literal_values)
-
+    codes, literals = [], []
     for index, name in enumerate(table.column_names()):
         raw = table.read(index)
-        code = (
-            _fit_numbers(name, raw, options)
-            if raw.kind != "category"
-            else _fit_categories(name, raw, options)
-        )
+        fit = _fit_categories if raw.kind == "category" else _fit_numbers
+        code = fit(name, raw, options)
         encoded = code.encode(raw)
         missing = np.isnan(encoded)
         if code.scale is not None:
-            place(ABOVE, index, tree_cutoffs(encoded, target, weight, options.n_cutoffs))
+            cutoffs = tree_cutoffs(encoded, target, weight, options.n_cutoffs)
+            literals.append(LiteralSet.on_column(index, ABOVE, cutoffs))
         else:
-            place(EQUALS, index, _group_literals(len(code.groups), any_missing=bool(missing.any())))
+            groups = _group_literals(len(code.groups), any_missing=bool(missing.any()))
+            literals.append(LiteralSet.on_column(index, EQUALS, groups))
         if missing.any() and not missing.all():
-            place(MISSING, index, np.zeros(1, dtype=np.float32))
+            literals.append(LiteralSet.on_column(index, MISSING, _NO_VALUE))
         codes.append(code)
         cells[:, index] = encoded
-    if sum(map(len, kinds)) == 0:  # nothing to tell rows apart: a constant, so that networks can be
-        place(MISSING, 0, np.zeros(1, dtype=np.float32))
-    literals = LiteralSet(np.concatenate(kinds), np.concatenate(columns), np.concatenate(values))
-    return Encoder(tuple(codes), literals), cells
+    if not any(map(len, literals)):
+        # Nothing tells rows apart: a constant, so that networks can be.
+        literals.append(LiteralSet.on_column(0, MISSING, _NO_VALUE))
+    return Encoder(tuple(codes), LiteralSet.join(literals)), cells
 
 
 def _fit_numbers(name: str, raw: RawColumn, options: EncodeOptions) -> ColumnCode:

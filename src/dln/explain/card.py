@@ -13,8 +13,7 @@ from dln.explain.evidence import Evidence
 from dln.explain.sheet import Section, Sheet
 from dln.explain.shown import Shown
 from dln.explain.statistics import percent
-from dln.explain.text import label_text
-from dln.labels import Label, label_to_json
+from dln.labels import Label, label_text, label_to_json
 
 
 @dataclass(frozen=True)

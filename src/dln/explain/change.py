@@ -23,8 +23,7 @@ from dln.cells import cell_text, cell_to_json
 from dln.conditions import Atom, Cell, Choice, Gap, column_atoms
 from dln.explain.moments import last_moment, next_moment, seconds_above, seconds_up_to
 from dln.explain.row import OneRow
-from dln.explain.text import label_text
-from dln.labels import Label, label_to_json
+from dln.labels import Label, label_text, label_to_json
 from dln.literals import Above, Column, format_text
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from dln.explain.row import read_row
 from dln.explain.sheet import Section, Sheet
 from dln.explain.shortest import short_writer
 from dln.explain.shown import Shown
-from dln.explain.text import label_text
-from dln.labels import Label, label_to_json
+from dln.labels import Label, label_text, label_to_json
 from dln.literals import format_text
 
 if TYPE_CHECKING:

@@ -43,10 +43,7 @@ def reads_more(circuit: Circuit, wire: int, n_literals: int) -> bool:
 def sources(circuit: Circuit, wire: int) -> set[int]:
     """Give the wires whose value matters to a wire's own gate."""
     number = wire - circuit.n_literals
-    if number < 0:
-        return set()
-    gate, a, b = circuit.nodes[number]
-    return {source for source, reads in ((a, gate.reads_a), (b, gate.reads_b)) if reads}
+    return set() if number < 0 else circuit.nodes[number].sources
 
 
 Pattern = tuple[bool, ...]

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dln.codes import encode_cells
 from dln.conditions import Cell
 from dln.errors import TableError
 from dln.explain.moments import moment_of
 from dln.literals import Column
-from dln.predict import encode_cells
 from dln.table import RawColumn, Table, is_missing, read_table
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from dln.explain.sheet import Section, Sheet
 from dln.explain.shortest import short_writer
 from dln.explain.shown import Shown
 from dln.explain.statistics import evidence_line, statistic_cells, statistic_header
-from dln.explain.text import decision_note, label_text, missing_note
-from dln.labels import Label, label_to_json
+from dln.explain.text import decision_note, missing_note
+from dln.labels import Label, label_text, label_to_json
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dln.explain.evidence import Evidence, Rows
-from dln.explain.text import label_text
-from dln.labels import Label
+from dln.labels import Label, label_text
 
 
 def statistic_header(rows: Rows | None) -> tuple[str, ...]:

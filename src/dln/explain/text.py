@@ -14,8 +14,8 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from dln.explain.expression import Expression, Term, factored, write
-from dln.labels import Label
-from dln.literals import Among, Missing, format_text
+from dln.labels import Label, label_text
+from dln.literals import Among, Missing
 
 if TYPE_CHECKING:
     from dln.circuit import Circuit
@@ -70,11 +70,6 @@ def missing_note(circuit: Circuit) -> tuple[str, ...]:
     if any(isinstance(literal, Missing) for literal in circuit.literals):
         return ("A missing cell is above no cutoff and in no set: <=, != and not in hold.",)
     return ()
-
-
-def label_text(label: Label) -> str:
-    """Write a class label."""
-    return format_text(label) if isinstance(label, str) else str(label)
 
 
 class Writer:

@@ -9,8 +9,7 @@ from typing import Literal as OneOf
 from dln.circuit import Circuit, check_is_circuit
 from dln.explain.sheet import Section, Sheet
 from dln.explain.shown import Shown
-from dln.explain.text import label_text
-from dln.labels import Label, label_to_json
+from dln.labels import Label, label_text, label_to_json
 from dln.literals import format_text
 from dln.prove.clock import Clock, TimeIsUpError, check_time_limit
 from dln.prove.monotone import Fall, find_fall
@@ -130,10 +129,18 @@ def find_trends(circuit: Circuit, *, time_limit: float | None = 60.0) -> Trends:
     rows = []
     for number in read:
         if circuit.columns[number].is_numeric:
-            slices = slice_by(circuit, number)
-            trends = tuple(_trend(slices, winner, clock) for winner in told)
+            trends = _trends(circuit, number, told, clock)
             rows.append(FeatureTrends(circuit.columns[number].name, trends))
     return Trends(tuple(circuit.classes[winner] for winner in told), tuple(rows))
+
+
+def _trends(circuit: Circuit, number: int, told: range, clock: Clock) -> tuple[Trend, ...]:
+    try:
+        slices = slice_by(circuit, number, clock)
+    except TimeIsUpError:
+        undecided: Trend = "undecided"
+        return (undecided,) * len(told)
+    return tuple(_trend(slices, winner, clock) for winner in told)
 
 
 def _trend(slices: Slices, winner: int, clock: Clock) -> Trend:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from dln.export.dialect import C_LIKE
 from dln.export.javascript_runtime import READERS, RUNTIME
-from dln.export.layout import CHUNK, Layout, Lines, chunk_lines, in_order, make_layout
+from dln.export.layout import Layout, Lines, chunk_lines, in_order, literal_chunks, make_layout
 from dln.export.program import Program
 from dln.export.text import ascii_json, comment, fill, head
 from dln.export.value import Export, Input
@@ -114,10 +114,9 @@ def _cell_lines(program: Program) -> Iterator[str]:
 
 
 def _literal_functions(program: Program, layout: Layout) -> Iterator[str]:
-    literals = program.circuit.literals
-    for number, start in enumerate(range(0, len(literals), CHUNK)):
+    for number, chunk in enumerate(literal_chunks(program)):
         lines = [f"function literals{number}(c, w) {{"]
-        for wire, literal in enumerate(literals[start : start + CHUNK], start=start):
+        for wire, literal in chunk:
             value = _literal(literal, f"c[{program.place[literal.column]}]")
             lines.append(f"  w[{layout.slots[wire]}] = {value} ? 1 : 0;")
         yield "\n".join([*lines, "}"]) + "\n"

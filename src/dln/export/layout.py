@@ -8,11 +8,12 @@ array; a slot of it is used again once its wire has had its last reader.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dln.export.dialect import Dialect
 from dln.export.program import Program
+from dln.literals import Literal
 
 CHUNK = 300
 """Literals or gates in one function, at most."""
@@ -50,6 +51,12 @@ def in_order(program: Program, size: int = CHUNK) -> Chunks:
     """Cut the gates into chunks of one size, in the order of the circuit."""
     n_gates = program.circuit.n_gates
     return tuple(range(at, min(at + size, n_gates)) for at in range(0, n_gates, size))
+
+
+def literal_chunks(program: Program) -> Iterator[list[tuple[int, Literal]]]:
+    """Cut the literals into chunks, each literal with its wire."""
+    numbered = list(enumerate(program.circuit.literals))
+    return (numbered[at : at + CHUNK] for at in range(0, len(numbered), CHUNK))
 
 
 def by_depth(program: Program) -> Chunks:

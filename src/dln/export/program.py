@@ -15,11 +15,11 @@ from dln.explain.expression import factored
 from dln.explain.text import (
     Writer,
     decision_note,
-    label_text,
     missing_note,
     wires_to_name,
 )
 from dln.export.identity import circuit_id
+from dln.labels import label_text
 from dln.literals import Above, Among, Column, Missing
 from dln.parts import Node, Rule
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dln.export.dialect import C_LIKE
-from dln.export.layout import CHUNK, Layout, Lines, chunk_lines, in_order, make_layout
+from dln.export.layout import Layout, Lines, chunk_lines, in_order, literal_chunks, make_layout
 from dln.export.program import Program
 from dln.export.python_runtime import CALLS, READERS, RUNTIME
 from dln.export.text import comment, fill, head
@@ -111,11 +111,10 @@ def _cell_lines(program: Program) -> Iterator[str]:
 
 
 def _literal_functions(program: Program, layout: Layout) -> Iterator[str]:
-    literals = program.circuit.literals
     cells = "".join(f", c{place}" for place in range(len(program.columns)))
-    for number, start in enumerate(range(0, len(literals), CHUNK)):
+    for number, chunk in enumerate(literal_chunks(program)):
         lines = [f"def _literals{number}(w{cells}):"]
-        for wire, literal in enumerate(literals[start : start + CHUNK], start=start):
+        for wire, literal in chunk:
             value = _literal(literal, f"c{program.place[literal.column]}")
             lines.append(f"    w[{layout.slots[wire]}] = {value}")
         yield "\n".join(lines) + "\n"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dln.export.categories import holds_numbers, spelled_categories
 from dln.export.dialect import Dialect
 from dln.export.fields import DATE_BITS, Field, make_fields
-from dln.export.layout import CHUNK, Layout, Lines, chunk_lines, in_order, make_layout
+from dln.export.layout import Layout, Lines, chunk_lines, in_order, literal_chunks, make_layout
 from dln.export.program import Program
 from dln.export.text import comment, fill, has_utf8, head, label_words
 from dln.export.value import Export, Input
@@ -158,10 +158,9 @@ def _literal_functions(
     program: Program, fields: tuple[Field, ...], layout: Layout
 ) -> Iterator[str]:
     field_of = {field.index: field for field in fields}
-    literals = program.circuit.literals
-    for number, start in enumerate(range(0, len(literals), CHUNK)):
+    for number, chunk in enumerate(literal_chunks(program)):
         lines = [f"{_CHUNK}literals{number}(row: &Row, w: &mut [bool]) {{"]
-        for wire, literal in enumerate(literals[start : start + CHUNK], start=start):
+        for wire, literal in chunk:
             value = _literal(literal, field_of[literal.column])
             lines.append(f"    w[{layout.slots[wire]}] = {value};")
         yield "\n".join([*lines, "}"]) + "\n"

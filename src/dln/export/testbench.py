@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dln.codes import MISSING_CODE, encode_cells, places_of
 from dln.explain.fires import wire_values
 from dln.export.fields import Field, signed_range
 from dln.export.ports import Ports, port_bits
 from dln.export.program import Program
 from dln.export.text import comment, fill
 from dln.export.thresholds import meaning_of
-from dln.predict import MISSING_CODE, encode_cells, places_of
 from dln.table import RawColumn, Table, read_table
 
 _TESTBENCH = """\

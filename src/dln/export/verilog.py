@@ -6,7 +6,7 @@ are in fixed point; cutoffs become integers that answer alike for every integer 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from dln.errors import OptionError
@@ -172,48 +172,56 @@ def _gate_lines(program: Program, pipeline: Pipeline) -> Iterator[str]:
 
 
 def _vote_lines(program: Program, ports: Ports, pipeline: Pipeline) -> Iterator[str]:
-    circuit, bits = program.circuit, ports.vote_bits
-    rules = [pipeline.at(rule.wire, pipeline.last) for rule in circuit.rules]
-    zero = constant(0, bits)
-    for place, base in enumerate(circuit.base_votes):
-        terms = [
-            f"({wire} ? {constant(rule.votes[place], bits)} : {zero})"
-            for wire, rule in zip(rules, circuit.rules, strict=True)
-            if rule.votes[place]
-        ]
-        total = " + ".join([constant(base, bits), *terms])
-        yield f"    wire signed [{bits - 1}:0] v{place} = {total};"
-    # A later class wins only with more votes than the best before it.
-    yield f"    wire signed [{bits - 1}:0] b0 = v0;"
-    yield f"    wire [{ports.class_bits - 1}:0] k0 = {ports.class_bits}'d0;"
-    for place in range(1, ports.n_classes):
-        before = place - 1
-        ahead = f"v{place} > b{before}"
-        if place < ports.n_classes - 1:
-            yield f"    wire signed [{bits - 1}:0] b{place} = {ahead} ? v{place} : b{before};"
-        yield (
-            f"    wire [{ports.class_bits - 1}:0] k{place} = "
-            f"{ahead} ? {ports.class_bits}'d{place} : k{before};"
-        )
+    rules = [pipeline.at(rule.wire, pipeline.last) for rule in program.circuit.rules]
+    yield from _sum_lines(program, rules, ports.vote_bits)
+    yield from _winner_lines(ports)
     votes = ", ".join(f"v{place}" for place in reversed(range(ports.n_classes)))
     outputs = {"class_number": f"k{ports.n_classes - 1}", "votes": f"{{{votes}}}"}
     if ports.explain:
         outputs["rules"] = f"{{{', '.join(reversed(rules))}}}" if rules else "1'b0"
-    if not ports.stages:
-        for name, value in outputs.items():
-            yield f"    assign {name} = {value};"
-        return
-    yield "    always @(posedge clk) begin"
-    for name, value in outputs.items():
-        yield f"        {name} <= {value};"
-    yield "    end"
+    if ports.stages:
+        yield from _clocked_lines(outputs.items())
+    else:
+        yield from (f"    assign {name} = {value};" for name, value in outputs.items())
+
+
+def _sum_lines(program: Program, rules: list[str], bits: int) -> Iterator[str]:
+    """Add up the votes of each class: v0, v1 and so on."""
+    zero = constant(0, bits)
+    for place, base in enumerate(program.circuit.base_votes):
+        terms = [
+            f"({wire} ? {constant(rule.votes[place], bits)} : {zero})"
+            for wire, rule in zip(rules, program.circuit.rules, strict=True)
+            if rule.votes[place]
+        ]
+        total = " + ".join([constant(base, bits), *terms])
+        yield f"    wire signed [{bits - 1}:0] v{place} = {total};"
+
+
+def _winner_lines(ports: Ports) -> Iterator[str]:
+    """Find the best class of the first two, three and so on, and its votes: k1 and b1, k2, b2."""
+    best, number = f"wire signed [{ports.vote_bits - 1}:0]", f"wire [{ports.class_bits - 1}:0]"
+    yield f"    {best} b0 = v0;"
+    yield f"    {number} k0 = {ports.class_bits}'d0;"
+    for place in range(1, ports.n_classes):
+        before = place - 1
+        # A later class wins only with more votes than the best before it.
+        ahead = f"v{place} > b{before}"
+        if place < ports.n_classes - 1:
+            yield f"    {best} b{place} = {ahead} ? v{place} : b{before};"
+        yield f"    {number} k{place} = {ahead} ? {ports.class_bits}'d{place} : k{before};"
 
 
 def _register_lines(pipeline: Pipeline) -> Iterator[str]:
     for name, _ in pipeline.registers:
         yield f"    reg {name};"
     if pipeline.registers:
-        yield "    always @(posedge clk) begin"
-        for name, source in pipeline.registers:
-            yield f"        {name} <= {source};"
-        yield "    end"
+        yield from _clocked_lines(pipeline.registers)
+
+
+def _clocked_lines(values: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Let registers take their values when the clock rises."""
+    yield "    always @(posedge clk) begin"
+    for name, value in values:
+        yield f"        {name} <= {value};"
+    yield "    end"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 
 from dln.circuit import Circuit
@@ -66,14 +68,14 @@ def prove_equal(
     not equal: votes (0, 1) and (0, 0) where age = 54.3
     """
     check_time_limit(time_limit)
-    if of not in _CLAIMS:
+    if of not in get_args(Aspect):
         raise OptionError(f'of is {of!r}, expected "probabilities" or "classes"')
     clock = Clock(time_limit)
     miter = build_miter(a, b)
     if of == "probabilities":
         _check_temperatures(a, b)
     try:
-        found = _find_row(miter, ask(miter, of), clock)
+        found = _find_row(miter, ask(miter, of, clock), clock)
     except TimeIsUpError:
         return Undecided(clock.seconds)
     if isinstance(found, str):

@@ -17,8 +17,7 @@ import numpy as np
 from dln.circuit import Circuit, check_is_circuit
 from dln.conditions import Cell
 from dln.errors import OptionError
-from dln.explain.text import label_text
-from dln.labels import Label
+from dln.labels import Label, label_text
 from dln.literals import format_text
 from dln.prove.adder import is_negative
 from dln.prove.clock import Clock, TimeIsUpError, check_time_limit
@@ -29,6 +28,7 @@ from dln.prove.sat import Clauses
 from dln.prove.simulate import Rows, Support, find_negative, try_all
 from dln.prove.slices import Slice, Slices, slice_by
 from dln.prove.votes import votes_of
+from dln.wording import some
 
 Direction = OneOf["rising", "falling"]
 
@@ -96,13 +96,13 @@ def prove_monotone(
     clock = Clock(time_limit)
     number, winner = _find_column(circuit, feature), _find_class(circuit, label)
     try:
-        found = find_fall(slice_by(circuit, number), winner, direction, clock)
+        found = find_fall(slice_by(circuit, number, clock), winner, direction, clock)
     except TimeIsUpError:
         return Undecided(clock.seconds)
     if isinstance(found, Fall):
         return _reversal(circuit, found, clock)
     verb = "loses" if direction == "rising" else "gains"
-    claim = f"{label_text(label)} never {verb} as {format_text(feature)} grows"
+    claim = f"{label_text(circuit.classes[winner])} never {verb} as {format_text(feature)} grows"
     return Proof(found, clock.seconds, claim)
 
 
@@ -121,6 +121,7 @@ def find_fall(slices: Slices, winner: int, direction: Direction, clock: Clock) -
     rng = np.random.default_rng(0)  # one question, one answer
     needed: Method = "structure"
     for low, high in pairwise(slices.gaps):
+        clock.check()
         pair = (low, high) if direction == "rising" else (high, low)
         sums = slices.gain(*pair, winner)
         found = _find_negative(slices.graph, len(slices.columns), sums, rng, clock)
@@ -176,7 +177,7 @@ def _find_column(circuit: Circuit, feature: str) -> int:
     check_is_circuit(circuit, "prove_monotone")
     names = [column.name for column in circuit.columns]
     if feature not in names:
-        raise OptionError(f"the circuit has no column {feature!r}; it has {', '.join(names)}")
+        raise OptionError(f"the circuit has no column {feature!r}; it has {some(names)}")
     number = names.index(feature)
     if not circuit.columns[number].is_numeric:
         raise OptionError(
@@ -188,6 +189,6 @@ def _find_column(circuit: Circuit, feature: str) -> int:
 
 def _find_class(circuit: Circuit, label: Label) -> int:
     if label not in circuit.classes:
-        classes = ", ".join(map(repr, circuit.classes))
+        classes = some([repr(known) for known in circuit.classes])
         raise OptionError(f"the circuit has no class {label!r}; its classes are {classes}")
     return circuit.classes.index(label)

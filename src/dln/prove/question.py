@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.prove.adder import is_negative, is_not_zero
+from dln.prove.clock import Clock
 from dln.prove.graph import TRUE, Graph
 from dln.prove.miter import Leads, Miter, Sums
 from dln.prove.simulate import Look, add_up_rows, find_difference, first_row
@@ -41,12 +42,12 @@ class Question:
     edges: Callable[[Sums], Iterator[int]]
 
 
-def ask(miter: Miter, of: Aspect) -> Question:
+def ask(miter: Miter, of: Aspect, clock: Clock) -> Question:
     """Make the question whether two circuits differ in this."""
-    return {"probabilities": _ask_leads, "classes": _ask_classes}[of](miter)
+    return {"probabilities": _ask_leads, "classes": _ask_classes}[of](miter, clock)
 
 
-def _ask_leads(miter: Miter) -> Question:
+def _ask_leads(miter: Miter, _: Clock) -> Question:
     return Question(
         frozenset(miter.sums.weights),
         partial(find_difference, miter.sums),
@@ -60,12 +61,12 @@ def _unequal_leads(graph: Graph, sums: Sums) -> Iterator[int]:
         yield is_not_zero(graph, constant, weights)
 
 
-def _ask_classes(miter: Miter) -> Question:
+def _ask_classes(miter: Miter, clock: Clock) -> Question:
     a, b = miter.sides
     return Question(
         frozenset([*a.weights, *b.weights]),
         partial(_find_other_winner, miter.sides),
-        partial(_unequal_winners, miter),
+        partial(_unequal_winners, miter, clock),
     )
 
 
@@ -82,15 +83,15 @@ def _winners(leads: NDArray[np.float64]) -> NDArray[np.intp]:
     return winners
 
 
-def _unequal_winners(miter: Miter, _: Sums) -> Iterator[int]:
+def _unequal_winners(miter: Miter, clock: Clock, _: Sums) -> Iterator[int]:
     graph = miter.graph
-    wins_a, wins_b = (_wins(graph, side) for side in miter.sides)
+    wins_a, wins_b = (_wins(graph, side, clock) for side in miter.sides)
     # Where all classes but one win or lose alike, so does that one.
     for a, b in list(zip(wins_a, wins_b, strict=True))[1:]:
         yield graph.differ(a, b)
 
 
-def _wins(graph: Graph, side: Sums) -> list[int]:
+def _wins(graph: Graph, side: Sums, clock: Clock) -> list[int]:
     """Make the edge of each class that is true where it wins."""
     leads: list[Leads] = [side.constant, *side.weights.values()]
     columns = [(0,) * len(leads), *zip(*leads, strict=True)]
@@ -98,6 +99,7 @@ def _wins(graph: Graph, side: Sums) -> list[int]:
     wins = [TRUE] * len(columns)
     for first in range(len(columns)):
         for later in range(first + 1, len(columns)):
+            clock.check()
             behind = [x - y for x, y in zip(columns[first], columns[later], strict=True)]
             weights = [(edge, w) for edge, w in zip(edges, behind[1:], strict=True) if w]
             # A tie goes to the class that comes first.

@@ -25,6 +25,9 @@ _MOST_ROWS = 2**16
 _RANDOM_ROWS = 2048
 """As many are tried where there are more, before SAT."""
 
+_NODES_AT_ONCE = 32
+"""As many nodes are added up in one product of matrices."""
+
 _BLOCK_BITS = 2**30
 """How many bits are held at once: 128 MiB, however many nodes and columns there are."""
 _BLOCK_ROWS = 2**14
@@ -129,10 +132,18 @@ def add_up_rows(sums: Sums, bits: Mapping[int, int], n_rows: int) -> NDArray[np.
     n_bytes = (n_rows + 7) // 8
     # Votes of a class stay below 2**31, so that differences of leads are exact in float64.
     totals = np.zeros((n_rows, len(sums.constant))) + np.array(sums.constant, dtype=np.float64)
-    for node, leads in sums.weights.items():
-        packed = np.frombuffer(bits[node].to_bytes(n_bytes, "little"), dtype=np.uint8)
-        fires = np.unpackbits(packed, bitorder="little", count=n_rows)
-        totals += np.outer(fires, np.array(leads, dtype=np.float64))
+    nodes = list(sums.weights)
+    for start in range(0, len(nodes), _NODES_AT_ONCE):
+        some = nodes[start : start + _NODES_AT_ONCE]
+        packed = b"".join(bits[node].to_bytes(n_bytes, "little") for node in some)
+        fires = np.unpackbits(
+            np.frombuffer(packed, dtype=np.uint8).reshape(len(some), n_bytes),
+            axis=1,
+            bitorder="little",
+            count=n_rows,
+        )
+        leads = np.array([sums.weights[node] for node in some], dtype=np.float64)
+        totals += fires.T.astype(np.float64) @ leads
     return totals
 
 

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from dln.circuit import Circuit
 from dln.conditions import Cell, ColumnAtoms, Gap, column_atoms
 from dln.literals import Column
+from dln.parts import Rule
+from dln.prove.clock import Clock
 from dln.prove.graph import FALSE, TRUE, Graph
 from dln.prove.miter import Leads, Sums, add_up
 
 
 @dataclass(frozen=True)
 class Slice:
-    """The circuit where the feature lies in one gap: a cell of it, and the edges of the rules."""
+    """The circuit where the feature lies in one gap: a cell of it, and the edges of `rules`."""
 
     cell: Cell
     rules: Sequence[int]
@@ -36,27 +38,30 @@ class Slices:
         The columns that the circuit reads, with their atoms; the graph's steps count these.
     feature
         The column that it is sliced by; the graph has no steps of it.
+    rules
+        The rules that depend on the feature.
     gaps
         The slices, in the order of the feature's cells; none if the circuit does not read it.
     """
 
-    circuit: Circuit
+    n_classes: int
     graph: Graph
     columns: Sequence[tuple[Column, ColumnAtoms]]
     feature: Column
+    rules: Sequence[Rule]
     gaps: Sequence[Slice]
 
     def gain(self, low: Slice, high: Slice, winner: int) -> Sums:
         """Subtract a class's leads over the others in one slice from those in another."""
         votes: list[tuple[int, Leads]] = []
-        for rule, old, new in zip(self.circuit.rules, low.rules, high.rules, strict=True):
+        for rule, old, new in zip(self.rules, low.rules, high.rules, strict=True):
             if old != new:
                 leads = _leads(rule.votes, winner)
                 votes += [(new, leads), (old, tuple(-lead for lead in leads))]
-        return add_up(votes, self.circuit.n_classes - 1)
+        return add_up(votes, self.n_classes - 1)
 
 
-def slice_by(circuit: Circuit, number: int) -> Slices:
+def slice_by(circuit: Circuit, number: int, clock: Clock) -> Slices:
     """Slice a circuit by the column `number`, which must have an order."""
     graph = Graph()
     read = sorted({literal.column for literal in circuit.literals})
@@ -67,26 +72,36 @@ def slice_by(circuit: Circuit, number: int) -> Slices:
         at: column_atoms(circuit.columns[at], [circuit.literals[wire] for wire in wires[at]])
         for at in wires
     }
-    edges = [FALSE] * circuit.n_literals
+    edges = [FALSE] * circuit.n_wires
     for place, at in enumerate(read):
         if at != number:
             for wire, where in zip(wires[at], atoms[at].where, strict=True):
                 edges[wire] = graph.among(place, where, len(atoms[at].atoms))
+    moved = _readers(circuit, wires[number])
+    rules = [rule for rule in circuit.rules if rule.wire in moved]
+    changing: Sequence[int] = range(circuit.n_literals, circuit.n_wires)  # in the first gap, all
     gaps = []
     for atom, gap in enumerate(atoms[number].atoms):
         if isinstance(gap, Gap) and number in read:
+            clock.check()
             for wire, true in zip(wires[number], atoms[number].truths(atom), strict=True):
                 edges[wire] = TRUE if true else FALSE
-            gaps.append(Slice(gap.cell, _rule_edges(circuit, graph, edges)))
+            for wire in changing:
+                gate, a, b = circuit.nodes[wire - circuit.n_literals]
+                edges[wire] = graph.gate(gate, edges[a], edges[b])
+            gaps.append(Slice(gap.cell, [edges[rule.wire] for rule in rules]))
+            changing = sorted(wire for wire in moved if wire >= circuit.n_literals)
     columns = [(circuit.columns[at], atoms[at]) for at in read]
-    return Slices(circuit, graph, columns, circuit.columns[number], gaps)
+    return Slices(circuit.n_classes, graph, columns, circuit.columns[number], rules, gaps)
 
 
-def _rule_edges(circuit: Circuit, graph: Graph, literals: Sequence[int]) -> list[int]:
-    edges = list(literals)
-    for gate, a, b in circuit.nodes:
-        edges.append(graph.gate(gate, edges[a], edges[b]))
-    return [edges[rule.wire] for rule in circuit.rules]
+def _readers(circuit: Circuit, literals: Sequence[int]) -> set[int]:
+    """Find the wires that depend on some literals, with these."""
+    found = set(literals)
+    for wire, node in enumerate(circuit.nodes, start=circuit.n_literals):
+        if node.sources & found:
+            found.add(wire)
+    return found
 
 
 def _leads(votes: tuple[int, ...], winner: int) -> Leads:

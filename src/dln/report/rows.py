@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.circuit import Circuit
-from dln.predict import MISSING_CODE, UNSEEN_CODE, encode_cells, places_of
+from dln.codes import MISSING_CODE, UNSEEN_CODE, encode_cells, places_of
 from dln.table import RawColumn, Table
 
 PageCell = float | int | str | None

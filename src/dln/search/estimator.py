@@ -21,6 +21,7 @@ from dln.cores import count_threads
 from dln.errors import OptionError
 from dln.estimator import DLNClassifier
 from dln.manners import draw_seed, read_problem
+from dln.planning import plan_fit
 from dln.search.backend import BackendName, Ground, open_backend
 from dln.search.final import FinalFit
 from dln.search.fingerprint import fingerprint, fingerprint_folds, fingerprint_values, versions
@@ -37,6 +38,7 @@ from dln.search.trial import CHOICES, Choice, Trial, find_front
 from dln.simplify.simplify import Effort
 from dln.train.engines import EngineName
 from dln.train.fit import Problem
+from dln.train.jobs import OnInterrupt
 from dln.train.options import check_choice, check_integer, check_number
 
 if TYPE_CHECKING:
@@ -138,7 +140,7 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
-        on_interrupt: OneOf["raise", "keep"] = "raise",
+        on_interrupt: OnInterrupt = "raise",
     ) -> None:
         self.space = space
         self.n_trials = n_trials
@@ -241,7 +243,7 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with search_bar(enabled=bool(self.verbose)) as show:
             search = Search(
                 preset=preset,
-                plan_of=lambda params: self._classifier(params)._plan(problem),
+                plan_of=lambda params: plan_fit(self._classifier(params), problem),
                 n_folds=len(folds),
                 objective=self.objective,
                 seed=self.seed_,
@@ -319,7 +321,7 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_integer("batch_size", self.batch_size, 1, 10**6)
         check_choice("objective", self.objective, get_args(Objective))
         check_choice("backend", self.backend, get_args(BackendName))
-        check_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
+        check_choice("on_interrupt", self.on_interrupt, get_args(OnInterrupt))
         check_choice("refit", self.refit, tuple(CHOICES), bool)
         if self.time_limit is not None:
             check_number("time_limit", self.time_limit, 0.0, 1e9)

@@ -10,6 +10,7 @@ import numpy as np
 from dln.cores import count_threads
 from dln.estimator import DLNClassifier
 from dln.manners import draw_seed, read_problem
+from dln.planning import plan_fit
 from dln.search.folds import Fold, hold_out
 from dln.search.tasks import encode_fold
 from dln.train.engines import find_engine
@@ -52,7 +53,7 @@ def fit_best_epoch(
     epochs = find_best_epoch(
         problem,
         Fold(counting[fold.train], counting[fold.valid]),
-        model._plan(problem.counting()),
+        plan_fit(model, problem.counting()),
         engine=find_engine(model.engine, model.device),
         seed=draw_seed(model.random_state),
         n_threads=count_threads(model.n_jobs),
@@ -94,6 +95,6 @@ def find_best_epoch(
         for looked_at in (fold.train, fold.valid)
     ]
     trained = engine(jobs, n_threads=n_threads)
-    total = np.sum([result.history[:, 2] for result in trained], axis=0)
+    total = np.sum([result.valid_accuracy for result in trained], axis=0)
     looks = np.flatnonzero(~np.isnan(total))
     return int(looks[::-1][total[looks][::-1].argmax()]) + 1

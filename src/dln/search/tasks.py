@@ -9,9 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dln.cost.circuit import cost
 from dln.encode.encoder import EncodeOptions, Encoder, fit_encoder
 from dln.errors import TrainingError
@@ -22,7 +19,7 @@ from dln.simplify.simplify import simplify
 from dln.table import Table
 from dln.train.discretise import discretise
 from dln.train.fit import Problem
-from dln.train.jobs import Engine, Job, Progress, Trained, TrainingRows
+from dln.train.jobs import Engine, Job, OnProgress, Trained, TrainingRows
 from dln.train.network import Network
 from dln.train.recipe import Recipe
 
@@ -114,7 +111,7 @@ def run_tasks(
     engine: Engine,
     *,
     n_threads: int,
-    on_progress: Progress | None = None,
+    on_progress: OnProgress | None = None,
 ) -> list[Outcome]:
     """Train all tasks as one population.
 
@@ -159,8 +156,7 @@ def _judge(task: Task, rows: FoldRows, trained: Sequence[Trained]) -> Outcome:
     networks = [result.network for result in trained]
     size = _size(task, rows, networks) if task.measured else None
     if task.recipe.options.eval_every:
-        looks: NDArray[np.float32] = trained[0].history[:, 2]
-        return Outcome(tuple(looks[~np.isnan(looks)].tolist()), size)
+        return Outcome(tuple(trained[0].looks.tolist()), size)
     valid = rows.fold.valid
     votes = count_votes(networks, rows.data.cells[valid], task.recipe.options.vote_threshold)
     return Outcome((balanced_accuracy(rows.data.target[valid], votes.argmax(axis=1)),), size)

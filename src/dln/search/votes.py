@@ -40,14 +40,10 @@ def _votes(
     wires[:n_literals] = np.where(kinds == ABOVE, columns > values, tests)
     sources = hard_sources(network)
     codes = network.gate_choices[network.gate_logits.argmax(axis=1)]
-    start = 0
-    for size in network.layers:  # a layer reads only earlier ones
-        gates = slice(start, start + size)
+    outputs = wires[n_literals:]
+    for gates in network.layer_slices():  # a layer reads only earlier ones
         a, b = wires[sources[gates, 0]], wires[sources[gates, 1]]
-        wires[n_literals + start : n_literals + start + size] = (
-            codes[gates, None] >> (3 - 2 * a - b) & 1
-        )
-        start += size
+        outputs[gates] = codes[gates, None] >> (3 - 2 * a - b) & 1
     on = hard_votes(network, vote_threshold)
     # Products of floats are fast, and these sums of bits are exact.
     votes = wires[network.rule_wires].T.astype(np.float64) @ on.T.astype(np.float64)

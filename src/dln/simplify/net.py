@@ -201,7 +201,7 @@ class Net:
         def signal(edge: int) -> Signal:
             part = signals[edge >> 1]
             assert part is not None
-            return Signal(part.part, part.negated ^ bool(edge & 1))
+            return part.invert(bool(edge & 1))
 
         for node in self.gates:
             if self.is_read(node):

@@ -1,4 +1,4 @@
-"""Copy a circuit part by part, with something changed on the way; copying folds."""
+"""Copy a circuit part by part, with its votes changed on the way; copying folds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ Votes = dict[Signal, tuple[int, ...]]
 """What each signal gives to the classes where it is 1; TRUE gives the base votes."""
 
 
-def copy_wires(circuit: Circuit, builder: CircuitBuilder) -> list[Signal]:
+def rebuild(circuit: Circuit, edit: Callable[[Votes], Votes] = dict) -> Circuit:
+    """Copy a circuit; `edit` is given its votes and says which are to be given instead."""
+    builder = CircuitBuilder(circuit.columns, circuit.classes, circuit.temperature)
+    votes = _add_up_votes(circuit, _copy_wires(circuit, builder))
+    for signal, given in edit(votes).items():
+        builder.vote(signal, given)
+    return builder.finish()
+
+
+def _copy_wires(circuit: Circuit, builder: CircuitBuilder) -> list[Signal]:
     """Add all parts of a circuit to a builder; gives the signal of every wire."""
     signals = [builder.literal(literal) for literal in circuit.literals]
     for gate, a, b in circuit.nodes:
@@ -19,22 +28,10 @@ def copy_wires(circuit: Circuit, builder: CircuitBuilder) -> list[Signal]:
     return signals
 
 
-def read_votes(circuit: Circuit, signals: list[Signal]) -> Votes:
+def _add_up_votes(circuit: Circuit, signals: list[Signal]) -> Votes:
     """Add up the votes of each signal; `signals` are those of the circuit's wires."""
     votes: Votes = {TRUE: circuit.base_votes}
     for wire, given in circuit.rules:
         old = votes.get(signals[wire], (0,) * circuit.n_classes)
         votes[signals[wire]] = tuple(x + y for x, y in zip(old, given, strict=True))
     return votes
-
-
-def rebuild(
-    circuit: Circuit, edit: Callable[[CircuitBuilder, list[Signal]], Votes] | None = None
-) -> Circuit:
-    """Copy a circuit; `edit` is given its wires' signals and says which of them vote."""
-    builder = CircuitBuilder(circuit.columns, circuit.classes, circuit.temperature)
-    signals = copy_wires(circuit, builder)
-    votes = read_votes(circuit, signals) if edit is None else edit(builder, signals)
-    for signal, given in votes.items():
-        builder.vote(signal, given)
-    return builder.finish()

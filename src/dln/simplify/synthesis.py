@@ -100,8 +100,7 @@ def _from_index_list(values: list[int], circuit: Circuit) -> Circuit:
     signals = [FALSE, *(builder.literal(literal) for literal in circuit.literals)]
 
     def signal(edge: int) -> Signal:
-        part = signals[edge >> 1]
-        return Signal(part.part, part.negated ^ bool(edge & 1))
+        return signals[edge >> 1].invert(bool(edge & 1))
 
     for x, y in pairs:
         left, right = inputs(x), inputs(y)

@@ -5,9 +5,9 @@ Promise: every class keeps its lead over every other, on every row.
 
 from __future__ import annotations
 
-from dln.builder import TRUE, CircuitBuilder, Signal
+from dln.builder import TRUE, Signal
 from dln.circuit import Circuit
-from dln.simplify.rebuild import Votes, read_votes, rebuild
+from dln.simplify.rebuild import Votes, rebuild
 
 
 def cancel_votes(circuit: Circuit) -> Circuit:
@@ -19,18 +19,18 @@ def cancel_votes(circuit: Circuit) -> Circuit:
     >>> cancel_votes(shared).rules, cancel_votes(shared).base_votes
     ((Rule(wire=0, votes=(0, 1)),), (0, 0))
     """
+    return rebuild(circuit, _cancel)
 
-    def edit(builder: CircuitBuilder, signals: list[Signal]) -> Votes:
-        votes = read_votes(circuit, signals)
-        base = votes.pop(TRUE, (0,) * circuit.n_classes)
-        for signal in list(votes):
-            opposite = Signal(signal.part, not signal.negated)
-            if signal in votes and opposite in votes:
-                base = _join(votes, signal, opposite, base)
-        lowered = {signal: _lower(given) for signal, given in votes.items()}
-        return {**lowered, TRUE: _lower(base)}
 
-    return rebuild(circuit, edit)
+def _cancel(votes: Votes) -> Votes:
+    votes = dict(votes)
+    base = votes.pop(TRUE)
+    for signal in list(votes):
+        opposite = signal.invert()
+        if signal in votes and opposite in votes:
+            base = _join(votes, signal, opposite, base)
+    lowered = {signal: _lower(given) for signal, given in votes.items()}
+    return {**lowered, TRUE: _lower(base)}
 
 
 def _join(votes: Votes, signal: Signal, opposite: Signal, base: tuple[int, ...]) -> tuple[int, ...]:

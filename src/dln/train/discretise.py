@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from dln.builder import FALSE, TRUE, CircuitBuilder, Signal
 from dln.circuit import Circuit
+from dln.codes import encode_cells
 from dln.decimals import readable_cutoff
 from dln.encode.bits import ABOVE, MISSING
 from dln.encode.encoder import Encoder
 from dln.gates import GATES
 from dln.labels import Label
 from dln.literals import Above, Among, Missing
-from dln.predict import encode_cells
 from dln.table import Table
 from dln.train.live import find_live, hard_sources, hard_votes
 from dln.train.network import Network
@@ -160,8 +160,7 @@ class _Translator:
         if gap.high is None:
             return FALSE
         if gap.low is None:  # every known cell is above
-            missing = self._missing(column)
-            return Signal(missing.part, not missing.negated)
+            return self._missing(column).invert()
         kind = self._encoder.codes[column].column.kind
         return self._builder.literal(Above(column, readable_cutoff(gap.low, gap.high, kind)))
 

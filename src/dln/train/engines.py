@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, get_args
 from typing import Literal as OneOf
+from typing import get_args
 
 from dln.errors import OptionError
 from dln.train import cuda, native
@@ -35,14 +35,8 @@ def find_engine(name: EngineName, device: str = "cpu") -> Engine:
     if name == "cuda":
         find_card(device)
         return partial(cuda.train_population, device=device)
-    torch: Any = _import_torch_engine()
-    torch.engine.find_device(device)
-    engine: Engine = partial(torch.train_population, device=device)
-    return engine
-
-
-def _import_torch_engine() -> Any:
     # Only here, and only when it is asked for: dln works without PyTorch.
-    import dln.train.torch
+    from dln.train.torch import engine as torch
 
-    return dln.train.torch
+    torch.find_device(device)
+    return partial(torch.train_population, device=device)

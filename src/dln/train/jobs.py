@@ -36,12 +36,19 @@ class Job:
     valid_rows: NDArray[np.int64] | None = None
 
 
+HISTORY = ("loss", "train_accuracy", "valid_accuracy", "gates")
+"""What is noted of every epoch, in this order.
+
+The accuracies are balanced, on validation rows NaN where they were not looked at; the gates are
+those that some vote depends on.
+"""
+
+
 @dataclass(frozen=True)
 class Trained:
     """What is known of a training run.
 
-    `history` is (epochs, 4): loss, training and validation balanced accuracy (NaN where not looked
-    at), gates that some vote depends on. `trace` is there where the options ask for it.
+    `history` is (epochs, 4), see `HISTORY`. `trace` is there where the options ask for it.
     """
 
     network: Network
@@ -50,9 +57,19 @@ class Trained:
     interrupted: bool = False
     trace: Trace | None = None
 
+    @property
+    def valid_accuracy(self) -> NDArray[np.float32]:
+        """Balanced accuracy on validation rows (epochs,); NaN where they were not looked at."""
+        return self.history[:, HISTORY.index("valid_accuracy")]
+
+    @property
+    def looks(self) -> NDArray[np.float32]:
+        """Balanced accuracy on validation rows, at each look at them."""
+        return self.valid_accuracy[~np.isnan(self.valid_accuracy)]
+
 
 Histories = list[NDArray[np.float32]]
-Progress = Callable[[Histories], None]
+OnProgress = Callable[[Histories], None]
 """Called now and then with the histories of all jobs so far."""
 
 OnInterrupt = OneOf["raise", "keep"]
@@ -70,7 +87,7 @@ class Engine(Protocol):
         jobs: Sequence[Job],
         *,
         n_threads: int = 1,
-        on_progress: Progress | None = None,
+        on_progress: OnProgress | None = None,
         on_interrupt: OnInterrupt = "raise",
     ) -> list[Trained]:
         """Train the jobs, on so many threads."""

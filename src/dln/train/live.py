@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.train.network import Network
+from dln.train.network import Network, vote_limit
 
 
 def hard_sources(network: Network) -> NDArray[np.int32]:
@@ -16,8 +16,7 @@ def hard_sources(network: Network) -> NDArray[np.int32]:
 
 def hard_votes(network: Network, vote_threshold: float) -> NDArray[np.bool_]:
     """Say which vote links are on (classes, rules)."""
-    limit = np.float32(np.log(vote_threshold / (1.0 - vote_threshold)))
-    return np.asarray(network.vote_logits >= limit)
+    return np.asarray(network.vote_logits >= np.float32(vote_limit(vote_threshold)))
 
 
 def find_live(
@@ -26,11 +25,9 @@ def find_live(
     """Say which wires (literals and gates,) the root wires depend on."""
     live = np.zeros(network.n_literals + network.n_gates, dtype=bool)
     live[roots] = True
-    end = network.n_gates
-    for size in reversed(network.layers):  # a layer reads only earlier ones
-        gates = np.arange(end - size, end)
-        live[sources[gates[live[network.n_literals + gates]]]] = True
-        end -= size
+    live_gates = live[network.n_literals :]
+    for gates in reversed(network.layer_slices()):  # a layer reads only earlier ones
+        live[sources[gates][live_gates[gates]]] = True
     return live
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.errors import ExtraMissingError, OptionError
-from dln.train.jobs import Job, OnInterrupt, Progress, Trained, check_trained
-from dln.train.options import Alternating, TrainOptions
+from dln.errors import ExtraMissingError
+from dln.train.compiled import check_straight_through, number_phases
+from dln.train.jobs import Job, OnInterrupt, OnProgress, Trained, check_trained
+from dln.train.options import TrainOptions
 from dln.train.schedule import Schedule, make_schedule
 from dln.train.trace import make_trace
 
@@ -30,14 +31,13 @@ _SAME_NAME = (
     "trace_every",
     "seed",
 )
-_PHASES = {"unified": 0, "epochs": 1, "batches": 2}
 
 
 def train_population(
     jobs: Sequence[Job],
     *,
     n_threads: int = 1,
-    on_progress: Progress | None = None,
+    on_progress: OnProgress | None = None,
     on_interrupt: OnInterrupt = "raise",
     level: str = "",
 ) -> list[Trained]:
@@ -45,16 +45,9 @@ def train_population(
     native = _extension()
     schedules = [make_schedule(job.options, job.network) for job in jobs]
     bound = [bind(native, job, schedule) for job, schedule in zip(jobs, schedules, strict=True)]
-    callback = None
-    if on_progress is not None:
-        report = on_progress
-
-        def callback() -> None:
-            report([job.history() for job in bound])
-
     interrupted = False
     try:
-        native.train(bound, n_threads, callback, level)
+        native.train(bound, n_threads, _reporter(bound, on_progress), level)
     except KeyboardInterrupt:
         if on_interrupt == "raise":
             raise
@@ -68,6 +61,13 @@ def train_population(
         )
         results.append(Trained(job.network, history, run.best_epoch, interrupted, trace))
     return results
+
+
+def _reporter(bound: Sequence[Any], on_progress: OnProgress | None) -> Callable[[], None] | None:
+    """Give what the extension calls now and then; None where nobody wants to know."""
+    if on_progress is None:
+        return None
+    return lambda: on_progress([job.history() for job in bound])
 
 
 def _extension() -> ModuleType:
@@ -110,18 +110,11 @@ def bind(native: ModuleType, job: Job, schedule: Schedule) -> Any:
 
 
 def _bind_options(native: ModuleType, options: TrainOptions) -> Any:
-    if options.relaxation != "straight-through":
-        raise OptionError(
-            f"relaxation is {options.relaxation!r}, but the native engine trains the hard circuit "
-            '("straight-through") alone; use engine="torch" for the others'
-        )
+    check_straight_through(options, "native")
     bound = native.Options()
     for name in _SAME_NAME:
         setattr(bound, name, getattr(options, name))
-    if isinstance(options.phases, Alternating):
-        bound.phases, bound.phase_epochs = _PHASES["epochs"], options.phases.epochs
-    else:
-        bound.phases = _PHASES[options.phases]
+    bound.phases, bound.phase_epochs = number_phases(options.phases)
     bound.mixture_gradient = options.gate_gradient == "mixture"
     return bound
 

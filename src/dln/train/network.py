@@ -8,6 +8,7 @@ lists; every engine trains this one form.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 from typing import Any
 from typing import Literal as OneOf
 
@@ -80,6 +81,11 @@ class Network:
         """How many wires are gates."""
         return len(self.gate_logits)
 
+    def layer_slices(self) -> list[slice]:
+        """Say which gates each layer has."""
+        ends = list(accumulate(self.layers, initial=0))
+        return [slice(start, end) for start, end in pairwise(ends)]
+
     def parameters(self) -> tuple[Floats, ...]:
         """Give what training changes: the arrays themselves, in the order of a `Trace`."""
         return self.cutoffs, self.slopes, self.gate_logits, self.link_logits, self.vote_logits
@@ -126,56 +132,71 @@ def build_network(
     vote_density
         Part of the vote links that are on at the start. The paper starts with none.
     """
-    thresholds = literals.take(literals.kind == ABOVE)
-    others = literals.take(literals.kind != ABOVE)
-    n_layers = len(shape.layers)
-    n_sets = n_layers if shape.concatenation == "separate" else 1
-    wires = others
-    for _ in range(n_sets):
-        wires = wires + thresholds
-    n_literals = len(wires)
-    literal_layer = np.concatenate(
-        [np.zeros(len(others)), np.repeat(np.arange(n_sets), len(thresholds))]
-    )
-    shared = np.arange(len(others))
-
-    link_lists: list[Ints] = []
-    logit_lists: list[Floats] = []
-    previous = np.empty(0, dtype=np.intp)
-    start = n_literals
+    wires, literal_layer, inputs_of = _lay_out(literals, shape)
+    links, logits = [], []
     for layer, size in enumerate(shape.layers):
-        own = len(others) + (layer % n_sets) * len(thresholds) + np.arange(len(thresholds))
-        sees_literals = layer == 0 or shape.concatenation != "none"
-        inputs = np.concatenate([previous, shared, own] if sees_literals else [previous])
-        links = draw_links(inputs, 2 * size, shape.n_links, rng)
-        link_lists.append(links)
-        logit_lists.append(rng.uniform(-0.1, 0.1, links.shape).astype(np.float32))
-        previous = np.arange(start, start + size)
-        start += size
-
+        drawn = draw_links(inputs_of[layer], 2 * size, shape.n_links, rng)
+        links.append(drawn)
+        logits.append(rng.uniform(-0.1, 0.1, drawn.shape).astype(np.float32))
     # Short lists are padded with masked candidates (the paper's -infinity): their own once more, so
     # that no wire has far more readers than the others.
-    width = max(links.shape[1] for links in link_lists)
-    link_wires = np.concatenate([_pad(links, width, mode="wrap") for links in link_lists])
-    link_logits = np.concatenate([_pad(x, width, constant_values=-np.inf) for x in logit_lists])
-    n_gates = sum(shape.layers)
-    limit = np.log(vote_threshold / (1 - vote_threshold))
-    # Differs from the paper: some links are on at the start, so that something is learned.
-    votes = limit + 0.5 * (rng.random((n_classes, shape.layers[-1])) - (1 - vote_density))
+    n_gates, width = sum(shape.layers), max(lists.shape[1] for lists in links)
+    link_wires = np.concatenate([_pad(lists, width, mode="wrap") for lists in links])
+    link_logits = np.concatenate([_pad(x, width, constant_values=-np.inf) for x in logits])
+    limit = vote_limit(vote_threshold)
+    vote_logits = draw_votes((n_classes, shape.layers[-1]), limit, vote_density, rng)
     return Network(
         layers=shape.layers,
         literal_kind=wires.kind,
         literal_column=wires.column,
-        literal_layer=literal_layer.astype(np.int32),
+        literal_layer=literal_layer,
         cutoffs=wires.value.copy(),
-        slopes=np.full(n_literals, slope, dtype=np.float32),
+        slopes=np.full(len(wires), slope, dtype=np.float32),
         link_wires=np.ascontiguousarray(link_wires.reshape(n_gates, 2, width), dtype=np.int32),
         link_logits=np.ascontiguousarray(link_logits.reshape(n_gates, 2, width)),
         gate_choices=np.array([gate.code for gate in PRIORITY[: shape.n_gates]], dtype=np.uint8),
         gate_logits=rng.uniform(-0.1, 0.1, (n_gates, shape.n_gates)).astype(np.float32),
-        rule_wires=previous.astype(np.int32),
-        vote_logits=votes.astype(np.float32),
+        rule_wires=np.arange(n_gates - shape.layers[-1], n_gates, dtype=np.int32) + len(wires),
+        vote_logits=vote_logits,
     )
+
+
+def _lay_out(literals: LiteralSet, shape: Shape) -> tuple[LiteralSet, Ints, list[NDArray[np.intp]]]:
+    """Give the literals of a network, the layer of each, and the wires that each layer may read.
+
+    What is no threshold stands first and once; after it stand the sets of thresholds.
+    """
+    thresholds = literals.take(literals.kind == ABOVE)
+    others = literals.take(literals.kind != ABOVE)
+    n_sets = len(shape.layers) if shape.concatenation == "separate" else 1
+    wires = LiteralSet.join([others, *[thresholds] * n_sets])
+    set_of = np.repeat(np.arange(n_sets, dtype=np.int32), len(thresholds))
+    literal_layer = np.concatenate([np.zeros(len(others), dtype=np.int32), set_of])
+
+    inputs_of = []
+    previous = np.empty(0, dtype=np.intp)
+    start = len(wires)
+    for layer, size in enumerate(shape.layers):
+        own = len(others) + (layer % n_sets) * len(thresholds) + np.arange(len(thresholds))
+        sees_literals = layer == 0 or shape.concatenation != "none"
+        seen = [np.arange(len(others)), own] if sees_literals else []
+        inputs_of.append(np.concatenate([previous, *seen]))
+        previous = np.arange(start, start + size)
+        start += size
+    return wires, literal_layer, inputs_of
+
+
+def vote_limit(vote_threshold: float) -> float:
+    """Give the logit from which on a vote link is on."""
+    return float(np.log(vote_threshold / (1 - vote_threshold)))
+
+
+def draw_votes(
+    shape: tuple[int, int], limit: float, vote_density: float, rng: np.random.Generator
+) -> Floats:
+    """Draw the first vote logits (classes, rules); links are on from the `limit` on."""
+    # Differs from the paper: some links are on at the start, so that something is learned.
+    return np.asarray(limit + 0.5 * (rng.random(shape) - (1 - vote_density)), dtype=np.float32)
 
 
 def draw_links(

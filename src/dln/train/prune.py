@@ -28,10 +28,9 @@ def prune_gates(
     top = _top_probability(network.gate_logits, float(schedule.temperatures[epoch]))
     kept = _find_kept(network, schedule, epoch, vote_threshold)
     readers = _Readers(network)
-    start = 0
-    for size, quota in zip(network.layers, schedule.prune_quota(epoch).tolist(), strict=True):
-        layer = np.arange(start, start + size)
-        start += size
+    quotas = schedule.prune_quota(epoch).tolist()
+    for gates, quota in zip(network.layer_slices(), quotas, strict=True):
+        layer = np.arange(gates.start, gates.stop)
         room = quota - int(pruned[layer].sum())
         weak = layer[~pruned[layer] & ~kept[layer] & (top[layer] < schedule.convergence)]
         for gate in weak[np.argsort(top[weak], kind="stable")].tolist():

@@ -15,7 +15,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 
 from dln.encode.encoder import EncodeOptions, fit_encoder
 from dln.table import Table
-from dln.train.jobs import Engine, Job, Progress, TrainingRows
+from dln.train.jobs import Engine, Job, OnProgress, TrainingRows
 from dln.train.recipe import Recipe
 
 SHORT_FROM_ROWS = 1_000
@@ -46,7 +46,7 @@ def cross_validate(
     engine: Engine,
     rng: np.random.Generator,
     n_threads: int,
-    on_progress: Callable[[list[Job]], Progress | None] = lambda jobs: None,
+    on_progress: Callable[[list[Job]], OnProgress | None] = lambda jobs: None,
 ) -> tuple[Score, ...]:
     """Score every recipe on the same folds, with about `n_fits` networks for each.
 
@@ -70,7 +70,7 @@ def cross_validate(
     if not jobs:
         return ()
     trained = engine(jobs, n_threads=n_threads, on_progress=on_progress(jobs))
-    accuracy = np.array([result.history[-1, 2] for result in trained], dtype=np.float64)
+    accuracy = np.array([result.valid_accuracy[-1] for result in trained], dtype=np.float64)
     by_recipe = accuracy.reshape(len(folds), len(recipes)).T
     return tuple(
         Score(recipe, float(row.mean()), float(row.std() / np.sqrt(len(row))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dln.circuit import Circuit
 from dln.draw.diagram.graph import Vertex
 from dln.draw.diagram.reach import voting_rules
-from dln.explain.text import label_text
+from dln.labels import label_text
 
 
 def class_key(number: int) -> str:

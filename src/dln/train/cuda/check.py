@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.encode.bits import MISSING
-from dln.errors import OptionError
 from dln.gates import GATES
+from dln.train.compiled import check_straight_through
 from dln.train.cuda.levels import network_of_gates
 from dln.train.jobs import Job, check_job
 
@@ -26,11 +26,7 @@ def check_kind(job: Job) -> None:
     n_rows = len(job.data.cells)
     if not len(job.data.target) == len(job.data.weight) == n_rows:
         raise ValueError("cells, target and weight differ in their number of rows")
-    if job.options.relaxation != "straight-through":
-        raise OptionError(
-            f"relaxation is {job.options.relaxation!r}, but the cuda engine trains the hard "
-            'circuit ("straight-through") alone; use engine="torch" for the others'
-        )
+    check_straight_through(job.options, "cuda")
 
 
 def check_nothing_shared(jobs: Sequence[Job]) -> None:

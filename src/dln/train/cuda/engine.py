@@ -20,7 +20,7 @@ from dln.train.cuda.card import compile_kernel, find_card, import_cupy, limits_o
 from dln.train.cuda.layout import Sizes, Variant, choose_variant, shared_part
 from dln.train.cuda.memory import CardMemory, memory_of_any, told_if_full
 from dln.train.cuda.pack import Population, pack, record_epochs
-from dln.train.jobs import Job, OnInterrupt, Progress, Trained, check_trained
+from dln.train.jobs import Job, OnInterrupt, OnProgress, Trained, check_trained
 from dln.train.trace import make_trace
 
 LAUNCH_SECONDS = 0.1
@@ -42,7 +42,7 @@ def train_population(
     *,
     device: str = "cuda",
     n_threads: int = 1,
-    on_progress: Progress | None = None,
+    on_progress: OnProgress | None = None,
     on_interrupt: OnInterrupt = "raise",
 ) -> list[Trained]:
     """Train every job's network in place, all at once.
@@ -182,7 +182,7 @@ class _Run:
             far_bytes=far,
         )
 
-    def train(self, on_progress: Progress | None) -> None:
+    def train(self, on_progress: OnProgress | None) -> None:
         """Launch until all networks are done."""
         cupy, memory = self._cupy, self._memory
         per_epoch = self._population.work()

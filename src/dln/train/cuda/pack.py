@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.encode.bits import ABOVE
+from dln.train.compiled import number_phases
 from dln.train.cuda.check import (
     check_kind,
     check_nothing_shared,
@@ -25,7 +26,8 @@ from dln.train.cuda.levels import find_levels, furthest_reads
 from dln.train.cuda.numbers import first_states, jump_images
 from dln.train.cuda.shelf import Shelf, flat
 from dln.train.jobs import Job, TrainingRows
-from dln.train.options import Alternating, TrainOptions
+from dln.train.network import vote_limit
+from dln.train.options import TrainOptions
 from dln.train.schedule import NEVER, Schedule, make_schedule
 
 Array = NDArray[Any]
@@ -36,7 +38,6 @@ MAX_SHUFFLES = 32
 SHUFFLE_ROOM = 2**28
 """Numbers, at most, that all orders drawn ahead may take."""
 
-_PHASES = {"unified": 0, "epochs": 1, "batches": 2}
 _SIZES = ("n_literals", "n_gates", "n_rules", "n_classes", "n_columns")
 
 
@@ -101,16 +102,12 @@ def pack(jobs: Sequence[Job]) -> Population:
     plans["n_levels"] = [len(starts) - 1 for starts in levels]
     sizes |= _place(plans, {"level": plans["n_levels"] + 1})
     arrays["level_start"] = flat(levels)
-    freeze = shelves.kinds.join([np.append(s.layer_freeze, 0) for s in shelves.schedules])
-    own = np.repeat(plans["layer"], plans["n_literals"]) + literal_layer[: sizes["literal"]]
-    is_threshold = arrays["literal_kind"][: sizes["literal"]] == ABOVE  # the others never train
-    arrays["literal_freeze"] = flat([np.where(is_threshold, freeze[own], 0)])
-
-    states = np.zeros(len(jobs), dtype=STATE)
-    states["random"] = first_states([job.options.seed for job in jobs])
-    states["best"] = states["best_epoch"] = -1
+    n_literals = sizes["literal"]
+    arrays["literal_freeze"] = _literal_freeze(
+        plans, shelves, literal_layer[:n_literals], arrays["literal_kind"][:n_literals]
+    )
     schedules = [shelves.schedules[kind] for kind in shelves.kinds.which.tolist()]
-    return Population(jobs, schedules, plans, states, arrays, sizes)
+    return Population(jobs, schedules, plans, _make_states(jobs), arrays, sizes)
 
 
 def _make_shelves(jobs: Sequence[Job]) -> _Shelves:
@@ -222,6 +219,22 @@ def _shared_arrays(plans: Array, shelves: _Shelves) -> dict[str, Array]:
     }
 
 
+def _literal_freeze(
+    plans: Array, shelves: _Shelves, literal_layer: Array, literal_kind: Array
+) -> Array:
+    """Give the epoch from which on each literal is fixed: its layer's for a threshold, else 0."""
+    freeze = shelves.kinds.join([np.append(s.layer_freeze, 0) for s in shelves.schedules])
+    own = np.repeat(plans["layer"], plans["n_literals"]) + literal_layer
+    return flat([np.where(literal_kind == ABOVE, freeze[own], 0)])
+
+
+def _make_states(jobs: Sequence[Job]) -> Array:
+    states = np.zeros(len(jobs), dtype=STATE)
+    states["random"] = first_states([job.options.seed for job in jobs])
+    states["best"] = states["best_epoch"] = -1
+    return states
+
+
 def _kind_of(job: Job) -> tuple[Any, ...]:
     """Give all that decides a plan beside a network's arrays and its seed."""
     network, rows = job.network, (job.rows, job.valid_rows)
@@ -288,12 +301,9 @@ def _fill_options(plan: Any, options: TrainOptions, schedule: Schedule) -> None:
         plan[name] = getattr(options, name)
     for name in ("rate", "final_rate", "threshold_rate", "tau", "grad_factor"):
         plan[name] = getattr(options, name)
-    if isinstance(options.phases, Alternating):
-        plan["phases"], plan["phase_epochs"] = _PHASES["epochs"], options.phases.epochs
-    else:
-        plan["phases"], plan["phase_epochs"] = _PHASES[options.phases], 1
+    plan["phases"], plan["phase_epochs"] = number_phases(options.phases)
     plan["mixture"] = options.gate_gradient == "mixture"
-    plan["vote_limit"] = np.log(options.vote_threshold / (1 - options.vote_threshold))
+    plan["vote_limit"] = vote_limit(options.vote_threshold)
     plan["first_freeze"] = schedule.layer_freeze.min(initial=NEVER)
     for name in ("vote_freeze", "prune_first", "prune_last", "convergence"):
         plan[name] = getattr(schedule, name)

@@ -15,20 +15,17 @@ from contextlib import contextmanager
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
-from torch.nn.functional import cross_entropy
 
 from dln.errors import DeviceMemoryError, OptionError
-from dln.train.jobs import Job, OnInterrupt, Progress, Trained, check_job, check_trained
+from dln.train.jobs import Job, OnInterrupt, OnProgress, Trained, check_job, check_trained
 from dln.train.live import count_live_gates
 from dln.train.network import Network
-from dln.train.options import Alternating, Phases
+from dln.train.options import Alternating, Phases, TrainOptions
 from dln.train.prune import prune_gates
 from dln.train.schedule import make_schedule
 from dln.train.shuffle import shuffles
-from dln.train.torch.layers import MIN_SLOPE, ThresholdLayer
-from dln.train.torch.mode import Mode, Phase, freeze, set_mode
-from dln.train.torch.network import LogicNetwork
+from dln.train.torch.mode import Phase, freeze
+from dln.train.torch.trainer import Trainer
 from dln.train.trace import make_trace
 
 REPORT_SECONDS = 0.1
@@ -41,7 +38,7 @@ def train_population(
     *,
     device: str = "cpu",
     n_threads: int = 1,
-    on_progress: Progress | None = None,
+    on_progress: OnProgress | None = None,
     on_interrupt: OnInterrupt = "raise",
 ) -> list[Trained]:
     """Train every job's network in place, one after the other.
@@ -97,6 +94,8 @@ class _Run:
         self.records: list[NDArray[np.float32]] = []
         self.record_epochs: list[int] = []
         self.best_epoch = -1
+        self.best_accuracy = -1.0
+        self.best_network: Network | None = None
 
     @property
     def is_large(self) -> bool:
@@ -107,8 +106,7 @@ class _Run:
         """Train, giving each epoch when it is done; the network has what was learned so far."""
         job, options = self.job, self.job.options
         try:
-            trainer = _Trainer(job, device)
-            yield from self._train(trainer)
+            yield from self._train(Trainer(job, device))
         except RuntimeError as error:
             if not _is_out_of_memory(error):
                 raise
@@ -117,58 +115,29 @@ class _Run:
                 f"{options.batch_size} rows; lower batch_size, layers or n_links"
             ) from None
 
-    def _train(self, trainer: _Trainer) -> Iterator[int]:
-        job, options, network = self.job, self.job.options, self.job.network
+    def _train(self, trainer: Trainer) -> Iterator[int]:
+        options, network = self.job.options, self.job.network
         pruned = np.zeros(network.n_gates, dtype=bool)
-        orders = shuffles(job.rows, options.seed)
-        n_rows = len(job.rows)
-        n_batches = -(-n_rows // options.batch_size)
-        best, best_network = -1.0, None
+        orders = shuffles(self.job.rows, options.seed)
         if options.trace_every:
             self._record(0)
         order = next(orders)
         try:
             for epoch in range(options.epochs):
                 self._begin_epoch(trainer, epoch, pruned)
-                places = torch.as_tensor(order).to(trainer.device)
-                for batch in range(n_batches):
-                    step = epoch * n_batches + batch
-                    decay = 0.5 * (1 + math.cos(math.pi * step / (options.epochs * n_batches)))
-                    factor = options.final_rate + (1 - options.final_rate) * decay
-                    rows = places[n_rows * batch // n_batches : n_rows * (batch + 1) // n_batches]
-                    phase = phase_of(options.phases, epoch, step)
-                    trainer.step(rows, phase, options.rate * factor)
+                self._train_epoch(trainer, epoch, order)
                 order = next(orders)  # while the device is busy
                 trainer.model.write_to(network)
-                loss, accuracy = trainer.collect()
-                valid = math.nan
-                if self._is_due(options.eval_every, epoch) and self._valid_rows is not None:
-                    valid = trainer.evaluate(self._valid_rows)
-                    if valid >= best:  # a later look wins a tie: it was trained longer
-                        best, self.best_epoch = valid, epoch
-                        best_network = network.copy() if options.keep_best else None
-                is_stale = options.patience and 0 <= self.best_epoch <= epoch - options.patience
-                if self._is_due(options.trace_every, epoch) or (options.trace_every and is_stale):
-                    self._record(epoch + 1)
-                n_live = count_live_gates(network, options.vote_threshold)
-                self.history.append((loss, accuracy, valid, n_live))
+                self._end_epoch(trainer, epoch)
                 yield epoch
-                if is_stale:
+                if self._is_stale(epoch):
                     break
         finally:
             trainer.model.write_to(network)
-            if best_network is not None:
-                _copy_parameters(best_network, network)
+            if self.best_network is not None:
+                _copy_parameters(self.best_network, network)
 
-    @property
-    def _valid_rows(self) -> NDArray[np.int64] | None:
-        rows = self.job.valid_rows
-        return None if rows is None or len(rows) == 0 else rows
-
-    def _is_due(self, every: int, epoch: int) -> bool:
-        return every > 0 and ((epoch + 1) % every == 0 or epoch + 1 == self.job.options.epochs)
-
-    def _begin_epoch(self, trainer: _Trainer, epoch: int, pruned: NDArray[np.bool_]) -> None:
+    def _begin_epoch(self, trainer: Trainer, epoch: int, pruned: NDArray[np.bool_]) -> None:
         trainer.temperature = float(self.schedule.temperatures[epoch])
         *stages, votes = trainer.model.stages()
         for layers, due in zip(stages, self.schedule.layer_freeze, strict=True):
@@ -181,6 +150,46 @@ class _Run:
             threshold = self.job.options.vote_threshold
             prune_gates(self.job.network, pruned, self.schedule, epoch, threshold)
             trainer.model.read_from(self.job.network)
+
+    def _train_epoch(self, trainer: Trainer, epoch: int, order: NDArray[np.int64]) -> None:
+        options, n_rows = self.job.options, len(order)
+        n_batches = -(-n_rows // options.batch_size)
+        places = torch.as_tensor(order).to(trainer.device)
+        for batch in range(n_batches):
+            step = epoch * n_batches + batch
+            rows = places[n_rows * batch // n_batches : n_rows * (batch + 1) // n_batches]
+            rate = rate_of(options, step, options.epochs * n_batches)
+            trainer.step(rows, phase_of(options.phases, epoch, step), rate)
+
+    def _end_epoch(self, trainer: Trainer, epoch: int) -> None:
+        """Note how the epoch went; the network is up to date."""
+        options = self.job.options
+        loss, accuracy = trainer.collect()
+        valid = self._look(trainer, epoch) if self._is_due(options.eval_every, epoch) else math.nan
+        is_last = options.trace_every > 0 and self._is_stale(epoch)
+        if self._is_due(options.trace_every, epoch) or is_last:
+            self._record(epoch + 1)
+        n_live = count_live_gates(self.job.network, options.vote_threshold)
+        self.history.append((loss, accuracy, valid, n_live))
+
+    def _look(self, trainer: Trainer, epoch: int) -> float:
+        """Look at the validation rows, where there are any."""
+        rows = self.job.valid_rows
+        if rows is None or len(rows) == 0:
+            return math.nan
+        accuracy = trainer.evaluate(rows)
+        if accuracy >= self.best_accuracy:  # a later look wins a tie: it was trained longer
+            self.best_accuracy, self.best_epoch = accuracy, epoch
+            self.best_network = self.job.network.copy() if self.job.options.keep_best else None
+        return accuracy
+
+    def _is_due(self, every: int, epoch: int) -> bool:
+        return every > 0 and ((epoch + 1) % every == 0 or epoch + 1 == self.job.options.epochs)
+
+    def _is_stale(self, epoch: int) -> bool:
+        """Whether the best look is so long ago that the run has lost its patience."""
+        patience = self.job.options.patience
+        return patience > 0 and 0 <= self.best_epoch <= epoch - patience
 
     def _record(self, epochs_done: int) -> None:
         parts = [part.ravel() for part in self.job.network.parameters()]
@@ -201,118 +210,10 @@ class _Run:
         return Trained(job.network, history, self.best_epoch, interrupted, trace)
 
 
-class _Trainer:
-    """A model with its rows and Adam's moments on a device; a step does not wait for the device."""
-
-    def __init__(self, job: Job, device: torch.device) -> None:
-        self.device = device
-        self.options = job.options
-        self.model = LogicNetwork(job.network, job.options.vote_threshold).to(device)
-        self.cells = torch.as_tensor(job.data.cells).to(device)
-        self.target = torch.as_tensor(job.data.target.astype(np.int64)).to(device)
-        self.weight = torch.as_tensor(job.data.weight).to(device)
-        self.temperature = 1.0
-        self.generator = torch.Generator(device).manual_seed(job.options.seed % 2**63)
-        n_classes = len(job.network.vote_logits)
-        self.loss = torch.zeros((), dtype=torch.float64, device=device)
-        self.weight_total = torch.zeros((), dtype=torch.float64, device=device)
-        self.right = torch.zeros(n_classes, device=device)
-        self.total = torch.zeros(n_classes, device=device)
-        # Only the parameters of the phase in progress are updated: the moments of the others,
-        # and Adam's count of their steps, stand still.
-        functions = [{"params": self.model.function_parameters(), "part": 1.0}]
-        if job.options.threshold_rate > 0 and len(self.model.threshold_parameters()):
-            part = job.options.threshold_rate
-            functions.append({"params": self.model.threshold_parameters(), "part": part})
-        else:
-            for parameter in self.model.threshold_parameters():
-                parameter.requires_grad_(False)
-        is_card = device.type == "cuda"
-        links = [{"params": self.model.link_parameters(), "part": 1.0}]
-        self.optimizers = {
-            Phase.GATES: torch.optim.Adam(functions, eps=1e-8, fused=is_card),
-            Phase.LINKS: torch.optim.Adam(links, eps=1e-8, fused=is_card),
-        }
-
-    def step(self, rows: Tensor, phase: Phase, rate: float) -> None:
-        """Train on some rows."""
-        self.model.train()
-        self._set_mode(phase)
-        votes = self.model(self.cells[rows])
-        target, weight = self.target[rows], self.weight[rows]
-        losses = row_losses(votes, target, self.options.tau)
-        total = weight.sum()
-        loss = (losses * weight).sum() / total.clamp(min=1e-30)
-        if loss.requires_grad:
-            self.model.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
-            for trained, optimizer in self.optimizers.items():
-                if phase.includes(trained):
-                    for group in optimizer.param_groups:
-                        group["lr"] = rate * group["part"]
-                    optimizer.step()
-            self._keep_slopes_positive()
-        self._score(votes.detach(), target)
-        self.loss += loss.detach() * total
-        self.weight_total += total
-
-    def _set_mode(self, phase: Phase) -> None:
-        options = self.options
-        mode = Mode(
-            phase,
-            options.relaxation,
-            options.gate_gradient,
-            self.temperature,
-            options.grad_factor,
-            self.generator,
-        )
-        set_mode(self.model, mode)
-
-    @torch.no_grad()
-    def _keep_slopes_positive(self) -> None:
-        for layer in self.model.thresholds:
-            assert isinstance(layer, ThresholdLayer)
-            layer.slopes.clamp_(min=MIN_SLOPE)
-
-    def _score(self, votes: Tensor, target: Tensor) -> None:
-        """Count right answers by class; the first class wins a tie."""
-        is_right = (votes.argmax(dim=1) == target).to(self.right.dtype)
-        self.right.index_add_(0, target, is_right)
-        self.total.index_add_(0, target, torch.ones_like(is_right))
-
-    def collect(self) -> tuple[float, float]:
-        """Give the loss and the balanced accuracy of the epoch, and start the next one."""
-        loss = float(self.loss / self.weight_total.clamp(min=1e-30))
-        accuracy = self._balanced_accuracy()
-        self.loss.zero_()
-        self.weight_total.zero_()
-        return loss, accuracy
-
-    def _balanced_accuracy(self) -> float:
-        present = self.total > 0
-        accuracy = (self.right[present].double() / self.total[present]).mean()
-        self.right.zero_()
-        self.total.zero_()
-        return float(accuracy)
-
-    @torch.no_grad()
-    def evaluate(self, rows: NDArray[np.int64]) -> float:
-        """Give the balanced accuracy of the hard network on some rows."""
-        self.model.eval()
-        places = torch.as_tensor(rows).to(self.device)
-        size = max(self.options.batch_size, 256)
-        for start in range(0, len(rows), size):
-            part = places[start : start + size]
-            self._score(self.model(self.cells[part]), self.target[part])
-        return self._balanced_accuracy()
-
-
-def row_losses(votes: Tensor, target: Tensor, tau: float) -> Tensor:
-    """Give the cross-entropy of each row; votes are (rows, classes).
-
-    In float64: in float32 the gradient p - 1 of a class that is nearly sure is rounding alone.
-    """
-    return cross_entropy(votes.double() / tau, target, reduction="none").to(votes.dtype)
+def rate_of(options: TrainOptions, step: int, n_steps: int) -> float:
+    """Give the learning rate of a step: cosine decay from the first rate to the last."""
+    decay = 0.5 * (1 + math.cos(math.pi * step / n_steps))
+    return options.rate * (options.final_rate + (1 - options.final_rate) * decay)
 
 
 def phase_of(phases: Phases, epoch: int, step: int) -> Phase:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from torch.nn.functional import embedding_bag
 
 from dln.errors import OptionError
 from dln.gates import GATES, PRIORITY
-from dln.train.network import draw_links
+from dln.train.network import draw_links, draw_votes, vote_limit
 from dln.train.options import check_integer, check_number
 from dln.train.torch.mode import Phase, RelaxedLayer
 from dln.train.torch.straight import (
@@ -258,8 +257,7 @@ class SumLayer(RelaxedLayer):
         super().__init__(n_inputs)
         rng = _torch_rng() if rng is None else rng
         self.vote_threshold = vote_threshold
-        logits = self.limit + 0.5 * (rng.random((n_classes, n_inputs)) - (1 - vote_density))
-        # Differs from the paper: some links are on at the start, so that something is learned.
+        logits = draw_votes((n_classes, n_inputs), self.limit, vote_density, rng)
         self.vote_logits = nn.Parameter(_floats(logits))
 
     def extra_repr(self) -> str:
@@ -269,7 +267,7 @@ class SumLayer(RelaxedLayer):
     @property
     def limit(self) -> float:
         """The logit from which on a link is on, as float32."""
-        return float(np.float32(math.log(self.vote_threshold / (1 - self.vote_threshold))))
+        return float(np.float32(vote_limit(self.vote_threshold)))
 
     def evaluate(self, wires: Tensor) -> Tensor:
         """Count votes (classes, rows) of rules (rules, rows)."""

@@ -46,10 +46,7 @@ class LogicNetwork(nn.Module):
         chunks = list(groups)
         self.logic = nn.ModuleList()
         self.reads: list[tuple[int, ...]] = []
-        start = 0
-        for size in network.layers:
-            gates = slice(start, start + size)
-            start += size
+        for gates in network.layer_slices():
             open_links = network.link_logits[gates] > -np.inf
             reads, wires = _localise(chunks, network.link_wires[gates], open_links)
             self.reads.append(reads)
@@ -62,7 +59,7 @@ class LogicNetwork(nn.Module):
                     network.gate_logits[gates],
                 )
             )
-            chunks.append(network.n_literals + np.arange(start - size, start))
+            chunks.append(network.n_literals + np.arange(gates.start, gates.stop))
         everything = np.ones(network.rule_wires.shape, dtype=bool)
         reads, rules = _localise(chunks, network.rule_wires, everything)
         self.reads.append(reads)
@@ -119,11 +116,9 @@ class LogicNetwork(nn.Module):
         for wires, thresholds in zip(self._threshold_wires, self.thresholds, strict=True):
             _fill(thresholds.cutoffs, network.cutoffs[wires])
             _fill(thresholds.slopes, network.slopes[wires])
-        start = 0
-        for layer, size in zip(self.logic, network.layers, strict=True):
-            _fill(layer.link_logits, network.link_logits[start : start + size])
-            _fill(layer.gate_logits, network.gate_logits[start : start + size])
-            start += size
+        for layer, gates in zip(self.logic, network.layer_slices(), strict=True):
+            _fill(layer.link_logits, network.link_logits[gates])
+            _fill(layer.gate_logits, network.gate_logits[gates])
         _fill(self.votes.vote_logits, network.vote_logits)
 
 
