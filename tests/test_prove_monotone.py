@@ -105,6 +105,14 @@ def test_a_sum_is_negative_where_arithmetic_says_so(constant: int, weights: list
         assert [negative >> row & 1 for row in range(rows.shape[1])] == (totals < 0).tolist()
 
 
+def all_but_the_first(wires: Wires) -> int:
+    """Make the wire that is true where 23 of 24 literals are."""
+    last = 1
+    for wire in range(2, 24):
+        last = wires.gate("AND", last, wire)
+    return last
+
+
 # -- what counts, and what does not -----------------------------------------------------------
 
 
@@ -133,9 +141,7 @@ def test_a_feature_that_is_not_read_goes_either_way() -> None:
 def test_one_row_in_a_million_is_found() -> None:
     columns, literals = numbers(24)
     wires = Wires(24)
-    last = 1
-    for wire in range(2, 24):
-        last = wires.gate("AND", last, wire)
+    last = all_but_the_first(wires)
     against = wires.gate("AND", last, 0)
     circuit = circuit_of(columns, literals, wires.nodes, {against: (1, 0), last: (0, 0)})
     found = prove_monotone(circuit, "x0", "yes")
@@ -150,9 +156,7 @@ def test_votes_that_only_together_never_fall_are_proven_by_sat() -> None:
     # As x0 grows, "yes" loses a vote where x1 and others are true, and gains one where x1 is.
     columns, literals = numbers(24)
     wires = Wires(24)
-    last = 1
-    for wire in range(2, 24):
-        last = wires.gate("AND", last, wire)
+    last = all_but_the_first(wires)
     votes: dict[int, tuple[int, ...]] = {
         wires.gate("AND", last, 0): (1, 0),
         wires.gate("AND", 0, 1): (0, 1),
