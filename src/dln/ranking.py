@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, eq=False)
-class Leads:
+class ClassRanking:
     """Rows by how far one class is ahead of the best other: below 0 where it is behind.
 
     Attributes
@@ -27,11 +27,11 @@ class Leads:
     values: NDArray[np.int64]
     rows: NDArray[np.int64]
 
-    def __add__(self, other: Leads) -> Leads:
+    def __add__(self, other: ClassRanking) -> ClassRanking:
         values, places = np.unique(np.concatenate([self.values, other.values]), return_inverse=True)
         rows = np.zeros((len(values), 2), dtype=np.int64)
         np.add.at(rows, places, np.concatenate([self.rows, other.rows]))
-        return Leads(values, rows)
+        return ClassRanking(values, rows)
 
     @property
     def area(self) -> float:
@@ -48,9 +48,9 @@ class Leads:
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """The leads of each class."""
+    """The rankings of all classes."""
 
-    classes: tuple[Leads, ...]
+    classes: tuple[ClassRanking, ...]
 
     def __add__(self, other: Ranking) -> Ranking:
         pairs = zip(self.classes, other.classes, strict=True)
@@ -83,7 +83,7 @@ def rank(target: NDArray[np.int64], votes: NDArray[np.int64]) -> Ranking:
     )
 
 
-def _count(leads: NDArray[np.int64], own: NDArray[np.bool_]) -> Leads:
+def _count(leads: NDArray[np.int64], own: NDArray[np.bool_]) -> ClassRanking:
     values, places = np.unique(leads, return_inverse=True)
     counts = np.bincount(2 * places + own, minlength=2 * len(values))
-    return Leads(values, counts.reshape(-1, 2))
+    return ClassRanking(values, counts.reshape(-1, 2))
