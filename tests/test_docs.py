@@ -1,4 +1,4 @@
-"""What the pages show: commands that run, snippets that do what they say, links that lead on."""
+"""Check the docs: commands exist and run, snippets give what they say, links and names resolve."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ from dln import GATES, Above, Circuit, Column, Node, Origin, Rule
 from dln.cli.app import app
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+README, CONTRIBUTING = ROOT / "README.md", ROOT / "CONTRIBUTING.md"
+GUIDES = sorted((ROOT / "docs").glob("*.md"))
+PAGES = [*sorted(ROOT.glob("*.md")), *GUIDES]
 CIRCUIT = Circuit(
     (Column("age", "integer"), Column("smoker", "boolean")),
     (Above(0, 54.0), Above(1, 0.5)),
@@ -32,7 +34,7 @@ CIRCUIT = Circuit(
     ("healthy", "ill"),
     origin=Origin("heart.csv", "", "disease", 18, 0.25, 0, "0.1.0"),
 )
-LONG = {"demo", "train", "search", "bench"}  # verbs that other tests run
+LONG = {"demo", "train", "search", "bench"}  # commands that other tests run
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -40,7 +42,7 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def commands(page: Path) -> Iterator[list[str]]:
-    """Give the arguments of each `dln` command that a page shows."""
+    """Yield the arguments of each `dln` command in a page's shell examples."""
     for block in blocks(page, "sh"):
         for line in block.replace("\\\n", " ").splitlines():
             if line.startswith("dln "):
@@ -102,6 +104,38 @@ def test_the_docs_name_what_json_holds(verb: str, arguments: str, run: Run) -> N
     assert found == named or verb == "verify"  # the keys of which depend on the answer
 
 
+def mentions(page: Path) -> Iterator[list[str]]:
+    """Yield the words after `dln` wherever a page shows a command: in code spans and code blocks.
+
+    Unlike `commands`, these may be fragments, such as `dln trends --rising`.
+    """
+    text = page.read_text("utf-8").replace("\\\n", " ")
+    fenced = "\n".join(re.findall(r"^```\w*\n(.*?)^```", text, re.DOTALL | re.M))
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.M)
+    indented = "\n".join(re.findall(r"^ {4}(\S.*)$", prose, re.M))
+    prefix = r"^(?:Example: |\$ (?:time )?)?"
+    lines = re.findall(rf"{prefix}(dln .+)$", f"{fenced}\n{indented}", re.M)
+    spans = re.findall(r"`(dln [^`]+)`", re.sub(r"\s*\n\s*", " ", prose))
+    for shown in [*spans, *lines]:
+        yield re.split(r"  #| [|>] ", shown)[0].split()[1:]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_mentioned_command_and_option_exists(page: Path) -> None:
+    group = typer.main.get_command(app)
+    for verb, *words in mentions(page):
+        if re.fullmatch(r"[a-z]+", verb):  # not VERB or --version
+            assert verb in group.commands, verb
+            known = {name for option in group.commands[verb].params for name in option.opts}
+            options = {word.partition("=")[0] for word in words if re.match("--?[a-z]", word)}
+            assert options - {"--help", "-h"} <= known, (verb, words)
+
+
+def test_commands_are_found_in_spans_and_blocks() -> None:
+    shown = [words[0] for words in mentions(ROOT / "docs" / "audit.md")]
+    assert {"train", "verify", "trends"} <= set(shown)
+
+
 # -- snippets of docs/export.md ---------------------------------------------------------------
 
 EXPORT = ROOT / "docs" / "export.md"
@@ -152,34 +186,57 @@ def test_the_javascript_of_the_docs_gives_what_it_says(folder: Path) -> None:
     subprocess.run([node, "main.mjs"], cwd=folder, check=True)
 
 
-# -- links, extras, layout --------------------------------------------------------------------
+# -- links, names, extras, layout -------------------------------------------------------------
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.M)
+    headings = re.findall(r"^#+ (.+)$", text, re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_links_lead_to_files(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
-        assert (page.parent / target).exists(), target
+def test_links_and_anchors_resolve(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text("utf-8")):
+        if not link.startswith("https://"):
+            name, _, anchor = link.partition("#")
+            target = page.parent / name if name else page
+            assert target.exists(), link
+            assert not anchor or anchor in anchors(target), link
 
 
 def test_the_readme_links_every_page() -> None:
-    text = PAGES[0].read_text("utf-8")
-    for page in PAGES[2:]:
+    text = README.read_text("utf-8")
+    for page in GUIDES:
         assert f"](docs/{page.name})" in text
 
 
-def test_extras_that_are_named_are_there() -> None:
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_named_files_and_tests_exist(page: Path) -> None:
+    text = page.read_text("utf-8")
+    for file in re.findall(r"\b(?:benchmarks|tests|native|src)/[\w/]*\w\.\w+", text):
+        assert (ROOT / file).exists(), file
+    tests = "".join(file.read_text("utf-8") for file in (ROOT / "tests").rglob("test_*.py"))
+    for name in re.findall(r"`(test_[^\W_]+_[^\W_]+_\w+)`", text):
+        assert f"def {name}(" in tests, name
+
+
+def test_extras_that_are_named_exist() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = set(project["optional-dependencies"])
     sources = [*PAGES, *(ROOT / "src").rglob("*.py")]
-    named = {x for file in sources for x in re.findall(r"dln\[(\w+)\]", file.read_text("utf-8"))}
-    assert named <= extras
-    table = PAGES[0].read_text("utf-8").partition("| extra |")[2].partition("\n\n")[0]
-    ours = {"bench", "dev", "peers", "test"}  # of those who work on dln
-    assert set(re.findall(r"`(\w+)`", table)) - {"dln"} == extras - ours
+    texts = [file.read_text("utf-8") for file in sources]
+    named = {x for text in texts for x in re.findall(r"(?:dln|\.)\[([a-z,]+)\]", text)}
+    assert {extra for names in named for extra in names.split(",")} <= extras
+    install = (ROOT / "docs" / "install.md").read_text("utf-8")
+    table = install.partition("| extra |")[2].partition("\n\n")[0]
+    ours = {"bench", "dev", "peers", "test"}  # for working on dln itself
+    assert set(re.findall(r"^\| `(\w+)`", table, re.M)) == extras - ours
 
 
 def test_the_layout_names_every_module() -> None:
-    text = PAGES[1].read_text("utf-8").partition("## Layout")[2].partition("Imports point")[0]
+    text = CONTRIBUTING.read_text("utf-8").partition("## Layout")[2].partition("Imports point")[0]
     package = ROOT / "src" / "dln"
     modules = {path.name for path in package.glob("*.py") if not path.name.startswith("_")}
     folders = {f"{path.parent.name}/" for path in package.glob("*/__init__.py")}
