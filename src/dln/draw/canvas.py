@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from matplotlib.legend import Legend
     from matplotlib.ticker import Locator
 
-# Okabe and Ito's colours, which colour-blind people can tell apart; yellow is too pale for lines.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#882255")
-GREY = "#767676"
+# After Okabe and Ito: colour-blind readers can distinguish them, and each has a contrast of at
+# least 3 on white (tests/test_colours.py).
+COLOURS = ("#0072B2", "#D55E00", "#00875F", "#882255", "#6E4600", "#1F2F7A", "#8F6BE0")
+GREY = "#6B7280"
 PALE = "#EDEDED"
 LONGEST = 60
 

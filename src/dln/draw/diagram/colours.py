@@ -1,4 +1,4 @@
-"""The colours of a diagram, on a light and on a dark page: stated once for every renderer."""
+"""The colours of a diagram on a light and on a dark page, for every renderer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PAPER = {
     "class": Ink("#ffffff", "#1d2127"),
     "lit": Ink("#c2185b", "#ff7eb6"),
 }
-"""By what they are used for."""
+"""Colours by their use."""
 
 FILLS = {
     "literal": ("literal", "literal-line"),
@@ -37,12 +37,24 @@ FILLS = {
     "part": ("page", "rule-line"),
     "link": ("page", "line"),
 }
-"""The inside and the border of what is not of a class."""
+"""Fill and border of everything that has no class colour."""
 
 CLASS_COLOURS = (*COLOURS, GREY)
-"""Borders and votes of classes; those beyond the last share it."""
+"""Borders and votes of classes on a light page; classes beyond the last share it."""
+
+DARK_CLASS_COLOURS = (
+    "#56B4E9",
+    "#F0934E",
+    "#2FBF93",
+    "#F4A6D7",
+    "#F0E442",
+    "#B3501F",
+    "#8F7BE8",
+    "#8A93A0",
+)
+"""The same on a dark page."""
 
 
 def class_colour(number: int) -> int:
-    """Give the place of a class's colour in `CLASS_COLOURS`."""
+    """Return the index of a class's colour in `CLASS_COLOURS`."""
     return min(number, len(CLASS_COLOURS) - 1)

@@ -13,7 +13,13 @@ from __future__ import annotations
 import hashlib
 from html import escape
 
-from dln.draw.diagram.colours import CLASS_COLOURS, FILLS, PAPER, class_colour
+from dln.draw.diagram.colours import (
+    CLASS_COLOURS,
+    DARK_CLASS_COLOURS,
+    FILLS,
+    PAPER,
+    class_colour,
+)
 from dln.draw.diagram.scene import Box, Diamond, Item, Path, Round, Scene, Shape, Text
 
 _FONTS = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
@@ -121,7 +127,10 @@ def _use(name: str) -> str:
 
 def _make_style() -> str:
     def own(scheme: int) -> str:
-        return "".join(f"--own-{name}:{ink[scheme]};" for name, ink in PAPER.items())
+        inks = {name: ink[scheme] for name, ink in PAPER.items()}
+        classes = (CLASS_COLOURS, DARK_CLASS_COLOURS)[scheme]
+        inks |= {f"class-{number}": colour for number, colour in enumerate(classes)}
+        return "".join(f"--own-{name}:{colour};" for name, colour in inks.items())
 
     lines = [
         f".dln-diagram{{{own(0)}font-family:{_FONTS}}}",
@@ -139,8 +148,8 @@ def _make_style() -> str:
         lines.append(f".dln-diagram .dln-{kind}{{fill:{_use(fill)};stroke:{_use(line)}}}")
     lines.append(f".dln-diagram .dln-class{{fill:{_use('class')}}}")
     lines += [
-        f".dln-diagram .dln-of{number}{{stroke:var(--dln-class-{number},{colour})}}"
-        for number, colour in enumerate(CLASS_COLOURS)
+        f".dln-diagram .dln-of{number}{{stroke:{_use(f'class-{number}')}}}"
+        for number in range(len(CLASS_COLOURS))
     ]
     lines += [
         ".dln-diagram .dln-class rect{stroke-width:2.2}",
