@@ -1,17 +1,17 @@
-"""Files of results, written whole or not at all: a run that is killed leaves no half of one."""
+"""Result files, written completely or not at all: a killed run leaves no partial file."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dln import whole
+
 
 def write_whole(path: Path, document: Mapping[str, Any]) -> None:
-    """Write a document as JSON under another name first; makes the folders that are missing."""
+    """Write a document as JSON; creates the folders that are missing."""
+    text = json.dumps(document, indent=1) + "\n"
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(f".{os.getpid()}.tmp")
-    unfinished.write_text(json.dumps(document, indent=1) + "\n", "utf-8")
-    unfinished.replace(path)
+    whole.write_whole(path, text)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from dln.cli.signals import orderly_stop
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command `dln` and give its exit status; the entry point of the installed command."""
@@ -20,6 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write("dln: the command line needs typer: pip install dln[cli]\n")
         return 2
     try:
-        return run(sys.argv[1:] if arguments is None else arguments)
+        with orderly_stop():
+            return run(sys.argv[1:] if arguments is None else arguments)
     except KeyboardInterrupt:  # where Typer is not at work, such as in a message
         return 130

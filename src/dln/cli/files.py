@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import os
-import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -18,6 +16,7 @@ from typing import IO, cast
 from dln.circuit import Circuit
 from dln.errors import OptionError, TableError
 from dln.store import circuit_from_json, circuit_to_json
+from dln.whole import open_whole
 
 STANDARD = "-"
 HEAD_BYTES = 1 << 20
@@ -121,19 +120,8 @@ def open_output(path: str) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    target = Path(path).resolve()  # a link stays a link
-    if target.exists() and not target.is_file():  # such as /dev/stdout
-        with open(target, "wb") as stream:
-            yield stream
-        return
-    draft = target.with_name(f".{secrets.token_hex(8)}.dln")
-    try:
-        with open(draft, "xb") as file, _packed(file, path) as stream:
-            yield stream
-        os.replace(draft, target)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
+    with open_whole(path) as file, _packed(file, path) as stream:
+        yield stream
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from typing import Any
 
 from dln.datasets.dataset import NAMES
 from dln.errors import OptionError, TableError
+from dln.whole import write_whole
 
 _SECONDS = 60.0
 
@@ -73,7 +74,7 @@ def download(name: str, folder: str | Path) -> Path:
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.csv"
-    path.write_bytes(text.encode())
+    write_whole(path, text)
     _list(folder, {**_entry_fields(source), "file": path.name})
     return path
 
@@ -125,4 +126,4 @@ def _list(folder: Path, entry: Mapping[str, Any]) -> None:
         others = [other for other in document["datasets"] if other["name"] != entry["name"]]
     except (ValueError, KeyError, TypeError) as error:
         raise TableError(f"{path} is not a manifest of data sets; restore or delete it") from error
-    path.write_text(json.dumps({**document, "datasets": [*others, entry]}, indent=1), "utf-8")
+    write_whole(path, json.dumps({**document, "datasets": [*others, entry]}, indent=1))

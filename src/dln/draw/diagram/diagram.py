@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
 from typing import Any, cast, get_args
 from typing import Literal as OneOf
 
@@ -24,6 +23,7 @@ from dln.draw.diagram.stack import place_stack
 from dln.draw.diagram.svg import to_svg
 from dln.draw.diagram.wiring import gate_graph
 from dln.errors import OptionError
+from dln.whole import write_whole
 
 Detail = OneOf["auto", "gates", "rules"]
 Format = OneOf["svg", "dot", "png", "pdf"]
@@ -81,7 +81,7 @@ class Diagram:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a file; its ending says the format: .svg, .dot, .png or .pdf."""
-        Path(path).write_bytes(self.to_bytes(format_of(path)))
+        write_whole(path, self.to_bytes(format_of(path)))
 
     def _repr_svg_(self) -> str:
         return self.to_svg()
