@@ -12,6 +12,12 @@ from dln import DLNClassifier
 SMALL: dict[str, Any] = {"layers": (32, 16), "n_networks": 1, "tau": 2.0, "epochs": 60}
 
 
+UNDERTRAINED = pytest.mark.filterwarnings(
+    "ignore:The model (never predicts|has no rules):dln.DlnWarning"
+)
+"""For tests that train so little, or on so little, that a class may never be predicted."""
+
+
 def small(**parameters: Any) -> DLNClassifier:
     """A quick classifier: one small network, nothing chosen by cross-validation."""
     return DLNClassifier(**{"random_state": 0, **SMALL, **parameters})

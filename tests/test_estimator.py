@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from classifiers import (
+    UNDERTRAINED,
     iris_table,  # noqa: F401 - a fixture
     mixed_table,  # noqa: F401 - a fixture
     small,
@@ -188,6 +189,7 @@ def test_integer_labels_stay_integers_whatever_holds_them(y: Any) -> None:
     assert model.classes_.dtype.kind == "i"
 
 
+@UNDERTRAINED
 def test_categorical_labels_are_their_text() -> None:
     y = pd.Categorical(["b", "a"] * 20)
     assert small(epochs=2).fit(np.arange(40.0)[:, None], y).classes_.tolist() == ["a", "b"]

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from classifiers import UNDERTRAINED
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dln import DLNClassifier
@@ -17,5 +18,6 @@ EXPECTED_FAILURES = {
     [DLNClassifier(random_state=0)],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )
+@UNDERTRAINED
 def test_scikit_learn_check(estimator: Any, check: Any) -> None:
     check(estimator)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from classifiers import (
+    UNDERTRAINED,
     iris_table,  # noqa: F401 - a fixture
     mixed_table,  # noqa: F401 - a fixture
     small,
@@ -69,6 +70,7 @@ def test_every_parameter_makes_a_difference(
     assert set(circuit.predict(mixed[0])) <= {"ill", "well"}
 
 
+@UNDERTRAINED
 def test_more_selection_fits_are_more_folds(iris: Any) -> None:
     few, more = (
         small(tau="auto", epochs=3, selection_fits=n).fit(*iris).selection_ for n in (2, 6)
@@ -137,6 +139,7 @@ def test_a_bad_parameter_is_refused_by_its_name(name: str, value: Any, mixed: An
         small(**{name: value}).fit(*mixed)
 
 
+@UNDERTRAINED
 @pytest.mark.parametrize(
     ("name", "value", "plain"),
     [

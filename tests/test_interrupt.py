@@ -81,7 +81,7 @@ def test_ctrl_c_raises_keyboard_interrupt_at_once(stage: str) -> None:
 
 def test_ctrl_c_keeps_what_was_learned_with_a_warning() -> None:
     warned, result = interrupt("train", "keep").splitlines()
-    assert "the fit was interrupted; kept what was learned so far" in warned
+    assert "The fit was interrupted. The model keeps what it had learned so far." in warned
     _, score, _, epochs = result.split()
     assert 0 <= float(score) <= 1  # it predicts; how well is a matter of when it was interrupted
     assert 1 <= int(epochs) < 2_000_000

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from classifiers import UNDERTRAINED
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dln.search import DLNSearchCV
@@ -16,5 +17,6 @@ SPACE = {"layers": (24, 12), "tau": [2.0, 4.0], "epochs": 40, "n_networks": 1}
     [DLNSearchCV(space=SPACE, n_trials=2, batch_size=2, cv=2, random_state=0)],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )
+@UNDERTRAINED
 def test_scikit_learn_check(estimator: Any, check: Any) -> None:
     check(estimator)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from classifiers import UNDERTRAINED
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
@@ -158,6 +159,7 @@ def test_the_front_of_a_search_trades_accuracy_for_size(both: DLNSearchCV) -> No
     assert max(trial.score for trial in both.trials_) == both.pareto_[-1].score
 
 
+@UNDERTRAINED
 def test_a_trial_of_the_front_gives_a_circuit_of_about_its_size(
     both: DLNSearchCV, iris: Any
 ) -> None:

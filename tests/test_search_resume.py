@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from classifiers import UNDERTRAINED
 from sklearn.datasets import load_iris
 from sklearn.model_selection import KFold, StratifiedKFold
 
@@ -112,6 +113,7 @@ def test_more_trials_go_on_with_a_finished_search(iris: Any, tmp_path: Path) -> 
     assert quick(storage=storage).fit(*iris).trials_ == quick().fit(*iris).trials_
 
 
+@UNDERTRAINED
 def test_without_a_seed_the_first_one_is_kept(iris: Any, tmp_path: Path) -> None:
     storage = tmp_path / "search.db"
     first = quick(storage=storage, random_state=None, n_trials=3).fit(*iris)

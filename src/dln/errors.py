@@ -1,4 +1,4 @@
-"""Every exception that dln raises for a user's mistake.
+"""Every exception that dln raises for a user's mistake, and the category of its warnings.
 
 ::
 
@@ -12,6 +12,7 @@
     ├── TrainingError (ArithmeticError)    a training whose loss is not a number
     ├── DeviceMemoryError (MemoryError)    a device without the memory for a network
     └── ExtraMissingError (ImportError)    an optional part that is not installed
+    DlnWarning (UserWarning)               a result that a user should look at
 
 A message says what was found, what was expected and what to do.
 """
@@ -58,3 +59,10 @@ class DeviceMemoryError(DlnError, MemoryError):
 
 class ExtraMissingError(DlnError, ImportError):
     """An optional part that is not installed; the message names the extra."""
+
+
+class DlnWarning(UserWarning):
+    """Warns of a result that a user should look at; the message says what to do.
+
+    Silence it with ``warnings.filterwarnings("ignore", category=dln.DlnWarning)``.
+    """

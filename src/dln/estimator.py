@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 from typing import Literal as OneOf
@@ -20,6 +19,7 @@ from dln.manners import (
     read_problem,
     warn_of_lost_classes,
     warn_of_mixtures,
+    warn_user,
 )
 from dln.planning import plan_fit, read_wishes
 from dln.progress import progress_bar
@@ -250,8 +250,6 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 on_progress=on_progress,
                 on_interrupt=self.on_interrupt,
             )
-        if fitted.interrupted:
-            warnings.warn("the fit was interrupted; kept what was learned so far", stacklevel=2)
         # Together: the labels of a circuit stay its own where a later fit is broken off.
         self.circuit_, self.classes_ = self._simplified(fitted.circuit), classes
         self.history_ = _history(fitted.histories)
@@ -267,8 +265,11 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             for row in fitted.scores
             for score in row
         ]
+        # Last: the model is complete where warnings are turned into errors.
         warn_of_mixtures(self.circuit_.columns)
-        if not fitted.interrupted:  # else it is known that it was trained too little
+        if fitted.interrupted:
+            warn_user("The fit was interrupted. The model keeps what it had learned so far.")
+        else:
             warn_of_lost_classes(self.circuit_, problem, self.class_weight)
         return self
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import logging
+import inspect
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,15 +14,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from dln.circuit import Circuit
-from dln.errors import ColumnTypeError, OptionError, TableError
+from dln.errors import ColumnTypeError, DlnWarning, OptionError, TableError
 from dln.labels import plain_labels
 from dln.literals import Column
 from dln.table import Table, read_table
 from dln.target import read_target, row_weights
 from dln.train.fit import Problem
 from dln.wording import some
-
-_log = logging.getLogger("dln")
 
 _FEW_ROWS = 100_000
 """Rows that are looked at before all are: among so many, nearly every class wins one."""
@@ -59,35 +58,39 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> Table:
     return table if named else table.without_names()
 
 
+def warn_user(message: str) -> None:
+    """Warn at the line that called into dln, directly or through scikit-learn."""
+    frame, level = inspect.currentframe(), 1
+    while frame and frame.f_globals.get("__name__", "").split(".")[0] in ("dln", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, DlnWarning, stacklevel=level)
+
+
 def warn_of_mixtures(columns: Iterable[Column]) -> None:
-    """Tell of columns of numbers that a little text turned into categories."""
+    """Warn of columns of numbers that a few texts turned into categories."""
     for column in columns:
         texts = [category for category in column.categories if isinstance(category, str)]
         truths = [category for category in column.categories if isinstance(category, bool)]
         if 0 < len(texts) < len(column.categories) - len(texts) - len(truths):
-            _log.warning(
-                "column %r holds numbers, but also %r, so every number is a category of its own; "
-                "replace such text by numbers or missing cells",
-                column.name,
-                texts[0],
+            warn_user(
+                f"Column {column.name!r} holds numbers, but also {texts[0]!r}, so each number "
+                "became a separate category. Replace such text with numbers or missing values."
             )
 
 
 def warn_of_lost_classes(circuit: Circuit, problem: Problem, class_weight: Any) -> None:
-    """Tell of classes that win none of the rows that the circuit was trained on."""
+    """Warn of classes that are predicted for none of the training rows, although they have some."""
     lost = [repr(circuit.classes[number]) for number in _lost_classes(circuit, problem)]
     if lost and not circuit.rules:
-        _log.warning(
-            "the circuit has no rules: it was trained too little, or nothing in the table tells "
-            "the classes apart; train longer, or look for numbers or dates that were read as text"
+        warn_user(
+            "The model has no rules, so it predicts the same class for every row. Try more epochs. "
+            "If that does not help, check that numbers and dates were not read as text."
         )
     elif lost:
-        first = "" if class_weight == "balanced" else "balanced class weights, "
-        _log.warning(
-            "no training row is predicted to be %s, although there are such rows; "
-            "try %smore or wider layers, more networks or more epochs",
-            some(lost, most=4),
-            first,
+        weights = "" if class_weight == "balanced" else "balanced class weights, "
+        warn_user(
+            f"The model never predicts {some(lost, most=4)}. "
+            f"Try {weights}more epochs, more or wider layers, or more networks."
         )
 
 

@@ -48,7 +48,7 @@ def draw_gate(trace: Trace, gate: int, *, ax: Axes | None = None) -> Figure:
     --------
     >>> from dln import DLNClassifier
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"]
-    >>> model = DLNClassifier(layers=(4, 2), tau=4.0, epochs=2, trace_every=1, random_state=0)
+    >>> model = DLNClassifier(layers=(4, 2), tau=4.0, epochs=5, trace_every=1, random_state=0)
     >>> figure = draw_gate(model.fit(X, y).traces_[0], gate=0)
     >>> figure.axes[0].get_xlabel()
     'epoch'

@@ -63,7 +63,7 @@ def draw_learning(
     --------
     >>> from dln import DLNClassifier
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"]
-    >>> model = DLNClassifier(layers=(4, 2), tau=4.0, epochs=2, random_state=0)
+    >>> model = DLNClassifier(layers=(4, 2), tau=4.0, epochs=5, random_state=0)
     >>> [axes.get_ylabel() for axes in draw_learning(model.fit(X, y)).axes]
     ['loss', 'balanced accuracy', 'gates in use']
     """

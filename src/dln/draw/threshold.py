@@ -61,7 +61,7 @@ def draw_threshold(
     --------
     >>> from dln import DLNClassifier
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"]
-    >>> model = DLNClassifier(layers=(4, 2), tau=4.0, epochs=2, trace_every=1, random_state=0)
+    >>> model = DLNClassifier(layers=(4, 2), tau=4.0, epochs=5, trace_every=1, random_state=0)
     >>> figure = draw_threshold(model.fit(X, y).traces_[0], literal=0, names=["size"])
     >>> figure.axes[0].get_xlabel()
     'size, scaled to 0 … 1'

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numbers
 import os
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 from typing import Literal as OneOf
@@ -20,7 +19,7 @@ from dln.circuit import Circuit
 from dln.cores import count_threads
 from dln.errors import OptionError
 from dln.estimator import DLNClassifier
-from dln.manners import draw_seed, read_problem
+from dln.manners import draw_seed, read_problem, warn_user
 from dln.planning import plan_fit
 from dln.search.backend import BackendName, Ground, open_backend
 from dln.search.final import FinalFit
@@ -189,8 +188,6 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         started = time.monotonic()
         trials, interrupted = self._search(sample, folds, preset, memory)
         self.search_time_ = time.monotonic() - started
-        if interrupted:
-            warnings.warn("the search was interrupted; kept the trials so far", stacklevel=2)
         self.trials_ = smooth(trials, preset.space) if preset.judging.smoothed else tuple(trials)
         self.n_splits_ = len(folds)
         self.cv_results_ = make_results(self.trials_, self.n_splits_)
@@ -204,6 +201,8 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.refit_time_ = time.monotonic() - started
         # Last: the labels of a classifier stay its own where a later fit is broken off.
         self.classes_ = classes
+        if interrupted:
+            warn_user("The search was interrupted. The trials that had finished are kept.")
         return self
 
     def fit_trial(self, number: int, X: Any, y: Any, sample_weight: Any = None) -> DLNClassifier:
