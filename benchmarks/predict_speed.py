@@ -4,7 +4,7 @@
 
 2M x 20 float32, one core, a circuit of about 40 literals and 100 gates; everything is measured in
 this run. A copy of the table is the floor: no model can be faster than reading its input.
-LightGBM is measured where it is installed (`pip install dln[bench]`).
+LightGBM is measured where it is installed.
 """
 
 from __future__ import annotations

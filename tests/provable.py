@@ -86,6 +86,16 @@ def parity(n_columns: int, order: Sequence[int]) -> Circuit:
     return circuit_of(columns, literals, wires.nodes)
 
 
+def redundant(n_columns: int) -> Circuit:
+    """Make a parity with one test too many. With many columns, only a solver proves it equal."""
+    columns, literals = numbers(n_columns)
+    wires = Wires(n_columns + 1)
+    last = wires.gate("AND", 0, n_columns)
+    for wire in range(1, n_columns):
+        last = wires.gate("XOR", last, wire)
+    return circuit_of(columns, [*literals, Above(0, 0.2)], wires.nodes)
+
+
 def multiplier(n_bits: int, *, swapped: bool = False) -> Circuit:
     """Multiply two numbers of so many bits; every bit of the product votes."""
     columns, literals = numbers(2 * n_bits)

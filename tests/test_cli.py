@@ -277,7 +277,7 @@ def test_without_typer_the_command_names_the_extra(
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "typer", None)
     assert main(["--help"]) == 2
-    assert "pip install dln[cli]" in capsys.readouterr().err
+    assert "pip install typer rich pyarrow igraph jinja2\n" in capsys.readouterr().err
 
 
 def test_without_pyarrow_tables_name_the_extra(
@@ -287,5 +287,5 @@ def test_without_pyarrow_tables_name_the_extra(
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert run("rules", model)[0] == 0
-    message = "dln: reading tables needs pyarrow: pip install dln[cli]\n"
+    message = "dln: reading tables requires pyarrow; install with: pip install pyarrow\n"
     assert run("predict", model, rows) == (2, "", message)

@@ -253,7 +253,7 @@ def test_a_device_that_is_no_card_is_refused() -> None:
         find_card("tpu")
 
 
-def test_without_cupy_the_error_names_the_extra() -> None:
+def test_missing_cupy_is_named() -> None:
     code = """
 import sys
 
@@ -273,4 +273,4 @@ except dln.ExtraMissingError as error:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300
     )
     assert done.returncode == 0, done.stderr
-    assert "pip install dln[cuda]" in done.stdout
+    assert "pip install 'cupy-cuda13x[ctk]'" in done.stdout

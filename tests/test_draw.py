@@ -270,7 +270,7 @@ print("matplotlib" in sys.modules, "matplotlib.pyplot" in sys.modules)
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
-        "pictures need matplotlib: pip install dln[plots]",
+        "plotting requires matplotlib; install with: pip install matplotlib",
         "False",
         "True False",
     ]

@@ -224,14 +224,14 @@ def test_without_the_extension_torch_trains_and_numpy_predicts() -> None:
     assert 'train with engine="torch"' in message
 
 
-def test_without_torch_the_error_names_the_extra() -> None:
+def test_missing_torch_is_named() -> None:
     code = ABSENT.format(name="torch") + (
         "print(fit().score(X, y) > 0.9)\n"
         'try:\n    fit(engine="torch")\nexcept dln.ExtraMissingError as error:\n    print(error)\n'
     )
     learned, message = _run(code).splitlines()
     assert learned == "True"
-    assert "pip install dln[torch]" in message
+    assert "requires torch; install with: pip install torch" in message
 
 
 def _run(code: str) -> str:

@@ -43,4 +43,4 @@ def test_no_numbers_no_trends() -> None:
 
 def test_a_report_needs_no_solver() -> None:
     with mock.patch("dln.report.report.find_trends", side_effect=ExtraMissingError("x")):
-        assert "pip install dln[prove]" in section(circuit_of([AGE, HUE], [Above(0, 50.0)]))
+        assert "pip install python-sat" in section(circuit_of([AGE, HUE], [Above(0, 50.0)]))

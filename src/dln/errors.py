@@ -17,6 +17,10 @@
 A message says what was found, what was expected and what to do.
 """
 
+from __future__ import annotations
+
+import shlex
+
 
 class DlnError(Exception):
     """Base class of everything below."""
@@ -58,7 +62,21 @@ class DeviceMemoryError(DlnError, MemoryError):
 
 
 class ExtraMissingError(DlnError, ImportError):
-    """An optional part that is not installed; the message names the extra."""
+    """An optional dependency is not installed; the message says how to install it."""
+
+    @classmethod
+    def for_packages(cls, what: str, *packages: str) -> ExtraMissingError:
+        """Say what requires which packages, by their names on PyPI, and how to install them.
+
+        >>> raise ExtraMissingError.for_packages("engine 'cuda'", "cupy-cuda13x[ctk]", "numpy")
+        Traceback (most recent call last):
+        dln.errors.ExtraMissingError: engine 'cuda' requires cupy-cuda13x[ctk] and numpy; install
+        with: pip install 'cupy-cuda13x[ctk]' numpy
+        """
+        # Names of packages rather than "dln[extra]": that works in any folder, from a clone too.
+        *others, last = packages
+        names = f"{', '.join(others)} and {last}" if others else last
+        return cls(f"{what} requires {names}; install with: pip install {shlex.join(packages)}")
 
 
 class DlnWarning(UserWarning):

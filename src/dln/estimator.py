@@ -23,7 +23,7 @@ from dln.manners import (
 )
 from dln.planning import plan_fit, read_wishes
 from dln.progress import progress_bar
-from dln.simplify.simplify import Effort, simplify
+from dln.simplify.simplify import Effort, choose_effort, simplify
 from dln.train.engines import EngineName, find_engine
 from dln.train.fit import fit_circuit
 from dln.train.jobs import HISTORY, OnInterrupt
@@ -101,14 +101,15 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     class_weight : "balanced", None or dict
         Weights of the classes; "balanced" makes all classes count the same.
     engine : {"native", "torch", "cuda"}
-        Compiled code on all cores, PyTorch (`pip install dln[torch]`) on any device, or all
-        networks at once on an NVIDIA card (`pip install dln[cuda]`).
+        Compiled code on all cores, PyTorch on any device, or all
+        networks at once on an NVIDIA GPU with CuPy.
     device : str
         Where PyTorch trains: "cpu", "cuda", "cuda:1"; with engine="cuda" the card, "cuda:1" for
         the second.
-    simplify : {"quick", "normal", "high"} or None
-        How much to make the circuit smaller without changing any vote's lead, see `dln.simplify`;
-        all but "quick" need `pip install dln[simplify]` and leave a proof in `circuit_.proof`.
+    simplify : {"auto", "quick", "normal", "high"} or None
+        How hard to try to make the circuit smaller without changing a prediction, see
+        `dln.simplify`. "normal" and "high" require aigverse and python-sat, and leave a proof in
+        `circuit_.proof`. "auto" is "normal" if these are installed, else "quick".
     trace_every : int
         Record all parameters every so many epochs, in `traces_`; 0 does not.
     random_state : int, RandomState or None
@@ -276,7 +277,8 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _simplified(self, circuit: Circuit) -> Circuit:
         if self.simplify is None:
             return circuit
-        return simplify(circuit, self.simplify, prove=self.simplify != "quick")
+        effort = choose_effort(self.simplify)
+        return simplify(circuit, effort, prove=effort != "quick")
 
     # -- prediction -----------------------------------------------------------------------------
 

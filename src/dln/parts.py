@@ -34,7 +34,7 @@ class Rule(NamedTuple):
     votes: tuple[int, ...]
 
     def to_sympy(self, circuit: Circuit) -> Any:
-        """Give the rule as a SymPy expression; needs `pip install dln[sympy]`.
+        """Give the rule as a SymPy expression; requires SymPy.
 
         Numbers and dates (seconds since 1970) are real symbols that are compared with cutoffs;
         everything else is a symbol of its own, named as it prints.

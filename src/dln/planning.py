@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, get_args
 
 from dln.encode.encoder import EncodeOptions
 from dln.errors import OptionError
-from dln.simplify.simplify import Effort, check_libraries
+from dln.simplify.simplify import Effort, choose_effort
 from dln.train.fit import FitPlan, Problem
 from dln.train.jobs import OnInterrupt
 from dln.train.options import check_choice, check_integer
@@ -72,7 +72,7 @@ def _check_others(model: DLNClassifier) -> None:
         raise OptionError(f"validation_fraction is {part!r}, expected 0 up to below 1")
     if model.simplify is not None:
         check_choice("simplify", model.simplify, get_args(Effort))
-        check_libraries(model.simplify)
+        choose_effort(model.simplify)
     check_choice("scaling", model.scaling, tuple(_KNOTS))
     check_integer("n_cutoffs", model.n_cutoffs, 1, 10**9)
     if not isinstance(model.verbose, numbers.Integral) or model.verbose < 0:

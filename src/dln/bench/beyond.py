@@ -16,13 +16,12 @@ from dln.bench.classic import MEMBERS, Searched
 from dln.errors import ExtraMissingError
 
 
-def _make(module: str, name: str, **options: Any) -> Any:
+def _make(package: str, module: str, name: str, **options: Any) -> Any:
     """Make a classifier of a library that is needed only here."""
     try:
         classifier = getattr(import_module(module), name)
     except ImportError as error:
-        package = module.split(".")[0]
-        raise ExtraMissingError(f"{name} is part of {package}: pip install dln[peers]") from error
+        raise ExtraMissingError.for_packages(name, package) from error
     return classifier(**options)
 
 
@@ -36,6 +35,7 @@ free_forest = Searched(
 )
 lightgbm = Searched(
     lambda seed: _make(
+        "lightgbm",
         "lightgbm",
         "LGBMClassifier",
         class_weight="balanced",
@@ -56,7 +56,11 @@ lightgbm = Searched(
 )
 explainable_boosting = Searched(
     lambda seed: _make(
-        "interpret.glassbox", "ExplainableBoostingClassifier", random_state=seed, n_jobs=1
+        "interpret-core",
+        "interpret.glassbox",
+        "ExplainableBoostingClassifier",
+        random_state=seed,
+        n_jobs=1,
     ),
     {
         "learning_rate": loguniform(0.005, 0.1),
@@ -68,7 +72,7 @@ explainable_boosting = Searched(
     balanced=True,
 )
 figs = Searched(
-    lambda seed: _make("imodels", "FIGSClassifier", random_state=seed),
+    lambda seed: _make("imodels", "imodels", "FIGSClassifier", random_state=seed),
     {"max_rules": randint(3, 40), "max_trees": [None, 1, 3, 5]},
     counted=False,
     balanced=True,

@@ -71,7 +71,7 @@ def gate_network(task: Task, budget: Budget) -> Outcome:
         batch=_BATCH_OF_TRIALS,
         seed=task.seed,
     )
-    circuit = simplify(_fit(task, best, budget))
+    circuit = simplify(_fit(task, best, budget), "normal", prove=True)
     test = task.rows[1]
     winners = circuit.winners(read_table(task.dataset.X.iloc[test]))
     return Outcome(

@@ -75,7 +75,7 @@ def _fit(task: Task, search: DLNSearchCV, trial: Trial) -> _Fit:
     start = perf_counter()
     model = search.fit_trial(trial.number, task.dataset.X.iloc[train], task.dataset.y.iloc[train])
     fitted = perf_counter()
-    circuit = simplify(model.circuit_)
+    circuit = simplify(model.circuit_, "normal", prove=True)
     seconds = {
         "search": search.search_time_,
         "fit": fitted - start,
@@ -93,7 +93,7 @@ def _prune(task: Task, fit: _Fit) -> _Fit:
         return replace(fit, note="not pruned: gates times rows times classes are too many")
     start = perf_counter()
     X, y = task.dataset.X.iloc[train], task.dataset.y.iloc[train]
-    pruned = simplify(prune_within(circuit, X, y, tolerance=0.0))
+    pruned = simplify(prune_within(circuit, X, y, tolerance=0.0), "normal", prove=True)
     taken = fit.seconds["simplify"] + perf_counter() - start
     return replace(fit, circuit=pruned, seconds={**fit.seconds, "simplify": taken})
 

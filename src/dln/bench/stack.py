@@ -21,7 +21,7 @@ from dln.errors import ExtraMissingError
 try:
     import torch
 except ImportError as error:
-    raise ExtraMissingError("perceptrons need PyTorch: pip install dln[torch]") from error
+    raise ExtraMissingError.for_packages("training perceptrons", "torch") from error
 
 _DECAYS, _TINY = (0.9, 0.999), 1e-8
 

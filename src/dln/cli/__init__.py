@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from dln.cli.signals import orderly_stop
+from dln.errors import ExtraMissingError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -19,7 +20,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if error.name != "typer":
             raise
-        sys.stderr.write("dln: the command line needs typer: pip install dln[cli]\n")
+        packages = "typer", "rich", "pyarrow", "igraph", "jinja2"
+        sys.stderr.write(f"dln: {ExtraMissingError.for_packages('the command line', *packages)}\n")
         return 2
     try:
         with orderly_stop():

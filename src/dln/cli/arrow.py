@@ -12,7 +12,7 @@ try:
     import pyarrow.csv  # type: ignore[import-untyped]
     import pyarrow.parquet  # type: ignore[import-untyped]
 except ImportError as error:
-    raise ExtraMissingError("reading tables needs pyarrow: pip install dln[cli]") from error
+    raise ExtraMissingError.for_packages("reading tables", "pyarrow") from error
 
 __all__ = ["Column", "Frame", "csv", "pa", "parquet", "pc"]
 

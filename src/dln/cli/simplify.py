@@ -11,14 +11,19 @@ from dln.cli.files import STANDARD, check_output, load_model, save_model
 from dln.cli.options import Json, Model, ModelOutput, TimeLimit
 from dln.cli.talk import show, show_json
 from dln.cost.circuit import cost
-from dln.simplify.simplify import Effort
+from dln.errors import ExtraMissingError
+from dln.simplify.simplify import Effort, Level, choose_effort
 from dln.simplify.simplify import simplify as make_smaller
+from dln.simplify.synthesis import missing_packages
 
 
 def simplify(
     model: Model,
     output: ModelOutput,
-    effort: Annotated[Effort, typer.Option(help="How much to try.")] = "normal",
+    effort: Annotated[
+        Effort,
+        typer.Option(help="How hard to try; auto: normal if its packages are installed, or quick."),
+    ] = "auto",
     time_limit: TimeLimit = 60.0,
     json: Json = False,
 ) -> None:
@@ -28,15 +33,31 @@ def simplify(
     """
     check_output(output, model)
     before = load_model(model)
-    after = make_smaller(before, effort, time_limit=time_limit)
+    level = choose_effort(effort)
+    after = make_smaller(before, level, time_limit=time_limit)
     save_model(after, output)
     aside = output == STANDARD
     if json:
         proof = after.proof and {"method": after.proof.method, "seconds": after.proof.seconds}
         costs = {"before": cost_document(cost(before)), "after": cost_document(cost(after))}
-        show_json({**costs, "proof": proof}, aside=aside)
+        show_json({**costs, "effort": level, "proof": proof}, aside=aside)
         return
-    # Without a proof nothing was changed: what cannot be proven is not kept.
-    proven = str(after.proof) if after.proof else "nothing smaller was proven within the time limit"
-    lines = [f"before: {size_text(before)}", f"after:  {size_text(after)}", f"proof:  {proven}"]
+    missing = missing_packages()
+    lines = [f"before: {size_text(before)}", f"after:  {size_text(after)}"]
+    lines += [f"effort: {_effort_text(level, missing if effort == 'auto' else [])}"]
+    lines += [f"proof:  {after.proof or _no_proof_text(missing)}"]
     show("\n".join(lines), aside=aside)
+
+
+def _effort_text(level: Level, missing: list[str]) -> str:
+    """Describe the effort that was used, and why not more if that depends on packages."""
+    if not missing:
+        return level
+    return f"{level}; {ExtraMissingError.for_packages('normal', *missing)}"
+
+
+def _no_proof_text(missing: list[str]) -> str:
+    """Explain why there is no proof. If the time was up, the model is unchanged."""
+    if "python-sat" in missing:
+        return f"none; {ExtraMissingError.for_packages('a proof of this model', 'python-sat')}"
+    return "nothing smaller was proven within the time limit"

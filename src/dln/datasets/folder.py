@@ -64,7 +64,7 @@ def import_pandas() -> ModuleType:
     try:
         import pandas as pd
     except ImportError as error:
-        raise ExtraMissingError("data sets need pandas: pip install dln[bench]") from error
+        raise ExtraMissingError.for_packages("loading data sets", "pandas") from error
     module: ModuleType = pd
     return module
 

@@ -1,6 +1,6 @@
 """Circuits -> diagrams; training runs, and circuits with rows -> matplotlib figures.
 
-Nothing here imports matplotlib before something is drawn: `pip install dln[plots]` brings it.
+matplotlib is imported when something is drawn, not before.
 """
 
 from dln.draw.diagram.diagram import Diagram, draw_circuit

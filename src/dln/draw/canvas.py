@@ -42,7 +42,7 @@ def make_axes(given: Any, n_axes: int, size: tuple[float, float]) -> list[Axes]:
 
         from dln.draw.picture import Picture
     except ImportError as error:
-        raise ExtraMissingError("pictures need matplotlib: pip install dln[plots]") from error
+        raise ExtraMissingError.for_packages("plotting", "matplotlib") from error
     if given is None:
         figure = Picture(figsize=size, layout="constrained")
         return [*figure.subplots(n_axes, 1, sharex=True, squeeze=False).ravel()]

@@ -71,7 +71,5 @@ def _import_sympy() -> Any:
     try:
         import sympy
     except ImportError:
-        raise ExtraMissingError(
-            "symbolic rules need SymPy, which is not installed; pip install 'dln[sympy]'"
-        ) from None
+        raise ExtraMissingError.for_packages("to_sympy", "sympy") from None
     return sympy

@@ -29,7 +29,7 @@ _OUTPUTS = ("label", "probabilities", "votes", "rules")
 
 
 def export_onnx(program: Program, *, explain: bool = False) -> Export:
-    """Write ONNX; needs `pip install dln[onnx]`.
+    """Write ONNX; requires the package onnx.
 
     Parameters
     ----------
@@ -279,5 +279,5 @@ def _load_onnx() -> Any:
     try:
         import onnx
     except ImportError as error:
-        raise ExtraMissingError("ONNX models need onnx: pip install dln[onnx]") from error
+        raise ExtraMissingError.for_packages("exporting to ONNX", "onnx") from error
     return onnx

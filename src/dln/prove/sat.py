@@ -100,7 +100,5 @@ def _make_solver() -> Any:
     try:
         from pysat.solvers import Solver
     except ImportError:
-        raise ExtraMissingError(
-            "this proof needs a SAT solver, which is not installed; pip install 'dln[prove]'"
-        ) from None
+        raise ExtraMissingError.for_packages("this proof", "python-sat") from None
     return Solver(name=_SOLVER)

@@ -99,7 +99,7 @@ def make_report(
 ) -> Report:
     """Measure a circuit on rows that it was not trained on, and write all there is to know of it.
 
-    Needs `pip install dln[report]`.
+    Requires jinja2 and igraph.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def _template() -> Any:
     try:
         import jinja2
     except ImportError as error:
-        raise ExtraMissingError("reports need Jinja; pip install dln[report]") from error
+        raise ExtraMissingError.for_packages("writing reports", "jinja2", "igraph") from error
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

@@ -72,7 +72,7 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     class_weight, engine, device, simplify
         As in `DLNClassifier`.
     backend : {"local", "ray"}
-        Train on this machine, or on a Ray cluster (`pip install dln[ray]`).
+        Train on this machine, or on a Ray cluster (requires the package ray).
     storage : str, path or None
         A file that keeps what is finished (or a database's URL, as Optuna takes it). Fitting
         again with the same data and parameters goes on where it stopped.

@@ -94,5 +94,5 @@ def _import_ray() -> Any:
     try:
         import ray
     except ImportError as error:
-        raise ExtraMissingError('backend="ray" needs Ray: pip install dln[ray]') from error
+        raise ExtraMissingError.for_packages("backend 'ray'", "ray") from error
     return ray

@@ -111,7 +111,7 @@ def import_optuna() -> Any:
     try:
         import optuna
     except ImportError as error:
-        raise ExtraMissingError("a search needs Optuna: pip install dln[search]") from error
+        raise ExtraMissingError.for_packages("searching", "optuna") from error
     return optuna
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -10,7 +11,7 @@ from typing import get_args
 
 from dln.circuit import Circuit, check_is_circuit
 from dln.cost.circuit import cost
-from dln.errors import OptionError
+from dln.errors import ExtraMissingError, OptionError
 from dln.prove.clock import Clock, check_time_limit
 from dln.prove.equal import prove_equal
 from dln.prove.result import Counterexample, Proof
@@ -18,18 +19,20 @@ from dln.simplify.claims import Limits
 from dln.simplify.fold import fold
 from dln.simplify.observe import replace_unseen
 from dln.simplify.sweep import merge_equal
-from dln.simplify.synthesis import import_libraries, resubstitute, rewrite_cuts
+from dln.simplify.synthesis import missing_packages, resubstitute, rewrite_cuts
 from dln.simplify.votes import cancel_votes
 
-Effort = OneOf["quick", "normal", "high"]
+Level = OneOf["quick", "normal", "high"]
+Effort = OneOf["auto", Level]
 Pass = Callable[[Circuit], Circuit]
 
-_LIMITS: dict[Effort, Limits] = {
+_log = logging.getLogger("dln")
+_LIMITS: dict[Level, Limits] = {
     "quick": Limits(nodes=200, rows=2**12, conflicts=0, work=200_000),
     "normal": Limits(),
     "high": Limits(nodes=4_000, rows=2**16, conflicts=10_000, work=20_000_000),
 }
-_SYNTHESIS: dict[Effort, tuple[Pass, ...]] = {
+_SYNTHESIS: dict[Level, tuple[Pass, ...]] = {
     "quick": (),
     "normal": (resubstitute,),
     "high": (resubstitute, rewrite_cuts),
@@ -40,7 +43,7 @@ _MANY_GATES = 20_000
 """Larger circuits go through the passes once: the limits leave too little for another round."""
 
 
-def passes(effort: Effort) -> tuple[Pass, ...]:
+def passes(effort: Level) -> tuple[Pass, ...]:
     """List the passes, each of which keeps the leads of all classes on every possible row."""
     return (
         fold,
@@ -51,20 +54,33 @@ def passes(effort: Effort) -> tuple[Pass, ...]:
     )
 
 
-def check_libraries(effort: Effort) -> None:
-    """Raise `ExtraMissingError` where so much effort may need a library that is not installed.
+def choose_effort(effort: Effort) -> Level:
+    """Return the effort that "auto" stands for: "normal", or "quick" if a package is missing.
 
-    For those who have hours of work to lose before they simplify.
+    Raises `ExtraMissingError` if another effort requires a package that is not installed. Call it
+    before a long computation that ends with `simplify`.
     """
-    if _SYNTHESIS[effort]:
-        import_libraries()
+    if effort not in get_args(Effort):
+        expected = ", ".join(map(repr, get_args(Effort)))
+        raise OptionError(f"effort is {effort!r}, expected one of {expected}")
+    if effort == "quick":
+        return effort
+    level: Level = "normal" if effort == "auto" else effort
+    missing = missing_packages()
+    if not missing:
+        return level
+    error = ExtraMissingError.for_packages(f"effort {level!r}", *missing)
+    if effort != "auto":
+        raise error
+    _log.info("simplify uses effort 'quick'; %s", error)
+    return "quick"
 
 
 def simplify(
     circuit: Circuit,
-    effort: Effort = "normal",
+    effort: Effort = "auto",
     *,
-    prove: bool = True,
+    prove: OneOf["auto"] | bool = "auto",
     time_limit: float | None = 60.0,
 ) -> Circuit:
     """Make a circuit smaller, and prove that nothing changed.
@@ -78,10 +94,12 @@ def simplify(
     effort
         "quick" folds constants, copies and twins, cancels votes, and uses what the columns imply
         (`x > 5` implies `x > 3`, a cell has one category), where few columns are involved.
-        "normal" also asks a SAT solver and rewrites the logic (`pip install dln[simplify]`);
-        "high" tries harder. The same circuit gives the same result, unless the time is up.
+        "normal" also asks a SAT solver and rewrites the logic; "high" tries harder. Both require
+        aigverse and python-sat. "auto" is "normal" if these are installed, else "quick". The same
+        circuit and effort give the same result, unless the time is up.
     prove
-        Prove the whole result against the given circuit; the proof is in its `proof`.
+        Prove that the result equals the given circuit; the proof is in its `proof`. Large circuits
+        require python-sat for this. Without it, "auto" leaves `proof` None and True raises.
     time_limit
         Seconds after which no further pass or proof is begun; None is no limit. What is given back
         is the smallest circuit that was proven until then, at worst the one given.
@@ -93,7 +111,7 @@ def simplify(
     Raises
     ------
     ExtraMissingError
-        If a library is needed that is not installed; the message names the extra.
+        If `effort` or `prove=True` requires a package that is not installed.
 
     Examples
     --------
@@ -119,11 +137,17 @@ def simplify(
     """
     check_is_circuit(circuit, "simplify")
     check_time_limit(time_limit)
-    if effort not in get_args(Effort):
-        raise OptionError(f"effort is {effort!r}, expected one of 'quick', 'normal', 'high'")
+    level = choose_effort(effort)
     clock = Clock(time_limit)
-    steps = _shrink(circuit, passes(effort), clock)
-    smaller = _last_proven(circuit, steps, clock) if prove else steps[-1]
+    steps = _shrink(circuit, passes(level), clock)
+    smaller = steps[-1]
+    if prove:
+        try:
+            smaller = _last_proven(circuit, steps, clock)
+        except ExtraMissingError as error:
+            if prove != "auto":
+                raise
+            _log.info("simplify gives no proof; %s", error)
     return replace(smaller, origin=circuit.origin)
 
 

@@ -7,11 +7,9 @@ Promise: every row keeps every vote.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
 
 from dln.builder import FALSE, TRUE, CircuitBuilder, Signal
 from dln.circuit import Circuit
-from dln.errors import ExtraMissingError
 from dln.gates import GATE_BY_NAME
 from dln.simplify.fold import fold
 from dln.simplify.net import AND, Net
@@ -33,27 +31,24 @@ def rewrite_cuts(circuit: Circuit) -> Circuit:
     return _synthesise(circuit, ("aig_cut_rewriting",))
 
 
-def import_libraries() -> None:
-    """Import all that is used beside dln itself: for logic synthesis, and to ask a SAT solver."""
-    for name in ("aigverse", "pysat.solvers"):
-        _import(name)
+def missing_packages() -> list[str]:
+    """List the packages that are required above effort "quick" and are not installed."""
+    modules = {"aigverse": "aigverse", "python-sat": "pysat.solvers"}
+    return [package for package, module in modules.items() if not _can_import(module)]
 
 
-def _import(name: str) -> Any:
+def _can_import(module: str) -> bool:
     try:
-        return import_module(name)
+        import_module(module)
     except ImportError:
-        package = name.partition(".")[0]
-        raise ExtraMissingError(
-            f"to simplify with more effort than 'quick' needs {package}, which is not installed; "
-            "pip install 'dln[simplify]', or choose 'quick'"
-        ) from None
+        return False
+    return True
 
 
 def _synthesise(circuit: Circuit, algorithms: tuple[str, ...]) -> Circuit:
     if not circuit.nodes:
         return circuit
-    library, networks = _import("aigverse.algorithms"), _import("aigverse.networks")
+    library, networks = (import_module(f"aigverse.{name}") for name in ("algorithms", "networks"))
     folded = fold(circuit)
     aig = networks.AigIndexList(_to_index_list(Net(folded))).to_aig()
     for name in algorithms:

@@ -72,7 +72,7 @@ class Diagram:
         return to_dot(self.graph)
 
     def to_bytes(self, format: Format) -> bytes:
-        """Give the content of a file of this format; PNG and PDF need `pip install dln[plots]`."""
+        """Give the content of a file of this format; PNG and PDF require matplotlib."""
         if format == "svg":
             return self.to_svg().encode()
         if format == "dot":
@@ -105,7 +105,7 @@ def draw_circuit(
     circuit
         Any circuit; `dln.simplify` it first for the smallest picture.
     detail
-        "gates" draws every literal and gate as they are wired (needs `pip install dln[draw]`),
+        "gates" draws every literal and gate as they are wired (requires igraph),
         "rules" one box a rule with its text under each class that it votes for, "auto" gates
         where there are few and rules otherwise.
     most_rules

@@ -104,7 +104,7 @@ def _igraph_order(layered: _Layered) -> Floats:
     try:
         from igraph import Graph as Network
     except ImportError as error:
-        raise ExtraMissingError("diagrams of gates need igraph: pip install dln[draw]") from error
+        raise ExtraMissingError.for_packages("drawing gates", "igraph") from error
     network = Network(n=len(layered.layers), edges=layered.links, directed=True)
     layout = network.layout_sugiyama(layers=layered.layers, hgap=1, maxiter=_ITERATIONS)
     return np.array([point[0] for point in layout.coords], dtype=np.float64)

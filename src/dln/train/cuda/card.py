@@ -33,9 +33,7 @@ def import_cupy() -> Any:
     try:
         import cupy  # type: ignore[import-not-found, unused-ignore]
     except ImportError as error:
-        raise ExtraMissingError(
-            "the cuda engine needs CuPy, which is not installed; pip install dln[cuda]"
-        ) from error
+        raise ExtraMissingError.for_packages("engine 'cuda'", "cupy-cuda13x[ctk]") from error
     return cupy
 
 

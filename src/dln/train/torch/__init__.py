@@ -9,9 +9,7 @@ from dln.errors import ExtraMissingError
 try:
     import torch  # noqa: F401
 except ImportError as error:
-    raise ExtraMissingError(
-        'engine="torch" needs PyTorch, which is not installed; run `pip install dln[torch]`'
-    ) from error
+    raise ExtraMissingError.for_packages("engine 'torch'", "torch") from error
 
 from dln.train.torch.circuit import to_circuit
 from dln.train.torch.engine import train_population
