@@ -66,14 +66,14 @@ class ExtraMissingError(DlnError, ImportError):
 
     @classmethod
     def for_packages(cls, what: str, *packages: str) -> ExtraMissingError:
-        """Say what requires which packages, by their names on PyPI, and how to install them.
+        """Build the error from what was asked for and the missing packages, by their PyPI names.
 
         >>> raise ExtraMissingError.for_packages("engine 'cuda'", "cupy-cuda13x[ctk]", "numpy")
         Traceback (most recent call last):
         dln.errors.ExtraMissingError: engine 'cuda' requires cupy-cuda13x[ctk] and numpy; install
         with: pip install 'cupy-cuda13x[ctk]' numpy
         """
-        # Names of packages rather than "dln[extra]": that works in any folder, from a clone too.
+        # Not the name of an extra: packages can be installed from any folder, with or without a clone.
         *others, last = packages
         names = f"{', '.join(others)} and {last}" if others else last
         return cls(f"{what} requires {names}; install with: pip install {shlex.join(packages)}")
