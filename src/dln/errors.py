@@ -73,7 +73,7 @@ class ExtraMissingError(DlnError, ImportError):
         dln.errors.ExtraMissingError: engine 'cuda' requires cupy-cuda13x[ctk] and numpy; install
         with: pip install 'cupy-cuda13x[ctk]' numpy
         """
-        # Not the name of an extra: packages can be installed from any folder, with or without a clone.
+        # Not the name of an extra: packages can be installed from any folder, without a clone.
         *others, last = packages
         names = f"{', '.join(others)} and {last}" if others else last
         return cls(f"{what} requires {names}; install with: pip install {shlex.join(packages)}")
