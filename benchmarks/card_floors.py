@@ -1,6 +1,6 @@
-"""What a card alone allows: its shared memory, its cache and its barriers, measured.
+"""Hardware limits of a GPU: the speed of its shared memory, its cache and its barriers.
 
-`engines.py --cuda` holds the kernel against these.
+`engines.py --cuda` compares the kernel with these limits.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ class Floors:
     n_multiprocessors: int
 
     def of_step(self, job: Job, crowd: int) -> tuple[float, float, float]:
-        """Give the seconds that each of the three takes at least for a network-step.
+        """Return the least seconds that each of the three takes for one step of one network.
 
-        Phases take turns, so that each counts half. A link phase reads every literal's cells and,
-        for each candidate link, its gate's gradients, which the candidates of both inputs share;
-        a reader's gradients for each candidate that is a gate; and it reads and writes the
-        parameters of links. A gate phase reads each gate's gradients and the cells of the literals
-        that are read, and reads and writes the parameters of gates and thresholds.
+        The two phases alternate, so each counts half. A link phase reads the values of every
+        literal, the gate's gradients for each candidate link (shared by the candidates of both
+        inputs), and a reader's gradients for each candidate that is a gate; it reads and writes the
+        link parameters. A gate phase reads each gate's gradients and the values of the literals in
+        use; it reads and writes the parameters of gates and thresholds.
         """
         network = job.network
         rows, parameter = 4 * 64, 16
@@ -95,7 +95,7 @@ class Floors:
 
 
 def measure_floors() -> Floors:
-    """Measure a card with loops that do nothing else."""
+    """Measure a GPU with loops that do nothing else."""
     cupy: Any = import_cupy()
     n = limits_of(cupy, 0).n_multiprocessors
     module = cupy.RawModule(code=SOURCE, backend="nvrtc")
@@ -117,7 +117,7 @@ def measure_floors() -> Floors:
 def _seconds(
     cupy: Any, kernel: Any, blocks: int, threads: int, arguments: tuple[Any, ...]
 ) -> float:
-    """Time a launch, the shortest of several."""
+    """Return the shortest time of several launches."""
     best = float("inf")
     for _ in range(5):
         start, end = cupy.cuda.Event(), cupy.cuda.Event()

@@ -1,10 +1,10 @@
-"""The paper's search on a card beside the same on the CPU, cell by cell.
+"""Compare the paper's search on a GPU with the same search on the CPU, cell by cell.
 
     DLN_DATA=folder dln bench --models paper --engine cuda --jobs 16 --results folder
     python benchmarks/card_search.py [folder]
 
-The first runs the search (docs/cuda.md says how processes share a card); the second compares its
-results, or those of this repository, with `results/paper`, for the cells that both have.
+The first command runs the search (docs/cuda.md explains how processes share a GPU). The second
+compares its results, or the stored ones, with `results/paper` for the cells that both have.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def read_cells(folder: Path, engine: EngineName) -> dict[tuple[str, int], Result]:
-    """Read the paper's column of a folder as an engine gave it, by dataset and seed."""
+    """Read the results of model `paper` for one engine, by dataset and seed."""
     results = (x for x in read_results(folder) if (x.model, x.engine) == ("paper", engine))
     return {(result.dataset, result.seed): result for result in results}
 
 
 def standard_error(values: Sequence[float]) -> float:
-    """Give the standard error of the mean."""
+    """Return the standard error of the mean."""
     return float(np.std(values, ddof=1) / np.sqrt(len(values)))
 
 
 def show_difference(name: str, by_dataset: Mapping[str, Sequence[float]]) -> None:
-    """Print the mean of paired differences with two standard errors.
+    """Print the mean of paired differences with two kinds of standard error.
 
-    One is over cells, as if they were independent, the other over the means of datasets: the
+    The first treats cells as independent. The second is computed over dataset means, because the
     seeds of a dataset share most of their rows.
     """
     cells = [x for differences in by_dataset.values() for x in differences]

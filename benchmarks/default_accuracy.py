@@ -1,12 +1,12 @@
-"""What `DLNClassifier()` reaches without any tuning, on the paper's public tables.
+"""The accuracy of `DLNClassifier()` without tuning on the paper's public tables.
 
     DLN_DATA=folder python benchmarks/default_accuracy.py                # 19 tables x 5 seeds
     DLN_DATA=folder python benchmarks/default_accuracy.py --names Heart,Liver --seeds 2
 
 For each table and seed: a stratified 75/25 split (the official one for HAR and SatIm), a fit with
-default parameters, the balanced accuracy on the test rows. Every result is written to the output
-file at once; a run that was stopped goes on where it stopped. The table at the end puts the means
-beside the figures that the paper reports for its tuned DLN.
+default parameters, the balanced accuracy on the test rows. Each result is written to the output
+file at once, so a stopped run can be resumed. The table at the end shows the means next to the
+figures that the paper reports for its tuned DLN.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DEFAULT_OUTPUT = Path(__file__).parent / "results" / "default_accuracy.csv"
 
 
 def split(dataset: datasets.Dataset, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Give the numbers of training and test rows."""
+    """Return the indices of training and test rows."""
     if dataset.split is not None:
         is_train = np.asarray(dataset.split) == "train"
         return np.flatnonzero(is_train), np.flatnonzero(~is_train)
@@ -59,7 +59,7 @@ def measure(dataset: datasets.Dataset, seed: int, measured: str) -> dict[str, ob
 
 
 def commit() -> str:
-    """Name the commit that is measured; a + marks uncommitted changes of the package."""
+    """Return the commit that is measured; "+" marks uncommitted changes of the package."""
     git = ["git", "-C", str(Path(__file__).parent.parent)]
     name = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
     changes = [*git, "status", "--porcelain", "--", "src", "native"]
@@ -68,7 +68,7 @@ def commit() -> str:
 
 
 def read_results(path: Path) -> list[dict[str, str]]:
-    """Read what an earlier run has written."""
+    """Read the results of an earlier run."""
     if not path.exists():
         return []
     with path.open(newline="") as stream:
@@ -76,7 +76,7 @@ def read_results(path: Path) -> list[dict[str, str]]:
 
 
 def summary(results: list[dict[str, str]]) -> str:
-    """Write the means over seeds as a Markdown table."""
+    """Format the means over seeds as a Markdown table."""
     lines = [
         "| table | balanced accuracy | ± | paper, tuned | gates | literals | seconds |",
         "| --- | --- | --- | --- | --- | --- | --- |",
@@ -100,20 +100,20 @@ def summary(results: list[dict[str, str]]) -> str:
 
 
 def main() -> None:
-    """Run what is missing and print the table."""
+    """Run the missing fits and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--names", default=",".join(datasets.NAMES), help="tables, by commas")
-    parser.add_argument("--seeds", type=int, default=5, help="splits of each table")
-    parser.add_argument("--first-seed", type=int, default=0, help="number of the first split")
+    parser.add_argument("--names", default=",".join(datasets.NAMES), help="comma-separated tables")
+    parser.add_argument("--seeds", type=int, default=5, help="number of splits per table")
+    parser.add_argument("--first-seed", type=int, default=0, help="seed of the first split")
     parser.add_argument("--output", type=Path, default=DEFAULT_OUTPUT, help="CSV file of results")
-    parser.add_argument("--fresh", action="store_true", help="forget the results so far")
+    parser.add_argument("--fresh", action="store_true", help="discard earlier results")
     arguments = parser.parse_args()
     output: Path = arguments.output
     output.parent.mkdir(parents=True, exist_ok=True)
     if arguments.fresh:
         output.unlink(missing_ok=True)
     seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
-    measured = commit()  # now, while the sources are those that were loaded
+    measured = commit()  # now, before the sources change
     done = {(row["dataset"], int(row["seed"])) for row in read_results(output)}
     for name in arguments.names.split(","):
         missing = [seed for seed in seeds if (name, seed) not in done]

@@ -1,14 +1,14 @@
-"""The engines beside each other.
+"""Compare the speed of the engines.
 
     python benchmarks/engines.py                  # native and torch, one core, two shapes
     python benchmarks/engines.py --device cuda    # torch, one network of 64,000 gates on a GPU
     python benchmarks/engines.py --cuda           # the cuda engine, populations on a GPU
 
 The first prints microseconds per training step for the two networks of the Wisconsin breast cancer
-data that `train_speed.py` times. The second prints the time of a step against the bytes that it
-must move between kernels and memory, and against a plain copy on the same device in the same run.
-The third prints microseconds per step and network for populations, against the native engine on one
-core and against what the card's shared memory, its cache and its barriers alone would take.
+data that `train_speed.py` times. The second prints the time of a step, the bytes that it must move
+between kernels and memory, and the speed of a plain copy on the same device in the same run. The
+third prints microseconds per step and network for populations, compared with the native engine on
+one core and with the limits of the GPU's shared memory, cache and barriers.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PHASES: tuple[Phases, ...] = ("batches", "unified")
 
 
 def seconds_per_step(engine: Engine, make: Callable[[int], Job], epochs: int) -> float:
-    """Train twice, longer and shorter: the difference is steps alone, without set-up."""
+    """Time a long and a short training; the difference excludes the set-up."""
     times = []
     for n in (1, 1 + epochs):
         best = float("inf")
@@ -47,7 +47,7 @@ def seconds_per_step(engine: Engine, make: Callable[[int], Job], epochs: int) ->
 
 
 def compare_on_one_core() -> None:
-    """Print native against torch for the two shapes on record."""
+    """Compare native with torch for the two shapes of `train_speed.py`."""
     data, literals = encoded_table()
     print("microseconds per step, one core, batch 64, 8 links, 8 gate functions")
     print(f"{'layers':>18} {'phases':>8} {'native':>9} {'torch':>9} {'torch / native':>15}")
@@ -69,7 +69,7 @@ def compare_on_one_core() -> None:
 
 
 def large_table(n_rows: int = 65_536, n_columns: int = 64) -> tuple[TrainingRows, LiteralSet]:
-    """Make a table of random numbers with ten classes and eight thresholds a column."""
+    """Make a table of random numbers with ten classes and eight thresholds per column."""
     rng = np.random.default_rng(0)
     cells = rng.random((n_rows, n_columns), dtype=np.float32)
     target = (10 * cells[:, :4].mean(axis=1)).astype(np.int32).clip(0, 9)
@@ -83,19 +83,20 @@ def large_table(n_rows: int = 65_536, n_columns: int = 64) -> tuple[TrainingRows
 
 
 def bytes_of_step(n_gates: int, n_links: int, batch: int, *, links: bool) -> int:
-    """Count the bytes of float32 that a step must read and write, without any cache.
+    """Return the float32 bytes that a step must read and write, without any cache.
 
-    Forward a gate reads a and b and writes y. Backward it reads its gradient, a and b. Where
-    links are trained it also writes the gradients of a and b, reads every candidate's rows for the
-    candidate's logit, and every reader's gradient for the candidate's own, which is written once;
-    otherwise it adds the two gradients to those of the wires that it reads.
+    In the forward pass, a gate reads a and b and writes y. In the backward pass, it reads its
+    gradient, a and b. If links are trained, it also writes the gradients of a and b, reads the
+    values of every candidate for the candidate's logit, and reads every reader's gradient for the
+    candidate's own gradient, which is written once. Otherwise it adds the two gradients to those of
+    its source wires.
     """
     numbers = 3 + 3 + (2 + 2 * n_links + 2 * n_links + 1 if links else 6)
     return 4 * n_gates * batch * numbers
 
 
 def measure_device(device: str, n_links: int = 8, batch: int = 1_024) -> None:
-    """Print the time of a step of one large network against the bytes that it must move."""
+    """Print the step time of one large network and the bytes that it must move."""
     import torch
 
     data, literals = large_table()
@@ -149,14 +150,14 @@ CROWDS = {
     layer_sizes(200, 0.5, 4, 2): (1, 132, 1_320, 10_000),
     (1_600, 1_200, 800, 400): (1, 132, 1_320, 10_000),
 }
-"""Networks trained at once, by layers; 10,000 of the largest need 70 GB of the card's memory."""
+"""Population sizes by layers; 10,000 of the largest networks need 70 GB of GPU memory."""
 
 WORK = 200_000_000
-"""Gates times steps, about, of one measurement on the card."""
+"""Approximate number of gates x steps in one GPU measurement."""
 
 
 def measure_card() -> None:
-    """Print the time of a step of one network in a population, for several sizes of both."""
+    """Print the time per step and network for several network and population sizes."""
     from card_floors import measure_floors
 
     from dln.train.cuda.card import device_name
@@ -193,12 +194,12 @@ def measure_card() -> None:
 
 
 def times(ratio: float) -> str:
-    """Write a ratio, with a decimal where it would say too little without."""
+    """Format a ratio; small ratios get one decimal."""
     return f"{ratio:.1f}" if ratio < 10 else f"{ratio:.0f}"
 
 
 def population_seconds(job: Job, crowd: int) -> float:
-    """Train copies of a network, each with its seed; the shorter time of two, without set-up."""
+    """Train copies of a network with different seeds; return the shorter time of two runs."""
     from dln.train.cuda.engine import time_launches
 
     jobs = [
@@ -210,7 +211,7 @@ def population_seconds(job: Job, crowd: int) -> float:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--device", help="where to train one large network, such as cuda")
+    parser.add_argument("--device", help="device for one large network, for example cuda")
     parser.add_argument("--cuda", action="store_true", help="train populations on a GPU")
     arguments = parser.parse_args()
     if arguments.cuda:

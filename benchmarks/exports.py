@@ -1,12 +1,12 @@
-"""How fast exports run, how long they take to compile, and how large they are.
+"""Measure the speed, compile time and size of exports.
 
     python benchmarks/exports.py
 
-The same circuit and rows in C (bit-sliced batches), ONNX, SQL in DuckDB and Python, against a
-LightGBM of 100 trees, by itself and compiled by tl2cgen, in the same run: one core, float64.
-Then the time that gcc -O2 takes for circuits of 100, 10,000 and 100,000 gates, the flash and RAM of
-a Cortex-M0, and the cells and depth that yosys finds. What is not installed is left out by name.
-Times are processor times, so that a busy machine changes them little.
+Runs the same circuit and rows in C (bit-sliced batches), ONNX, SQL in DuckDB and Python, and a
+LightGBM model of 100 trees, plain and compiled by tl2cgen, in the same run: one core, float64. Then
+measures the time of gcc -O2 for circuits of 100, 10,000 and 100,000 gates, the flash and RAM on a
+Cortex-M0, and the cells and depth reported by yosys. Tools that are not installed are named and
+skipped. Times are processor times, so other load on the machine matters little.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ COMPILED_GATES = (100, 10_000, 100_000)
 
 
 def random_circuit(n_literals: int, n_gates: int, n_rules: int) -> Circuit:
-    """Draw a circuit in which every literal and gate is read, most of them soon."""
+    """Draw a random circuit in which every literal and gate is used, most of them nearby."""
     rng = np.random.default_rng(n_gates)
     useful = [gate for gate in GATES if gate.reads_a and gate.reads_b]
     unread = list(range(n_literals))
@@ -66,7 +66,7 @@ def random_circuit(n_literals: int, n_gates: int, n_rules: int) -> Circuit:
 
 
 def cpu_seconds(run: Callable[[], object], repeats: int = 3) -> float:
-    """Give the processor time of the fastest of several runs, children included."""
+    """Return the shortest processor time of several runs, child processes included."""
     best = float("inf")
     for _ in range(repeats):
         before = [resource.getrusage(who) for who in _WHO]
@@ -136,7 +136,7 @@ def run_onnx(circuit: Circuit, X: NDArray[np.float64], folder: Path) -> Callable
 def run_duckdb(
     circuit: Circuit, X: NDArray[np.float64], folder: Path
 ) -> Callable[[], NDArray[Any]]:
-    """Run the SELECT over a table of DuckDB, one thread."""
+    """Run the SELECT in DuckDB with one thread."""
     import duckdb
     import pandas as pd
 
@@ -157,7 +157,7 @@ def run_duckdb(
 def run_python(
     circuit: Circuit, X: NDArray[np.float64], folder: Path
 ) -> Callable[[], NDArray[Any]]:
-    """Run predict_batch of the module, 10,000 rows at a time."""
+    """Run predict_batch of the Python module, 10,000 rows at a time."""
     dln.export(circuit, to="python").save(folder / "exported_model.py")
     spec = importlib.util.spec_from_file_location("exported_model", folder / "exported_model.py")
     assert spec is not None
@@ -186,7 +186,7 @@ EXPORTS: dict[str, tuple[Callable[..., Callable[[], NDArray[Any]]], int]] = {
 def forests(
     X: NDArray[np.float64], y: NDArray[Any], folder: Path
 ) -> Iterator[tuple[str, Callable[[], object]]]:
-    """Train a LightGBM of 100 trees, and compile it with tl2cgen where that is installed."""
+    """Train LightGBM with 100 trees, and compile it with tl2cgen if that is installed."""
     import lightgbm
 
     data = lightgbm.Dataset(X[:20_000], y[:20_000])
@@ -207,7 +207,7 @@ def forests(
 
 
 def measure_rates(folder: Path) -> None:
-    """Print rows per second, and how many times as fast each export is as each forest."""
+    """Print rows per second, and the speed of each export relative to each LightGBM."""
     circuit = random_circuit(N_LITERALS, N_GATES, N_RULES)
     X = np.asfortranarray(np.random.default_rng(0).random((N_ROWS, N_COLUMNS)))
     expected = circuit.predict(X)
@@ -231,7 +231,7 @@ def measure_rates(folder: Path) -> None:
 
 
 def measure_compilation(folder: Path) -> None:
-    """Print what gcc -O2 takes for circuits of growing size."""
+    """Print the compile time of gcc -O2 for circuits of growing size."""
     print("compile time of the C export, gcc -O2 (processor time)")
     for n_gates in COMPILED_GATES:
         circuit = random_circuit(200, n_gates, 100)
@@ -254,7 +254,7 @@ def measure_compilation(folder: Path) -> None:
 
 
 def measure_hardware(folder: Path) -> None:
-    """Print what a trained-size circuit takes in a microcontroller and in logic cells."""
+    """Print the size of a typical circuit on a microcontroller and in logic cells."""
     circuit = random_circuit(N_LITERALS, N_GATES, N_RULES)
     if shutil.which("arm-none-eabi-gcc"):
         options: dict[str, Any] = {"integer_bits": 16, "fraction_bits": 8, "word_bits": 32}
@@ -296,7 +296,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def main() -> None:
-    """Measure everything in a folder that goes with it."""
+    """Measure everything in a temporary folder."""
     with tempfile.TemporaryDirectory() as name:
         for measure in (measure_rates, measure_compilation, measure_hardware):
             measure(Path(name))

@@ -1,10 +1,10 @@
-"""What closes the gap on Letter, HAR and SatIm: slopes, width, links, cutoffs, depth, one by one.
+"""Which settings raise accuracy on Letter, HAR and SatIm: slope, width, links, thresholds, depth.
 
     DLN_DATA=folder python benchmarks/gap.py
 
-Each setting is fitted on four fifths of the training rows and judged on the rest; the test rows are
-not looked at. One line for each setting, table and seed; a run that was stopped goes on where it
-stopped. The table at the end has means over the seeds.
+Each setting is fitted on 80 % of the training rows and evaluated on the other 20 %. The test rows
+are not used. Each setting, table and seed is one line of the results file, so a stopped run can be
+resumed. The table at the end shows means over the seeds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OUTPUT = Path(__file__).parent / "results" / "paper" / "gap.csv"
 FIELDS = ("dataset", "setting", "seed", "accuracy", "gates", "literals", "seconds", "commit")
 TABLES = {"Letter": 26, "HAR": 6, "SatIm": 6}
 
-# The paper's options at a middling size of its space; 300 epochs at its constant rate.
+# The paper's options at a medium size of its space; 300 epochs at a constant learning rate.
 PAPER = {
     "n_cutoffs": 4, "n_links": 8, "n_gates": 8, "slope": 2.0, "threshold_rate": 1.0,
     "final_rate": 1.0, "phases": "epochs", "gate_gradient": "mixture", "learning_rate": 0.05,
@@ -37,7 +37,7 @@ OURS = {"n_cutoffs": 6, "n_links": 16, "n_gates": 16, "epochs": 60}
 
 
 def settings(n_classes: int) -> dict[str, dict[str, Any]]:
-    """List the settings: from the paper's to ours, then each of ours changed alone."""
+    """List the settings: from the paper's to ours, then ours with one change each."""
     narrow, usual, wide = (round(width * (n_classes / 2) ** 0.75) for width in (40, 300, 600))
     small, middle, large = ((first, -(-first // 2)) for first in (narrow, usual, wide))
     return {
@@ -63,7 +63,7 @@ def settings(n_classes: int) -> dict[str, dict[str, Any]]:
 
 
 def measure(dataset: datasets.Dataset, name: str, params: dict[str, Any], seed: int) -> list[Any]:
-    """Fit one setting and judge it on validation rows."""
+    """Fit one setting and evaluate it on validation rows."""
     rows = split_rows(dataset, seed)[0]
     train, valid = train_test_split(
         rows, test_size=0.2, stratify=dataset.y.iloc[rows], random_state=seed
@@ -85,7 +85,7 @@ def measure(dataset: datasets.Dataset, name: str, params: dict[str, Any], seed: 
 
 
 def read(path: Path) -> list[dict[str, str]]:
-    """Read what an earlier run has written."""
+    """Read the results of an earlier run."""
     if not path.exists():
         return []
     with path.open(newline="") as stream:
@@ -93,7 +93,7 @@ def read(path: Path) -> list[dict[str, str]]:
 
 
 def summary(rows: list[dict[str, str]]) -> str:
-    """Write means over seeds as a Markdown table."""
+    """Format means over seeds as a Markdown table."""
     lines = ["| setting | " + " | ".join(TABLES) + " |", "| --- " * (len(TABLES) + 1) + "|"]
     for name in settings(2):
         cells = []
@@ -110,9 +110,9 @@ def summary(rows: list[dict[str, str]]) -> str:
 
 
 def main() -> None:
-    """Run what is missing and print the table."""
+    """Run the missing fits and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--seeds", type=int, default=3, help="splits of each table")
+    parser.add_argument("--seeds", type=int, default=3, help="number of splits per table")
     arguments = parser.parse_args()
     done = {(row["dataset"], row["setting"], int(row["seed"])) for row in read(OUTPUT)}
     for seed in range(arguments.seeds):

@@ -1,13 +1,13 @@
-"""What a search of a large table should start from, and how many rows it should look at.
+"""Where a search on a large table should start, and how many rows it should use.
 
     DLN_DATA=folder python benchmarks/large_choice.py
-    DLN_DATA=folder python benchmarks/large_choice.py --engine cuda    # minutes on a card
+    DLN_DATA=folder python benchmarks/large_choice.py --engine cuda    # minutes on a GPU
 
-Three networks are trained with each setting on four fifths of a table's training rows and judged on
-the last fifth; the split's own test rows are not looked at. First with all rows and epochs, as a
-final fit has them; then with half the epochs, and with half the epochs on a sample of 4,800 rows,
-as trials of a search may have them. Differences to the first setting are paired, over all splits of
-a table.
+Three networks are trained with each setting on 80 % of a table's training rows and evaluated on the
+other 20 %. The test rows are not used. Each setting is trained in three ways: with all rows and
+epochs, as in a final fit; with half the epochs; and with half the epochs on a sample of 4,800 rows,
+as in the trials of a search. Differences to the first setting
+are paired over the splits of a table.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Judged:
-    """Networks that vote together on validation rows."""
+    """Networks whose votes are added on validation rows."""
 
     jobs: list[Job]
     cells: NDArray[np.float32]
     target: NDArray[np.int32]
 
     def accuracy(self) -> float:
-        """Give the balanced accuracy in percent; the jobs must have been trained."""
+        """Return the balanced accuracy in percent; the jobs must be trained."""
         threshold = self.jobs[0].options.vote_threshold
         votes = count_votes([job.network for job in self.jobs], self.cells, threshold)
         return 100 * balanced_accuracy(self.target, votes.argmax(axis=1))
@@ -62,7 +62,7 @@ class Judged:
 def prepare(
     dataset: datasets.Dataset, seed: int, epochs_part: float, max_rows: int
 ) -> list[Judged]:
-    """Set up the networks of all settings for one split of a table."""
+    """Create the networks of all settings for one split of a table."""
     problem = Task(dataset, seed).problem
     whole = hold_out(problem.target, 0.2, seed)
     rng = np.random.default_rng(seed)
@@ -87,7 +87,7 @@ def prepare(
 def measure(
     dataset: datasets.Dataset, seeds: range, engine: Engine, way: tuple[float, int]
 ) -> NDArray[np.float64]:
-    """Train all splits of a table as one population; gives accuracies (splits, settings)."""
+    """Train all splits of a table as one population; return accuracies (splits, settings)."""
     splits = [prepare(dataset, seed, *way) for seed in seeds]
     engine(
         [job for split in splits for one in split for job in one.jobs],
@@ -97,11 +97,11 @@ def measure(
 
 
 def main() -> None:
-    """Measure and print one table for each way of training."""
+    """Measure and print all tables for each way of training."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--names", default=TABLES, help="tables, by commas")
-    parser.add_argument("--seeds", type=int, default=10, help="splits of each table")
-    parser.add_argument("--first-seed", type=int, default=10, help="the first of them")
+    parser.add_argument("--names", default=TABLES, help="comma-separated tables")
+    parser.add_argument("--seeds", type=int, default=10, help="number of splits per table")
+    parser.add_argument("--first-seed", type=int, default=10, help="seed of the first split")
     parser.add_argument("--engine", default="native", choices=("native", "torch", "cuda"))
     arguments = parser.parse_args()
     engine = find_engine(arguments.engine)

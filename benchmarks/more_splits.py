@@ -1,14 +1,14 @@
-r"""The default search on more splits of small tables, beside the four of the experiment.
+r"""The default search on more splits of small tables than the four of the experiment.
 
     DLN_DATA=folder dln bench --models dln --seeds 4,5,6,7,8,9,10,11,12,13 --results cells \
         --datasets BreastCancer,CKD,Cirrhosis,Diabetes,Heart,HeartFailure,HepatitisC,Liver
     python benchmarks/more_splits.py --cells cells --write
     python benchmarks/more_splits.py
 
-The first runs the searches, and dln-small comes with them (`--engine cuda` gave those that are
-kept); the second shows the means and keeps the splits in `results/paper/more_splits.csv`; the third
-shows the means of what is kept. The standard error of a mean over tables is that of its tables'
-means, taken as independent.
+The first command runs the searches; results of dln-small come from the same searches. (The stored
+ones were made with `--engine cuda`.) The second prints the means and stores the splits in
+`results/paper/more_splits.csv`. The third prints the means of the stored splits. The standard error
+of a mean over tables treats the means of the tables as independent.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ def write_kept(splits: Iterable[Split], path: Path) -> None:
 
 
 def mean_of_table(splits: Iterable[Split], dataset: str, model: str) -> tuple[float, float, int]:
-    """Give the mean accuracy of a model on a table, its standard error, and of how many splits."""
+    """Return mean accuracy, its standard error and the number of splits of a model on a table."""
     own = [x for x in splits if (x["dataset"], x["model"]) == (dataset, model)]
     accuracies = np.array([float(split["accuracy"]) for split in own])
     return float(accuracies.mean()), standard_error(accuracies), len(accuracies)
 
 
 def show(published: list[Split], further: list[Split]) -> None:
-    """Print the means with the published splits and with all, by table and over the tables."""
+    """Print the means over the first four splits and over all, per table and over tables."""
     columns = [(part, model) for model in MODELS for part in (published, published + further)]
     by_column = [[mean_of_table(part, name, model) for name in NAMES] for part, model in columns]
     heads = [f"{model}, {which}" for model in MODELS for which in ("published", "all splits")]
@@ -82,11 +82,11 @@ def show(published: list[Split], further: list[Split]) -> None:
 def main() -> None:
     """Read the arguments and show the means."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--cells", type=Path, help="a folder of cells; else those that are kept")
+    parser.add_argument("--cells", type=Path, help="a folder of cells; default: the stored splits")
     parser.add_argument("--write", action="store_true", help=f"keep the cells in {KEPT.name}")
     arguments = parser.parse_args()
     if arguments.write and arguments.cells is None:
-        parser.error("--write keeps the cells of a folder; name it with --cells")
+        parser.error("--write stores the cells of a folder; name it with --cells")
     further = read_kept(KEPT) if arguments.cells is None else read_cells(arguments.cells)
     if arguments.write:
         write_kept(further, KEPT)

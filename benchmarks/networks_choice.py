@@ -1,9 +1,9 @@
-"""How many networks should vote together: what each number is worth on unseen rows.
+"""How many networks to combine: the accuracy of each number of networks on unseen rows.
 
     DLN_DATA=folder python benchmarks/networks_choice.py
 
-Fits on three quarters of a table's training rows, with two temperatures, are judged on the last
-quarter; the split's own test rows are not looked at. Differences to three networks are paired.
+Fits on 75 % of a table's training rows, with two temperatures, are evaluated on the other 25 %. The
+test rows are not used. Differences to three networks are paired.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TAUS = (4.0, 16.0)
 
 
 def measure(dataset: datasets.Dataset, seed: int) -> dict[int, float]:
-    """Give the balanced accuracy in percent for each number of networks, the mean over `TAUS`."""
+    """Return the balanced accuracy in percent per number of networks, averaged over `TAUS`."""
     rows = split_rows(dataset, seed)[0]
     X, y = dataset.X.iloc[rows], dataset.y.iloc[rows]
     X, X_valid, y, y_valid = train_test_split(X, y, test_size=0.25, stratify=y, random_state=seed)
@@ -45,9 +45,9 @@ def measure(dataset: datasets.Dataset, seed: int) -> dict[int, float]:
 def main() -> None:
     """Measure all tables and print the means."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--names", default=TABLES, help="tables, by commas")
-    parser.add_argument("--seeds", type=int, default=20, help="splits of each table")
-    parser.add_argument("--first-seed", type=int, default=10, help="the first of them")
+    parser.add_argument("--names", default=TABLES, help="comma-separated tables")
+    parser.add_argument("--seeds", type=int, default=20, help="number of splits per table")
+    parser.add_argument("--first-seed", type=int, default=10, help="seed of the first split")
     arguments = parser.parse_args()
     found = defaultdict(list)
     print(f"| table | {' | '.join(map(str, COUNTS))} |\n| --- |{' --- |' * len(COUNTS)}")

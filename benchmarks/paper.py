@@ -1,4 +1,4 @@
-"""The paper's experiment: run what is missing, then write tables and plots.
+"""The paper's experiment: run the missing cells, then write tables and plots.
 
     DLN_DATA=folder python benchmarks/paper.py
     DLN_DATA=folder python benchmarks/paper.py --models knn,dt --datasets Heart --seeds 0,1

@@ -1,10 +1,10 @@
-"""How fast a circuit predicts, against other models and against copying the table.
+"""Compare the prediction speed of a circuit with other models and with copying the table.
 
     python benchmarks/predict_speed.py
 
 2M x 20 float32, one core, a circuit of about 40 literals and 100 gates; everything is measured in
-this run. A copy of the table is the floor: no model can be faster than reading its input.
-LightGBM is measured where it is installed.
+this run. Copying the table is the upper limit: no model can be faster than reading its input.
+LightGBM is included if it is installed (`make bench` installs it).
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ TARGETS = {
 
 
 def random_circuit(rng: np.random.Generator) -> Circuit:
-    """Draw a circuit in which every literal and gate is read."""
+    """Draw a random circuit in which every literal and gate is used."""
     literals = tuple(Above(index % N_COLUMNS, float(rng.random())) for index in range(N_LITERALS))
     useful = [gate for gate in GATES if gate.reads_a and gate.reads_b]
     unread = list(range(N_LITERALS))
     nodes: list[Node] = []
     for index in range(N_GATES):
         wire = N_LITERALS + index
-        # Read what nothing reads yet, but keep enough unread wires for the rules.
+        # Prefer unused wires as sources, but keep enough unused ones for the rules.
         a = unread.pop(0)
         fresh = len(unread) > N_RULES - 1 and rng.random() < 0.6
         b = unread.pop(0) if fresh else int(rng.integers(wire))
@@ -60,7 +60,7 @@ def random_circuit(rng: np.random.Generator) -> Circuit:
 
 
 def rows_per_second(run: Callable[[], object], n_rows: int, repeats: int) -> float:
-    """Give the rate of the fastest of several runs."""
+    """Return the rate of the fastest of several runs."""
     best = float("inf")
     for _ in range(repeats):
         start = time.perf_counter()

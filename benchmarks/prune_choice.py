@@ -1,11 +1,11 @@
-"""How far to prune a small circuit: what each tolerance leaves and what it costs on unseen rows.
+"""How far to prune a small circuit: size and accuracy on unseen rows for each tolerance.
 
     DLN_DATA=folder python benchmarks/prune_choice.py
 
-A default fit on four fifths of a table's training rows, pruned on these by `dln.prune`, and judged
-on the last fifth; a split's own test rows are not looked at. "made-up rows" asks for the same
-classes on three times as many rows in which a fifth of the cells is another row's. Differences are
-paired.
+A default fit on 80 % of a table's training rows is pruned on these rows by `dln.prune` and
+evaluated on the other 20 %. The test rows are not used. "made-up rows" adds three copies of the
+rows in which a fifth of the values come from other rows; the circuit must predict the same
+classes there. Differences are paired.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TOLERANCES = (0, 0.0, 0.005, 0.01, 0.02, 0.05)
 
 
 def made_up(X: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-    """Add three copies of the rows, a fifth of the cells taken from other rows."""
+    """Add three copies of the rows with a fifth of the values taken from other rows."""
     copies = [X.reset_index(drop=True)]
     for _ in range(3):
         columns = {
@@ -43,7 +43,7 @@ def made_up(X: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def measure(dataset: datasets.Dataset, seed: int) -> dict[str, tuple[float, float]]:
-    """Give the change of accuracy in points and the ratio of sizes, for each way to prune."""
+    """Return the change of accuracy in points and the ratio of sizes for each setting."""
     rows = split_rows(dataset, seed)[0]
     X, y = dataset.X.iloc[rows], dataset.y.iloc[rows]
     X, X_valid, y, y_valid = train_test_split(X, y, test_size=0.2, stratify=y, random_state=seed)
@@ -70,8 +70,8 @@ def measure(dataset: datasets.Dataset, seed: int) -> dict[str, tuple[float, floa
 def main() -> None:
     """Measure all tables and print the means."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--names", default=TABLES, help="tables, by commas")
-    parser.add_argument("--seeds", type=int, default=10, help="splits of each table")
+    parser.add_argument("--names", default=TABLES, help="comma-separated tables")
+    parser.add_argument("--seeds", type=int, default=10, help="number of splits per table")
     arguments = parser.parse_args()
     found = defaultdict(list)
     for name in arguments.names.split(","):

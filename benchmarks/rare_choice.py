@@ -1,11 +1,11 @@
-"""How large batches should be where a class is rare: what each size is worth on unseen rows.
+"""How large batches should be if a class is rare: the accuracy of each size on unseen rows.
 
     DLN_DATA=folder python benchmarks/rare_choice.py
 
-One class of a table is thinned out to some rows of the training part, three quarters of the split's
-training rows; the rest of these judges, and the split's own test rows are not looked at. A batch
-without a row of the rare class teaches the others alone, so that larger batches give it its weight.
-Differences to batches of 64 rows (128 from 4,000 rows on) are paired.
+Fits use 75 % of a split's training rows, with one class reduced to a few rows; the other 25 % are
+for evaluation. The test rows are not used. A batch without the rare class learns only the other
+classes, so larger batches give the rare class its full weight. Differences to batches of 64 rows
+(128 from 4,000 rows on) are paired.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FACTORS = (0.0, 1.0, 2.0, 4.0)
 
 
 def measure(dataset: datasets.Dataset, seed: int, count: int) -> list[float]:
-    """Give the balanced accuracy in percent for each factor: rows of the rare class a batch."""
+    """Return the balanced accuracy in percent per factor: rows of the rare class per batch."""
     rows = split_rows(dataset, seed)[0]
     X, y = dataset.X.iloc[rows], dataset.y.iloc[rows]
     X, X_valid, y, y_valid = train_test_split(X, y, test_size=0.25, stratify=y, random_state=seed)
@@ -54,9 +54,9 @@ def measure(dataset: datasets.Dataset, seed: int, count: int) -> list[float]:
 def main() -> None:
     """Measure all tables and print the means."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--names", default=TABLES, help="tables, by commas")
-    parser.add_argument("--seeds", type=int, default=10, help="splits of each table")
-    parser.add_argument("--first-seed", type=int, default=10, help="the first of them")
+    parser.add_argument("--names", default=TABLES, help="comma-separated tables")
+    parser.add_argument("--seeds", type=int, default=10, help="number of splits per table")
+    parser.add_argument("--first-seed", type=int, default=10, help="seed of the first split")
     arguments = parser.parse_args()
     heads = ["usual batches", *(f"{factor:g} rare rows a batch" for factor in FACTORS[1:])]
     print(f"| table | rare rows | {' | '.join(heads)} |\n| --- | --- |{' --- |' * len(heads)}")

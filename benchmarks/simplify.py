@@ -1,12 +1,12 @@
-"""How small circuits get, how fast, and beside what SymPy makes of the same rules.
+"""Measure the result and speed of `dln.simplify`, also compared with SymPy.
 
     python benchmarks/simplify.py                       # random circuits of 100 to 100,000 gates
-    DLN_DATA=folder python benchmarks/simplify.py       # and circuits trained on the paper's tables
-    DLN_DATA=folder python benchmarks/simplify.py --sympy   # and SymPy, 60 seconds a rule at most
+    DLN_DATA=folder python benchmarks/simplify.py       # also circuits of the paper's tables
+    DLN_DATA=folder python benchmarks/simplify.py --sympy   # also SymPy, up to 60 seconds a rule
 
 Prints gates, literals and gate-level operations (the paper's count) before and after
-`dln.simplify`, and the seconds with the proof; random circuits without it. Trained circuits are
-those of `DLNClassifier(random_state=0, simplify=None)` on all rows.
+`dln.simplify`, and its seconds, including the proof for trained circuits. Trained circuits come
+from `DLNClassifier(random_state=0, simplify=None)` on all rows.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SYMPY_SECONDS = 60.0
 
 
 def random_circuit(n_gates: int, seed: int = 0) -> Circuit:
-    """Draw a circuit; a gate reads some of the quarter before it, a fifth of them vote."""
+    """Draw a circuit; a gate reads wires of the quarter before it, and a fifth of them vote."""
     rng = np.random.default_rng(seed)
     n_columns = max(4, int(n_gates**0.5) // 2)
     columns = tuple(Column(f"x{i}", "number") for i in range(n_columns))
@@ -63,9 +63,10 @@ def measure(name: str, circuit: Circuit, *, prove: bool) -> Circuit:
 
 
 def compare_with_sympy(name: str, circuit: Circuit) -> tuple[int, int, int, int]:
-    """Simplify each rule alone, here and with SymPy.
+    """Simplify each rule separately, with dln and with SymPy.
 
-    Gives the rules that both finished, those where ours is larger, and both sums of gates.
+    Returns the number of rules that both finished, the number of rules where ours is larger, and
+    both total numbers of gates.
     """
     n_rules = n_larger = ours = theirs = 0
     for rule in circuit.rules:
@@ -93,7 +94,7 @@ def compare_with_sympy(name: str, circuit: Circuit) -> tuple[int, int, int, int]
 
 
 def _run_sympy(circuit: Circuit) -> int | None:
-    """Count what SymPy makes of a circuit's only rule; None where it takes too long."""
+    """Return SymPy's number of gates for a circuit with one rule; None if it takes too long."""
     if cost(circuit).operations == 0:
         return None
     reader, writer = multiprocessing.Pipe(duplex=False)
@@ -112,7 +113,7 @@ def _sympy_worker(circuit: Circuit, writer: Any) -> None:
 
 
 def _operations(expression: Any) -> int:
-    """Count an expression in the paper's way: an AND or OR of m parts is m - 1, an XOR 3 times."""
+    """Count gates as the paper does: m - 1 for an AND or OR of m parts, 3 (m - 1) for an XOR."""
     if not expression.args or expression.is_Relational:
         return 0
     below = sum(_operations(part) for part in expression.args)
@@ -127,11 +128,11 @@ HEAD = (
 
 
 def main() -> None:
-    """Run what the command line asks for."""
+    """Run the chosen measurements."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--names", default=",".join(datasets.NAMES), help="tables, by commas")
+    parser.add_argument("--names", default=",".join(datasets.NAMES), help="comma-separated tables")
     parser.add_argument("--sympy", action="store_true", help="compare with SymPy, rule by rule")
-    parser.add_argument("--no-random", action="store_true", help="leave out random circuits")
+    parser.add_argument("--no-random", action="store_true", help="skip random circuits")
     arguments = parser.parse_args()
     trained = {}
     print(HEAD)

@@ -1,12 +1,11 @@
-"""How fast the native engine trains.
+"""Measure the training speed of the native engine.
 
     python benchmarks/train_speed.py            # steps, cores and rows: about two minutes
     python benchmarks/train_speed.py --memory   # and the memory of a fit on 1M x 50 float32
 
-Prints microseconds per training step for the two networks of the Wisconsin breast cancer data whose
-time in the authors' PyTorch program is on record, the speed-up of a population on two cores over
-one, and the time per row as the table grows. Everything but the authors' times is measured in this
-run.
+Prints microseconds per training step for two networks on the Wisconsin breast cancer data, next to
+recorded times of the authors' PyTorch program; the speed-up of two cores over one; and the time per
+row as the table grows. Everything except the authors' times is measured in this run.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def make_job(
     options: TrainOptions,
     n_classes: int = 2,
 ) -> Job:
-    """Set up one network at its start."""
+    """Create one untrained network."""
     network = build_network(
         literals,
         shape,
@@ -64,7 +63,7 @@ def make_job(
 
 
 def best_seconds(make_jobs: Callable[[], list[Job]], n_threads: int, repeats: int) -> float:
-    """Train fresh jobs several times and give the shortest time."""
+    """Train new jobs several times; return the shortest time."""
     best = float("inf")
     for _ in range(repeats):
         jobs = make_jobs()
@@ -75,7 +74,7 @@ def best_seconds(make_jobs: Callable[[], list[Job]], n_threads: int, repeats: in
 
 
 def measure_steps(epochs: int = 100) -> None:
-    """Print the time of one step for the two shapes on record."""
+    """Print the time of one step for the two recorded shapes."""
     data, literals = encoded_table()
     steps = epochs * -(-len(data.target) // 64)
     print(f"One step, one core, batch 64 ({len(literals)} thresholds a layer, phases by epochs):")
@@ -137,7 +136,7 @@ def measure_rows() -> None:
 
 
 def measure_memory() -> None:
-    """Print how much memory a fit needs beside its table."""
+    """Print how much memory a fit needs in addition to its table."""
     rng = np.random.default_rng(0)
     X = rng.random((1_000_000, 50), dtype=np.float32)
     y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.3)
@@ -159,7 +158,7 @@ def main() -> None:
     parser.add_argument("--memory", action="store_true", help="also measure the memory of a fit")
     arguments = parser.parse_args()
     if arguments.memory:
-        measure_memory()  # first: the peak of memory only grows
+        measure_memory()  # first, because the peak of memory only grows
     measure_steps()
     measure_cores()
     measure_rows()

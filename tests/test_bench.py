@@ -1,4 +1,4 @@
-"""The experiment: the paper's rows and columns, files that resume, tables beside its figures."""
+"""The experiment: the paper's rows and columns, resumable runs, tables with its figures."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RESULT = Result(
 
 
 def table_of(n_rows: int = 400) -> Dataset:
-    """Make a table with a skewed column, a missing cell of each kind and a rare level."""
+    """Make a table with a skewed column, a missing value of each kind and a rare level."""
     rng = np.random.default_rng(0)
     size = rng.exponential(size=n_rows)
     size[7] = np.nan
@@ -128,7 +128,7 @@ def test_published_figures_have_all_tables_models_and_the_means_that_were_printe
 def test_ranks_of_the_published_figures_are_those_that_were_printed(measure: str) -> None:
     table = figures(measure)  # type: ignore[arg-type]
     ranks = average_ranks(table, COLUMNS, list(table), measure)  # type: ignore[arg-type]
-    # Printed ranks come from figures with more digits: equal cells here were not equal there.
+    # The paper computes ranks from unrounded figures, so ties here may be no ties there.
     for name, rank in published()["ranks"][measure].items():
         assert ranks[name] == pytest.approx(rank, abs=0.14)
 
@@ -187,7 +187,9 @@ def test_the_accuracy_table_ranks_each_dln_among_the_seven_others() -> None:
     assert rows["PDAC (not public, could not be found)"][0] == "– (49.5)"
     assert rows["mean over 19"][-2] == "81.5 (78.9, +2.6)"
     assert rows["average rank among eight run here"][-3:] == ("1.0", "1.0", "8.0")
-    assert rows["average rank among eight run here"][0] == "5.0"  # seven equals share 2 to 8
+    assert (
+        rows["average rank among eight run here"][0] == "5.0"
+    )  # seven tied models share ranks 2 to 8
     assert rows["average rank in the paper's table"][:7] == ("",) * 7
 
 
@@ -254,7 +256,7 @@ def test_everything_is_written_and_csv_holds_the_differences(tmp_path: Path) -> 
         rows = list(csv.DictReader(stream))
     heart = next(row for row in rows if (row["dataset"], row["model"]) == ("BankChurn", "dln"))
     assert float(heart["difference"]) == pytest.approx(81.5 - 75.8)
-    assert len(read_results(tmp_path)) == 80  # the tables are not taken for results
+    assert len(read_results(tmp_path)) == 80  # table files are not read as results
 
 
 def test_latex_is_escaped() -> None:

@@ -1,4 +1,4 @@
-"""The command `dln bench`: what it runs, and what it refuses before the first cell."""
+"""The command `dln bench`: what it runs, and which errors it raises before the first cell."""
 
 from __future__ import annotations
 
@@ -54,21 +54,21 @@ def test_what_is_given_is_run(run_dln: Run, monkeypatch: pytest.MonkeyPatch) -> 
     [
         (["--datasets", "iriss"], "there is no data set 'iriss'; known are BankChurn"),
         (["--datasets", "PDAC", "--ablations"], "PDAC is not public"),
-        (["--datasets", ","], "datasets are ',', expected one or more, by commas"),
-        (["--models", ""], "models are '', expected one or more, by commas"),
+        (["--datasets", ","], "datasets are ',', expected a comma-separated list"),
+        (["--models", ""], "models are '', expected a comma-separated list"),
         (["--models", "svm"], "there is no model 'svm'; known are knn, dt"),
         (["--seeds", "-1"], "a seed is -1, expected whole numbers from 0"),
-        (["--seeds", ""], "seeds are '', expected one or more, by commas"),
-        (["--seeds", "0,x"], "seeds are '0,x', expected numbers by commas"),
+        (["--seeds", ""], "seeds are '', expected a comma-separated list"),
+        (["--seeds", "0,x"], "seeds are '0,x', expected comma-separated numbers"),
         ([], "DLN_DATA is not set"),
         (["--ablations"], "DLN_DATA is not set"),
-        (["--quick", "--ablations"], "--quick would do nothing beside --ablations"),
+        (["--quick", "--ablations"], "--quick cannot be combined with --ablations"),
         (
             ["--ablations", "--models", "dt", "--seeds", "0", "--jobs", "2"],
-            "--models, --seeds, --jobs would do nothing beside --ablations",
+            "--models, --seeds, --jobs cannot be combined with --ablations",
         ),
-        (["--no-run", "--datasets", "Heart"], "--datasets would do nothing beside --no-run"),
-        (["--no-run", "--ablations"], "--ablations would do nothing beside --no-run"),
+        (["--no-run", "--datasets", "Heart"], "--datasets cannot be combined with --no-run"),
+        (["--no-run", "--ablations"], "--ablations cannot be combined with --no-run"),
     ],
 )
 def test_mistakes_are_told_once_before_the_first_cell(

@@ -1,4 +1,4 @@
-"""Result files of the experiment: which count, what they say, and runs that go on with them."""
+"""Result files of the experiment: which files are read, their content, and resumed runs."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ def test_a_file_that_names_no_engine_is_natives(tmp_path: Path) -> None:
 def test_a_broken_result_is_told(text: str, tmp_path: Path) -> None:
     (tmp_path / "Heart").mkdir()
     (tmp_path / "Heart" / "dt-0.json").write_text(text, "utf-8")
-    with pytest.raises(TableError, match=r"dt-0\.json is not a result of dln bench; delete it"):
+    with pytest.raises(
+        TableError, match=r"dt-0\.json is not a result file of dln bench; delete it"
+    ):
         read_results(tmp_path)
 
 
@@ -201,7 +203,7 @@ def test_a_commit_is_that_of_the_repository_of_dln_alone(
 
 def test_results_of_another_budget_are_refused_by_runs_and_tables(tmp_path: Path) -> None:
     write_result(replace(RESULT, dataset="iris", trials=2, epochs=None), tmp_path)
-    told = r"iris.dt-0\.json has 2 trials, expected 32 trials; give another folder of results"
+    told = r"iris.dt-0\.json has 2 trials, expected 32 trials; use another results folder"
     with pytest.raises(TableError, match=told):
         run(Plan([Cell("iris", "dt", 0)], tmp_path, Budget()), print)
     with pytest.raises(TableError, match=told):
@@ -212,7 +214,7 @@ def test_results_of_another_budget_are_refused_by_runs_and_tables(tmp_path: Path
 @pytest.mark.parametrize(
     ("model", "trials", "epochs", "counts"),
     [
-        ("dt", 32, 1000, True),  # as older files say of every model
+        ("dt", 32, 1000, True),  # as older files have it for every model
         ("dt", 32, None, True),
         ("dt", 2, 1000, False),
         ("lgn", 32, 20, False),
@@ -242,5 +244,5 @@ def test_a_broken_ablation_is_told(text: str, tmp_path: Path) -> None:
     path = ablation_path(tmp_path, "Heart", ORIGINAL)
     path.parent.mkdir(parents=True)
     path.write_text(text, "utf-8")
-    with pytest.raises(TableError, match=r"original\.json is not a result of dln bench --abl"):
+    with pytest.raises(TableError, match=r"original\.json is not a result file of dln bench --abl"):
         read_ablations(tmp_path)

@@ -1,4 +1,4 @@
-"""The models of the experiment that are not scikit-learn's, and the ablations."""
+"""The models of the experiment that scikit-learn does not have, and the ablations."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def test_a_variant_is_judged_on_rows_of_its_own(
         return run_variant(task.dataset, name)
 
     results = run(2)
-    assert results[:1] == run(1)  # the company that networks train in changes nothing
+    assert results[:1] == run(1)  # networks that train together do not influence each other
     assert [result.seed for result in results] == [0, 1]
     assert all(0 <= result.accuracy <= 100 for result in results)
     assert all(result.gate_operations >= 0 for result in results)

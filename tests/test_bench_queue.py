@@ -1,4 +1,4 @@
-"""Which cell of the experiment is begun next."""
+"""Which cell of the experiment starts next."""
 
 from __future__ import annotations
 

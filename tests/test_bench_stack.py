@@ -1,4 +1,4 @@
-"""Perceptrons that train together: on a card the same as on the CPU."""
+"""Perceptrons that train together give the same results on a GPU and on the CPU."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 torch = pytest.importorskip("torch")
 if not torch.cuda.is_available():
-    pytest.skip("needs an NVIDIA card", allow_module_level=True)
+    pytest.skip("needs an NVIDIA GPU", allow_module_level=True)
 
 from dln.bench.stack import Member, Stack  # noqa: E402
 
@@ -28,7 +28,7 @@ def test_recorded_steps_of_perceptrons_are_those_of_the_cpu() -> None:
         )
         for stack in (left, right):
             stack.train(3)
-            stack.keep(np.arange(6) % 2 == 0)  # what is left is recorded anew
+            stack.keep(np.arange(6) % 2 == 0)  # the remaining networks are recorded again
             stack.train(3)
         for member in range(3):
             pairs = zip(left.weights(member), right.weights(member), strict=True)

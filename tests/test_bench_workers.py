@@ -1,4 +1,4 @@
-"""Cells side by side: a process that is killed, and Ctrl-C."""
+"""Cells in parallel: killed processes and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from dln.bench.outcome import Budget
 from dln.bench.runner import Plan, run
 from dln.bench.workers import Ended, Workers
 
-KILLED = "its process was killed (SIGKILL), which happens where memory runs out"
+KILLED = "its process was killed (SIGKILL), often because memory runs out"
 
 
 def finish(workers: Workers[Any], calls: list[Callable[[], Any]]) -> list[Ended[Any]]:
-    """Run calls side by side; gives how they ended, in their order."""
+    """Run calls in parallel; return their outcomes in order."""
     begun = [workers.begin(call) for call in calls]
     ended: dict[Connection, Ended[Any]] = {}
     while len(ended) < len(begun):

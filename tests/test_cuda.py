@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 torch = pytest.importorskip("torch")
 cupy = pytest.importorskip("cupy", reason="needs CuPy and an NVIDIA card")
 if not cupy.cuda.is_available():
-    pytest.skip("needs an NVIDIA card", allow_module_level=True)
+    pytest.skip("needs an NVIDIA GPU", allow_module_level=True)
 
 from cuda_laws import (  # noqa: E402
     assert_all_thresholds_are_pulled,

@@ -1,4 +1,4 @@
-"""Every table has the counts of the paper; a wrong folder, file or name is told in one line."""
+"""Every table has the paper's counts; a wrong folder, file or name gives a one-line error."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ needs_data = pytest.mark.skipif(
     not DATA or not Path(DATA).is_dir(), reason="DLN_DATA does not name a folder"
 )
 
-# Compas is OpenML's version: these columns are encoded with all their levels.
+# Compas is OpenML's version; these columns keep all their levels.
 FULLY_ENCODED = {"Compas": {"age_cat", "race", "c_charge_degree"}}
 IMPUTED = {"CKD", "Cirrhosis", "HepatitisC", "Stroke"}
 TRAIN_ROWS = {"HAR": 7352, "SatIm": 4435}
@@ -88,7 +88,7 @@ def test_har_components_are_fitted_on_the_training_rows() -> None:
     np.testing.assert_allclose(train.mean(), 0, atol=1e-9)
     correlation = np.corrcoef(train.to_numpy(), rowvar=False)
     np.testing.assert_allclose(correlation, np.eye(63), atol=1e-9)
-    # Standardised, the features have a variance of 1 each; the last component is the needed one.
+    # Standardised features have variance 1; the last component is the one that reaches 90 %.
     explained = train.var(ddof=0).cumsum().to_numpy() / 561
     assert explained[-2] < 0.9 <= explained[-1]
 
@@ -122,7 +122,7 @@ def test_published_accuracies_are_percentages_of_the_19_tables() -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give a folder that holds a tiny table under the name Diabetes."""
+    """Return a folder with a tiny table named Diabetes."""
     kinds = {"number": "id", "size": "continuous", "group": "categorical", "kind": "target"}
     entry = {
         "name": "Diabetes",

@@ -1,4 +1,4 @@
-"""A table is fetched from its source, brought to the known form and kept only if it is the one."""
+"""A table is downloaded, converted and kept only if its checksum is the expected one."""
 
 from __future__ import annotations
 

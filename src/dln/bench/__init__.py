@@ -1,1 +1,1 @@
-"""The paper's experiment as commands: cells of (dataset, model, seed) -> result files -> tables."""
+"""The paper's experiment: run (dataset, model, seed) cells, store results, make tables."""

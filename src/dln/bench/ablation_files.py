@@ -1,4 +1,4 @@
-"""Result files of the ablations: one for each variant on a dataset, with all its seeds."""
+"""Result files of the ablations: one file per dataset and variant, with all its seeds."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from dln.train.engines import EngineName
 
 
 def ablation_path(folder: Path, dataset: str, variant: str) -> Path:
-    """Say where the results of a variant on a dataset are."""
+    """Return the path of the result file of a variant on a dataset."""
     return folder / "ablations" / dataset / f"{variant.replace(',', '').replace(' ', '-')}.json"
 
 
 def write_ablations(results: list[Ablated], folder: Path, engine: EngineName = "native") -> None:
-    """Write the results of one variant on one dataset, whole or not at all."""
+    """Write the results of one variant on one dataset in one atomic step."""
     variant = VARIANTS[results[0].variant]
     document = {
         "draws": variant.draws,
@@ -34,7 +34,7 @@ def write_ablations(results: list[Ablated], folder: Path, engine: EngineName = "
 
 
 def read_ablations(folder: Path) -> list[Ablated]:
-    """Read all results of ablations; other files are left alone."""
+    """Read all ablation results; ignore other files."""
     named = {ablation_path(folder, name, variant) for name in KNOWN for variant in VARIANTS}
     return [result for path in sorted(named) if path.exists() for result in _read(path)]
 
@@ -44,5 +44,5 @@ def _read(path: Path) -> list[Ablated]:
         return [Ablated(**result) for result in json.loads(path.read_text("utf-8"))["results"]]
     except (ValueError, TypeError, KeyError) as error:
         raise TableError(
-            f"{path} is not a result of dln bench --ablations; delete it and run again"
+            f"{path} is not a result file of dln bench --ablations; delete it and run again"
         ) from error

@@ -1,4 +1,4 @@
-"""Run the ablations that have no result yet: variant by variant, small tables first."""
+"""Run the ablations that have no result yet, small tables first."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def run_ablations(
     engine: EngineName = "native",
     seconds: float | None = None,
 ) -> int:
-    """Run what is missing, all seeds of a variant on a dataset; gives how many are left."""
+    """Run the missing (dataset, variant) pairs with all their seeds; return how many remain."""
     check_names(datasets)
     end = None if seconds is None else monotonic() + seconds
     pairs = [

@@ -1,4 +1,4 @@
-"""The table of ablations: paired differences with standard errors, beside the paper's."""
+"""The ablation table: paired differences with standard errors, next to the paper's."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from dln.bench.words import ABSENT
 from dln.explain.sheet import Section, Sheet
 
 _CLEAR = 2.0
-"""A difference is clear from so many standard errors on."""
+"""A difference of at least this many standard errors counts as clear."""
 
-_TOLD = 0.1
-"""The paper's figures are told to so many points: a smaller difference has no direction."""
+_PRECISION = 0.1
+"""The paper rounds its figures to this many points; a smaller difference has no direction."""
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What a variant changes against the original, over datasets and seeds.
+    """The effect of a variant compared with the original, over datasets and seeds.
 
     Attributes
     ----------
     points, error
-        The mean paired difference of balanced accuracy and its standard error. Seeds of a dataset
-        are averaged with the same weight for every dataset.
+        Mean paired difference of balanced accuracy and its standard error. Every dataset has the
+        same weight, whatever its number of seeds.
     ratio
-        Geometric mean of the gate-level operations against the original's.
+        Geometric mean of the ratios of gate-level operations, variant to original.
     paper
-        The paper's difference on the same datasets; None for variants that it has not.
+        The paper's difference on the same datasets; None if the paper has no such variant.
     n_pairs
-        Pairs of results.
+        Number of paired results.
     """
 
     variant: str
@@ -48,12 +48,12 @@ class Effect:
 
     @property
     def verdict(self) -> str:
-        """Say whether the direction is the paper's, in words."""
+        """Whether the effect has the same direction as in the paper, in words."""
         if self.paper is None:
             return "not in the paper"
         if abs(self.points) < _CLEAR * self.error:
             return "no clear difference here"
-        if abs(self.paper) < _TOLD:
+        if abs(self.paper) < _PRECISION:
             return "clear only here"
         same = np.sign(self.points) == np.sign(self.paper)
         return "agrees" if same else "disagrees"
@@ -87,7 +87,7 @@ def _effect(name: str, pairs: Sequence[tuple[Ablated, Ablated]]) -> Effect:
         variant=name,
         points=float(np.mean([some.mean() for some in differences.values()])),
         error=_error(list(differences.values())),
-        # A circuit that reads nothing costs nothing; one operation keeps the ratio finite.
+        # A constant circuit costs 0 operations; count it as 1 to keep the ratio finite.
         ratio=geometric_mean([max(a, 1) / max(b, 1) for a, b in sizes]),
         paper=_paper_difference(name, datasets),
         datasets=datasets,
@@ -96,7 +96,7 @@ def _effect(name: str, pairs: Sequence[tuple[Ablated, Ablated]]) -> Effect:
 
 
 def _error(differences: Sequence[NDArray[np.float64]]) -> float:
-    """Give the standard error of a mean over datasets, each of which is a mean over seeds."""
+    """Return the standard error of the mean over datasets of the mean over seeds."""
     squares = [some.var(ddof=1) / len(some) for some in differences if len(some) > 1]
     return float(np.sqrt(np.sum(squares)) / max(1, len(differences)))
 
@@ -108,7 +108,7 @@ def _paper_difference(name: str, datasets: Sequence[str]) -> float | None:
 
 
 def ablation_sheet(results: Sequence[Ablated]) -> Sheet:
-    """Make the table of effects, and one of the differences by dataset."""
+    """Return two tables: the effects, and the differences per dataset."""
     effects = find_effects(results)
     note = (
         "Differences to the original in points of balanced accuracy on validation rows, paired by "

@@ -1,12 +1,12 @@
-"""The paper's ablations, paired: every variant has the original's rows, draws and seeds.
+"""The paper's ablations, paired: each variant uses the rows, draws and seeds of the original.
 
-Of a dataset's training rows a seed makes three parts: to train on (60 %), to choose by (20 %) and
-to judge by (20 %). The test rows are not looked at. Hyperparameters are drawn at random from the
-paper's space, the same for all variants. The second part chooses the best epoch of each draw and
-the better half of the draws; the third part judges these, and their mean is the result: one draw
-alone would say more about luck.
+For each seed, the training rows are split into 60 % for training, 20 % for selection and 20 % for
+evaluation. The test rows are not used. Hyperparameters are drawn at random from the paper's space;
+all variants get the same draws. The selection rows choose the best epoch of each draw and the
+better half of the draws. The result is the mean accuracy of these draws on the evaluation rows;
+a single draw would be too noisy.
 
-Differs from the paper: it searches anew for each variant with Optuna and judges on test rows.
+Differs from the paper: it runs a separate Optuna search for each variant and uses test rows.
 """
 
 from __future__ import annotations
@@ -42,26 +42,26 @@ from dln.train.recipe import Recipe
 
 _LOOK_EVERY = 10
 _MANY_ROWS = 4_000
-"""Tables are large from so many rows on."""
+"""Number of rows from which a table counts as large."""
 
 Draw = Callable[[np.random.Generator], Mapping[str, Any]]
-"""Gives the parameters that a variant changes."""
+"""Draws the parameters that a variant changes."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A column of the paper's table of ablations, and what it changes.
+    """A column of the paper's ablation table, and the parameters that it changes.
 
     Attributes
     ----------
     original
-        The variant that it is paired with: the same draws and epochs.
+        Name of the variant that it is compared with; it has the same draws and epochs.
     engine
-        The one engine that can train it; None where any can.
+        The only engine that can train it; None if every engine can.
     draws, epochs, seeds
-        Points of the space, passes over the rows at most, and splits.
+        Number of hyperparameter draws, maximal number of epochs, number of splits.
     seeds_of_many_rows
-        Splits of tables that are large; None where they have as many as others.
+        Number of splits for large tables; None for the same number as other tables.
     """
 
     change: Draw
@@ -73,7 +73,7 @@ class Variant:
     seeds_of_many_rows: int | None = None
 
     def seeds_for(self, n_rows: int) -> range:
-        """Give the splits of a table."""
+        """Return the seeds of the splits for a table."""
         fewer = self.seeds_of_many_rows if n_rows >= _MANY_ROWS else None
         return range(self.seeds if fewer is None else fewer)
 
@@ -83,7 +83,7 @@ def _fixed(**changes: Any) -> Draw:
 
 
 def _relaxed(relaxation: Any) -> Variant:
-    """Make a variant that PyTorch alone trains, 200 times slower: fewer draws, epochs, seeds."""
+    """Make a variant that only PyTorch trains; it is 200 times slower, so it runs less."""
     return Variant(
         _fixed(relaxation=relaxation),
         SHORT,
@@ -108,14 +108,14 @@ VARIANTS: Mapping[str, Variant] = MappingProxyType(
         "fixed thresholds": Variant(_fixed(threshold_rate=0.0)),
         "freezing": Variant(lambda rng: {"freezing": Freezing(float(rng.uniform(0.2, 0.8)))}),
         "pruning": Variant(lambda rng: {"pruning": _draw_pruning(rng)}),
-        # Beyond the paper's: a surrogate gradient that reaches fewer rows.
+        # Not in the paper: a steeper slope, so that fewer rows move a threshold.
         "slope 20": Variant(_fixed(slope=20.0, threshold_rate=0.1)),
         SHORT: Variant(_fixed(), SHORT, draws=2, epochs=100, seeds=10),
         "no straight-through": _relaxed("soft"),
         "gumbel": _relaxed(Gumbel(0.5)),
     }
 )
-"""The paper's columns under the names of its figures, and one of ours."""
+"""The paper's columns by the names of its figures, and one of ours."""
 
 
 def _draw_pruning(rng: np.random.Generator) -> Pruning:
@@ -135,14 +135,14 @@ class Ablated:
 
 
 def device_of(engine: EngineName) -> str:
-    """Say where to train, whichever engine a variant needs: the wish for "cuda" means a card."""
+    """Return the device; engine "cuda" means the GPU, even if a variant needs another engine."""
     return "cuda" if engine == "cuda" else "cpu"
 
 
 def run_variant(
     dataset: Dataset, name: str, *, threads: int = 1, engine: EngineName = "native"
 ) -> list[Ablated]:
-    """Run a variant on all its splits of a dataset; all networks train side by side."""
+    """Run a variant on all its splits of a dataset; all networks train in parallel."""
     variant = VARIANTS[name]
     device, engine = device_of(engine), variant.engine or engine
     seeds = variant.seeds_for(len(dataset.y))
@@ -154,7 +154,7 @@ def run_variant(
 
 @dataclass(frozen=True, eq=False)
 class _Attempt:
-    """One split: the draws of the space on it, and the rows that judge them."""
+    """One split: its hyperparameter draws, and the rows that evaluate them."""
 
     seed: int
     jobs: list[Job]
@@ -164,7 +164,7 @@ class _Attempt:
 
 
 def _attempt(task: Task, variant: Variant, engine: EngineName) -> _Attempt:
-    """Split the training rows in three, and draw what to train on the first part."""
+    """Split the training rows into three parts and draw the hyperparameters."""
     problem = task.problem
     fold, judge = _parts(problem, task.seed)
     preset = find_preset("paper", problem)
@@ -185,7 +185,7 @@ def _attempt(task: Task, variant: Variant, engine: EngineName) -> _Attempt:
 
 
 def _parts(problem: Problem, seed: int) -> tuple[Fold, NDArray[np.int64]]:
-    """Split rows into those to train on and to choose by, and those to judge by."""
+    """Split rows into rows for training and selection, and rows for evaluation."""
     target = problem.target
     rows, judge = train_test_split(
         np.arange(len(target)), test_size=0.2, stratify=target, random_state=seed
@@ -195,7 +195,7 @@ def _parts(problem: Problem, seed: int) -> tuple[Fold, NDArray[np.int64]]:
 
 
 def _draw(space: Space, rng: np.random.Generator) -> dict[str, Any]:
-    """Draw a point of a space at random."""
+    """Draw one set of hyperparameters at random."""
     return {name: _draw_one(wish, rng) for name, wish in space.items()}
 
 
@@ -218,7 +218,7 @@ def _job(recipe: Recipe, rows: FoldRows, seed: int) -> Job:
 
 
 def _judge(dataset: str, name: str, attempt: _Attempt, trained: Iterator[Trained]) -> Ablated:
-    """Choose the better half of the draws, and judge them on rows that nothing has seen."""
+    """Choose the better half of the draws and evaluate them on unseen rows."""
     runs = list(islice(trained, len(attempt.jobs)))
     looks = np.array([run.looks.max() for run in runs])
     chosen = np.argsort(-looks, kind="stable")[: max(1, len(looks) // 2)].tolist()
@@ -233,7 +233,7 @@ def _judge(dataset: str, name: str, attempt: _Attempt, trained: Iterator[Trained
 def _measure(
     run: Trained, recipe: Recipe, rows: FoldRows, judge: NDArray[np.int64]
 ) -> tuple[float, int]:
-    """Give the balanced accuracy in percent and the gate-level operations of one network."""
+    """Return the balanced accuracy in percent and the gate-level operations of a network."""
     threshold = recipe.options.vote_threshold
     votes = count_votes([run.network], rows.data.cells[judge], threshold)
     circuit = discretise(

@@ -1,7 +1,7 @@
-"""Models beyond the paper's eight, with the same folds and as many samples.
+"""Models that the paper does not have, with the same folds and number of trials.
 
-A forest that may grow, gradient boosting (LightGBM), explainable boosting (interpret) and FIGS
-(imodels). The paper has no formula for the cost of the last three.
+A random forest without the paper's size limits, gradient boosting (LightGBM), explainable boosting
+(interpret) and FIGS (imodels). The paper has no cost formula for the last three.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dln.errors import ExtraMissingError
 
 
 def _make(package: str, module: str, name: str, **options: Any) -> Any:
-    """Make a classifier of a library that is needed only here."""
+    """Import an optional library and create one of its classifiers."""
     try:
         classifier = getattr(import_module(module), name)
     except ImportError as error:

@@ -1,6 +1,6 @@
-"""Cells of the experiment and their result files: one small JSON file each.
+"""Cells of the experiment and their result files: one small JSON file per cell.
 
-A result is written at once and whole: a run that is killed loses the cells in progress only.
+Each result is written in one atomic step. A killed run loses only the cells in progress.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Cell:
     seed: int
 
     def path(self, folder: Path) -> Path:
-        """Say where its result is."""
+        """Return the path of its result file."""
         return folder / self.dataset / f"{self.model}-{self.seed}.json"
 
     def __str__(self) -> str:
@@ -40,11 +40,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Result:
-    """What a result file holds; accuracies in percent, costs as the paper counts them.
+    """The content of a result file: accuracies in percent, costs as the paper counts them.
 
-    `parts` are seconds of parts of the run; "cpu" is its time on the processor. `epochs` and
-    `engine` are what the model made of its budget (`dln.bench.models.Training`), None where it has
-    none. Older files have those of the budget for every model, and native's where they name none.
+    `parts` holds the seconds of parts of the run; "cpu" is processor time. `epochs` and `engine`
+    are those that the model used (`dln.bench.models.Training`), or None if it has none. Older files
+    have the budget's values for every model; if they name no engine, it was "native".
     """
 
     dataset: str
@@ -70,17 +70,17 @@ class Result:
 
     @property
     def cell(self) -> Cell:
-        """The cell that it is of."""
+        """The cell that this is the result of."""
         return Cell(self.dataset, self.model, self.seed)
 
     def is_of(self, budget: Budget) -> bool:
-        """Say whether the model would be searched like this under a budget, on any engine."""
+        """Return whether a budget would lead to the same search, on any engine."""
         epochs = find_model(self.model).training.epochs(budget)
         return self.trials == budget.trials and epochs in (None, self.epochs)
 
 
 def make_result(cell: Cell, outcome: Outcome, budget: Budget, seconds: float) -> Result:
-    """Put an outcome into the form of a result file."""
+    """Convert an outcome to the content of a result file."""
     cost, training = outcome.cost, find_model(cell.model).training
     return Result(
         **asdict(cell),
@@ -102,7 +102,7 @@ def make_result(cell: Cell, outcome: Outcome, budget: Budget, seconds: float) ->
 
 
 def _plain(value: Any) -> Any:
-    """Turn NumPy's numbers into Python's, and what JSON does not know into text."""
+    """Convert NumPy numbers to Python numbers, and values that JSON lacks to text."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, (list, tuple)):
@@ -111,14 +111,14 @@ def _plain(value: Any) -> Any:
 
 
 def write_result(result: Result, folder: Path) -> None:
-    """Write a result file, whole or not at all."""
+    """Write a result file in one atomic step."""
     write_whole(result.cell.path(folder), asdict(result))
 
 
 def read_results(folder: Path, budget: Budget | None = None) -> list[Result]:
-    """Read all results of a folder, in the order of their names; other files are left alone.
+    """Read all results of a folder, sorted by name; ignore other files.
 
-    With a budget a folder that has results of another one is refused: they are not comparable.
+    If a budget is given, results of another budget raise an error: they are not comparable.
     """
     results = [_read(path) for path in sorted(folder.glob("*/*.json")) if _is_named_so(path)]
     for result in results:
@@ -126,8 +126,8 @@ def read_results(folder: Path, budget: Budget | None = None) -> list[Result]:
             epochs = find_model(result.model).training.epochs(budget)
             raise TableError(
                 f"{result.cell.path(folder)} has {_effort(result.trials, result.epochs)}, "
-                f"expected {_effort(budget.trials, epochs)}; give another folder of results, "
-                "or delete those of another budget"
+                f"expected {_effort(budget.trials, epochs)}; use another results folder, "
+                "or delete the results of the other budget"
             )
     return results
 
@@ -137,7 +137,7 @@ def _effort(trials: int, epochs: int | None) -> str:
 
 
 def _is_named_so(path: Path) -> bool:
-    """Say whether a file has the name of a result: a table's folder, a model and a seed."""
+    """Return whether a path is that of a result: dataset folder, model and seed."""
     model, _, seed = path.stem.rpartition("-")
     return path.parent.name in KNOWN and model in MODELS and seed.isdecimal()
 
@@ -146,9 +146,11 @@ def _read(path: Path) -> Result:
     try:
         return Result(**json.loads(path.read_text("utf-8")))
     except (ValueError, TypeError) as error:
-        raise TableError(f"{path} is not a result of dln bench; delete it and run again") from error
+        raise TableError(
+            f"{path} is not a result file of dln bench; delete it and run again"
+        ) from error
 
 
 def missing(cells: Iterable[Cell], folder: Path) -> list[Cell]:
-    """Leave out the cells that have a result."""
+    """Return the cells that have no result yet."""
     return [cell for cell in cells if not cell.path(folder).exists()]

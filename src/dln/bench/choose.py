@@ -1,4 +1,4 @@
-"""Which cells to run: all, or those of some datasets, models and seeds; small tables first."""
+"""Choose the cells to run: all, or those of some datasets, models and seeds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dln.bench.published import size_of
 def choose_cells(
     datasets: Sequence[str], models: Sequence[str], seeds: Sequence[int]
 ) -> list[Cell]:
-    """List the cells model by model, small tables first: the first tables fill up soon.
+    """List the cells model by model, small tables first, so that results appear early.
 
     >>> [str(cell) for cell in choose_cells(["Letter", "Heart"], ["dt", "nb"], [0])]
     ['Heart dt 0', 'Letter dt 0', 'Heart nb 0', 'Letter nb 0']

@@ -1,10 +1,9 @@
-"""The paper's models without a network: scikit-learn's, by random search.
+"""The paper's scikit-learn models, tuned by random search.
 
-The paper does not print the spaces that it searched. Those below hold the sizes that it publishes:
-its trees have 1 to 10 splits (Letter: 20) and those of its forests 2 to 8, which is what a least
-decrease of Gini's impurity of 0.01 leaves; forests and AdaBoost have 100 to 180 members on average.
-Trees and forests weight the classes; AdaBoost, whose published accuracy on skewed tables is near
-50 %, does not.
+The paper does not print its search spaces. The spaces below contain the sizes that it publishes.
+Its trees have 1 to 10 splits (Letter: 20) and the trees of its forests 2 to 8: this corresponds to
+`min_impurity_decrease=0.01`. Its forests and AdaBoost have 100 to 180 members on average. Trees and
+forests use class weights. AdaBoost does not: its published accuracy on skewed tables is near 50 %.
 """
 
 from __future__ import annotations
@@ -34,15 +33,15 @@ MEMBERS = randint(50, 251)
 
 @dataclass(frozen=True)
 class Searched:
-    """A scikit-learn classifier and the space to draw its hyperparameters from.
+    """A scikit-learn classifier and the search space of its hyperparameters.
 
     Attributes
     ----------
     counted
-        Whether there is a formula for its cost.
+        Whether the paper has a formula for its cost.
     balanced
-        Whether rows are weighted so that all classes count the same; where a classifier takes
-        class weights, it is made with them instead.
+        Whether `fit` gets sample weights that balance the classes. Classifiers with a
+        `class_weight` parameter use that instead.
     """
 
     make: Callable[[int], Any]
@@ -51,7 +50,7 @@ class Searched:
     balanced: bool = False
 
     def __call__(self, task: Task, budget: Budget) -> Outcome:
-        """Search by random sampling, fit on all training rows, test."""
+        """Run a random search, fit on all training rows, and test."""
         arrays = task.arrays
         search = RandomizedSearchCV(
             self.make(task.seed),

@@ -1,4 +1,4 @@
-"""Trials by the paper's score of their best epoch, and when to give one up."""
+"""The paper's score of each trial at its best epoch, and when to stop a trial."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dln.search.paper import score_trials
 
 
 class EpochScores:
-    """Best scores of trials so far, and since when each has not become better.
+    """The best score of each trial so far, and how long ago it last improved.
 
-    `patience` counts looks at the validation rows, not epochs.
+    `patience` counts evaluations on the validation rows, not epochs.
     """
 
     def __init__(self, n_trials: int, *, patience: int) -> None:
@@ -20,7 +20,7 @@ class EpochScores:
         self._patience = patience
 
     def add(self, trials: NDArray[np.intp], accuracies: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Add a look at some trials (trials, folds); says which of them should go on.
+        """Add one evaluation of some trials (trials, folds); return which ones should go on.
 
         >>> scores = EpochScores(2, patience=1)
         >>> scores.add(np.array([0, 1]), np.array([[0.5, 0.7], [0.5, 0.5]])).tolist()

@@ -1,4 +1,4 @@
-"""The whole experiment: what is run unless something else is said, and what is written."""
+"""The whole experiment: its default cells, and the tables and plots that it writes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dln.datasets.dataset import HONEST
 
 @dataclass(frozen=True)
 class Selection:
-    """What is run unless something else is said."""
+    """The cells and budget that run by default."""
 
     datasets: tuple[str, ...]
     models: tuple[str, ...]
@@ -44,16 +44,16 @@ QUICK = Selection(
     seeds=(0,),
     budget=Budget(trials=2, epochs=20),
 )
-"""A run that takes seconds and needs no folder of tables."""
+"""A run that takes seconds and needs no downloaded tables."""
 
 
 def make_budget(*, quick: bool, jobs: int) -> Budget:
-    """Give the budget of a cell; cells side by side share the cores."""
+    """Return the budget of a cell; cells that run in parallel share the cores."""
     return QUICK.budget if quick else replace(FULL.budget, threads=max(1, count_cores() // jobs))
 
 
 def write_everything(results: Path, budget: Budget) -> list[Path]:
-    """Write all tables and plots of a folder of results, all of one budget; gives the files."""
+    """Write all tables and plots for a folder of results of one budget; return the paths."""
     folder = results / "tables"
     found = read_results(results, budget)
     written = write_tables(found, folder)

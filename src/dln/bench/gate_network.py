@@ -1,11 +1,11 @@
 """The paper's LGN: a logic gate network with fixed random links, learned gates and grouped sums.
 
-It is a network of `dln.train` with one candidate a link and cutoffs that stay where trees put them
-(the paper's "tree-initialised"). A class counts the gates of its own group in the last layer. Only
-the functions of gates are trained.
+It is a `dln.train` network with one candidate per link and fixed thresholds from decision trees
+(the paper's "tree-initialised"). Each class counts the gates of its own group in the last layer.
+Only the gate functions are trained.
 
-Differs from the paper: gates are trained with straight-through estimators (the original mixes the
-soft functions and discretises at the end), so that the native engine trains it.
+Differs from the paper: gates are trained with straight-through estimators, so that the native
+engine can train them. The original mixes the soft functions and discretises at the end.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ Params = Mapping[str, Any]
 
 
 def gate_network(task: Task, budget: Budget) -> Outcome:
-    """Search by Optuna, fit on four fifths of the training rows, simplify and test."""
+    """Search with Optuna, fit on 80 % of the training rows, simplify and test."""
     widths = find_preset("paper", task.problem).space["first"]
 
     def suggest(trial: Any) -> None:
@@ -83,7 +83,7 @@ def gate_network(task: Task, budget: Budget) -> Outcome:
 
 
 def _evaluate(task: Task, budget: Budget, batch: list[Params]) -> list[float]:
-    """Score trials on the folds, all networks side by side."""
+    """Score trials on the folds; all networks train in parallel."""
     encoded: dict[tuple[int, int], FoldRows] = {}
     jobs = []
     for params in batch:
@@ -99,13 +99,13 @@ def _evaluate(task: Task, budget: Budget, batch: list[Params]) -> list[float]:
 
 
 def _score(runs: Sequence[Trained]) -> float:
-    """Score a trial by the looks of its folds, as the paper does."""
+    """Score a trial by the evaluations of its folds, as the paper does."""
     scores = fold_scores([Looks(tuple(run.looks.tolist())) for run in runs], PENALTY)
     return float(score_trials(scores))
 
 
 def _encode(task: Task, fold: Fold, n_cutoffs: int) -> FoldRows:
-    """Fit the paper's min-max scaling and tree cutoffs on the first part of a fold, encode all."""
+    """Fit min-max scaling and tree thresholds on the training part of a fold; encode all rows."""
     return encode_fold(task.problem, fold, EncodeOptions(n_cutoffs=n_cutoffs, n_knots=2))
 
 
@@ -136,7 +136,7 @@ def _job(
 def draw_gate_network(
     encoder: Encoder, layers: tuple[int, ...], n_classes: int, rng: np.random.Generator
 ) -> Network:
-    """Draw fixed links and all 16 gates; the last layer votes in groups, one for each class."""
+    """Draw fixed links with all 16 gates; the last layer has one group of gates per class."""
     network = build_network(
         encoder.literals,
         Shape(layers, n_links=1, n_gates=16, concatenation="none"),
@@ -153,7 +153,7 @@ def draw_gate_network(
 
 def _fit(task: Task, params: Params, budget: Budget) -> Circuit:
     train, valid = hold_back(task.arrays.train_target, task.seed)
-    # Cutoffs are placed by the rows held back too.
+    # The thresholds are placed with the validation rows too.
     everything = np.arange(len(task.problem.target))
     rows = _encode(task, Fold(everything, valid), params["cutoffs"])
     held = replace(rows, fold=Fold(train, valid))

@@ -1,4 +1,4 @@
-"""Results -> means over seeds, by dataset and model, and ranks. What is not there stays absent."""
+"""Results -> means over seeds by dataset and model, and ranks; missing results stay missing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HIGHER_IS_BETTER = ("accuracy",)
 
 @dataclass(frozen=True)
 class Mean:
-    """The mean over seeds, its standard error (0 for one seed) and how many there are."""
+    """The mean over seeds, its standard error (0 for one seed) and the number of seeds."""
 
     value: float
     error: float
@@ -31,7 +31,7 @@ class Mean:
 
     @property
     def whole(self) -> bool:
-        """Whether all seeds are in it."""
+        """Whether all seeds have a result."""
         return self.n_seeds >= len(SEEDS)
 
 
@@ -59,7 +59,7 @@ def _mean(values: Sequence[float]) -> Mean:
 
 
 def whole_figures(grid: Grid) -> dict[str, dict[str, float]]:
-    """Keep the means that all seeds are in, of the paper's datasets."""
+    """Return the means of the paper's datasets for which all seeds have a result."""
     return {
         dataset: {model: mean.value for model, mean in grid[dataset].items() if mean.whole}
         for dataset in NAMES
@@ -68,7 +68,7 @@ def whole_figures(grid: Grid) -> dict[str, dict[str, float]]:
 
 
 def published_figures(measure: Measure) -> dict[str, dict[str, float]]:
-    """Give the paper's figures under the names that models have here; every DLN has its DLN's."""
+    """Return the paper's figures by our model names; every DLN column gets the paper's DLN."""
     return {
         dataset: {
             name: row[entry.published] for name, entry in MODELS.items() if entry.published in row
@@ -87,7 +87,7 @@ def complete(table: Figures, models: Sequence[str], datasets: Sequence[str] = NA
 def average_ranks(
     table: Figures, models: Sequence[str], datasets: Sequence[str], measure: Measure
 ) -> dict[str, float]:
-    """Rank models on each dataset, 1 the best, and average; equals share the mean of their ranks.
+    """Rank models on each dataset (1 is best) and average; ties share their mean rank.
 
     >>> average_ranks({"Heart": {"dt": 70.0, "nb": 80.0}}, ["dt", "nb"], ["Heart"], "accuracy")
     {'dt': 2.0, 'nb': 1.0}
@@ -100,7 +100,7 @@ def average_ranks(
 
 
 def geometric_mean(ratios: Sequence[float]) -> float:
-    """Average ratios so that twice and half cancel.
+    """Return the geometric mean, so that ratios of 2 and 0.5 cancel.
 
     >>> geometric_mean([2.0, 0.5])
     1.0

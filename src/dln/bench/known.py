@@ -1,4 +1,4 @@
-"""The tables that can be run, and what is refused before the first cell."""
+"""The tables that can be run, and the checks before the first cell."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from dln.datasets.folder import find_folder, read_entry
 from dln.errors import OptionError, TableError
 
 BEYOND = (HONEST, *EMBEDDED)
-"""Tables that the paper does not have: they stand below its own, in no mean or rank."""
+"""Tables that the paper does not have: listed below its own, and in no mean or rank."""
 
 KNOWN = (*NAMES, *BEYOND)
-"""The tables by name."""
+"""The names of all tables."""
 
 _SEEDS_END = 2**32
-"""NumPy takes no larger seed."""
+"""NumPy's limit for seeds."""
 
 
 def check_names(datasets: Sequence[str]) -> None:
-    """Refuse a name that no table has.
+    """Raise an error for an unknown table name.
 
     >>> check_names(["Heart", "iriss"])
     Traceback (most recent call last):
@@ -28,11 +28,11 @@ def check_names(datasets: Sequence[str]) -> None:
     """
     for name in datasets:
         if name not in KNOWN:
-            load(name)  # refuses it, and names those that there are
+            load(name)  # raises an error that lists the known names
 
 
 def check_seeds(seeds: Sequence[int]) -> None:
-    """Refuse numbers that are no seeds.
+    """Raise an error for an invalid seed.
 
     >>> check_seeds([0, -1])
     Traceback (most recent call last):
@@ -46,9 +46,9 @@ def check_seeds(seeds: Sequence[int]) -> None:
 
 
 def check_tables(datasets: Iterable[str]) -> None:
-    """Refuse to begin where none of the tables that need the folder of `DLN_DATA` is in it.
+    """Raise an error if none of the tables that `DLN_DATA` should contain is there.
 
-    A table that alone is missing fails for its own cells.
+    If only some are missing, their own cells fail.
     """
     needed = [name for name in dict.fromkeys(datasets) if name not in EMBEDDED]
     if not needed:

@@ -1,8 +1,9 @@
-"""The DLN in three columns, through `DLNSearchCV`.
+"""The three DLN columns, all through `DLNSearchCV`.
 
-`paper` is the paper's search and fit, `best` and `small` the two choices of one search of ours: the
-highest score, and the smallest circuit within one standard error of it. The small one is pruned
-without losing accuracy on the training rows, which was chosen on validation rows.
+`paper` is the paper's search and fit. `best` and `small` are two choices from our own search: the
+trial with the highest score, and the smallest circuit within one standard error of it. `small` is
+then pruned as far as the accuracy on the training rows does not drop; this rule was chosen on
+validation rows.
 """
 
 from __future__ import annotations
@@ -23,17 +24,17 @@ from dln.simplify.simplify import simplify
 from dln.table import read_table
 
 _MOST_PRUNED = 40_000_000
-"""Gates times rows times classes up to which pruning takes a minute or so."""
+"""Limit for gates x rows x classes; up to here, pruning takes about a minute."""
 
 
 def paper(task: Task, budget: Budget) -> Outcome:
-    """Search as the paper does, and keep the best epoch of a fit on four fifths of the rows."""
+    """Search as the paper does; fit on 80 % of the rows and keep the best epoch."""
     search = _search(task, budget, "paper")
     return _test(task, _fit(task, search, CHOICES["best"](search.trials_)))
 
 
 def best(task: Task, budget: Budget) -> Outcome:
-    """Search our own space, and fit the best on all training rows; `small` comes with it."""
+    """Search our own space and fit the best trial on all training rows; also return `small`."""
     search = _search(task, budget, "default")
     chosen, smallest = (CHOICES[choice](search.trials_) for choice in ("best", "small"))
     fit = _fit(task, search, chosen)
@@ -42,7 +43,7 @@ def best(task: Task, budget: Budget) -> Outcome:
 
 
 def small(task: Task, budget: Budget) -> Outcome:
-    """Take the smallest within one standard error of the best; `best` comes with it."""
+    """Take the smallest circuit within one standard error of the best; also return `best`."""
     found = best(task, budget)
     return replace(found.siblings["dln-small"], siblings={"dln": replace(found, siblings={})})
 
@@ -62,7 +63,7 @@ def _search(task: Task, budget: Budget, space: SpaceName) -> DLNSearchCV:
 
 @dataclass(frozen=True)
 class _Fit:
-    """A trial's circuit, simplified; the seconds of its parts, and what is to be said of it."""
+    """A trial's simplified circuit, the seconds of each step, and a note for the tables."""
 
     trial: Trial
     circuit: Circuit
@@ -85,12 +86,12 @@ def _fit(task: Task, search: DLNSearchCV, trial: Trial) -> _Fit:
 
 
 def _prune(task: Task, fit: _Fit) -> _Fit:
-    """Prune a circuit without losing accuracy on the training rows, if that takes no hours."""
+    """Prune a circuit without losing training accuracy, unless it is too large for that."""
     train, circuit = task.rows[0], fit.circuit
     if not circuit.literals:
         return fit
     if circuit.n_gates * len(train) * circuit.n_classes > _MOST_PRUNED:
-        return replace(fit, note="not pruned: gates times rows times classes are too many")
+        return replace(fit, note="not pruned: too many gates x rows x classes")
     start = perf_counter()
     X, y = task.dataset.X.iloc[train], task.dataset.y.iloc[train]
     pruned = simplify(prune_within(circuit, X, y, tolerance=0.0), "normal", prove=True)

@@ -1,4 +1,4 @@
-"""The models of the experiment by name; each is imported only when it is run."""
+"""The models of the experiment by name; each is imported when it is run."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from dln.train.engines import EngineName
 
 @dataclass(frozen=True)
 class Training:
-    """How a model trains under a budget; it stands in its results.
+    """How a model trains under a budget; stored in its results.
 
     Attributes
     ----------
     epochs
-        Passes over the rows at most; None where the budget has no say in them.
+        Maximal number of epochs; None if the budget does not limit them.
     engine
-        What trains; None where that is neither an engine nor PyTorch.
+        The engine that trains it, or "torch"; None for other libraries.
     """
 
     epochs: Callable[[Budget], int | None]
@@ -44,12 +44,12 @@ class Entry:
     Attributes
     ----------
     published
-        Its column in the paper's tables; None where the paper has none.
+        Its column in the paper's tables; None if the paper has none.
     weight
-        Time of a cell against that of a decision tree, to tell the time left: the median over the
-        tables of benchmarks/results/paper, of medians over seeds.
+        Time of a cell relative to a decision tree's, for the estimate of the time left: the median
+        over the tables of benchmarks/results/paper of the medians over seeds.
     search
-        The model whose search it comes out of, where that is another one's.
+        The model whose search it shares, if any.
     training
         How it trains under a budget.
     """
@@ -84,17 +84,17 @@ MODELS: Mapping[str, Entry] = {
     "figs": Entry("FIGS", "dln.bench.beyond", "figs", None, 23),
     "mlp": Entry("MLP", "dln.bench.perceptron", "perceptron", "MLP", 37, training=_PERCEPTRON),
 }
-"""In the order in which they are run: what is quick first."""
+"""All models in the order in which they run: fast ones first."""
 
 BASELINES = ("knn", "dt", "rf", "nb", "ab", "mlp", "lgn")
-"""The paper's models beside its DLN, in the order of its tables."""
+"""The paper's models other than DLN, in the order of its tables."""
 
 DLN_COLUMNS = ("paper", "dln", "dln-small")
-"""The DLN in three ways; the first stands for the paper's where models are ranked."""
+"""The three DLN columns; the first one takes the place of the paper's DLN in rankings."""
 
 
 def search_of(name: str) -> str:
-    """Name the model whose search a model comes out of: most often its own.
+    """Return the model whose search a model uses, usually its own.
 
     >>> search_of("dln-small"), search_of("dt")
     ('dln', 'dt')
@@ -103,7 +103,7 @@ def search_of(name: str) -> str:
 
 
 def find_model(name: str) -> Entry:
-    """Find a model by its name.
+    """Return a model by its name.
 
     >>> find_model("KNN")
     Traceback (most recent call last):

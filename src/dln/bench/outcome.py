@@ -1,4 +1,4 @@
-"""What running one model on one task gives."""
+"""The outcome of one model on one task."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from dln.train.engines import EngineName
 
 @dataclass(frozen=True)
 class Budget:
-    """How much a search may try.
+    """The limits of a search.
 
     Attributes
     ----------
     trials
-        Sets of hyperparameters.
+        Number of hyperparameter sets.
     epochs
-        Passes over the rows at most, for networks.
+        Maximal number of epochs, for networks.
     threads
-        Cores to use.
+        Number of cores.
     engine
-        What trains the DLN.
+        The engine that trains the DLN.
     """
 
     trials: int = TRIALS
@@ -40,22 +40,22 @@ class Budget:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Accuracy in percent, what was chosen and what the model costs.
+    """Accuracy in percent, the chosen hyperparameters and the cost of the model.
 
     Attributes
     ----------
     accuracy, validation
-        Balanced accuracy on the test rows, and the search's own score of what it chose.
+        Balanced accuracy on the test rows, and the validation score of the chosen trial.
     params
         The chosen hyperparameters.
     cost
-        Operations, parameters and bytes; None where the paper has no formula for the model.
+        Operations, parameters and bytes; None if the paper has no formula for the model.
     seconds
-        Of the search and of the final fit, where they are known apart.
+        Seconds of the search and of the final fit, if measured separately.
     note
-        What was cut or differs, in words; shown beside the tables.
+        Remark on what was left out or differs; shown below the tables.
     siblings
-        Outcomes of other models that came out of the same search, by their names.
+        Outcomes of other models that share the search, by name.
     """
 
     accuracy: float
@@ -68,12 +68,12 @@ class Outcome:
 
 
 class Model(Protocol):
-    """Searches, fits and tests on a task; every random draw follows from the task's seed."""
+    """Searches, fits and tests on a task; all randomness comes from the task's seed."""
 
     def __call__(self, task: Task, budget: Budget) -> Outcome:
         """Run the model."""
 
 
 def percent(target: NDArray[np.intp], predicted: NDArray[np.intp]) -> float:
-    """Give the balanced accuracy in percent."""
+    """Return the balanced accuracy in percent."""
     return 100.0 * float(balanced_accuracy_score(target, predicted))

@@ -1,8 +1,8 @@
-"""The paper's multilayer perceptron: many networks side by side, searched with Optuna.
+"""The paper's multilayer perceptron, searched with Optuna; many networks train in parallel.
 
-The paper prints no space for it. Widths from one to four times the columns, in one or two layers,
-hold the sizes that it publishes; loss, batches, scoring, patience and final fit are those of its
-logic networks.
+The paper does not print its search space. Ours contains the published sizes: one or two layers,
+each one to four times as wide as the table. Loss, batches, score, patience and final fit are those
+of the paper's logic networks.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Params = Mapping[str, Any]
 
 
 def perceptron(task: Task, budget: Budget) -> Outcome:
-    """Search by Optuna, fit on four fifths of the training rows, test the best epoch."""
+    """Search with Optuna, fit on 80 % of the training rows, test the best epoch."""
     d = task.arrays.train.shape[1]
 
     def suggest(trial: Any) -> None:
@@ -60,7 +60,7 @@ def _member(params: Params, rows: NDArray[np.intp]) -> Member:
 
 
 def _evaluate(task: Task, batch: list[Params], budget: Budget) -> list[float]:
-    """Score trials on the folds; those of the same depth train side by side."""
+    """Score trials on the folds; networks of the same depth train in parallel."""
     scores = [0.0] * len(batch)
     for depth in {params["layers"] for params in batch}:
         places = [place for place, params in enumerate(batch) if params["layers"] == depth]
@@ -93,7 +93,7 @@ def _evaluate_alike(task: Task, batch: list[Params], budget: Budget) -> list[flo
 
 
 def _fit(task: Task, params: Params, budget: Budget) -> Stack:
-    """Train on four fifths; keep the epoch with the largest training + validation accuracy."""
+    """Train on 80 % of the rows; keep the epoch with the best training + validation accuracy."""
     arrays = task.arrays
     train, valid = hold_back(arrays.train_target, task.seed)
     stack = _stack(task, [_member(params, train)], budget)
@@ -122,7 +122,7 @@ def _stack(task: Task, members: list[Member], budget: Budget) -> Stack:
 
 
 def _as_sklearn(weights: list[tuple[NDArray[np.float32], NDArray[np.float32]]]) -> MLPClassifier:
-    """Put weights where scikit-learn has them, so that they are counted."""
+    """Store the weights as scikit-learn's MLPClassifier does, so that `cost_of_model` works."""
     model = MLPClassifier(tuple(len(offset) for _, offset in weights[:-1]))
     model.coefs_ = [matrix for matrix, _ in weights]
     model.intercepts_ = [offset for _, offset in weights]

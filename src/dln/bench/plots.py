@@ -1,4 +1,4 @@
-"""Plots of the experiment: accuracy against gate-level cost, and average ranks."""
+"""Plots of the experiment: accuracy by gate-level cost, and average ranks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ALL = (*BASELINES, *DLN_COLUMNS)
 
 
 def write_plots(results: Sequence[Result], folder: Path) -> list[Path]:
-    """Write the plots as SVG, each once there is anything to show; gives the files."""
+    """Write each plot that has data as SVG; return the paths."""
     folder.mkdir(parents=True, exist_ok=True)
     makers = {"cost": draw_cost, "ranks": draw_ranks}
     written = []
@@ -42,7 +42,7 @@ def write_plots(results: Sequence[Result], folder: Path) -> list[Path]:
 
 
 def _save(figure: Figure, path: Path) -> None:
-    """Write a plot; the same results give the same bytes, without a date or random names."""
+    """Write a plot without dates or random names: equal results give equal bytes."""
     from matplotlib import rc_context
 
     with rc_context({"svg.hashsalt": "dln"}):
@@ -50,7 +50,7 @@ def _save(figure: Figure, path: Path) -> None:
 
 
 def draw_cost(results: Sequence[Result]) -> Figure | None:
-    """Draw mean accuracy against mean gate-level operations, the paper's models hollow."""
+    """Plot mean accuracy by mean gate-level operations; the paper's figures are hollow."""
     accuracy = whole_figures(make_grid(results, "accuracy"))
     gates = whole_figures(make_grid(results, "gate_operations"))
     present = [name for name in _ALL if complete(accuracy, [name]) and complete(gates, [name])]
@@ -82,7 +82,7 @@ def _point(
 
 
 def draw_ranks(results: Sequence[Result]) -> Figure | None:
-    """Draw average ranks by accuracy on a line, best to the left, of all models run here."""
+    """Plot the average accuracy ranks of all models on a line, best on the left."""
     accuracy = whole_figures(make_grid(results, "accuracy"))
     present = [name for name in _ALL if complete(accuracy, [name])]
     names = complete(accuracy, present)

@@ -1,4 +1,4 @@
-"""Optuna proposes, a population evaluates: trials in batches."""
+"""Search with Optuna in batches of trials that train together."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def propose_in_batches(
     batch: int,
     seed: int,
 ) -> tuple[Params, float]:
-    """Search with the tree-structured Parzen estimator; gives the best parameters and score."""
+    """Search with Optuna's TPE sampler; return the best parameters and score."""
     optuna = import_optuna()
     with quiet(optuna):
         sampler = optuna.samplers.TPESampler(seed=seed, constant_liar=True)

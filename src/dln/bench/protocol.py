@@ -1,7 +1,7 @@
-"""The paper's protocol: which rows train and test, which folds search, how columns are prepared.
+"""The paper's protocol: training and test rows, search folds, column preparation.
 
-Every model of a (dataset, seed) gets the same rows. Models that calculate get the paper's columns
-(scaled and one-hot); a DLN gets the table as a user would bring it.
+All models of a (dataset, seed) get the same rows. Baselines get the paper's columns (scaled and
+one-hot encoded). A DLN gets the raw table.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SEEDS = (0, 1, 2, 3)
-"""The paper runs four; each has a split, a search, a fit and a test of its own."""
+"""The paper uses four seeds; each has its own split, search, fit and test."""
 
 TRIALS = 32
-"""Samples of a hyperparameter search."""
+"""Number of trials of a hyperparameter search."""
 
 _TEST_PART = 0.25
 _CLIPPED = (0.005, 0.995)
 
-# Differs from one table to the next in the paper: these columns keep all their levels.
+# The paper does not treat all tables alike: these columns keep all their levels.
 _ALL_LEVELS = {"Compas": ("age_cat", "race", "c_charge_degree")}
 
 Rows = NDArray[np.intp]
@@ -41,7 +41,7 @@ Fold = tuple[Rows, Rows]
 
 @dataclass(frozen=True)
 class Arrays:
-    """Prepared columns: cells (n, d) in [0, 1] and class numbers (n,), training and test rows."""
+    """Prepared training and test rows: values (n, d) in [0, 1] and class numbers (n,)."""
 
     train: NDArray[np.float64]
     train_target: NDArray[np.intp]
@@ -60,7 +60,7 @@ class Task:
 
     @cached_property
     def rows(self) -> Fold:
-        """Numbers of the training and the test rows."""
+        """Indices of the training and the test rows."""
         return split_rows(self.dataset, self.seed)
 
     @cached_property
@@ -70,7 +70,7 @@ class Task:
 
     @cached_property
     def problem(self) -> Problem:
-        """The training rows as a DLN reads them, classes weighted alike."""
+        """The training rows as a DLN reads them, with balanced class weights."""
         train = self.rows[0]
         X, y = self.dataset.X.iloc[train], self.dataset.y.iloc[train]
         problem, _ = read_problem(DLNClassifier(), X, y, None, "balanced")
@@ -78,17 +78,17 @@ class Task:
 
     @cached_property
     def folds(self) -> list[Fold]:
-        """Training and validation rows of the search, as places among the training rows."""
+        """Training and validation rows of the search, as indices into the training rows."""
         return make_folds(self.arrays.train_target, self.seed)
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are."""
+        """Number of classes."""
         return int(self.dataset.y.nunique())
 
 
 def split_rows(dataset: Dataset, seed: int) -> Fold:
-    """Give the numbers of training and test rows: the official ones, or stratified 75/25."""
+    """Return training and test row indices: the official split, or a stratified 75/25 one."""
     if dataset.split is not None:
         is_train = np.asarray(dataset.split) == "train"
         return np.flatnonzero(is_train), np.flatnonzero(~is_train)
@@ -100,7 +100,7 @@ def split_rows(dataset: Dataset, seed: int) -> Fold:
 
 
 def make_folds(target: NDArray[np.intp], seed: int) -> list[Fold]:
-    """Split training rows for a search as the paper does, into pairs that scikit-learn takes.
+    """Split the training rows for a search as the paper does; return scikit-learn style folds.
 
     >>> len(make_folds(np.arange(2000) % 2, seed=0))
     3
@@ -109,15 +109,15 @@ def make_folds(target: NDArray[np.intp], seed: int) -> list[Fold]:
 
 
 def hold_back(target: NDArray[np.intp], seed: int) -> Fold:
-    """Split training rows: the second part chooses the epoch of a final fit."""
-    # The rows of `dln.search.folds.hold_out`, but not sorted, which batches depend on.
+    """Split the training rows; the second part chooses the epoch of the final fit."""
+    # The same rows as `dln.search.folds.hold_out`, but unsorted: batches depend on the order.
     rows = np.arange(len(target))
     train, valid = train_test_split(rows, test_size=HELD_BACK, stratify=target, random_state=seed)
     return train, valid
 
 
 def prepare(dataset: Dataset, train: Rows, test: Rows) -> Arrays:
-    """Scale numbers to [0, 1], one-hot categories, fill missing cells; fitted on training rows."""
+    """Scale numbers to [0, 1], one-hot encode categories, impute; fitted on training rows."""
     numbers = dataset.X.select_dtypes("number")
     groups = dataset.X.select_dtypes("category")
     full = _ALL_LEVELS.get(dataset.name, ())
@@ -138,7 +138,7 @@ def prepare(dataset: Dataset, train: Rows, test: Rows) -> Arrays:
 
 
 def _scaled(values: NDArray[np.float64], train: Rows) -> NDArray[np.float64]:
-    """Fill with the mean, clip to the outer quantiles of the training rows, bring to [0, 1]."""
+    """Impute the mean, clip to the outer quantiles of the training rows, scale to [0, 1]."""
     known = values[train][~np.isnan(values[train])]
     if len(known) == 0:
         return np.zeros(len(values))
@@ -151,7 +151,7 @@ def _scaled(values: NDArray[np.float64], train: Rows) -> NDArray[np.float64]:
 
 
 def _one_hot(column: pd.Series, train: Rows, *, n_dropped: int) -> list[NDArray[np.float64]]:
-    """Fill with the most frequent level of the training rows; one column for each level."""
+    """Impute the most frequent level of the training rows; one-hot encode the levels."""
     filled = column.fillna(column.iloc[train].mode().iloc[0])
     levels = column.cat.categories[n_dropped:]
     return [(filled == level).to_numpy(dtype=np.float64) for level in levels]

@@ -1,4 +1,4 @@
-"""Where a result comes from: version, commit and processor."""
+"""The provenance of a result: version, commit and processor."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import Path
 from dln.cores import count_cores
 
 _IN_REPOSITORY = "src/dln/bench/provenance.py"
-"""This module, as the repository of dln tracks it."""
+"""Path of this module in the dln repository."""
 
 
 @cache
 def provenance() -> dict[str, str | int]:
-    """Name what made a result; asked once, while the sources are those that were loaded."""
+    """Return version, commit and processor; cached, so that later edits do not matter."""
     return {
         "version": version("dln"),
         "commit": commit_of(Path(__file__)),
@@ -26,10 +26,9 @@ def provenance() -> dict[str, str | int]:
 
 
 def commit_of(module: Path) -> str:
-    """Name the commit of this module's sources; a + marks changes.
+    """Return the commit of this module's sources; "+" marks uncommitted changes.
 
-    Nothing is said outside the repository of dln, such as where it is installed into a folder of
-    another one.
+    Return None outside the dln repository, for example if dln is installed inside another one.
     """
     git = ["git", "-C", str(module.parent)]
     if _output([*git, "ls-files", "--full-name", "--", module.name]) != _IN_REPOSITORY:
@@ -41,12 +40,12 @@ def commit_of(module: Path) -> str:
 def _output(command: list[str]) -> str:
     try:
         return subprocess.run(command, capture_output=True, text=True).stdout.strip()
-    except OSError:  # there is no git here
+    except OSError:  # git is not installed
         return ""
 
 
 def _processor() -> str:
-    """Name the processor as Linux does, or as Python does elsewhere."""
+    """Return the name of the processor, from Linux or else from Python."""
     try:
         lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
     except OSError:

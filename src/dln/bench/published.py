@@ -1,4 +1,4 @@
-"""The paper's figures, read from a file beside this module."""
+"""The paper's figures, read from published.json."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def published() -> Mapping[str, Any]:
 
 
 def figures(measure: Measure) -> dict[str, dict[str, float]]:
-    """Give one table of the paper: figures by dataset and model.
+    """Return one table of the paper: figures by dataset and model.
 
     >>> figures("accuracy")["Heart"]["DLN"]
     81.5
@@ -36,7 +36,7 @@ def figures(measure: Measure) -> dict[str, dict[str, float]]:
 
 
 def size_of(dataset: str) -> int:
-    """Count the cells of a table's training rows, as far as the paper tells.
+    """Return training rows x columns of a table, from the figures in the paper.
 
     >>> size_of("Heart")
     4161

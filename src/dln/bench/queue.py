@@ -1,4 +1,4 @@
-"""The cells of a run that wait for their turn."""
+"""The queue of cells that have not started."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from dln.bench.models import search_of
 
 
 class Queue:
-    """Cells in the order in which they are begun.
+    """Cells in the order in which they start.
 
-    Two that come out of one search, such as dln and dln-small, are not run side by side: the one
-    that is run first brings the other's result.
+    Models that share a search, such as dln and dln-small, do not run at the same time: the first
+    one also writes the result of the other.
     """
 
     def __init__(self, cells: Sequence[Cell], folder: Path) -> None:
@@ -21,7 +21,7 @@ class Queue:
         self._folder = folder
 
     def take(self, running: Collection[Cell]) -> Cell | None:
-        """Take the first cell that may begin beside those that run; None where there is none."""
+        """Return the first cell that may start next to the running ones, or None."""
         self._waiting = [cell for cell in self._waiting if not cell.path(self._folder).exists()]
         searches = {_search_of(cell) for cell in running}
         for place, cell in enumerate(self._waiting):

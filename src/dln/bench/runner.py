@@ -1,4 +1,4 @@
-"""Run the cells that have no result yet, several side by side, until done or out of time."""
+"""Run the cells that have no result yet, several in parallel, until done or out of time."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from dln.errors import DlnError
 
 @dataclass(frozen=True)
 class Plan:
-    """What to run.
+    """The cells to run, and how.
 
     Attributes
     ----------
     cells
-        In the order in which they are begun.
+        Cells in the order in which they start.
     folder
-        Where results are and go.
+        Folder of the result files.
     budget
-        Of each cell's search; its threads are those of one cell.
+        Budget of each cell's search; `threads` is per cell.
     jobs
-        Cells side by side.
+        Number of cells that run in parallel.
     seconds
-        After which no further cell is begun; None is no limit.
+        Time limit after which no cell starts; None for no limit.
     """
 
     cells: Sequence[Cell]
@@ -50,7 +50,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Finished:
-    """A cell that has just ended: with a result, or with what went wrong."""
+    """A cell that has ended, with a result or an error."""
 
     cell: Cell
     result: Result | None
@@ -67,7 +67,7 @@ class Summary:
 
 
 def run(plan: Plan, say: Callable[[str], None]) -> Summary:
-    """Run what is missing; a cell that fails is told and does not stop the others."""
+    """Run the missing cells; a cell that fails is reported and does not stop the others."""
     estimate = TimeLeft(read_results(plan.folder, plan.budget))
     left = missing(plan.cells, plan.folder)
     check_tables(cell.dataset for cell in left)
@@ -75,7 +75,7 @@ def run(plan: Plan, say: Callable[[str], None]) -> Summary:
     say(f"{n_all - len(left)} of {n_all} cells have a result; {estimate.show(left, plan.jobs)}")
     n_done = n_failed = 0
     for finished in _finish(plan, left):
-        # Looked up anew: others may have come with this one.
+        # Look again: a cell may also write the results of other models.
         left = [cell for cell in missing(left, plan.folder) if cell != finished.cell]
         if finished.result is None:
             n_failed += 1
@@ -92,7 +92,7 @@ def run(plan: Plan, say: Callable[[str], None]) -> Summary:
 
 
 def _finish(plan: Plan, cells: Sequence[Cell]) -> Iterator[Finished]:
-    """Give the cells as they end; begins no further one when the time is up."""
+    """Yield the cells as they end; start no further cell when the time is up."""
     end = None if plan.seconds is None else monotonic() + plan.seconds
     queue = Queue(cells, plan.folder)
 
@@ -123,7 +123,7 @@ def run_cell(cell: Cell, folder: Path, budget: Budget) -> Finished:
         model = find_model(cell.model).load()
         start, begun = perf_counter(), process_time()
         outcome = model(task, budget)
-        # The time on the processor says more where a machine is shared; not of other processes.
+        # Processor time of this process: more reliable than seconds on a busy machine.
         outcome = replace(outcome, seconds={**outcome.seconds, "cpu": process_time() - begun})
         result = make_result(cell, outcome, budget, perf_counter() - start)
     except DlnError as error:
@@ -132,7 +132,7 @@ def run_cell(cell: Cell, folder: Path, budget: Budget) -> Finished:
         return Finished(cell, None, traceback.format_exc())
     for name, sibling in outcome.siblings.items():
         other = replace(cell, model=name)
-        # Anew even where there is one: it would stand beside the result of another search.
+        # Overwrite an existing result, so that all results of a search belong together.
         write_result(make_result(other, sibling, budget, result.seconds), folder)
     write_result(result, folder)
     return Finished(cell, result)

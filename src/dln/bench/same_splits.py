@@ -1,4 +1,4 @@
-"""Models that were not run on every table, beside the DLN on just the splits that they have."""
+"""Compare models that were not run on every table with the DLN on the same splits."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from dln.explain.sheet import Section
 
 _TITLE = "The same on just the splits that a model has: means over tables of their means, percent"
 _SLACK = 0.05
-"""Points by which two means may differ and still be written alike."""
+"""Two means that differ by less than this many points print alike."""
 
 Split = tuple[str, int]
 """A dataset and a seed."""
 
 
 def same_splits_section(results: Sequence[Result], others: Sequence[str]) -> Section:
-    """Compare each of the other models with every DLN on the paper's tables."""
+    """Compare each of the other models with every DLN column on the paper's tables."""
     accuracies: defaultdict[str, dict[Split, float]] = defaultdict(dict)
     for result in results:
         if result.dataset in NAMES:
@@ -38,7 +38,7 @@ def same_splits_section(results: Sequence[Result], others: Sequence[str]) -> Sec
 
 
 def _compare(columns: Sequence[Mapping[Split, float]]) -> tuple[str, ...]:
-    """Write the cells of a row: of a model, and then of every DLN."""
+    """Return the table row of a model: its own figures, then those of every DLN column."""
     splits = set.intersection(*map(set, columns))
     means = [_means_by_table(column, splits) for column in columns]
     lead = means[1 + DLN_COLUMNS.index("dln")] - means[0]

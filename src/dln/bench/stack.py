@@ -1,8 +1,8 @@
-"""Perceptrons of one depth that train side by side, as one stack of matrices (PyTorch).
+"""Perceptrons of one depth that train in parallel, as one stack of matrices (PyTorch).
 
-Widths may differ: narrower networks are padded with units whose weights are and stay zero. On a
-card the steps of an epoch are recorded once and played back (a CUDA graph): one by one, starting
-them would take far longer than they do.
+Widths may differ: narrower networks are padded with units whose weights stay zero. On a GPU, the
+steps of an epoch are recorded once and replayed (a CUDA graph), because launching them one by one
+takes far longer than running them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DECAYS, _TINY = (0.9, 0.999), 1e-8
 
 @dataclass(frozen=True)
 class Member:
-    """One network: its hidden layers, Adam's rate, the weight decay and its training rows."""
+    """One network: hidden layers, Adam's learning rate, weight decay and training rows."""
 
     hidden: tuple[int, ...]
     rate: float
@@ -37,7 +37,7 @@ class Member:
 
 
 class Stack:
-    """Networks under training on rows of one table, each on rows of its own."""
+    """Networks in training on one table; each network has its own rows."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Stack:
         self._device = torch.device(device)
         self._cells = self._put(cells.astype(np.float32))
         self._target = self._put(target.astype(np.int64))
-        # Folds differ by a row: incomplete last batches are dropped, as in the paper.
+        # Incomplete last batches are dropped, as in the paper: fold sizes differ by a row.
         fewest = min(len(member.rows) for member in members)
         self._batch = min(batch_size, fewest)
         self._rows = self._put(np.stack([m.rows[:fewest] for m in members]).astype(np.int64))
@@ -64,10 +64,10 @@ class Stack:
         self._class_weights = torch.stack([self._weights_of(m.rows, n_classes) for m in members])
         self._rate = self._put(np.array([[m.rate] for m in members], dtype=np.float32))
         self._decay = self._put(np.array([[m.decay] for m in members], dtype=np.float32))
-        # One flat tensor (members, parameters): an update of all layers at once is much faster.
+        # One flat tensor (members, parameters): updating all layers at once is much faster.
         self._shapes, self._flat = self._draw()
         self._mean, self._square = torch.zeros_like(self._flat), torch.zeros_like(self._flat)
-        # Adam's decays to the power of the steps so far.
+        # Adam's decay rates to the power of the number of steps so far.
         self._decays = torch.tensor(_DECAYS, device=self._device)
         self._decayed = torch.ones_like(self._decays)
         self._epoch: _Epoch | None = None
@@ -80,7 +80,7 @@ class Stack:
         return len(rows) / (n_classes * (counts + 0.1))
 
     def _draw(self) -> tuple[list[tuple[int, int]], torch.Tensor]:
-        """Draw weights and offsets in turn; gives their shapes (from, to), zero where padded."""
+        """Draw weights and biases of each layer; yield them as (from, to), zero where padded."""
         shapes, parts = [], []
         by_layer = list(zip(*self._sizes, strict=True))
         for below, above in itertools.pairwise(by_layer):
@@ -93,7 +93,7 @@ class Stack:
         return shapes, torch.cat(parts, dim=1).to(self._device)
 
     def _layers(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
-        """Give weights and offsets of each layer, as views."""
+        """Return the weights and biases of each layer, as views."""
         parts, start = [], 0
         for below, above in self._shapes:
             end = start + below * above
@@ -109,7 +109,7 @@ class Stack:
             self._epoch.run(self._train_steps, *self._next_rows())
 
     def _next_rows(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Give an epoch's cells, classes as one-hot columns times weights, and weights of rows."""
+        """Return an epoch's values, one-hot classes times row weights, and row weights."""
         n_steps = self._rows.shape[1] // self._batch
         order = torch.randperm(self._rows.shape[1], generator=self._rng).to(self._device)
         rows = self._rows[:, order[: n_steps * self._batch]]
@@ -135,13 +135,13 @@ class Stack:
         wanted: torch.Tensor,
         weights: torch.Tensor,
     ) -> None:
-        """Take a step; `wanted` are the classes as one-hot columns times the rows' weights."""
+        """Take one step; `wanted` is the one-hot classes times the row weights."""
         values = [cells]
         for matrix, offsets in layers[:-1]:
             values.append(torch.baddbmm(offsets, values[-1], matrix).relu_())
         matrix, offsets = layers[-1]
         odds = torch.softmax(torch.baddbmm(offsets, values[-1], matrix), dim=2)
-        # The gradient of the weighted cross-entropy, by hand: autograd would take twice as long.
+        # Gradient of the weighted cross-entropy, by hand: autograd takes twice as long.
         slope = odds.mul_(weights).sub_(wanted)
         gradients: list[torch.Tensor] = []
         for place in reversed(range(len(layers))):
@@ -151,7 +151,7 @@ class Stack:
         self._update(torch.cat(gradients[::-1], dim=1))
 
     def _update(self, gradient: torch.Tensor) -> None:
-        """Take a step of Adam, with every network's own rate."""
+        """Take one Adam step with each network's own learning rate."""
         first, second = _DECAYS
         self._decayed.mul_(self._decays)
         gradient.addcmul_(self._flat, self._decay)
@@ -162,7 +162,7 @@ class Stack:
         self._flat.addcmul_(self._rate / known_mean, self._mean / spread, value=-1)
 
     def predict(self, cells: NDArray[np.float64]) -> NDArray[np.intp]:
-        """Give the classes of rows by every network: (members, rows)."""
+        """Return the predicted class of each row by each network: (members, rows)."""
         values = self._put(cells.astype(np.float32)).expand(len(self._rows), -1, -1)
         layers = self._layers()
         for weights, offsets in layers[:-1]:
@@ -173,10 +173,10 @@ class Stack:
         return classes
 
     def keep(self, which: NDArray[np.bool_]) -> None:
-        """Leave out the networks that need no further training."""
+        """Keep only the networks that still train."""
         if which.all():
             return
-        self._epoch = None  # a recording holds the tensors that it was made with
+        self._epoch = None  # a recording refers to the tensors that it was made with
         chosen = self._put(np.flatnonzero(which))
         self._sizes = [self._sizes[place] for place in chosen.tolist()]
         self._rows, self._rate, self._decay, self._class_weights = (
@@ -187,13 +187,13 @@ class Stack:
         )
 
     def copy(self) -> Stack:
-        """Copy what training changes."""
+        """Copy everything that training changes."""
         twin = copy.copy(self)
         twin._flat = self._flat.clone()
         return twin
 
     def weights(self, member: int) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
-        """Give matrices (from, to) and offsets (to,) of one network, without padding."""
+        """Return the weights (from, to) and biases (to,) of one network, without padding."""
         sizes = self._sizes[member]
         return [
             (
@@ -207,10 +207,10 @@ class Stack:
 
 
 class _Epoch:
-    """Runs the steps of an epoch; on a card the first time one by one, then from a recording.
+    """Run the steps of an epoch; on a GPU, first one by one, then from a CUDA graph.
 
-    It does not hold the stack whose steps it runs: in a circle, both would be freed some time
-    later, and what is freed during a recording spoils it.
+    It holds no reference to the stack: a reference cycle would be freed at some later time, and
+    freeing memory during a recording breaks the recording.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -219,7 +219,7 @@ class _Epoch:
         self._inputs: tuple[torch.Tensor, ...] = ()
 
     def run(self, steps: Callable[..., None], *inputs: torch.Tensor) -> None:
-        """Take all steps, always the same ones."""
+        """Run all steps; they are the same in every epoch."""
         if self._graph is not None:
             for place, value in zip(self._inputs, inputs, strict=True):
                 place.copy_(value)
@@ -228,5 +228,5 @@ class _Epoch:
         steps(*inputs)
         if self._on_card:
             self._inputs, self._graph = inputs, torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self._graph):  # records, and runs nothing
+            with torch.cuda.graph(self._graph):  # records the steps without running them
                 steps(*inputs)

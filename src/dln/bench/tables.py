@@ -1,4 +1,4 @@
-"""Results beside the paper's figures: the sheets of accuracy and cost."""
+"""Tables of accuracy and cost, with the paper's figures."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def accuracy_sheet(results: Sequence[Result]) -> Sheet:
 
 
 def cost_sheet(results: Sequence[Result], measures: Sequence[Measure]) -> Sheet:
-    """Make a table of costs, a section for each measure."""
+    """Make the cost table, with one section per measure."""
     columns = (*BASELINES, *DLN_COLUMNS)
     sections = tuple(_section(measure, results, columns) for measure in measures)
     return Sheet((_BESIDE + _MARKS, *_notes(results)), sections)
 
 
 def beyond_sheet(results: Sequence[Result]) -> Sheet | None:
-    """Make the table of models that the paper does not have, beside the DLN; None without any."""
+    """Make the table of models that the paper does not have, with the DLN; None if empty."""
     others = [name for name, entry in MODELS.items() if entry.published is None]
     present = [name for name in others if any(result.model == name for result in results)]
     if not present:
@@ -100,7 +100,7 @@ def _cells(
 
 
 def _summary_row(measure: Measure, grid: Grid, columns: Sequence[str]) -> tuple[str, ...]:
-    """Average over the paper's public tables that have a whole result: a mean, or of ratios."""
+    """Average over the paper's public tables with complete results: a mean, or of ratios."""
     table, published = whole_figures(grid), published_figures(measure)
     cells = []
     for model in columns:
@@ -140,7 +140,7 @@ def _own_ranks(measure: Measure, grid: Grid, ranked: Sequence[str]) -> tuple[str
 
 
 def _ranks_here(measure: Measure, grid: Grid, columns: Sequence[str]) -> tuple[str, ...]:
-    """Rank among eight models run here: every DLN takes the place of the paper's in turn."""
+    """Rank each DLN column among the other seven models run here."""
     table = whole_figures(grid)
     cells, counts = [], set()
     for model in columns:
@@ -173,6 +173,6 @@ def _rank_text(rank: float | None) -> str:
 
 
 def _notes(results: Iterable[Result]) -> list[str]:
-    """List what was cut or differs, once for each model and dataset."""
+    """List the notes, once per model and dataset."""
     noted = {(result.model, result.dataset): result.note for result in results if result.note}
     return [f"{model} on {dataset}: {note}" for (model, dataset), note in sorted(noted.items())]

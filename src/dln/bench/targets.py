@@ -1,4 +1,4 @@
-"""What the experiment set out to show, and whether it does."""
+"""The targets of the experiment, and whether they are met."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PAPER_MEAN = float(np.mean(list(PAPER_DLN.values())))
 
 @dataclass(frozen=True)
 class Found:
-    """A figure and the datasets that it is over."""
+    """A figure and the number of datasets behind it."""
 
     value: float | None
     n_datasets: int
@@ -35,7 +35,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Target:
-    """A figure that a column should reach; `reached` is asked once all datasets are there."""
+    """A figure that a column should reach; `reached` is evaluated for complete results only."""
 
     column: str
     wanted: str
@@ -43,7 +43,7 @@ class Target:
     reached: Callable[[float], bool]
 
     def row(self, results: Sequence[Result]) -> tuple[str, ...]:
-        """Say what was found, and whether it is enough."""
+        """Return the figure found, and whether it meets the target."""
         found = self.find(results, self.column)
         shown = ABSENT if found.value is None else f"{found.value:.2f}"
         if found.value is None or found.n_datasets < len(NAMES):
@@ -72,7 +72,7 @@ def _rank(results: Sequence[Result], column: str) -> Found:
 
 
 def _place(results: Sequence[Result], column: str) -> Found:
-    """Give the place among eight models, by their average ranks."""
+    """Return the position among eight models by average rank."""
     table, eight = _figures(results, "accuracy"), (*BASELINES, column)
     names = complete(table, eight)
     ranks = average_ranks(table, eight, names, "accuracy")
@@ -81,7 +81,7 @@ def _place(results: Sequence[Result], column: str) -> Found:
 
 
 def _size(results: Sequence[Result], column: str) -> Found:
-    """Average gate-level operations against the paper's DLN."""
+    """Return the mean ratio of gate-level operations to the paper's DLN."""
     table, paper = _figures(results, "gate_operations"), published_figures("gate_operations")
     names = complete(table, [column])
     ratios = [table[name][column] / paper[name][column] for name in names]

@@ -1,4 +1,4 @@
-"""How long the DLN columns took, and what the authors' program would need for the paper's one."""
+"""Seconds of the DLN columns, and hours that the authors' program would need."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from dln.search.paper import HELD_BACK, MAX_EPOCHS, batch_size, paper_folds
 
 _ON_CARD = "on a card"
 SECONDS_A_STEP = (0.0063, 0.0154)
-"""Of the authors' program on one core: from 112 gates to 585, at a batch of 64."""
+"""Milliseconds per step of the authors' program on one core: 112 and 585 gates, batch of 64."""
 
 
 def n_steps(n_rows: int, n_classes: int) -> int:
-    """Count the training steps of a search and a final fit, if no trial stops early.
+    """Return the number of training steps of a search and a final fit without early stopping.
 
     >>> n_steps(219, 2)
     258000
     """
     batch = batch_size(n_classes)
-    # Classes of equal size: how large they are changes a fold by a row or two.
+    # Assumes classes of equal size; real sizes change a fold by a row or two.
     folds = paper_folds(np.arange(n_rows, dtype=np.int32) % n_classes, seed=0)
     of_folds = sum(max(1, len(fold.train) // batch) for fold in folds)
     final = max(1, int(n_rows * (1 - HELD_BACK)) // batch)
@@ -35,7 +35,7 @@ def n_steps(n_rows: int, n_classes: int) -> int:
 
 
 def time_sheet(results: Sequence[Result]) -> Sheet:
-    """Make the table: seconds of a seed, and hours of the authors' program."""
+    """Make the table: seconds per seed, and hours of the authors' program."""
     rows = [_row(name, results) for name in NAMES]
     total = ("all, four seeds", *_total(results), f"{_steps_of_all():.3g}", _hours(_steps_of_all()))
     header = (
@@ -74,7 +74,7 @@ def _mean_seconds(results: Sequence[Result]) -> str:
 
 
 def _total(results: Sequence[Result]) -> list[str]:
-    """Add up the seconds of the seeds that were run, and say how many cells they are."""
+    """Return the total seconds of the cells, and their number."""
     return [
         _by_engine([x for x in results if x.model == column and x.dataset in NAMES], _sum_seconds)
         for column in DLN_COLUMNS[:2]
@@ -90,7 +90,7 @@ def _sum_seconds(results: Sequence[Result]) -> str:
 
 
 def _by_engine(results: Sequence[Result], show: Callable[[Sequence[Result]], str]) -> str:
-    """Show the seconds of a card apart from those of the processor: they do not add up."""
+    """Show seconds on a GPU separately: they must not be added to seconds on a CPU."""
     here = [result for result in results if result.engine != "cuda"]
     there = [result for result in results if result.engine == "cuda"]
     parts = [show(here)] if here else []

@@ -1,4 +1,4 @@
-"""How long the cells that are left will take, from those that were run."""
+"""Estimate the time of the remaining cells from the finished ones."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from dln.bench.models import find_model, search_of
 from dln.bench.published import size_of
 
 _FIRST_GUESS = 2e-5
-"""Seconds of a decision tree's cell for each cell of the table, before any is known: those of all
-tables of benchmarks/results/paper together."""
+"""First estimate of a decision tree's seconds per value of the table, from all tables of
+benchmarks/results/paper."""
 
 _POWERS = (0.3, 1.2)
 
 
 class TimeLeft:
-    """Learns how long cells take from results."""
+    """Estimates times from the results so far."""
 
     def __init__(self, results: Iterable[Result]) -> None:
         self._known: defaultdict[str, defaultdict[str, list[float]]]
@@ -29,11 +29,11 @@ class TimeLeft:
             self.add(result)
 
     def add(self, result: Result) -> None:
-        """Learn from a result."""
+        """Add a result."""
         self._known[search_of(result.model)][result.dataset].append(max(result.seconds, 1e-3))
 
     def seconds(self, cell: Cell) -> float:
-        """Estimate a cell: as the same with other seeds, else by the size of the table."""
+        """Estimate a cell from other seeds of it, otherwise from the size of the table."""
         known = self._known.get(search_of(cell.model))
         if not known:
             return _FIRST_GUESS * find_model(cell.model).weight * size_of(cell.dataset)
@@ -41,13 +41,13 @@ class TimeLeft:
             return float(np.mean(known[cell.dataset]))
         sizes = np.log([size_of(name) for name in known])
         times = np.log([np.mean(seconds) for seconds in known.values()])
-        # The time grows by some power of the size, which two different tables can tell.
+        # Time grows with a power of the size; two tables of different size determine it.
         power = np.polyfit(sizes, times, 1)[0] if np.ptp(sizes) > 1 else 1.0
         ratio = np.log(size_of(cell.dataset)) - sizes.mean()
         return float(np.exp(times.mean() + np.clip(power, *_POWERS) * ratio))
 
     def show(self, cells: Sequence[Cell], jobs: int) -> str:
-        """Say how many cells are left and how long their searches will take."""
+        """Describe how many cells are left and how long they will take."""
         if not cells:
             return "none left"
         searches = dict.fromkeys(replace(cell, model=search_of(cell.model)) for cell in cells)

@@ -1,4 +1,4 @@
-"""Figures as the paper writes them, differences and ratios with their sign."""
+"""Format figures as the paper does, and differences and ratios."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dln.bench.grid import Mean
 from dln.bench.published import Measure
 
 ABSENT = "–"
-"""What a table shows where there is no result."""
+"""Shown in tables instead of a missing result."""
 
 
 def short(figure: float) -> str:
-    """Write a count like the paper.
+    """Format a count as the paper does.
 
     >>> [short(figure) for figure in (46.0, 3_812, 316_000, 1_400_000)]
     ['46', '3.8K', '316K', '1.4M']
@@ -24,7 +24,7 @@ def short(figure: float) -> str:
 
 
 def percent_text(figure: float) -> str:
-    """Write a percentage.
+    """Format a percentage.
 
     >>> percent_text(81.25)
     '81.2'
@@ -33,12 +33,12 @@ def percent_text(figure: float) -> str:
 
 
 def figure_text(measure: Measure) -> Callable[[float], str]:
-    """Say how figures of a measure are written."""
+    """Return the format function of a measure."""
     return percent_text if measure == "accuracy" else short
 
 
 def beside(mean: Mean | None, paper: float | None, measure: Measure) -> str:
-    """Write a mean with the paper's figure and the difference or ratio; * marks missing seeds.
+    """Format a mean, the paper's figure and their difference or ratio; * marks missing seeds.
 
     >>> beside(Mean(81.0, 0.5, 4), 80.1, "accuracy")
     '81.0 (80.1, +0.9)'
@@ -57,7 +57,7 @@ def beside(mean: Mean | None, paper: float | None, measure: Measure) -> str:
 
 
 def change(value: float, paper: float, measure: Measure) -> str:
-    """Write a difference in points, or a ratio of costs.
+    """Format a difference in points or a ratio of costs.
 
     >>> change(2.0, 4.0, "operations")
     '×0.50'

@@ -1,7 +1,7 @@
-"""Processes that run calls side by side, each one call at a time.
+"""Worker processes; each runs one call at a time.
 
-A process that is killed, such as for want of memory, loses its own call alone. Ctrl-C is for the
-parent: it ends the processes, whatever they are at.
+If a worker is killed, for example because memory runs out, only its own call is lost. On Ctrl-C,
+the parent ends all workers at once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Given = TypeVar("Given")
 
 @dataclass(frozen=True)
 class Ended(Generic[Given]):
-    """A call that has ended: with what it gave, or with what became of its process."""
+    """A call that has ended, with its return value or an error message."""
 
     value: Given | None
     error: str = ""
@@ -33,7 +33,7 @@ class _Worker:
 
 
 class Workers(Generic[Given]):
-    """Runs calls in other processes; `with` ends those that are left."""
+    """Runs calls in other processes; leaving the `with` block ends them."""
 
     def __init__(self) -> None:
         self._idle: list[_Worker] = []
@@ -46,19 +46,19 @@ class Workers(Generic[Given]):
         for worker in self._busy.values():
             worker.process.terminate()
         for worker in (*self._busy.values(), *self._idle):
-            worker.connection.close()  # an idle one ends by itself
+            worker.connection.close()  # an idle worker ends by itself
             worker.process.join()
 
     def begin(self, call: Callable[[], Given]) -> Connection:
-        """Begin a call that can be pickled; gives what `wait` will name it by."""
+        """Start a picklable call; return the key under which `wait` reports it."""
         worker = self._idle.pop() if self._idle else _start()
         self._busy[worker.connection] = worker
-        with suppress(OSError):  # it was killed while idle: `wait` will say so
+        with suppress(OSError):  # killed while idle: `wait` reports it
             worker.connection.send(call)
         return worker.connection
 
     def wait(self) -> dict[Connection, Ended[Given]]:
-        """Wait until calls have ended, one at least."""
+        """Wait until at least one call has ended."""
         ready = [found for found in wait(list(self._busy)) if isinstance(found, Connection)]
         return {connection: self._end(self._busy.pop(connection)) for connection in ready}
 
@@ -74,17 +74,17 @@ class Workers(Generic[Given]):
 
 
 def _start() -> _Worker:
-    # Spawned, not forked: threads of OpenMP and contexts of a card do not survive a fork.
+    # Spawned, not forked: OpenMP threads and CUDA contexts do not survive a fork.
     context = get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_work, args=(theirs,))
     process.start()
-    theirs.close()  # so that the end of the process is the end of the connection
+    theirs.close()  # so that the connection closes when the process ends
     return _Worker(process, ours)
 
 
 def _work(connection: Connection) -> None:
-    """Run calls until the parent has no more, or is no more."""
+    """Run calls until the parent sends no more or ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(EOFError, OSError):
         while True:
@@ -92,14 +92,14 @@ def _work(connection: Connection) -> None:
 
 
 def _fate(status: int) -> str:
-    """Say how a process has ended.
+    """Describe how a process ended.
 
     >>> _fate(-9)
-    'its process was killed (SIGKILL), which happens where memory runs out; run it again, ...'
+    'its process was killed (SIGKILL), often because memory runs out; run it again, ...'
     """
     if status >= 0:
         return f"its process ended with status {status}; run it again"
     return (
-        f"its process was killed ({signal.Signals(-status).name}), which happens where memory "
-        "runs out; run it again, with fewer jobs"
+        f"its process was killed ({signal.Signals(-status).name}), often because memory "
+        "runs out; run it again with fewer jobs"
     )

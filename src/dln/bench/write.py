@@ -1,4 +1,4 @@
-"""Sheets -> files: Markdown for people, CSV for programs, LaTeX for papers."""
+"""Write tables as Markdown, CSV and LaTeX files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _TABLES: Mapping[str, tuple[Measure, ...]] = {
 
 
 def write_tables(results: Sequence[Result], folder: Path) -> list[Path]:
-    """Write the tables of accuracy and cost; gives the files."""
+    """Write the tables of accuracy and cost; return the paths."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name, measures in _TABLES.items():
@@ -48,7 +48,7 @@ def write_tables(results: Sequence[Result], folder: Path) -> list[Path]:
 
 
 def write_sheet(sheet: Sheet, stem: Path) -> list[Path]:
-    """Write a sheet as Markdown and as LaTeX."""
+    """Write a table as Markdown and as LaTeX."""
     writers: Mapping[str, Callable[[Sheet], str]] = {".md": to_markdown, ".tex": to_latex}
     paths = []
     for suffix, write in writers.items():
@@ -59,7 +59,7 @@ def write_sheet(sheet: Sheet, stem: Path) -> list[Path]:
 
 
 def to_latex(sheet: Sheet) -> str:
-    r"""Write the sections as tables of the package booktabs.
+    r"""Format the sections as LaTeX tables (package booktabs).
 
     >>> print(to_latex(Sheet((), (Section("Cost", ("a_b", "c"), (("1", "×2"),)),))))
     \begin{table}
@@ -104,7 +104,7 @@ def _latex_text(text: str) -> str:
 
 
 def _write_csv(results: Sequence[Result], measures: Sequence[Measure], path: Path) -> Path:
-    """Write means with the paper's figures, a line for each dataset, model and measure."""
+    """Write means and the paper's figures as CSV, one line per dataset, model and measure."""
     with path.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.DictWriter(stream, _FIELDS, lineterminator="\n")
         writer.writeheader()

@@ -1,4 +1,4 @@
-"""`dln bench`: the paper's experiment, resumed where it stopped, and its tables."""
+"""`dln bench`: run or resume the paper's experiment and write its tables."""
 
 from __future__ import annotations
 
@@ -20,45 +20,51 @@ def bench(
         typer.Option(
             "--results",
             metavar="FOLDER",
-            help="Where results are and go; bench unless given, bench-quick with --quick.",
+            help="Folder of results. Default: bench, or bench-quick with --quick.",
         ),
     ] = None,
     datasets: Annotated[
         str | None,
-        typer.Option(metavar="NAMES", help="By commas; all of the paper's unless given."),
+        typer.Option(
+            metavar="NAMES", help="Comma-separated names. Default: all tables of the paper."
+        ),
     ] = None,
     models: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="By commas; the paper's unless given.")
+        str | None,
+        typer.Option(metavar="NAMES", help="Comma-separated names. Default: the paper's models."),
     ] = None,
     seeds: Annotated[
         str | None,
         typer.Option(
             metavar="NUMBERS",
-            help="Splits to run, by commas; 0,1,2,3 unless given, 0 with --quick.",
+            help="Comma-separated seeds. Default: 0,1,2,3, or 0 with --quick.",
         ),
     ] = None,
     engine: EngineChoice = "native",
-    jobs: Annotated[int, typer.Option(min=1, help="Cells to run side by side.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Number of cells to run in parallel.")] = 1,
     budget_minutes: Annotated[
         float | None,
-        typer.Option(min=0.0, metavar="MINUTES", help="When to begin no further cell."),
+        typer.Option(
+            min=0.0, metavar="MINUTES", help="Time limit after which no further cell starts."
+        ),
     ] = None,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="A smoke test in seconds, on embedded tables unless given."),
+        typer.Option("--quick", help="A smoke test that takes seconds, on tables of scikit-learn."),
     ] = False,
     run: Annotated[
-        bool, typer.Option("--run/--no-run", help="Run what is missing, or only write the tables.")
+        bool, typer.Option("--run/--no-run", help="Run missing cells, or only write the tables.")
     ] = True,
     ablations: Annotated[
         bool, typer.Option("--ablations", help="Run the ablations instead of the models.")
     ] = False,
 ) -> None:
-    """Run the paper's experiment, one file for each (dataset, model, seed), and write its tables.
+    """Run the paper's experiment and write its tables.
 
-    A run that was stopped goes on where it stopped. The tables of the paper are read from the
-    folder that the variable DLN_DATA names; --quick needs none. A folder of results is of one
-    budget: those of --quick do not mix with others. Tables and plots go to the folder tables in it.
+    Each (dataset, model, seed) has its own result file, so a stopped run can be resumed. The
+    environment variable DLN_DATA names the folder of the paper's tables; --quick needs none. All
+    results in a folder have the same budget, so --quick uses another folder. Tables and plots are
+    written to the subfolder tables.
 
     Example: dln bench --results bench --datasets Heart,Liver --models dt,paper,dln
     """
@@ -104,17 +110,17 @@ def bench(
 
 
 def _refuse(beside: str, given: Mapping[str, bool]) -> None:
-    """Refuse options that would do nothing."""
+    """Raise an error for options that would have no effect."""
     idle = [name for name, is_given in given.items() if is_given]
     if idle:
-        raise OptionError(f"{', '.join(idle)} would do nothing beside {beside}; leave out one")
+        raise OptionError(f"{', '.join(idle)} cannot be combined with {beside}; leave one out")
 
 
 def _split(option: str, text: str) -> tuple[str, ...]:
-    """Read what stands between commas, each once."""
+    """Split a comma-separated list; drop repeated items."""
     parts = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     if not parts:
-        raise OptionError(f"{option} are {text!r}, expected one or more, by commas")
+        raise OptionError(f"{option} are {text!r}, expected a comma-separated list")
     return parts
 
 
@@ -124,5 +130,5 @@ def _numbers(option: str, text: str) -> tuple[int, ...]:
         return tuple(dict.fromkeys(map(int, parts)))
     except ValueError:
         raise OptionError(
-            f"{option} are {text!r}, expected numbers by commas, such as 0,1"
+            f"{option} are {text!r}, expected comma-separated numbers such as 0,1"
         ) from None

@@ -1,14 +1,14 @@
-"""Load the public tables of the paper, cut to the rows and columns that it used.
+"""Load the public tables of the paper, with the rows and columns that it used.
 
-A folder of raw tables with a `manifest.json` becomes a `Dataset`: features as a user would bring
-them (numbers and categories, nothing scaled or one-hot) beside the class labels. The environment
-variable `DLN_DATA` names the folder; `download` fills one from public sources. Promise: a file is
-read only if its checksum is the manifest's, and rows, classes and columns are as many as the paper
-counts. Splitting, scaling and encoding are left to others.
+The environment variable `DLN_DATA` names a folder of raw tables with a `manifest.json`; `download`
+fills such a folder from public sources. A table becomes a `Dataset`: raw features (numbers and
+categories, not scaled or one-hot encoded) and class labels. A file is read only if its checksum is
+that of the manifest, and the numbers of rows, classes and columns are those of the paper.
+Splitting, scaling and encoding happen elsewhere.
 
-The 20th table of the paper, PDAC, is not public. The manifest states what is in each file (the
-kind of each column, the paper's counts); `recipes` states only what the paper did beyond that.
-Some tables come with scikit-learn and need no folder.
+The 20th table of the paper, PDAC, is not public. The manifest describes each file (the kind of each
+column, the paper's counts); `recipes` adds what the paper did to it. Some tables come with
+scikit-learn and need no folder.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ __all__ = ["EMBEDDED", "NAMES", "PAPER_DLN", "Dataset", "PaperCounts", "download
 
 
 def load(name: str) -> Dataset:
-    """Load a table of the paper from the folder that `DLN_DATA` names, or one of scikit-learn's.
+    """Load a table of the paper from the folder `DLN_DATA`, or a table of scikit-learn.
 
     Parameters
     ----------
     name : str
-        One of `NAMES`, or `"Cardiotocography-honest"`: the 21 standard features, without the
-        pattern CLASS and its ten flags, which nearly determine the target. Or one of `EMBEDDED`.
+        One of `NAMES` or `EMBEDDED`, or `"Cardiotocography-honest"`: the 21 standard features
+        without CLASS and its ten flags, which nearly determine the target.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def load(name: str) -> Dataset:
     OptionError
         If the name is unknown or `DLN_DATA` is not set.
     TableError
-        If the folder, its manifest or the file is missing, or the file is not the manifest's.
+        If the folder, its manifest or the file is missing, or the file has another checksum.
     ExtraMissingError
         If pandas is not installed.
 
@@ -67,7 +67,7 @@ def load(name: str) -> Dataset:
     kinds = {**entry.kinds, **KINDS.get(name, {})}
     recipe = RECIPES.get(name, lambda table: table)
     table = recipe(read_file(folder, entry, kinds)).reset_index(drop=True)
-    # A column that the manifest does not know was made by the recipe: a principal component.
+    # Columns that the manifest does not list are principal components from the recipe.
     kind_of = {column: kinds.get(column, "continuous") for column in table.columns}
     features = [column for column, kind in kind_of.items() if kind in ("continuous", "categorical")]
     categorical = [column for column in features if kind_of[column] == "categorical"]

@@ -1,4 +1,4 @@
-"""What a loaded table is, and the names of the tables."""
+"""The `Dataset` type and the names of the tables."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ PAPER_DLN: Mapping[str, float] = MappingProxyType(
         "TelcoChurn": 75.9,
     }
 )
-"""Balanced test accuracy, in percent, that the paper reports for DLN (mean of four seeds)."""
+"""Balanced test accuracy in percent that the paper reports for DLN (mean of four seeds)."""
 
 NAMES: tuple[str, ...] = tuple(PAPER_DLN)
 """The public tables, in the order of the paper's table."""
 
 HONEST = "Cardiotocography-honest"
-"""Cardiotocography without the columns that nearly give its target away."""
+"""Cardiotocography without the columns that nearly determine its target."""
 
 EMBEDDED: tuple[str, ...] = ("iris", "wine", "breast_cancer", "digits")
 """Tables that come with scikit-learn and need no folder."""
@@ -50,7 +50,7 @@ EMBEDDED: tuple[str, ...] = ("iris", "wine", "breast_cancer", "digits")
 
 @dataclass(frozen=True)
 class PaperCounts:
-    """What the paper's table says of a data set; `categorical` counts one-hot columns."""
+    """The paper's counts for a dataset; `categorical` counts one-hot columns."""
 
     rows: int
     classes: int
@@ -60,21 +60,21 @@ class PaperCounts:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A table as a user would bring it, with its class labels.
+    """A raw table with its class labels.
 
     Attributes
     ----------
     name : str
-        The name it was loaded by.
+        Name of the table.
     X : pandas.DataFrame
-        Numbers as int or float columns, categories as `category` columns of text; both may have
-        missing cells.
+        Numbers as int or float columns, categories as text columns of dtype `category`. Values may
+        be missing.
     y : pandas.Series
         The class label of each row, never missing.
     split : numpy.ndarray or None
-        `"train"` or `"test"` for each row where the split is official (HAR and SatIm).
+        `"train"` or `"test"` for each row if there is an official split (HAR and SatIm).
     paper : PaperCounts or None
-        The paper's own counts, for `Cardiotocography-honest` those of its full table; None for
+        The paper's counts (for `Cardiotocography-honest`, those of the full table); None for
         tables that the paper does not have.
     """
 

@@ -7,7 +7,7 @@ from dln.datasets.folder import import_pandas
 
 
 def load_embedded(name: str) -> Dataset:
-    """Load a table of scikit-learn by the name of its loader.
+    """Load a scikit-learn table by name.
 
     >>> load_embedded("iris").X.shape
     (150, 4)

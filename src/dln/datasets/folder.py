@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Entry:
-    """What the manifest says of one file; `kinds` maps each column to its kind."""
+    """The manifest entry of one file; `kinds` maps each column to its kind."""
 
     file: str
     sha256: str
@@ -30,7 +30,7 @@ class Entry:
 
 
 def find_folder() -> Path:
-    """Find the folder of the tables."""
+    """Return the folder of the tables."""
     folder = os.environ.get("DLN_DATA", "")
     if not folder:
         raise OptionError(
@@ -41,7 +41,7 @@ def find_folder() -> Path:
 
 
 def read_entry(folder: Path, name: str) -> Entry:
-    """Read what the manifest says of one table."""
+    """Read the manifest entry of one table."""
     path = folder / "manifest.json"
     try:
         found = {entry["name"]: entry for entry in json.loads(path.read_text("utf-8"))["datasets"]}
@@ -60,7 +60,7 @@ def read_entry(folder: Path, name: str) -> Entry:
 
 
 def import_pandas() -> ModuleType:
-    """Import pandas, which tables are given in."""
+    """Import pandas, or raise an error that says how to install it."""
     try:
         import pandas as pd
     except ImportError as error:
@@ -70,7 +70,7 @@ def import_pandas() -> ModuleType:
 
 
 def read_file(folder: Path, entry: Entry, kinds: Mapping[str, str]) -> pd.DataFrame:
-    """Read a file after checking that it is the manifest's; categories are read as text."""
+    """Check the checksum of a file and read it; categories are read as text."""
     pd = import_pandas()
     path = folder / entry.file
     try:
@@ -84,6 +84,6 @@ def read_file(folder: Path, entry: Entry, kinds: Mapping[str, str]) -> pd.DataFr
             "restore the file"
         )
     text = {column: str for column, kind in kinds.items() if kind == "categorical"}
-    # Only an empty cell is missing: words such as None or NA would be levels.
-    # Differs from the paper: such cells are imputed nowhere (CKD, Cirrhosis, HepatitisC, Stroke).
+    # Only empty cells are missing values: in these tables, words such as None or NA are levels.
+    # Differs from the paper: missing values are not imputed (CKD, Cirrhosis, HepatitisC, Stroke).
     return pd.read_csv(path, dtype=text, keep_default_na=False, na_values=[""])

@@ -1,4 +1,4 @@
-"""What the paper did to each table, beyond what the manifest says of its columns."""
+"""How the paper prepared each table, where the manifest does not say it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from dln.datasets.dataset import HONEST
 if TYPE_CHECKING:
     import pandas as pd
 
-# Kinds that differ from the manifest's.
+# Column kinds that differ from the manifest.
 KINDS: Mapping[str, Mapping[str, str]] = {
     HONEST: {
         **dict.fromkeys(("DL", "DS", "DP"), "continuous"),
         **dict.fromkeys(("DL_count", "DS_count", "DP_count", "CLASS"), "drop"),
         **dict.fromkeys(("A", "B", "C", "D", "E", "AD", "DE", "LD", "FS", "SUSP"), "drop"),
     },
-    # More than a quarter of these is missing. sg, al and su are grades, counted as continuous.
+    # More than a quarter of the values is missing. sg, al and su are grades; the paper counts
+    # them as continuous.
     "CKD": dict.fromkeys(("rbc", "wbcc", "rbcc"), "drop"),
     # Ambiguous in the paper: its 5 one-hot columns leave out Edema, or Drug and one level of
-    # Edema. Leaving out one whole column needs no guess about levels.
+    # Edema. Leaving out one whole column needs no assumption about levels.
     "Cirrhosis": {"Edema": "drop"},
     "Mushroom": {"veil-type": "drop"},
 }
@@ -54,8 +55,8 @@ def _cirrhosis(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _compas(table: pd.DataFrame) -> pd.DataFrame:
-    # Differs from the paper: it one-hot encodes age_cat, race and c_charge_degree with all their
-    # levels, its 8 columns; a level dropped from each as elsewhere, there would be 5.
+    # Differs from the paper: here, and only here, it keeps all levels of age_cat, race and
+    # c_charge_degree, which gives its 8 one-hot columns. Dropping one level each would give 5.
     return table[
         table["days_b_screening_arrest"].between(-30, 30)
         & (table["is_recid"] != -1)
@@ -66,7 +67,7 @@ def _compas(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _har(table: pd.DataFrame) -> pd.DataFrame:
-    """Replace the features by the components that hold 90 % of their variance in training."""
+    """Replace the features by the principal components with 90 % of the training variance."""
     import pandas as pd
     from sklearn.decomposition import PCA
     from sklearn.pipeline import make_pipeline
@@ -107,7 +108,7 @@ def _mushroom(table: pd.DataFrame) -> pd.DataFrame:
 
 def _stroke(table: pd.DataFrame) -> pd.DataFrame:
     # Ambiguous in the paper: its 11 one-hot columns take smoking_status Unknown as missing, or
-    # merge work_type Never_worked with another level. A cell that says Unknown is a missing one.
+    # merge work_type Never_worked with another level. Here, Unknown is a missing value.
     known = table["smoking_status"].mask(table["smoking_status"] == "Unknown")
     return table.assign(smoking_status=known)[table["gender"] != "Other"]
 

@@ -1,9 +1,9 @@
-"""Fetch tables from their public sources into a folder that `load` reads.
+"""Download tables from their public sources into a folder that `load` reads.
 
-A source is brought to the form of the project's tables (a header, empty cells where a value is
-missing) and kept only if its checksum is then the known one: whatever a server sends, what is
-loaded later is the table that the results were made with. Sources that need an account, or whose
-rows are in another order, cannot be fetched; the message names where they are.
+A source is converted to the project's format (a header, empty cells for missing values). It is kept
+only if the converted file has the expected checksum, so that it is the table that the results were
+made with. Sources that need an account, or have their rows in another order, cannot be downloaded;
+the error message names where to find them.
 """
 
 from __future__ import annotations
@@ -27,28 +27,27 @@ _SECONDS = 60.0
 
 
 def download(name: str, folder: str | Path) -> Path:
-    """Fetch one table into a folder and list it in the folder's manifest.
+    """Download one table into a folder and add it to the folder's manifest.
 
     Parameters
     ----------
     name : str
         One of `NAMES`. BankChurn, BreastCancer, Cardiotocography, CKD, Cirrhosis, Compas,
-        CreditFraud, Diabetes, EyeMovements, HAR and Stroke have no source that can be fetched in
-        the form needed.
+        CreditFraud, Diabetes, EyeMovements, HAR and Stroke cannot be downloaded.
     folder : str or path
-        Made if it is not there. Set `DLN_DATA` to it afterwards.
+        Target folder; created if needed. Set `DLN_DATA` to it afterwards.
 
     Returns
     -------
     pathlib.Path
-        The file.
+        The path of the table.
 
     Raises
     ------
     OptionError
-        If the table is unknown or cannot be fetched.
+        If the table is unknown or cannot be downloaded.
     TableError
-        If the source does not answer, or its table is not the expected one.
+        If the source does not answer, or its table has changed.
 
     Examples
     --------
@@ -81,13 +80,13 @@ def download(name: str, folder: str | Path) -> Path:
 
 @cache
 def _sources() -> dict[str, Any]:
-    """Read what is known of the sources, by the names of the tables."""
+    """Read the sources by table name."""
     text = files("dln.datasets").joinpath("sources.json").read_text("utf-8")
     return {source["name"]: source for source in json.loads(text)}
 
 
 def _to_csv(source: Mapping[str, Any]) -> str:
-    """Fetch the parts of a table and write them the way the project's tables are written."""
+    """Download the parts of a table and return them in the project's format."""
     columns = [column["name"] for column in source["columns"]]
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -119,7 +118,7 @@ def _entry_fields(source: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _list(folder: Path, entry: Mapping[str, Any]) -> None:
-    """Add a table to the manifest, or replace what it says of it."""
+    """Add or replace the manifest entry of a table."""
     path = folder / "manifest.json"
     try:
         document = json.loads(path.read_text("utf-8")) if path.exists() else {"datasets": []}
