@@ -53,11 +53,11 @@ def commands(page: Path) -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_every_command_shown_is_one(page: Path) -> None:
+def test_shell_examples_parse(page: Path) -> None:
     group = typer.main.get_command(app)
     for verb, *arguments in commands(page):
         if not verb.startswith("--"):
-            group.commands[verb].make_context(verb, arguments)  # refuses what it does not know
+            group.commands[verb].make_context(verb, arguments)  # raises on an unknown option
 
 
 @pytest.mark.parametrize("name", ["README", "cli", "report", "diagram", "export"])
@@ -67,8 +67,8 @@ def test_the_commands_of_a_page_run_one_after_the_other(name: str, run: Run) -> 
     shown = [words for words in commands(page) if words[0] not in {*LONG, "--install-completion"}]
     assert shown
     for words in shown:
-        status, _, talk = run(*words)
-        assert status == 0, (words, talk)
+        status, _, messages = run(*words)
+        assert status == 0, (words, messages)
 
 
 def prepare() -> None:
@@ -101,23 +101,36 @@ def test_the_docs_name_what_json_holds(verb: str, arguments: str, run: Run) -> N
     (row,) = re.findall(rf"^\| `{verb}` \| (.*) \|$", text, re.M)
     named = set(re.findall(r"`(\w+)`", re.sub(r"\([^)]*\)", "", row)))
     assert found <= named
-    assert found == named or verb == "verify"  # the keys of which depend on the answer
+    assert found == named or verb == "verify"  # its keys depend on the answer
 
 
-def mentions(page: Path) -> Iterator[list[str]]:
-    """Yield the words after `dln` wherever a page shows a command: in code spans and code blocks.
-
-    Unlike `commands`, these may be fragments, such as `dln trends --rising`.
-    """
+def code(page: Path) -> list[str]:
+    """Return the code of a page: its code spans, and the lines of its code blocks."""
     text = page.read_text("utf-8").replace("\\\n", " ")
     fenced = "\n".join(re.findall(r"^```\w*\n(.*?)^```", text, re.DOTALL | re.M))
     prose = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.M)
-    indented = "\n".join(re.findall(r"^ {4}(\S.*)$", prose, re.M))
-    prefix = r"^(?:Example: |\$ (?:time )?)?"
-    lines = re.findall(rf"{prefix}(dln .+)$", f"{fenced}\n{indented}", re.M)
-    spans = re.findall(r"`(dln [^`]+)`", re.sub(r"\s*\n\s*", " ", prose))
-    for shown in [*spans, *lines]:
-        yield re.split(r"  #| [|>] ", shown)[0].split()[1:]
+    indented = re.findall(r"^ {4}(\S.*)$", prose, re.M)
+    spans = re.findall(r"`([^`]+)`", re.sub(r"\s*\n\s*", " ", prose))
+    return [re.split(r"  +#| [|>] ", line)[0] for line in [*fenced.splitlines(), *indented, *spans]]
+
+
+def mentions(page: Path) -> Iterator[list[str]]:
+    """Yield the words after `dln` wherever a page shows a command.
+
+    Unlike `commands`, these may be fragments, such as `dln trends --rising`.
+    """
+    for line in code(page):
+        if match := re.match(r"(?:Example: |\$ (?:time )?)?dln (.+)", line):
+            yield match[1].split()
+
+
+def options_known_to(verb: str) -> set[str]:
+    parameters = typer.main.get_command(app).commands[verb].params
+    return {name for option in parameters for name in [*option.opts, *option.secondary_opts]}
+
+
+def options_of(words: list[str]) -> set[str]:
+    return {word.partition("=")[0] for word in words if re.match("--?[a-z]", word)}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -126,14 +139,26 @@ def test_every_mentioned_command_and_option_exists(page: Path) -> None:
     for verb, *words in mentions(page):
         if re.fullmatch(r"[a-z]+", verb):  # not VERB or --version
             assert verb in group.commands, verb
-            known = {name for option in group.commands[verb].params for name in option.opts}
-            options = {word.partition("=")[0] for word in words if re.match("--?[a-z]", word)}
-            assert options - {"--help", "-h"} <= known, (verb, words)
+            known = options_known_to(verb)
+            assert options_of(words) - {"--help", "-h"} <= known, (verb, words)
 
 
 def test_commands_are_found_in_spans_and_blocks() -> None:
     shown = [words[0] for words in mentions(ROOT / "docs" / "audit.md")]
     assert {"train", "verify", "trends"} <= set(shown)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_mentioned_benchmark_and_make_target_exists(page: Path) -> None:
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.M)
+    bench = options_known_to("bench")
+    for line in code(page):
+        if match := re.search(r"benchmarks/(\w+)\.py(.*)", line):
+            script = (ROOT / "benchmarks" / f"{match[1]}.py").read_text("utf-8")
+            known = bench if match[1] == "paper" else set(re.findall(r'"(--[a-z-]+)"', script))
+            assert options_of(match[2].split()) <= known, line
+        if match := re.match(r"(?:\$ )?make ([a-z-]+)", line):
+            assert match[1] in targets, line
 
 
 # -- snippets of docs/export.md ---------------------------------------------------------------
