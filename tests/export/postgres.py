@@ -1,7 +1,9 @@
-"""A real PostgreSQL server on loopback, in a folder that goes with it."""
+"""A real PostgreSQL server on the loopback interface, in a temporary folder."""
 
 from __future__ import annotations
 
+import atexit
+import itertools
 import os
 import pwd
 import shutil
@@ -11,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,45 +21,57 @@ from tools import find_module, find_tool, lacking
 
 _FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
 _SECONDS = 60
+_NUMBERS = itertools.count()
 
 
 @contextmanager
 def postgresql() -> Iterator[Any]:
-    """Start a server, give a connection to it, and stop it."""
+    """Yield a connection to an empty database. One server runs for all tests of a process."""
     find_module("psycopg", package="psycopg[binary]")
+    port = _server()
+    name = f"test{next(_NUMBERS)}"
+    with _connect(port, "postgres") as connection:
+        connection.execute(f"CREATE DATABASE {name} STRATEGY file_copy")
+    with _connect(port, name) as connection:
+        yield connection
+
+
+@cache
+def _server() -> int:
+    """Start a server that stops when the process ends, and return its port."""
     initdb = find_tool("initdb", package="postgresql", folders=_FOLDERS)
     server = find_tool("postgres", package="postgresql", folders=_FOLDERS)
     owner = _owner()
     # Not pytest's folder: only the user who runs the tests may enter that one.
     folder = Path(tempfile.mkdtemp(prefix="dln-postgresql-"))
-    try:
-        if owner:
-            shutil.chown(folder, **owner)
-        data = folder / "data"
-        make = [initdb, "-D", data, "-U", "dln", "-A", "trust", "-E", "UTF8", "--locale=C"]
-        subprocess.run([*make, "--no-sync"], check=True, capture_output=True, cwd=folder, **owner)
-        port = _free_port()
-        options = ["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-p", str(port)]
-        with open(folder / "log", "wb") as log:
-            process = subprocess.Popen(
-                [server, "-D", data, "-k", folder, *options],
-                stdout=log,
-                stderr=log,
-                cwd=folder,
-                **owner,
-            )
-        try:
-            with _connect(port, process, folder / "log") as connection:
-                yield connection
-        finally:
-            process.terminate()
-            process.wait(timeout=_SECONDS)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    if owner:
+        shutil.chown(folder, **owner)
+    data = folder / "data"
+    make = [initdb, "-D", data, "-U", "dln", "-A", "trust", "-E", "UTF8", "--locale=C"]
+    subprocess.run([*make, "--no-sync"], check=True, capture_output=True, cwd=folder, **owner)
+    port = _free_port()
+    options = ["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-p", str(port)]
+    with open(folder / "log", "wb") as log:
+        process = subprocess.Popen(
+            [server, "-D", data, "-k", folder, *options],
+            stdout=log,
+            stderr=log,
+            cwd=folder,
+            **owner,
+        )
+    atexit.register(_stop, process)
+    _wait(port, process, folder / "log")
+    return port
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    process.wait(timeout=_SECONDS)
 
 
 def _owner() -> dict[str, Any]:
-    """Choose who runs the server: PostgreSQL refuses to be run by root."""
+    """Choose the user that runs the server: PostgreSQL refuses to run as root."""
     if os.getuid() != 0:
         return {}
     try:
@@ -72,15 +87,22 @@ def _free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def _connect(port: int, process: subprocess.Popen[bytes], log: Path) -> Any:
+def _connect(port: int, database: str) -> Any:
+    import psycopg
+
+    return psycopg.connect(
+        host="127.0.0.1", port=port, user="dln", dbname=database, autocommit=True
+    )
+
+
+def _wait(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
     import psycopg
 
     end = time.monotonic() + _SECONDS
     while True:
         try:
-            return psycopg.connect(
-                host="127.0.0.1", port=port, user="dln", dbname="postgres", autocommit=True
-            )
+            _connect(port, "postgres").close()
+            return
         except psycopg.OperationalError:
             running = process.poll() is None and time.monotonic() < end
             assert running, log.read_text(errors="replace")

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from postgres import postgresql
-from tools import find_module
+from sql_engines import connect
 
 import dln
 from dln import Above, Among, Circuit, Column, Missing, Rule
@@ -62,24 +59,6 @@ TYPES = {
 }
 
 
-@contextmanager
-def connect(target: str) -> Iterator[Any]:
-    if target == "sqlite":
-        yield sqlite3.connect(":memory:")
-    elif target == "duckdb":
-        find_module("duckdb")
-        import duckdb
-
-        with duckdb.connect(":memory:") as connection:
-            connection.execute("SET threads = 1")
-            yield connection
-    else:
-        with postgresql() as connection:
-            connection.execute("SET standard_conforming_strings = off")
-            connection.prepare_threshold = None  # tables change under the statements
-            yield connection
-
-
 @pytest.mark.parametrize("target", TYPES)
 def test_columns_of_related_types_are_read_alike(target: str) -> None:
     expected = CIRCUIT.predict([list(row) for row in ROWS]).tolist()
@@ -108,6 +87,47 @@ def _literal(cell: Any, target: str) -> str:
         zone = "+00" if target == "postgresql" else ""
         return f"'{cell.isoformat(sep=' ')}{zone}'"
     return repr(cell)
+
+
+@pytest.mark.parametrize(
+    ("target", "types"),
+    [
+        ("duckdb", ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS")),
+        ("postgresql", ("date", "timestamp", "timestamptz")),
+    ],
+)
+def test_infinite_dates_are_after_and_before_all_others(
+    target: str, types: tuple[str, ...]
+) -> None:
+    circuit = Circuit(
+        (Column("d", "date"),),
+        (Above(0, -1e15), Above(0, 0.0), Above(0, 1e15), Missing(0)),
+        (),
+        tuple(Rule(wire, (2**wire,)) for wire in range(4)),
+        (0,),
+        ("a",),
+    )
+    text = dln.export(circuit, to=target, explain=True).text.rstrip("\n;")
+    query = f"SELECT explanation FROM ({text}) AS answers"  # Python has no infinite date
+    cells = ["'infinity'", "'-infinity'", "'2024-01-02'", "'1960-01-02'", "NULL"]
+    with connect(target) as connection:
+        for kind in types:
+            connection.execute("DROP TABLE IF EXISTS data")
+            connection.execute(f"CREATE TABLE data (d {kind})")
+            connection.execute(f"INSERT INTO data VALUES ({'), ('.join(cells)})")
+            found = [json.loads(row[-1])["rules"] for row in connection.execute(query).fetchall()]
+            assert found == [[0, 1, 2], [], [0, 1], [0], [3]], kind
+
+
+def test_an_infinite_number_of_seconds_is_a_date_in_sqlite() -> None:
+    circuit = Circuit(
+        (Column("d", "date"),), (Above(0, 1e15),), (), (Rule(0, (0, 1)),), (0, 0), (0, 1)
+    )
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE data (d)")
+    connection.execute("INSERT INTO data VALUES (9e999), (-9e999), (NULL)")
+    query = dln.export(circuit, to="sqlite").text
+    assert [row[-1] for row in connection.execute(query)] == [1, 0, 0]
 
 
 def test_text_dates_of_sqlite_count_to_the_millisecond() -> None:

@@ -1,8 +1,12 @@
-"""Program -> one SELECT, or view, that adds the class to every row of a table.
+"""Program -> one SELECT, or one view, that adds the predicted class to every row of a table.
 
-A row passes stages, each computed from the one before: cells as float64 and text, literals as
-TRUE or FALSE, gates that several others read, votes. Gates with one reader are written where they
-are read, so that the text grows with the circuit and not with its paths.
+The statement computes its values in stages, each from the stage before: columns as float64 or text,
+literals as truth values, gates, votes. A gate with one reader is written inside that reader's
+expression, up to a depth. All other gates get a column of their own, so that the text grows with
+the number of gates and not with the number of paths through them.
+
+No column of the user's table can change the answer. Only the first stage reads the table, and it
+qualifies every name with the alias of the table. Later stages read columns of our own.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from dataclasses import dataclass
 from dln.errors import OptionError
 from dln.export.categories import choose, holds_numbers, spelled_categories
 from dln.export.program import Program
-from dln.export.sql_dialects import DATABASES, LOGIC, Database, DatabaseName
+from dln.export.sql_dialects import DATABASES, Database, DatabaseName
 from dln.export.sql_labels import label_expressions
 from dln.export.text import comment, head
 from dln.export.value import Export, Input
@@ -22,12 +26,14 @@ from dln.literals import Above, Among, Column, Literal
 
 OUTPUT = "predicted_class"
 EXPLANATION = "explanation"
-_DEEPEST = 8
-"""Gates within one expression, one inside the other; databases have limits of their own."""
+_GROUP = 16
+"""Terms of a sum that stand side by side; parsers nest `a + b + c` as deep as it is long."""
+_MOST_COLUMNS = 2_000_000
+"""Columns of all stages together. A stage repeats the values that a later stage reads."""
 
 
 def write_sql(database: DatabaseName) -> Callable[..., Export]:
-    """Make the function that writes for one database."""
+    """Return the function that writes for one database."""
 
     def export_sql(
         program: Program, *, table: str = "data", view: str | None = None, explain: bool = False
@@ -39,9 +45,9 @@ def write_sql(database: DatabaseName) -> Callable[..., Export]:
         table
             The table to read.
         view
-            The name of a view to make; without it the SELECT alone is written.
+            The view to create. Without it, the statement is a SELECT.
         explain
-            Adds the column `explanation`: the votes and the numbers of the rules that fired, as
+            Add the column `explanation`: the votes and the numbers of the rules that fired, as
             JSON.
         """
         text = _Writer(program, DATABASES[database]).statement(table, view, explain)
@@ -61,15 +67,17 @@ def _type(column: Column, database: Database) -> str:
 
 @dataclass(frozen=True)
 class _Stage:
-    """Columns that are computed from those of the stage before: their names and expressions."""
+    """The columns of a stage: names and expressions over the columns of the stage before."""
 
     columns: tuple[tuple[str, str], ...]
 
 
 _NOTHING = (("c0", "0"),)
-"""A SELECT has to have a column."""
+"""Stands in for an empty stage: a SELECT needs a column."""
 _ROW = "dln_row"
-"""What a row of the table is called; a column of that name would hide it."""
+"""The alias of the table."""
+_CHECK = "dln_check"
+"""The alias of a table that has the output columns; see `_Writer._source`."""
 
 
 def _listed(outputs: dict[str, str]) -> str:
@@ -82,41 +90,42 @@ class _Writer:
     def __init__(self, program: Program, database: Database) -> None:
         self._program = program
         self._database = database
-        self._depth_of_stage = _stages_of_wires(program)
+        self._depth_of_stage = _stages_of_wires(program, database.deepest)
 
     def statement(self, table: str, view: str | None, explain: bool) -> str:
-        """Write the whole file."""
+        """Return the content of the file."""
         database = self._database
+        outputs = (OUTPUT, EXPLANATION) if explain else (OUTPUT,)
+        self._check_names(outputs)
         names = [database.name(column.name) for column in self._program.columns]
-        self._check_names([column.name for column in self._program.columns])
-        outputs = {
-            OUTPUT: self._winner(),
-            **({EXPLANATION: self._explanation()} if explain else {}),
-        }
-        stages = self._stages(names)
-        around = {"lateral": self._beside, "struct": self._along, "subquery": self._inside}
-        select = around[database.around](database.name(table), stages, outputs)
+        stages = self._stages(names, explain)
+        values = {OUTPUT: self._winner(), **({EXPLANATION: self._explanation()} if explain else {})}
+        write = {"lateral": self._beside, "struct": self._along, "subquery": self._inside}
+        source = self._source(database.name(table), outputs if view is not None else ())
+        select = write[database.around](source, stages, values)
         first = f"CREATE VIEW {database.name(view)} AS\n" if view is not None else ""
         notes = (
-            f"Reads the table {table!r}; adds the column {OUTPUT}. The columns it reads:",
+            f"Reads the table {table!r} and adds the column {OUTPUT}. It reads these columns:",
             *(f"  {x.name!r}: {_type(x, database)}" for x in self._program.columns),
             *database.notes,
         )
         lines = head(self._program, f"A classifier in SQL for {database.title}", notes)
         return f"{comment(lines, '', '-- ')}{first}{select};\n"
 
-    def _check_names(self, names: Sequence[str]) -> None:
-        for name in (OUTPUT, EXPLANATION, _ROW):
-            if name in names:
+    def _check_names(self, outputs: Sequence[str]) -> None:
+        """Refuse columns that have the name of an output, or the same name in this database."""
+        names = [column.name for column in self._program.columns]
+        # SQLite folds ASCII letters only, DuckDB folds all letters. This check covers both.
+        fold = str.lower if self._database.folds_case else str
+        for name in names:
+            if fold(name) in outputs:
                 raise OptionError(
-                    f"the circuit reads {name!r}, a name that is needed here; rename it"
+                    f"the circuit reads the column {name!r}, and the statement adds a column "
+                    f"{fold(name)!r}; rename the column of the table and train again"
                 )
-        if not self._database.folds_case:
-            return
         seen: dict[str, str] = {}
-        for name in (OUTPUT, EXPLANATION, _ROW, *names):
-            # Only ASCII letters are folded by SQLite, all of them by DuckDB: both are covered.
-            twin = seen.setdefault(name.lower(), name)
+        for name in names:
+            twin = seen.setdefault(fold(name), name)
             if twin != name:
                 raise OptionError(
                     f"the circuit reads {twin!r} and {name!r}, which are one name in "
@@ -125,27 +134,45 @@ class _Writer:
 
     # -- around the stages ----------------------------------------------------------------------
 
-    def _beside(self, table: str, stages: list[_Stage], outputs: dict[str, str]) -> str:
-        """Join each row with what is computed from it."""
+    def _source(self, table: str, outputs: Sequence[str]) -> str:
+        """Write the FROM clause.
+
+        Some databases accept a view with two columns of one name, and a query by that name then
+        reads the column of the table instead of the answer. The second table in FROM makes the
+        name ambiguous if the table has it too, so that the view fails instead.
+        """
+        source = f"FROM {table} AS {_ROW}"
+        if not outputs or self._database.refuses_twins:
+            return source
+        names = ", ".join(f"0 AS {name}" for name in outputs)
+        tests = " AND ".join(f"{name} = 0" for name in outputs)
+        note = f"-- Fails if the table has a column {' or '.join(outputs)}."
+        return f"{source} CROSS JOIN (SELECT {names}) AS {_CHECK}\n{note}\nWHERE {tests}"
+
+    def _beside(self, source: str, stages: list[_Stage], outputs: dict[str, str]) -> str:
+        """Join each row with the values computed from it."""
         answers = f"{self._chained(stages)}\nSELECT {_listed(outputs)}\n{self._from(stages)}"
         listed = "".join(f", r.{name}" for name in outputs)
-        source = f"FROM {table} AS {_ROW}"
         return f"SELECT {_ROW}.*{listed}\n{source}\nCROSS JOIN LATERAL (\n{answers}\n) AS r"
 
-    def _along(self, table: str, stages: list[_Stage], outputs: dict[str, str]) -> str:
-        """Carry the row along as one value, and take it apart at the end."""
-        carried = [_Stage(((_ROW, _ROW), *stage.columns)) for stage in stages]
-        chain = self._chained(carried, f"\n  FROM {table} AS {_ROW}")
+    def _along(self, source: str, stages: list[_Stage], outputs: dict[str, str]) -> str:
+        """Carry the row through the stages as one value, and unpack it at the end."""
+        # The plain alias would be a column of that name, if the table has one.
+        whole = (_ROW, f"struct_pack(*COLUMNS({_ROW}.*))")
+        first, *others = stages
+        carried = [_Stage((whole, *first.columns))]
+        carried += [_Stage(((_ROW, _ROW), *stage.columns)) for stage in others]
+        chain = self._chained(carried, f"\n{source}")
         return f"{chain}\nSELECT {_ROW}.*, {_listed(outputs)}\n{self._from(stages)}"
 
-    def _inside(self, table: str, stages: list[_Stage], outputs: dict[str, str]) -> str:
-        """Compute each output by a subquery of its own."""
+    def _inside(self, source: str, stages: list[_Stage], outputs: dict[str, str]) -> str:
+        """Compute each output by a separate subquery."""
         end = f"\n{self._from(stages)}"
         columns = "".join(
             f",\n(\n{self._chained(stages)}\nSELECT {value}{end}\n) AS {name}"
             for name, value in outputs.items()
         )
-        return f"SELECT {_ROW}.*{columns}\nFROM {table} AS {_ROW}"
+        return f"SELECT {_ROW}.*{columns}\n{source}"
 
     def _from(self, stages: list[_Stage]) -> str:
         return f"FROM s{len(stages) - 1}{self._fence}"
@@ -155,48 +182,75 @@ class _Writer:
         return f" {self._database.fence}" if self._database.fence else ""
 
     def _chained(self, stages: list[_Stage], first_source: str = "") -> str:
-        """Write the stages one after the other; nested ones some parsers do not take."""
+        """Write the stages as common table expressions; some parsers limit nested subqueries."""
+        every = self._database.stored_every
         written = []
         for number, stage in enumerate(stages):
             listed = ",\n    ".join(
                 value if value == name else f"{value} AS {name}" for name, value in stage.columns
             )
             source = f"\n  FROM s{number - 1}" if number else first_source
-            written.append(f"s{number} AS (\n  SELECT\n    {listed}{source}{self._fence}\n)")
+            stored = " MATERIALIZED" if every and number and number % every == 0 else ""
+            body = f"\n  SELECT\n    {listed}{source}{self._fence}\n"
+            written.append(f"s{number} AS{stored} ({body})")
         return f"WITH {', '.join(written)}"
 
     # -- stages ---------------------------------------------------------------------------------
 
-    def _stages(self, names: list[str]) -> list[_Stage]:
-        program = self._program
-        circuit = program.circuit
-        last_stage = max(self._depth_of_stage.values(), default=0)
+    def _stages(self, names: list[str], explain: bool) -> list[_Stage]:
+        program, circuit = self._program, self._program.circuit
+        kept = sorted({rule.wire for rule in circuit.rules}) if explain else []
+        self._check_width(circuit.n_classes + len(kept))
+        wires = self._wires_by_stage()
         stages = [_Stage(tuple(self._cells(names)) or _NOTHING)]
-        needed_until = self._needed_until(last_stage + 1)
-        for number in range(1, last_stage + 1):
-            columns = [
-                (program.wire_name(wire), self._value(wire, number))
-                for wire, stage in self._depth_of_stage.items()
-                if stage <= number <= needed_until[wire]
-            ]
-            self._check_width(len(columns))
-            stages.append(_Stage(tuple(columns) or _NOTHING))
-        votes = tuple((f"v{place}", self._votes(place)) for place in range(circuit.n_classes))
-        kept = sorted({rule.wire for rule in circuit.rules})
+        for number, live in enumerate(wires, start=1):
+            columns = tuple((program.wire_name(wire), self._value(wire, number)) for wire in live)
+            stages.append(_Stage(columns or _NOTHING))
+        votes = tuple((f"v{place}", text) for place, text in enumerate(self._votes()))
         rules = tuple((program.wire_name(wire), program.wire_name(wire)) for wire in kept)
-        self._check_width(len(votes) + len(rules))
         return [*stages, _Stage((*votes, *rules))]
+
+    def _wires_by_stage(self) -> list[list[int]]:
+        """Return the wires that are columns of each stage, from stage 1 on.
+
+        A wire stays from the stage that computes it to the last stage before a reader of it.
+        """
+        last_stage = max(self._depth_of_stage.values(), default=0)
+        if last_stage > self._database.most_stages:
+            raise OptionError(
+                f"{self._database.title} would need {last_stage} stages, one computed from the "
+                f"other, but at most {self._database.most_stages} work; simplify the circuit or "
+                "choose another target"
+            )
+        until = self._needed_until(last_stage + 1)
+        starting: list[list[int]] = [[] for _ in range(last_stage + 1)]
+        for wire, stage in self._depth_of_stage.items():
+            starting[stage].append(wire)
+        found: list[list[int]] = []
+        live: list[int] = []
+        total = 0
+        for number in range(1, last_stage + 1):
+            live = [wire for wire in (*live, *starting[number]) if until[wire] >= number]
+            self._check_width(len(live))
+            total += len(live)
+            if total > _MOST_COLUMNS:
+                raise OptionError(
+                    f"the SQL would have more than {_MOST_COLUMNS:,} columns in its stages; "
+                    "simplify the circuit or choose another target"
+                )
+            found.append(live)
+        return found
 
     def _check_width(self, width: int) -> None:
         if width > self._database.most_columns:
             raise OptionError(
-                f"{self._database.title} would have to keep {width} values of a row at a time, at "
-                f"most {self._database.most_columns} are possible; simplify the circuit or choose "
-                "another target"
+                f"{self._database.title} would have to keep {width} values of a row at a time, but "
+                f"at most {self._database.most_columns} are possible; simplify the circuit or "
+                "choose another target"
             )
 
     def _needed_until(self, end: int) -> dict[int, int]:
-        """Give for each named wire the last stage before a reader of it."""
+        """Return for each wire with a column the last stage before a reader of it."""
         circuit = self._program.circuit
         last = dict.fromkeys(self._depth_of_stage, 0)
         reading_stage: dict[int, int] = {}
@@ -226,7 +280,7 @@ class _Writer:
         return self._database.read_text(name, column.name, spelled_categories(column))
 
     def _value(self, wire: int, stage: int) -> str:
-        """Write a named wire: computed in its own stage, carried on in later ones."""
+        """Write the column of a wire: computed in its own stage, repeated in later stages."""
         if self._depth_of_stage[wire] < stage:
             return self._program.wire_name(wire)
         if wire < self._program.circuit.n_literals:
@@ -243,18 +297,19 @@ class _Writer:
             else self._written_out(source)
             for source, reads in ((a, gate.reads_a), (b, gate.reads_b))
         ]
-        return LOGIC.gate(gate, *sources)
+        return self._database.logic.gate(gate, *sources)
 
     def _literal(self, literal: Literal, cell: str) -> str:
+        never = self._database.logic.never
         if isinstance(literal, Above):
-            return f"COALESCE({cell} > {self._database.float64(literal.cutoff)}, FALSE)"
+            return f"COALESCE({cell} > {self._database.float64(literal.cutoff)}, {never})"
         if isinstance(literal, Among):
             chosen = self._choice(literal)
-            return f"COALESCE({cell} IN ({', '.join(chosen)}), FALSE)" if chosen else "FALSE"
+            return f"COALESCE({cell} IN ({', '.join(chosen)}), {never})" if chosen else never
         return f"({cell} IS NULL)"
 
     def _choice(self, literal: Among) -> list[str]:
-        """Write the categories of a set, without those that no cell can hold."""
+        """Write the categories of a set, without those that no value in the database equals."""
         column = self._program.circuit.columns[literal.column]
         if holds_numbers(column):
             numbers = [float(column.categories[code]) for code in literal.categories]
@@ -264,41 +319,52 @@ class _Writer:
 
     # -- results --------------------------------------------------------------------------------
 
-    def _votes(self, place: int) -> str:
+    def _votes(self) -> list[str]:
+        """Write the votes of each class."""
         circuit = self._program.circuit
-        terms = [
-            f"CASE WHEN {self._program.wire_name(rule.wire)} THEN {rule.votes[place]} ELSE 0 END"
-            for rule in circuit.rules
-            if rule.votes[place]
-        ]
-        return " + ".join([str(circuit.base_votes[place]), *terms])
+        terms = [[str(base)] for base in circuit.base_votes]
+        for rule in circuit.rules:
+            wire = self._program.wire_name(rule.wire)
+            for place, vote in enumerate(rule.votes):
+                if vote:
+                    terms[place].append(f"CASE WHEN {wire} THEN {vote} ELSE 0 END")
+        return [_joined(found, " + ") for found in terms]
 
     def _winner(self) -> str:
-        """Choose the first class that no later one exceeds."""
+        """Choose the first class with the most votes."""
         labels = label_expressions(self._program.circuit.classes, self._database)
-        cases = []
-        for place, label in enumerate(labels[:-1]):
-            ahead = " AND ".join(f"v{place} >= v{k}" for k in range(place + 1, len(labels)))
-            cases.append(f"WHEN {ahead} THEN {label}")
-        return f"CASE {' '.join(cases)} ELSE {labels[-1]} END" if cases else labels[0]
+        if len(labels) == 1:
+            return labels[0]
+        most = self._database.greatest([f"v{place}" for place in range(len(labels))])
+        cases = " ".join(f"WHEN v{place} THEN {label}" for place, label in enumerate(labels[:-1]))
+        return f"CASE {most} {cases} ELSE {labels[-1]} END"
 
     def _explanation(self) -> str:
-        """Write votes and rules as JSON, with nothing but text joined to text."""
+        """Write votes and rules as JSON, by joining texts only."""
         circuit = self._program.circuit
-        votes = " || ',' || ".join(f"CAST(v{k} AS TEXT)" for k in range(circuit.n_classes))
-        fired = " || ".join(
+        votes = [f"CAST(v{k} AS TEXT)" for k in range(circuit.n_classes)]
+        listed = _joined([votes[0], *(f"',' || {vote}" for vote in votes[1:])], " || ")
+        fired = [
             f"CASE WHEN {self._program.wire_name(rule.wire)} THEN ',{number}' ELSE '' END"
             for number, rule in enumerate(circuit.rules)
-        )
-        rules = f" || substr({fired}, 2)" if fired else ""
-        return f"""'{{"votes":[' || {votes} || '],"rules":['{rules} || ']}}'"""
+        ]
+        rules = f" || substr({_joined(fired, ' || ')}, 2)" if fired else ""
+        return f"""'{{"votes":[' || {listed} || '],"rules":['{rules} || ']}}'"""
 
 
-def _stages_of_wires(program: Program) -> dict[int, int]:
-    """Choose the wires that get a column, and the stage that computes each.
+def _joined(terms: Sequence[str], operator: str) -> str:
+    """Join terms by an associative operator, in nested groups."""
+    while len(terms) > _GROUP:
+        groups = (terms[at : at + _GROUP] for at in range(0, len(terms), _GROUP))
+        terms = [f"({operator.join(group)})" for group in groups]
+    return operator.join(terms)
 
-    Literals come in stage 1. A gate gets a column where several gates or a rule read it, or where
-    its expression would be too deep.
+
+def _stages_of_wires(program: Program, deepest: int) -> dict[int, int]:
+    """Choose the wires that get a column, and the stage that computes each of them.
+
+    Literals are computed in stage 1. A gate gets a column if several gates or a rule read it, or
+    if its expression would nest more than `deepest` gates.
     """
     circuit = program.circuit
     readers: Counter[int] = Counter()
@@ -313,7 +379,7 @@ def _stages_of_wires(program: Program) -> dict[int, int]:
         sources = [x for x, reads in ((a, gate.reads_a), (b, gate.reads_b)) if reads]
         stage = max((behind[x] for x in sources), default=1)
         own_depth = 1 + max((depth[x] for x in sources), default=0)
-        if readers[wire] > 1 or wire in voting or own_depth >= _DEEPEST:
+        if readers[wire] > 1 or wire in voting or own_depth >= deepest:
             stages[wire] = stage + 1
             stage, own_depth = stage + 1, 0
         behind.append(stage)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal as OneOf
 
@@ -20,8 +20,9 @@ Around = OneOf["lateral", "struct", "subquery"]
 _EXACT_INTEGER = 2**53
 _EXACT_TENS = 15
 _STEP = 40
+_MOST_ARGUMENTS = 100
 
-LOGIC = Dialect(
+_LOGIC = Dialect(
     both="({a} AND {b})",
     either="({a} OR {b})",
     differ="({a} <> {b})",
@@ -29,7 +30,9 @@ LOGIC = Dialect(
     never="FALSE",
     always="TRUE",
 )
-"""Every wire is TRUE or FALSE, never NULL, so these mean what they mean elsewhere."""
+"""A wire is TRUE or FALSE, never NULL, so SQL's three-valued logic does not come into play."""
+# SQLite reads TRUE and FALSE as columns of those names where the table has them.
+_SQLITE_LOGIC = replace(_LOGIC, never="0", always="1")
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,8 @@ class Database:
     ----------
     title
         Its name as people write it.
+    logic
+        How it writes gates and truth values.
     cells
         Reads a column `{x}` of each kind as float64 seconds or numbers, NULL where it is missing.
     text
@@ -66,10 +71,20 @@ class Database:
         carries the row through the stages as one value, "subquery" computes each answer apart.
     fence
         Ends a stage so that the planner does not copy its expressions into the next.
+    stored_every
+        Every how many stages one is MATERIALIZED, which keeps planning fast; 0 for never.
+    greatest
+        Writes the largest of at least two integers.
+    deepest
+        How many gates are nested in one expression, at most.
+    most_stages
+        How many stages work, one computed from the other.
     most_columns
         How many columns a stage may have.
     most_bytes
         How long a name may be.
+    refuses_twins
+        Whether it refuses a view with two columns of one name.
     folds_case
         Whether names that differ in case only are the same name.
     empty_names
@@ -77,6 +92,7 @@ class Database:
     """
 
     title: str
+    logic: Dialect
     cells: dict[ColumnKind, str]
     text: str
     strict_text: str
@@ -89,8 +105,13 @@ class Database:
     notes: tuple[str, ...]
     around: Around
     fence: str
+    stored_every: int
+    greatest: Callable[[Sequence[str]], str]
+    deepest: int
+    most_stages: int
     most_columns: int
     most_bytes: int
+    refuses_twins: bool
     folds_case: bool
     empty_names: bool
 
@@ -181,6 +202,22 @@ def exact_number(value: float) -> str:
     return f"({top}{''.join(powers) or ' * 1.0'})"
 
 
+def _greatest(values: Sequence[str]) -> str:
+    return f"GREATEST({', '.join(values)})"
+
+
+def _sqlite_greatest(values: Sequence[str]) -> str:
+    """Nest calls: a function takes at most 127 arguments. With one argument, max is an aggregate.
+
+    >>> _sqlite_greatest(["a", "b", "c"])
+    'max(a, b, c)'
+    """
+    while len(values) > _MOST_ARGUMENTS:
+        parts = [values[at : at + _MOST_ARGUMENTS] for at in range(0, len(values), _MOST_ARGUMENTS)]
+        values = [f"max({', '.join(part)})" if len(part) > 1 else part[0] for part in parts]
+    return f"max({', '.join(values)})"
+
+
 _SPELLED: dict[ColumnKind, re.Pattern[str]] = {
     "boolean": re.compile("true|false"),
     "integer": re.compile("0|-?[1-9][0-9]*"),
@@ -198,6 +235,7 @@ _POSTGRESQL_NUMBER = "NULLIF(CAST({x} AS double precision), CAST('NaN' AS double
 DATABASES: dict[DatabaseName, Database] = {
     "sqlite": Database(
         title="SQLite",
+        logic=_SQLITE_LOGIC,
         cells={
             "number": _SQLITE_NUMBER,
             "integer": _SQLITE_NUMBER,
@@ -232,18 +270,29 @@ DATABASES: dict[DatabaseName, Database] = {
         ),
         around="subquery",
         fence="LIMIT 1 OFFSET 0",
+        stored_every=0,
+        greatest=_sqlite_greatest,
+        deepest=8,  # its parser keeps 100 open symbols
+        most_stages=5000,
         most_columns=2000,
         most_bytes=10**6,
+        refuses_twins=False,
         folds_case=True,
         empty_names=True,
     ),
     "duckdb": Database(
         title="DuckDB",
+        logic=_LOGIC,
         cells={
             "number": _DUCKDB_NUMBER,
             "integer": _DUCKDB_NUMBER,
             "boolean": _DUCKDB_NUMBER,
-            "date": "CAST(epoch_us({x}) AS DOUBLE) / CAST(1000000 AS DOUBLE)",
+            # An infinite date has no epoch: it would be NULL, and so missing.
+            "date": (
+                "CASE {x} WHEN 'infinity' THEN CAST('Infinity' AS DOUBLE)"
+                " WHEN '-infinity' THEN CAST('-Infinity' AS DOUBLE)"
+                " ELSE CAST(epoch_us({x}) AS DOUBLE) / CAST(1000000 AS DOUBLE) END"
+            ),
         },
         text="CAST({x} AS VARCHAR)",
         strict_text=(
@@ -276,20 +325,29 @@ DATABASES: dict[DatabaseName, Database] = {
         notes=("NULL and NaN are missing; a column of another type is converted or refused.",),
         around="struct",
         fence="",
+        stored_every=0,
+        greatest=_greatest,
+        deepest=100,
+        most_stages=900,  # it refuses to nest 1,000 expressions and subqueries
         most_columns=10**6,
         most_bytes=10**6,
+        refuses_twins=False,
         folds_case=True,
         empty_names=False,
     ),
     "postgresql": Database(
         title="PostgreSQL",
+        logic=_LOGIC,
         cells={
             "number": _POSTGRESQL_NUMBER,
             "integer": _POSTGRESQL_NUMBER,
             "boolean": "CAST(CAST({x} AS integer) AS double precision)",
+            # The epoch of an infinite date is infinite, which no bigint can be.
             "date": (
-                "CAST(CAST(EXTRACT(EPOCH FROM {x}) * 1000000 AS bigint) AS double precision)"
+                "CASE WHEN isfinite({x}) THEN"
+                " CAST(CAST(EXTRACT(EPOCH FROM {x}) * 1000000 AS bigint) AS double precision)"
                 " / CAST(1000000 AS double precision)"
+                " ELSE CAST(EXTRACT(EPOCH FROM {x}) AS double precision) END"
             ),
         },
         text='CAST({x} AS text) COLLATE "C"',
@@ -321,8 +379,13 @@ DATABASES: dict[DatabaseName, Database] = {
         notes=("NULL and NaN are missing; a column of another type is converted or refused.",),
         around="lateral",
         fence="OFFSET 0",
+        stored_every=4,
+        greatest=_greatest,
+        deepest=100,
+        most_stages=1000,
         most_columns=1600,
         most_bytes=63,
+        refuses_twins=True,
         folds_case=False,
         empty_names=False,
     ),

@@ -39,7 +39,7 @@ def _as_float(label: Label, database: Database) -> str:
 
 
 def _as_boolean(label: Label, database: Database) -> str:
-    return "TRUE" if label else "FALSE"
+    return database.logic.always if label else database.logic.never
 
 
 _WRITERS: dict[type, Callable[[Label, Database], str]] = {
