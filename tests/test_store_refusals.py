@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from stored import TEXT
+from stored import CIRCUIT, TEXT
 from strategies import law
 
 from dln.circuit import Circuit
-from dln.errors import CircuitFileError
+from dln.errors import CircuitError, CircuitFileError
 from dln.origin import Origin
 from dln.parts import MAX_VOTES
-from dln.store import circuit_from_json, circuit_to_json
+from dln.store import BOUNDS, circuit_from_json, circuit_to_json
 
 
 def _assert_one_clear_line(error: CircuitFileError) -> None:
@@ -182,7 +183,7 @@ def test_an_edited_file_is_refused_with_what_is_wrong(
 @pytest.mark.parametrize("again", ['"base_votes": [5, 0], "temperature"', '"wire": 0, "wire"'])
 def test_what_a_file_says_twice_is_refused(again: str) -> None:
     once = again.rsplit(maxsplit=1)[-1]
-    with pytest.raises(CircuitFileError, match=r"'(base_votes|wire)' stands twice") as caught:
+    with pytest.raises(CircuitFileError, match=r"'(base_votes|wire)' occurs twice") as caught:
         circuit_from_json(TEXT.replace(once, again, 1))
     _assert_one_clear_line(caught.value)
 
@@ -293,3 +294,53 @@ def test_random_edits_give_a_valid_circuit_or_the_one_error(
         assert circuit_from_json(circuit_to_json(circuit)) == circuit
         assert str(circuit)
         circuit.votes([[None] * len(circuit.columns)])
+
+
+# -- bounds -----------------------------------------------------------------------------------
+
+SIZES = {
+    "characters in the file": len(TEXT),
+    "columns": 3,
+    "literals": 3,
+    "gates": 2,
+    "rules": 2,
+    "classes": 2,
+    "votes (rules times classes)": 4,
+    "categories in one column": 6,
+    "characters in one text": len("healthy"),
+}
+
+
+def test_every_bound_is_tested_and_documented() -> None:
+    assert list(SIZES) == list(BOUNDS)
+    page = (Path(__file__).parents[1] / "docs" / "model-file.md").read_text("utf-8")
+    for name, bound in BOUNDS.items():
+        assert f"| {name} | {bound:,} |" in page
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_a_part_may_reach_its_bound_and_not_exceed_it(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(BOUNDS, name, SIZES[name])
+    assert circuit_from_json(circuit_to_json(CIRCUIT)) == CIRCUIT
+    monkeypatch.setitem(BOUNDS, name, SIZES[name] - 1)
+    message = re.escape(f"{SIZES[name]:,} {name}; at most {SIZES[name] - 1:,} are allowed")
+    with pytest.raises(CircuitFileError, match=message) as caught:
+        circuit_from_json(TEXT)
+    _assert_one_clear_line(caught.value)
+    with pytest.raises(CircuitError, match=message):
+        circuit_to_json(CIRCUIT)
+
+
+def test_of_an_endless_file_only_the_allowed_part_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(BOUNDS, "characters in the file", 1000)
+    with pytest.raises(CircuitFileError, match="1,001 characters in the file"):
+        Circuit.load("/dev/zero")
+
+
+def test_bounds_are_checked_before_the_parts_are_read() -> None:
+    """The file asks for too many classes; its other parts are wrong too, but not looked at."""
+    document = json.loads(TEXT) | {"classes": ["x"] * 10_001, "columns": [3], "rules": "many"}
+    with pytest.raises(CircuitFileError, match="10,001 classes; at most 10,000 are allowed"):
+        circuit_from_json(json.dumps(document))

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -29,6 +28,11 @@ class Netlist {
     Operation operation;
     std::array<std::uint32_t, 3> wires;
   };
+
+  // Bounds the memory and time of planning (some 100 MB and a second). A small file could otherwise
+  // ask for gigabytes: every bit of every vote takes an adder. Python evaluates larger circuits
+  // without a plan.
+  static constexpr std::size_t max_nodes = std::size_t{1} << 20;
 
   explicit Netlist(std::size_t n_literals) : n_inputs_(std::uint32_t(n_literals + 1)) {}
 
@@ -112,18 +116,42 @@ class Netlist {
 
   Signal add(Operation operation, Signal a, Signal b, Signal c = never) {
     const Node node{operation, {a / 2, b / 2, c / 2}};
-    const std::size_t wire = n_inputs_ + nodes_.size();
-    const auto [twin, is_new] = wires_.try_emplace({operation, node.wires}, std::uint32_t(wire));
-    if (!is_new) return 2 * twin->second;
-    if (wire > std::numeric_limits<std::uint32_t>::max() / 2 - 1)
-      throw std::invalid_argument("the circuit is too large: its plan has over 2^31 wires");
+    std::uint32_t& place = find(node);
+    if (place) return 2 * (n_inputs_ + place - 1);
+    if (nodes_.size() == max_nodes)
+      throw std::overflow_error("the circuit is too large to plan: it takes over 2^20 operations");
     nodes_.push_back(node);
-    return Signal(2 * wire);
+    place = std::uint32_t(nodes_.size());
+    if (2 * nodes_.size() > places_.size()) grow();
+    return 2 * (n_inputs_ + std::uint32_t(nodes_.size()) - 1);
+  }
+
+  // The place of the node in the hash table; it holds 0 if there is no such node yet.
+  std::uint32_t& find(const Node& node) {
+    std::uint64_t hash = std::uint64_t(node.operation);
+    for (std::uint32_t wire : node.wires) {
+      hash = (hash ^ wire) * 0x9E3779B97F4A7C15u;
+      hash ^= hash >> 32;
+    }
+    const std::size_t mask = places_.size() - 1;
+    std::size_t at = hash & mask;
+    while (places_[at] && !is_equal(nodes_[places_[at] - 1], node)) at = (at + 1) & mask;
+    return places_[at];
+  }
+
+  static bool is_equal(const Node& a, const Node& b) {
+    return a.operation == b.operation && a.wires == b.wires;
+  }
+
+  void grow() {
+    places_.assign(2 * places_.size(), 0);
+    for (std::size_t n = 0; n < nodes_.size(); ++n) find(nodes_[n]) = std::uint32_t(n + 1);
   }
 
   std::uint32_t n_inputs_;
   std::vector<Node> nodes_;
-  std::map<std::pair<Operation, std::array<std::uint32_t, 3>>, std::uint32_t> wires_;
+  // A hash table with open addressing, at most half full: the number of a node plus one, or 0.
+  std::vector<std::uint32_t> places_ = std::vector<std::uint32_t>(1024);
 };
 
 }  // namespace dln

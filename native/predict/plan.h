@@ -109,17 +109,18 @@ class StoredPlan {
     }
   }
 
-  // Few ranges of codes are compared one by one; many are looked up, unless the codes are so large
-  // that the table would not stay in the cache.
+  // Few ranges of codes are compared one by one; many are looked up in a table of bits, unless the
+  // table would be large for the number of ranges: the memory must be in proportion to the circuit.
   Test among(std::uint32_t slot, std::vector<std::int32_t> codes) {
     constexpr std::size_t few = 12;
-    constexpr std::int32_t large = 1 << 20;
+    constexpr std::size_t words_per_range = 16;
     std::sort(codes.begin(), codes.end());
     codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
     ranges_.push_back(ranges_of(codes));
-    if (ranges_.back().size() <= few || codes.back() >= large)
+    const std::size_t n_ranges = ranges_.back().size(), n_words = std::size_t(codes.back()) / 64 + 1;
+    if (n_ranges <= few || n_words > words_per_range * n_ranges)
       return {Question::among_ranges, slot, 0, 0, slice(ranges_.back()), {}};
-    std::vector<std::uint64_t> bits(std::size_t(codes.back()) / 64 + 1);
+    std::vector<std::uint64_t> bits(n_words);
     for (std::int32_t code : codes) bits[std::size_t(code) / 64] |= std::uint64_t{1} << code % 64;
     code_bits_.push_back(std::move(bits));
     return {Question::among_codes, slot, 0, 0, {}, slice(code_bits_.back())};

@@ -28,11 +28,15 @@ namespace {
 
 class Program {
  public:
+  // This is called without the lock of the interpreter: it must not touch Python.
   Program(const Circuit& circuit, const std::string& level)
       : level_(find_level(level)), n_columns_(circuit.column_is_category.size()),
         votes_(circuit, count_votes), winner_(circuit, find_winner),
         class_indices_(circuit.n_classes()) {
     for (size_t c = 0; c < class_indices_.size(); ++c) class_indices_[c] = c;
+  }
+
+  void import_numpy() {
     const nb::module_ numpy = nb::module_::import_("numpy");
     empty_ = numpy.attr("empty");
     int32_ = numpy.attr("dtype")("int32");
@@ -120,7 +124,11 @@ void make_program(Program* self, std::int64_t n_columns, nb::handle column_is_ca
   circuit.rule_votes = copy_votes(rule_votes, circuit.n_rules(), circuit.n_classes());
   require(n_columns >= 0, "n_columns is negative");
   require_size(circuit.column_is_category.size(), size_t(n_columns), "column_is_category");
-  new (self) Program(checked(circuit), level);
+  {
+    const nb::gil_scoped_release unlocked;  // planning a large circuit takes a second
+    new (self) Program(checked(circuit), level);
+  }
+  self->import_numpy();
 }
 
 }  // namespace

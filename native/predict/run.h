@@ -42,8 +42,10 @@ class Scratch {
 };
 
 inline constexpr size_t rows_worth_a_thread = 65536;
-// Releasing and taking the lock of the interpreter costs about as much as evaluating these.
+// Releasing and taking the lock of the interpreter costs about as much as evaluating so many rows
+// of a small circuit, or one row with so many steps.
 inline constexpr size_t rows_worth_the_lock = 512;
+inline constexpr size_t steps_worth_the_lock = 4096;
 
 inline size_t count_workers(size_t n_rows, int n_threads) {
   const size_t n_wanted = std::min(size_t(n_threads), n_rows / rows_worth_a_thread);
@@ -83,7 +85,8 @@ inline void run(Kernel kernel, const Plan& plan, const OpenTable& open, const An
   require(n_threads >= 1, "n_threads is ", n_threads, "; expected 1 or more");
   static thread_local Scratch scratch;
   std::optional<nb::gil_scoped_release> unlocked;
-  if (open.n_rows() >= rows_worth_the_lock) unlocked.emplace();
+  if (open.n_rows() >= rows_worth_the_lock || plan.steps.size >= steps_worth_the_lock)
+    unlocked.emplace();
   const size_t n_workers = count_workers(open.n_rows(), n_threads);
   if (n_workers > 1) return run_in_parallel(kernel, plan, open, answers, n_workers);
   kernel(plan, open.table(), answers, 0, open.n_rows(), scratch.at_least(scratch_bytes(plan)));

@@ -1,11 +1,12 @@
 """Circuit + rows -> votes -> classes.
 
-The native program does the work where it is built; `numpy_votes` is the same meaning in a few lines
-of NumPy: its oracle in the tests, and its stand-in where the extension is absent.
+The compiled program does the work. `numpy_votes` computes the same in a few lines of NumPy. Tests
+compare the two. NumPy takes over without the extension and for circuits that are too large to plan.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,23 +32,26 @@ def _find_native() -> type[Program] | None:
 
 _NATIVE_PROGRAM = _find_native()
 _ROWS_PER_THREAD = 65536
+_NUMPY_VALUES = 1 << 24
+"""How many wires and votes NumPy holds at once: it evaluates a large circuit in parts."""
+
 _LITERAL_KINDS = {Above: 0, Among: 1, Missing: 2}
-"""Kinds of literals, as the native program numbers them."""
+"""The numbers of the kinds of literals in the native program."""
 
 
 class Predictor:
-    """A circuit made ready to run; made once per circuit and kept."""
+    """A circuit prepared for prediction; created once per circuit and kept."""
 
     def __init__(self, circuit: Circuit) -> None:
         self._circuit = circuit
         self._used = sorted({literal.column for literal in circuit.literals})
-        # Columns that a matrix of numbers can hold as they are: no categories and no dates.
+        # A matrix of numbers can hold these columns as they are: no categories and no dates.
         self._all_numbers = all(
             circuit.columns[index].kind not in ("category", "date") for index in self._used
         )
-        self._program = None if _NATIVE_PROGRAM is None else compile_circuit(circuit)
+        self._program = _try_to_compile(circuit)
         labels = circuit.class_labels
-        # Labels of eight bytes are written by the program itself, without a second pass.
+        # The program writes labels of eight bytes itself, which saves a second pass.
         self._words = labels.view(np.uint64) if labels.dtype.str[1:] in ("i8", "f8") else None
         self._labels = labels
 
@@ -55,12 +59,12 @@ class Predictor:
         """Count votes: (n_rows, n_classes)."""
         source, n_rows = self._source(X)
         if self._program is None:
-            return numpy_votes(self._circuit, source, n_rows)
+            return np.concatenate(list(self._numpy_parts(source, n_rows)))
         counts = self._program.votes(source, n_threads=_threads(n_rows), n_rows=n_rows)
         return counts.astype(np.int64)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Give the label with the most votes; ties go to the first class."""
+        """Return the label with the most votes for each row; ties go to the first class."""
         if self._words is None or self._program is None:
             return self._labels[self.winners(X)]
         source, n_rows = self._source(X)
@@ -71,27 +75,40 @@ class Predictor:
         return out
 
     def winners(self, X: Any) -> NDArray[np.int64]:
-        """Give the number of the class with the most votes; ties go to the first class."""
+        """Return the index of the class with the most votes; ties go to the first class."""
         source, n_rows = self._source(X)
         if self._program is None:
-            winners: NDArray[np.int64] = numpy_votes(self._circuit, source, n_rows).argmax(axis=1)
-            return winners
+            parts = self._numpy_parts(source, n_rows)
+            return np.concatenate([votes.argmax(axis=1) for votes in parts])
         return self._program.classify(source, n_threads=_threads(n_rows), n_rows=n_rows)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Give the softmax of votes / temperature."""
+        """Return the softmax of votes / temperature: (n_rows, n_classes)."""
         votes = self.votes(X)
-        # The lead over the winner is taken in integers: no temperature makes it inf - inf.
+        # Votes are subtracted as integers: with a tiny temperature floats would give inf - inf.
         behind = votes - votes.max(axis=1, keepdims=True)
         with np.errstate(over="ignore"):
             odds: NDArray[np.float64] = np.exp(behind / self._circuit.temperature)
         odds /= odds.sum(axis=1, keepdims=True)
         return odds
 
+    def _numpy_parts(self, source: Any, n_rows: int) -> Iterator[NDArray[np.int64]]:
+        """Count votes with NumPy, so many rows at a time that memory stays bounded."""
+        per_row = self._circuit.n_wires + self._circuit.n_classes
+        step = max(1, _NUMPY_VALUES // per_row)
+        for first in range(0, max(n_rows, 1), step):
+            last = min(first + step, n_rows)
+            part = (
+                source[first:last]
+                if isinstance(source, np.ndarray)
+                else [None if column is None else column[first:last] for column in source]
+            )
+            yield numpy_votes(self._circuit, part, last - first)
+
     def _source(self, X: Any) -> tuple[Any, int]:
-        """Find what the program reads: one numeric array, or an array for each used column."""
+        """Return what the program reads: one numeric array, or an array for each used column."""
         columns = self._circuit.columns
-        if (  # the short way for the common case
+        if (  # a shortcut for the common case
             type(X) is np.ndarray
             and X.dtype in NATIVE_FLOATS
             and X.ndim == 2
@@ -115,34 +132,48 @@ def _threads(n_rows: int) -> int:
     return min(count_cores(), n_rows // _ROWS_PER_THREAD)
 
 
+def _try_to_compile(circuit: Circuit) -> Program | None:
+    """Compile a circuit; return None without the extension or if the circuit is too large."""
+    if _NATIVE_PROGRAM is None:
+        return None
+    try:
+        return compile_circuit(circuit)
+    except OverflowError:  # its plan would take too much memory
+        return None
+
+
 def compile_circuit(circuit: Circuit, level: str = "") -> Program:
-    """Make the native program of a circuit, for the best or a named instruction-set level."""
+    """Create the native program of a circuit, for the best or a named instruction-set level."""
     assert _NATIVE_PROGRAM is not None
+    return _NATIVE_PROGRAM(**native_arguments(circuit), level=level)
+
+
+def native_arguments(circuit: Circuit) -> dict[str, Any]:
+    """Return the circuit as arrays, by the names of the arguments of the native program."""
     literals = circuit.literals
     choices = [x.categories if isinstance(x, Among) else () for x in literals]
     nodes = np.array(
         [(node.gate.code, node.a, node.b) for node in circuit.nodes], dtype=np.int32
     ).reshape(-1, 3)
-    return _NATIVE_PROGRAM(
-        n_columns=len(circuit.columns),
-        column_is_category=np.array([not c.is_numeric for c in circuit.columns], dtype=np.uint8),
-        literal_kind=np.array([_LITERAL_KINDS[type(x)] for x in literals], dtype=np.uint8),
-        literal_column=np.array([x.column for x in literals], dtype=np.int32),
-        literal_cutoff=np.array(
+    return {
+        "n_columns": len(circuit.columns),
+        "column_is_category": np.array([not c.is_numeric for c in circuit.columns], dtype=np.uint8),
+        "literal_kind": np.array([_LITERAL_KINDS[type(x)] for x in literals], dtype=np.uint8),
+        "literal_column": np.array([x.column for x in literals], dtype=np.int32),
+        "literal_cutoff": np.array(
             [x.cutoff if isinstance(x, Above) else 0.0 for x in literals], dtype=np.float64
         ),
-        category_start=np.cumsum([0, *map(len, choices)], dtype=np.int64),
-        category_code=np.array([code for choice in choices for code in choice], dtype=np.int32),
-        gate_code=nodes[:, 0].astype(np.uint8),
-        gate_a=nodes[:, 1],
-        gate_b=nodes[:, 2],
-        rule_wire=np.array([rule.wire for rule in circuit.rules], dtype=np.int32),
-        rule_votes=np.array([rule.votes for rule in circuit.rules], dtype=np.int32).reshape(
+        "category_start": np.cumsum([0, *map(len, choices)], dtype=np.int64),
+        "category_code": np.array([code for choice in choices for code in choice], dtype=np.int32),
+        "gate_code": nodes[:, 0].astype(np.uint8),
+        "gate_a": nodes[:, 1],
+        "gate_b": nodes[:, 2],
+        "rule_wire": np.array([rule.wire for rule in circuit.rules], dtype=np.int32),
+        "rule_votes": np.array([rule.votes for rule in circuit.rules], dtype=np.int32).reshape(
             -1, circuit.n_classes
         ),
-        base_votes=np.array(circuit.base_votes, dtype=np.int32),
-        level=level,
-    )
+        "base_votes": np.array(circuit.base_votes, dtype=np.int32),
+    }
 
 
 def numpy_votes(circuit: Circuit, source: Any, n_rows: int) -> NDArray[np.int64]:

@@ -1,7 +1,8 @@
 """Circuits as versioned JSON files.
 
-Promise: saving and loading gives an equal circuit, and a file that is truncated, edited or hostile
-is refused with one line that says what is wrong with it.
+Promise: saving and loading gives an equal circuit. A file that is truncated, edited or hostile is
+refused with one line that says what is wrong with it. The contents of a file are bounded
+(`BOUNDS`), so that a small file cannot exhaust the memory.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import math
 import reprlib
 from collections.abc import Callable
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dln.errors import CircuitError, CircuitFileError
@@ -37,10 +37,25 @@ if TYPE_CHECKING:
 FORMAT = "dln-circuit"
 VERSION = 1
 
+BOUNDS = {
+    "characters in the file": 2**26,
+    "columns": 2**20,
+    "literals": 2**20,
+    "gates": 2**20,
+    "rules": 2**20,
+    "classes": 10_000,
+    "votes (rules times classes)": 2**22,
+    "categories in one column": 2**20,
+    "characters in one text": 2**20,
+}
+"""The largest number of each part that a file may hold; docs/model-file.md lists them."""
+
 _PARTS = (
     *("format", "version", "columns", "literals", "gates", "rules"),
     *("base_votes", "classes", "temperature", "origin"),
 )
+
+_COUNTED = ("columns", "literals", "gates", "rules", "classes")
 
 _T = TypeVar("_T")
 
@@ -49,12 +64,15 @@ _T = TypeVar("_T")
 
 
 def write_circuit_file(circuit: Circuit, path: str | PathLike[str]) -> None:
-    """Write a circuit as JSON; a file of that name is replaced only by a whole new one."""
+    """Write a circuit as JSON; an existing file is replaced only by a complete new one."""
     write_whole(path, circuit_to_json(circuit))
 
 
 def circuit_to_json(circuit: Circuit) -> str:
-    """Write a circuit as JSON text, one part per line so that files can be compared."""
+    """Write a circuit as JSON text, one part per line so that files can be compared.
+
+    Raises `CircuitError` for a circuit that is too large for a file.
+    """
     document: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
@@ -68,8 +86,11 @@ def circuit_to_json(circuit: Circuit) -> str:
     }
     if circuit.origin is not None:
         document["origin"] = circuit.origin.to_dict()
+    _check_bounds(document)
     parts = [f"  {_dump(key)}: {_dump_part(value)}" for key, value in document.items()]
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+    text = "{\n" + ",\n".join(parts) + "\n}\n"
+    _check_bound("characters in the file", len(text))
+    return text
 
 
 def _dump_part(value: Any) -> str:
@@ -104,7 +125,8 @@ def _literal_to_json(literal: Literal) -> dict[str, Any]:
 def read_circuit_file(path: str | PathLike[str]) -> Circuit:
     """Read and check a file; raises `CircuitFileError` for anything but a circuit."""
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        with open(path, encoding="utf-8-sig") as stream:
+            text = stream.read(BOUNDS["characters in the file"] + 1)
     except UnicodeDecodeError as error:
         raise CircuitFileError(f"{path}: not a text file; expected a circuit as JSON") from error
     try:
@@ -117,9 +139,14 @@ def circuit_from_json(text: str) -> Circuit:
     """Read a circuit from JSON text, checking every part; raises `CircuitFileError`."""
     from dln.circuit import Circuit  # the one place where a file becomes a circuit
 
+    try:
+        _check_bound("characters in the file", len(text))
+    except CircuitError as error:
+        raise CircuitFileError(str(error)) from error
     document = _read_document(text)
     try:
         _refuse_others(document, _PARTS)
+        _check_bounds(document)
         return Circuit(
             columns=_read_parts(document, "columns", _read_column),
             literals=_read_parts(document, "literals", _read_literal),
@@ -152,16 +179,41 @@ def _read_document(text: str) -> dict[str, Any]:
     return document
 
 
+def _check_bounds(document: dict[str, Any]) -> None:
+    """Refuse a document that asks for too much; its parts need not have been checked."""
+    parts = {key: value for key, value in document.items() if isinstance(value, list)}
+    sizes = {key: len(parts.get(key, ())) for key in _COUNTED}
+    for key, size in sizes.items():
+        _check_bound(key, size)
+    _check_bound("votes (rules times classes)", sizes["rules"] * sizes["classes"])
+    texts = list(parts.get("classes", ()))
+    for column in parts.get("columns", ()):
+        if isinstance(column, dict):
+            categories = column.get("categories")
+            categories = categories if isinstance(categories, list) else []
+            _check_bound("categories in one column", len(categories))
+            texts += [column.get("name"), *categories]
+    longest = max((len(text) for text in texts if isinstance(text, str)), default=0)
+    _check_bound("characters in one text", longest)
+
+
+def _check_bound(name: str, found: int) -> None:
+    if found > BOUNDS[name]:
+        raise CircuitError(
+            f"too large for a model file: {found:,} {name}; at most {BOUNDS[name]:,} are allowed"
+        )
+
+
 def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not a number that JSON allows")
 
 
 def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of a file; what it says twice would be read otherwise than people read it."""
+    """Read an object of a file; refuse a repeated name, of which JSON would keep only the last."""
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
-            raise ValueError(f"{_show(name)} stands twice in one object")
+            raise ValueError(f"{_show(name)} occurs twice in one object")
         found[name] = value
     return found
 
@@ -232,7 +284,7 @@ def _object(part: Any) -> dict[str, Any]:
 
 
 def _refuse_others(part: Any, known: tuple[str, ...]) -> None:
-    """Refuse a key that means nothing here: whoever wrote it meant something by it."""
+    """Refuse a key that has no meaning here, instead of ignoring what its author intended."""
     for key in _object(part):
         if key not in known:
             raise ValueError(f"{_show(key)} is none of {', '.join(known)}")
@@ -276,5 +328,5 @@ def _read_number(value: Any) -> float:
 
 
 def _show(value: Any) -> str:
-    """Show a value from the file in a few words, however large it is."""
+    """Show a value from the file in a few words, even if the value is large."""
     return reprlib.repr(value)

@@ -1,0 +1,1 @@
+"""Fuzzers that compare dln with independent, simple computations: `make fuzz` runs them."""
