@@ -47,9 +47,14 @@ def test_rules_come_in_every_format_with_figures_where_data_is_given(
     document = json.loads(run("rules", model, "--format", "json", *figures)[1])
     assert document["n_rows"] == 4
     assert run("rules", model, "--card")[1].startswith("Add up the points")
-    status, _, talk = run("rules", model, "--data", labelled)
-    assert status == 2
-    assert talk == "dln: --data and --target go together: give both or neither\n"
+    for options, message in (
+        (
+            ("--data", labelled),
+            "the model file does not name its target column; add --target COLUMN",
+        ),
+        (("--target", "class"), "--target is only used with --data; add --data DATA"),
+    ):
+        assert run("rules", model, *options) == (2, "", f"dln: {message}\n")
 
 
 def test_explain_tells_why_and_what_would_change_it(run: Run, model: Path, rows: Path) -> None:
@@ -119,20 +124,22 @@ def test_prune_prints_the_curve_and_saves_the_chosen(run: Run, tmp_path: Path) -
     assert "--tolerance is 'x'" in run("prune", "m.json", data, *options, "--tolerance", "x")[2]
 
 
-def test_prune_leaves_the_rows_alone_that_report_tests_on(run: Run, tmp_path: Path) -> None:
+def test_prune_does_not_use_test_rows(run: Run, tmp_path: Path) -> None:
     data = training_table(tmp_path)
     small = ("-q", "--layers", "4,2", "--networks", "1", "--epochs", "5")
     assert run("train", data, "-t", "state", "-o", "m.json", *small)[0] == 0
     options = ("-t", "state", "-o", "small.json", "--tolerance", "0.1")
     _, out, talk = run("prune", "m.json", data, *options)
-    assert talk == "pruning on the 300 rows of the training; 100 are held out\n"
+    left_out = "100 of the {:,} rows are test rows of this model; they are left out. "
+    assert talk == left_out.format(400) + "Pruning uses the other 300 rows.\n"
     assert out.endswith("on the 300 rows given\n")
     settings = dict(Circuit.load("small.json").origin.settings)
     assert settings.pop("pruned_on") == "train.csv with tolerance 0.1"
     assert settings == dict(Circuit.load("m.json").origin.settings)
     Path("more.csv").write_text(data.read_text() + "50,Bern,0.5,well\n")
     _, out, talk = run("prune", "m.json", "more.csv", *options)
-    assert (talk, out.splitlines()[-1]) == ("", "changes and accuracy on the 401 rows given")
+    assert talk == left_out.format(401) + "Pruning uses the other 301 rows.\n"
+    assert out.splitlines()[-1] == "changes and accuracy on the 301 rows given"
 
 
 def test_verify_shows_a_row_that_differs(run: Run, model: Path, tmp_path: Path) -> None:

@@ -29,19 +29,6 @@ def test_train_tests_what_it_saves(run: Run, tmp_path: Path) -> None:
     assert "very ill" in str(Circuit.load(tmp_path / "m.json"))
 
 
-def test_a_model_that_was_trained_on_the_rows_is_told_of(run: Run, tmp_path: Path) -> None:
-    data = training_table(tmp_path)
-    assert run("train", data, "-t", "state", "-o", "m.json", *QUICK)[0] == 0
-    other = tmp_path / "other.csv"
-    other.write_text(data.read_text() + data.read_text().splitlines()[1] + "\n")
-    for table, said in ((data, "the model was trained on 300 of these rows"), (other, "")):
-        status, out, talk = run("evaluate", "m.json", table, "-t", "state")
-        assert status == 0
-        assert out.startswith("Balanced accuracy on 40")
-        assert (said in talk) if said else talk == ""
-        assert run("rules", "m.json", "--data", table, "-t", "state")[2] == talk
-
-
 def test_train_says_what_the_fit_warns_of_unless_quiet(run: Run, tmp_path: Path) -> None:
     (tmp_path / "same.csv").write_text("x,class\n" + "1,a\n1,b\n" * 20)
     train = ("train", "same.csv", "-t", "class", "-o", "m.json", *QUICK)

@@ -38,12 +38,12 @@ def command(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(line, capture_output=True, text=True, timeout=120)
 
 
-def test_train_then_report_uses_the_rows_that_were_held_out(table: Path, tmp_path: Path) -> None:
+def test_report_after_train_uses_the_test_rows(table: Path, tmp_path: Path) -> None:
     model, page = tmp_path / "model.json", tmp_path / "report.html"
     assert command("train", table, "-t", "is above", "-o", model, *QUICK).returncode == 0
     done = command("report", model, "--data", table, "-o", page)
     assert (done.returncode, done.stdout) == (0, "")
-    assert "rows that were held out when the model was trained" in done.stderr
+    assert "60 of the 80 rows were used to train this model; they are left out." in done.stderr
     html = page.read_text(encoding="utf-8")
     assert html.startswith("<!doctype html>")
     shown = json.loads(re.search(r'id="page">(.*?)</script>', html, re.S)[1])  # type: ignore[index]
@@ -56,23 +56,26 @@ def test_report_says_so_where_the_rows_were_trained_on(table: Path, run: Run) ->
     assert run("train", table, "-t", "is above", "-o", "m.json", "--test", "0", *QUICK)[0] == 0
     status, _, talk = run("report", "m.json", "--data", table, "-o", "r.html")
     assert status == 0
-    assert "the same rows that the model was trained on" in talk
+    assert "All 80 rows were used to train this model. Expect lower accuracy" in talk
 
 
-def test_report_on_another_file_takes_all_its_rows(table: Path, run: Run) -> None:
+def test_report_on_a_longer_file_leaves_out_the_training_rows(table: Path, run: Run) -> None:
     run("train", table, "-t", "is above", "-o", "m.json", *QUICK)
     Path("more.csv").write_text(table.read_text() + "0.5,0.1,yes\n")
     status, _, talk = run("report", "m.json", "--data", "more.csv", "-o", "r.html")
     assert status == 0
-    assert talk.startswith("tested on more.csv\n")
-    assert '"total": 81' in Path("r.html").read_text(encoding="utf-8")
+    assert talk.startswith("60 of the 81 rows were used to train this model; they are left out.")
+    assert '"total": 21' in Path("r.html").read_text(encoding="utf-8")
 
 
 def test_mistakes_are_told_in_one_line_and_write_nothing(table: Path, run: Run) -> None:
     run("train", table, "-t", "is above", "-o", "m.json", *QUICK)
     replace(Circuit.load("m.json"), origin=None).save("bare.json")
     for arguments, message in (
-        (("bare.json", "--data", table), "the model does not tell its target; name the column"),
+        (
+            ("bare.json", "--data", table),
+            "the model file does not name its target column; add --target COLUMN",
+        ),
         (("m.json", "--data", table, "-t", "is_above"), "did you mean 'is above'?"),
         (("m.json", "--data", "no.csv"), "no.csv"),
     ):

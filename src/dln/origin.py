@@ -1,6 +1,6 @@
-"""Origin: what a circuit was trained on, kept beside it for those who must account for it.
+"""Origin: a record of the table and the settings that a circuit was trained with.
 
-It travels with the model file and into reports; predictions never look at it.
+It is part of the model file and of reports. Predictions do not use it.
 """
 
 from __future__ import annotations
@@ -8,32 +8,36 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from typing import Any
+
+from dln.row_sketch import RowSketch
 
 Setting = str | int | float | bool | None
 
 
 @dataclass(frozen=True)
 class Origin:
-    """The table that a circuit was trained on, and how.
+    """The table that a circuit was trained on, and the settings of the training.
 
     Attributes
     ----------
     data
         The name of the file, without its folder.
     digest
-        SHA-256 of the file as it lay there; "" where it came through a pipe.
+        SHA-256 of the file; "" if the table came from standard input.
     target
         The column that held the classes.
     n_rows
-        How many rows it was trained on.
+        The number of training rows.
     test_part, seed
-        The part of each class that was held out to test on, and the seed that chose it.
+        The share of each class that was kept as test rows, and the seed that chose them.
     version
-        The dln that trained it.
+        The version of dln.
     settings
-        What was asked of the training, where that is not the default: names and values.
+        Names and values of the training options that differ from the defaults.
+    rows
+        Hashes of the training rows and test rows; None if they were not saved.
     """
 
     data: str
@@ -44,33 +48,40 @@ class Origin:
     seed: int
     version: str
     settings: tuple[tuple[str, Setting], ...] = ()
+    rows: RowSketch | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values, as they stand in a model file."""
-        return {**asdict(self), "settings": dict(self.settings)}
+        """Return plain values, as they stand in a model file."""
+        document = {name: getattr(self, name) for name in _KINDS}
+        document["settings"] = dict(self.settings)
+        if self.rows is not None:
+            document["rows"] = self.rows.to_dict()
+        return document
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Origin:
-        """Read what `to_dict` gave; raises ValueError for anything else.
+        """Read what `to_dict` returned; raises ValueError for anything else.
 
         >>> origin = Origin("heart.csv", "", "disease", 200, 0.25, 0, "0.1.0", (("tau", 4.0),))
         >>> Origin.from_dict(origin.to_dict()) == origin
         True
         """
-        names = {field.name for field in fields(cls)}
-        if not isinstance(document, Mapping) or set(document) != names:
-            raise ValueError(f"the origin must have {', '.join(sorted(names))}")
+        if not isinstance(document, Mapping) or set(document) - {"rows"} != set(_KINDS):
+            raise ValueError(f"the origin must have {', '.join(sorted(_KINDS))}")
         for name, kind in _KINDS.items():
             if not isinstance(document[name], kind) or isinstance(document[name], bool):
                 raise ValueError(f"{name} of the origin is {reprlib.repr(document[name])}")
-        if _is_endless(document["test_part"]):
+        if _is_not_finite(document["test_part"]):
             raise ValueError(f"test_part of the origin is {document['test_part']!r}")
         for name, value in document["settings"].items():
-            if not isinstance(value, Setting) or _is_endless(value):
+            if not isinstance(value, Setting) or _is_not_finite(value):
                 raise ValueError(
                     f"setting {reprlib.repr(name)} of the origin is {reprlib.repr(value)}"
                 )
-        return cls(**{**document, "settings": tuple(document["settings"].items())})
+        parts = {**document, "settings": tuple(document["settings"].items())}
+        if "rows" in document:
+            parts["rows"] = RowSketch.from_dict(document["rows"])
+        return cls(**parts)
 
 
 _KINDS: dict[str, Any] = {
@@ -85,6 +96,6 @@ _KINDS: dict[str, Any] = {
 }
 
 
-def _is_endless(value: object) -> bool:
-    """Tell whether a value is NaN or infinite, which a model file cannot hold."""
+def _is_not_finite(value: object) -> bool:
+    """Return whether a value is NaN or infinite, which a model file cannot hold."""
     return isinstance(value, float) and not math.isfinite(value)

@@ -6,56 +6,94 @@ import math
 from collections.abc import Sequence
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dln.circuit import Circuit
 from dln.cli.files import load_model
+from dln.cli.holdout import target_of
 from dln.cli.layout import Layout
-from dln.cli.measure import Measure, measure
-from dln.cli.options import Data, Encoding, Json, Model, Separator, Target
-from dln.cli.talk import show, show_json
+from dln.cli.measure import Measure, measure_groups
+from dln.cli.options import AllRows, Data, Encoding, Json, KnownTarget, Model, Quiet, Separator
+from dln.cli.talk import say, show, show_json
 from dln.errors import TableError
+
+if TYPE_CHECKING:
+    from dln.cli.own_rows import Choice
+    from dln.cli.strange import StrangeCells
 
 
 def evaluate(
     model: Model,
     data: Data,
-    target: Target,
+    target: KnownTarget = None,
+    all_rows: AllRows = False,
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Measure a model on a table whose classes are known.
+    """Measure the accuracy of a model on a table whose classes are known.
 
-    Prints balanced accuracy, the area under the ROC curve, the confusion matrix, precision, recall
-    and F1 of each class, and how far the probabilities are from what came true (the expected
-    calibration error).
+    Prints accuracy, balanced accuracy, AUC, the confusion matrix, and the calibration error. Rows
+    that the model was trained on are left out.
 
-    Example: dln evaluate heart.json test.csv --target disease
+    Example: dln evaluate heart.json test.csv
     """
-    from dln.cli.holdout import tell_of_own_rows
-    from dln.cli.labels import class_numbers
-    from dln.cli.read import open_table, read_for
     from dln.cli.strange import StrangeCells
 
     circuit = load_model(model)
     strange = StrangeCells(circuit)
-    with open_table(data, Layout(encoding, separator)) as source:
-        source.check_column(target)
-        parts = []
-        for part in read_for(circuit, source, [target]):
-            strange.count(part.typed)
-            classes = class_numbers(part.written.column(target), circuit, target, part.first_row)
-            parts.append(measure(circuit, part.table, classes))
-        total = reduce(add, parts)
-        if not total.n_rows:
-            raise TableError(f"{source.name} has a header but no rows")
-    strange.tell()
-    tell_of_own_rows(circuit, data)
+    layout = Layout(encoding, separator)
+    total, choice = _measure(circuit, data, layout, target_of(circuit, target), strange, all_rows)
+    if not quiet:
+        strange.tell()
+        if choice.note:
+            say(choice.note)
     if json:
-        show_json(score_document(total, circuit))
+        show_json({**score_document(total, circuit), **choice.document()})
     else:
         show(score_text(total, circuit))
+
+
+def _measure(
+    circuit: Circuit, data: str, layout: Layout, target: str, strange: StrangeCells, all_rows: bool
+) -> tuple[Measure, Choice]:
+    """Measure a circuit on the rows of a table that it was not trained on, chunk by chunk.
+
+    Which rows are used is known only after the last chunk, so rows that were found and rows that
+    could not be checked are measured apart.
+    """
+    from dln.cli.labels import class_numbers
+    from dln.cli.own_rows import RowChooser, nothing_left, own_rows
+    from dln.cli.read import open_table, read_for
+
+    own = None if all_rows else own_rows(circuit, data, layout, target, "training")
+    with open_table(data, layout) as source:
+        source.check_column(target)
+        chooser = RowChooser(
+            circuit,
+            source,
+            own,
+            part="training",
+            purpose="Accuracy is measured on",
+            all_rows=all_rows,
+        )
+        chunks = []
+        for part in read_for(circuit, source, [target, *chooser.columns]):
+            strange.count(part.typed)
+            classes = class_numbers(part.written.column(target), circuit, target, part.first_row)
+            found, unchecked = chooser.find(part.typed, classes)
+            chunks.append(measure_groups(circuit, part.table, classes, found + 2 * unchecked, 3))
+        new, *others = (reduce(add, group) for group in zip(*chunks, strict=True))
+        total = reduce(add, others, new)
+        if not total.n_rows:
+            raise TableError(f"{source.name} has a header but no rows")
+    choice = chooser.decide()
+    if not choice.n_left_out:
+        return total, choice
+    if not new.n_rows:
+        return total, nothing_left(choice, "training")
+    return new, choice
 
 
 def score_document(measured: Measure, circuit: Circuit) -> dict[str, Any]:

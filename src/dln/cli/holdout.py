@@ -1,4 +1,4 @@
-"""Rows held out to test on: chosen once when a model is trained, and found again later."""
+"""Choose test rows, and record what a model was trained on."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 import dln
 from dln.circuit import Circuit
 from dln.cli.files import STANDARD
-from dln.cli.talk import say
+from dln.errors import OptionError
 from dln.origin import Origin, Setting
-from dln.target import class_numbers
+from dln.row_sketch import RowSketch
 
 _NOT_OF_THE_MODEL = ("random_state", "n_jobs", "verbose", "on_interrupt", "engine", "device")
 
@@ -22,9 +22,9 @@ _NOT_OF_THE_MODEL = ("random_state", "n_jobs", "verbose", "on_interrupt", "engin
 def hold_out(
     classes: NDArray[np.int64], part: float, seed: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Choose the rows to train on and those to test on: the same part of every class.
+    """Choose training rows and test rows: the same share of every class.
 
-    Every class keeps at least one row to train on.
+    Every class keeps at least one training row.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def hold_out(
 
 
 def digest_of(path: str) -> str:
-    """Give the SHA-256 of a file; "" for standard input, which is gone once it is read."""
+    """Return the SHA-256 of a file; "" for standard input, which cannot be read twice."""
     if path == STANDARD:
         return ""
     with open(path, "rb") as stream:
@@ -54,53 +54,46 @@ def digest_of(path: str) -> str:
 
 
 def data_name(path: str) -> str:
-    """Name a table as a model file does: without its folder."""
+    """Return the name of a table without its folder."""
     return "standard input" if path == STANDARD else Path(path).name
 
 
-def is_own_table(circuit: Circuit, digest: str) -> bool:
-    """Tell whether a file of this SHA-256 is the one that a circuit was trained on."""
-    return circuit.origin is not None and digest != "" and digest == circuit.origin.digest
-
-
-def tell_of_own_rows(circuit: Circuit, path: str) -> None:
-    """Note that a circuit is measured on rows that it was trained on, where that is known."""
-    if circuit.origin is not None and is_own_table(circuit, digest_of(path)):
-        say(
-            f"note: the model was trained on {circuit.origin.n_rows:,} of these rows; "
-            "dln report tests on those that were held out"
-        )
-
-
-def split_again(
-    circuit: Circuit, labels: NDArray[Any], digest: str
-) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-    """Find the rows that a circuit was trained on and those held out; None in another table."""
-    if circuit.origin is None or not is_own_table(circuit, digest):
-        return None
-    classes = class_numbers(labels, circuit.classes, len(labels))
-    return hold_out(classes, circuit.origin.test_part, circuit.origin.seed)
+def target_of(circuit: Circuit, target: str | None) -> str:
+    """Return the target column: the one given, or the one of the training."""
+    if target is not None:
+        return target
+    if circuit.origin is None:
+        raise OptionError("the model file does not name its target column; add --target COLUMN")
+    return circuit.origin.target
 
 
 def origin_of(
-    path: str, target: str, classifier: dln.DLNClassifier, n_rows: int, test_part: float
+    path: str,
+    target: str,
+    classifier: dln.DLNClassifier,
+    *,
+    n_rows: int,
+    test_part: float,
+    seed: int,
+    rows: RowSketch | None,
 ) -> Origin:
-    """Say what a classifier was trained on, and what was asked of it."""
+    """Describe the table and the settings of a training."""
     usual = dln.DLNClassifier().get_params()
-    wished = classifier.get_params()
+    given = classifier.get_params()
     return Origin(
         data=data_name(path),
         digest=digest_of(path),
         target=target,
         n_rows=n_rows,
         test_part=float(test_part),
-        seed=wished["random_state"],
+        seed=seed,
         version=dln.__version__,
         settings=tuple(
             (name, _setting(value))
-            for name, value in wished.items()
+            for name, value in given.items()
             if name not in _NOT_OF_THE_MODEL and value != usual[name]
         ),
+        rows=rows,
     )
 
 

@@ -1,4 +1,4 @@
-"""Measure: how good a circuit is on rows whose classes are known."""
+"""Measure how good a circuit is on rows whose classes are known."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dln.scores import Tally, tally
 
 @dataclass(frozen=True, eq=False)
 class Measure:
-    """Right and wrong predictions, and how well the votes order the rows.
+    """Counts of right and wrong predictions, and the ranking of rows by votes.
 
     Measures of parts of a table add up to the measure of the whole.
     """
@@ -28,12 +28,23 @@ class Measure:
 
     @property
     def n_rows(self) -> int:
-        """How many rows were measured on."""
+        """The number of rows."""
         return int(self.tally.rows.sum())
 
 
 def measure(circuit: Circuit, X: Any, classes: NDArray[np.int64]) -> Measure:
-    """Compare what a circuit gives for a table with the number of each row's class."""
-    votes = circuit.votes(X)
-    counted = tally(classes, votes.argmax(axis=1), circuit.predict_proba(X))
-    return Measure(counted, rank(classes, votes))
+    """Compare a circuit's predictions with the number of each row's class."""
+    return measure_groups(circuit, X, classes, np.zeros(len(classes), dtype=np.int64), 1)[0]
+
+
+def measure_groups(
+    circuit: Circuit, X: Any, classes: NDArray[np.int64], groups: NDArray[np.int64], n_groups: int
+) -> list[Measure]:
+    """Measure each group of rows; `groups` has the number of each row's group."""
+    votes, shares = circuit.votes(X), circuit.predict_proba(X)
+    found = []
+    for number in range(n_groups):
+        rows = groups == number
+        counted = tally(classes[rows], votes[rows].argmax(axis=1), shares[rows])
+        found.append(Measure(counted, rank(classes[rows], votes[rows])))
+    return found

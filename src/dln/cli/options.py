@@ -19,6 +19,27 @@ Data = Annotated[
 Target = Annotated[
     str, typer.Option("--target", "-t", metavar="COLUMN", help="Column with the class of each row.")
 ]
+KnownTarget = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        "-t",
+        metavar="COLUMN",
+        help="Column with the class of each row. By default the target of the training.",
+        show_default=False,
+    ),
+]
+AllRows = Annotated[
+    bool, typer.Option("--all-rows", help="Use every row, also those of the training.")
+]
+NoRows = Annotated[
+    bool,
+    typer.Option(
+        "--no-rows",
+        help="Save no row hashes. With them, anyone who has the model file can check whether a "
+        "row they know was used.",
+    ),
+]
 ModelOutput = Annotated[
     str,
     typer.Option("--output", "-o", metavar="FILE", help="Where to save; - for standard output."),

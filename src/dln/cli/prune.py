@@ -9,9 +9,18 @@ import typer
 
 from dln.circuit import Circuit
 from dln.cli.files import STANDARD, check_output, load_model, save_model
-from dln.cli.holdout import data_name, digest_of, split_again
+from dln.cli.holdout import data_name, target_of
 from dln.cli.layout import Layout
-from dln.cli.options import Data, Encoding, Json, Model, ModelOutput, Separator, Target
+from dln.cli.options import (
+    Data,
+    Encoding,
+    Json,
+    KnownTarget,
+    Model,
+    ModelOutput,
+    Quiet,
+    Separator,
+)
 from dln.cli.talk import say, show, show_json
 from dln.errors import OptionError
 from dln.prune.curve import PruneCurve, PruneStep
@@ -21,8 +30,8 @@ from dln.prune.prune import prune as prune_circuit
 def prune(
     model: Model,
     data: Data,
-    target: Target,
     output: ModelOutput,
+    target: KnownTarget = None,
     tolerance: Annotated[
         str,
         typer.Option(
@@ -31,33 +40,41 @@ def prune(
             "lost (0.01 is one percentage point).",
         ),
     ] = "0",
+    all_rows: Annotated[
+        bool, typer.Option("--all-rows", help="Use every row, also the test rows of the model.")
+    ] = False,
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Make a model smaller by giving up predictions, and print what each size gives up.
+    """Make a model smaller at the price of some accuracy, and print what each size costs.
 
-    This changes the model. The figures are those of the rows given: measure the result on others.
-    Where DATA is the very file that the model was trained on, the rows that were held out then are
-    left out, so that dln report can test on them.
+    Unlike simplify, this changes predictions. The figures are those of the rows in DATA. Test rows
+    of the model are left out, so dln report can still test on them.
 
-    Example: dln prune heart.json train.csv --target disease --tolerance 0.01 --output small.json
+    Example: dln prune heart.json heart.csv --tolerance 0.01 --output small.json
     """
-    from dln.cli.labelled import read_labelled
+    from dln.cli.own_rows import choose_rows
 
     bound = _bound(tolerance)
     check_output(output, model, data)
     circuit = load_model(model)
-    rows, labels = read_labelled(data, Layout(encoding, separator), circuit, target)
-    split = split_again(circuit, labels, digest_of(data))
-    if split is not None:
-        trained, held_out = split
-        rows, labels = rows.take(trained), labels[trained]
-        say(f"pruning on the {len(trained):,} rows of the training; {len(held_out):,} are held out")
-    curve = prune_circuit(circuit, rows, labels, tolerance=bound)
+    chosen = choose_rows(
+        data,
+        Layout(encoding, separator),
+        circuit,
+        target_of(circuit, target),
+        part="test",
+        purpose="Pruning uses",
+        all_rows=all_rows,
+    )
+    if chosen.choice.note and not quiet:
+        say(chosen.choice.note)
+    curve = prune_circuit(circuit, chosen.X, chosen.y, tolerance=bound)
     save_model(_with_origin(curve.circuit, data, tolerance), output)
     if json:
-        show_json(_document(curve), aside=output == STANDARD)
+        show_json({**_document(curve), **chosen.choice.document()}, aside=output == STANDARD)
     else:
         show(str(curve), aside=output == STANDARD)
 

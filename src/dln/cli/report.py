@@ -8,17 +8,13 @@ import typer
 
 from dln.circuit import Circuit
 from dln.cli.files import STANDARD, check_output, load_model, open_output
-from dln.cli.holdout import data_name, digest_of, split_again
+from dln.cli.holdout import data_name, digest_of, target_of
 from dln.cli.layout import Layout
-from dln.cli.options import Encoding, Model, Quiet, Separator
+from dln.cli.options import AllRows, Encoding, KnownTarget, Model, Quiet, Separator
 from dln.cli.talk import say
-from dln.errors import OptionError
 
 if TYPE_CHECKING:
     from dln.report import DataNote, Report
-
-_UNSEEN = "the rows that were held out when the model was trained"
-_SEEN = "the same rows that the model was trained on: expect less of it on others"
 
 
 def report(
@@ -33,16 +29,8 @@ def report(
         str,
         typer.Option("--output", "-o", metavar="FILE", help="Where to write the HTML; - to pipe."),
     ],
-    target: Annotated[
-        str | None,
-        typer.Option(
-            "--target",
-            "-t",
-            metavar="COLUMN",
-            help="Column with the class of each row; that of the training unless given.",
-            show_default=False,
-        ),
-    ] = None,
+    target: KnownTarget = None,
+    all_rows: AllRows = False,
     title: Annotated[str, typer.Option(help="The heading.", show_default=False)] = "",
     encoding: Encoding = "utf-8",
     separator: Separator = None,
@@ -50,45 +38,32 @@ def report(
 ) -> None:
     """Write a report that can be mailed: accuracy, rules, diagram, and the model to try out.
 
-    One HTML file that needs no network. Where DATA is the very file that the model was trained on,
-    the rows that were held out then are taken.
+    One HTML file that needs no network. Rows that the model was trained on are left out.
 
     Example: dln report heart.json --data heart.csv --output heart.html
     """
     check_output(output, model, data)
     circuit = load_model(model)
-    made, note = _make(circuit, data, Layout(encoding, separator), _target(circuit, target), title)
+    layout = Layout(encoding, separator)
+    made, note = _make(circuit, data, layout, target_of(circuit, target), title, all_rows=all_rows)
     with open_output(output) as stream:
         stream.write(made.html.encode("utf-8", "backslashreplace"))
     if not quiet:
-        say(f"tested on {note.name}" + (f", {note.note}" if note.note else ""))
+        if note.note:
+            say(note.note)
         if output != STANDARD:
             say(f"wrote {output} ({len(made.html) / 1000:,.0f} kB); open it in a browser")
 
 
-def _target(circuit: Circuit, target: str | None) -> str:
-    if target is not None:
-        return target
-    if circuit.origin is None:
-        raise OptionError("the model does not tell its target; name the column with --target")
-    return circuit.origin.target
-
-
 def _make(
-    circuit: Circuit, path: str, layout: Layout, target: str, title: str
+    circuit: Circuit, path: str, layout: Layout, target: str, title: str, *, all_rows: bool
 ) -> tuple[Report, DataNote]:
-    from dln.cli.labelled import read_labelled
+    from dln.cli.own_rows import choose_rows
     from dln.report import DataNote, make_report
 
-    X, y = read_labelled(path, layout, circuit, target)
-    digest = digest_of(path)
-    note, numbers = "", None
-    split = split_again(circuit, y, digest)
-    if split is not None:
-        _, held_out = split
-        note = _SEEN
-        if len(held_out):
-            X, y, note = X.take(held_out), y[held_out], _UNSEEN
-            numbers = tuple((held_out + 1).tolist())
-    about = DataNote(data_name(path), digest, note, numbers)
-    return make_report(circuit, X, y, title=title, data=about), about
+    chosen = choose_rows(
+        path, layout, circuit, target, purpose="The report tests", all_rows=all_rows
+    )
+    numbers = tuple((chosen.numbers + 1).tolist()) if chosen.choice.n_left_out else None
+    about = DataNote(data_name(path), digest_of(path), chosen.choice.note, numbers)
+    return make_report(circuit, chosen.X, chosen.y, title=title, data=about), about

@@ -1,17 +1,18 @@
-"""`dln rules`: a circuit in the user's words."""
+"""`dln rules`: print the rules of a model."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+from typing import Annotated, Any
 from typing import Literal as OneOf
 
 import typer
 
-from dln.circuit import Circuit
 from dln.cli.files import load_model
+from dln.cli.holdout import target_of
 from dln.cli.layout import Layout
-from dln.cli.options import Encoding, Model, Separator
-from dln.cli.talk import show
+from dln.cli.options import AllRows, Encoding, KnownTarget, Model, Quiet, Separator
+from dln.cli.talk import say, show, show_json
 from dln.errors import OptionError
 from dln.explain.card import ScoreCard
 from dln.explain.rules import RuleTable, rule_table, score_card
@@ -30,44 +31,47 @@ def rules(
     data: Annotated[
         str | None,
         typer.Option(
-            metavar="DATA", help="A table to count support, precision and lift on; with --target."
+            metavar="DATA", help="A table to count the support, precision and lift of rules on."
         ),
     ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option(
-            "--target", "-t", metavar="COLUMN", help="Column of DATA with the class of each row."
-        ),
-    ] = None,
+    target: KnownTarget = None,
+    all_rows: AllRows = False,
     encoding: Encoding = "utf-8",
     separator: Separator = None,
+    quiet: Quiet = False,
 ) -> None:
-    """Print the rules of a model, exactly as it applies them.
+    """Print the rules of a model.
 
-    Example: dln rules heart.json --data test.csv --target disease --format markdown
+    With --data, rows that the model was trained on are left out of the figures.
+
+    Example: dln rules heart.json --data test.csv --format markdown
     """
     circuit = load_model(model)
-    found = _describe(circuit, card, data, target, Layout(encoding, separator))
-    write = {
-        "text": found.to_text,
-        "markdown": found.to_markdown,
-        "html": found.to_html,
-        "json": found.to_json,
-    }
-    show(write[format]().rstrip("\n"))
-
-
-def _describe(
-    circuit: Circuit, card: bool, data: str | None, target: str | None, layout: Layout
-) -> RuleTable | ScoreCard:
     make = score_card if card else rule_table
-    if (data is None) != (target is None):
-        raise OptionError("--data and --target go together: give both or neither")
-    if data is None or target is None:
-        return make(circuit)
-    from dln.cli.holdout import tell_of_own_rows
-    from dln.cli.labelled import read_labelled
+    if data is None:
+        for option, given in (("--target", target is not None), ("--all-rows", all_rows)):
+            if given:
+                raise OptionError(f"{option} is only used with --data; add --data DATA")
+        _show(make(circuit), format, {})
+        return
+    from dln.cli.own_rows import choose_rows
 
-    X, y = read_labelled(data, layout, circuit, target)
-    tell_of_own_rows(circuit, data)
-    return make(circuit, X, y)
+    chosen = choose_rows(
+        data,
+        Layout(encoding, separator),
+        circuit,
+        target_of(circuit, target),
+        purpose="Figures are counted on",
+        all_rows=all_rows,
+    )
+    if chosen.choice.note and not quiet:
+        say(chosen.choice.note)
+    _show(make(circuit, chosen.X, chosen.y), format, chosen.choice.document())
+
+
+def _show(found: RuleTable | ScoreCard, format: Format, about: dict[str, Any]) -> None:
+    if format == "json":
+        show_json({**json.loads(found.to_json()), **about})
+        return
+    write = {"text": found.to_text, "markdown": found.to_markdown, "html": found.to_html}
+    show(write[format]().rstrip("\n"))

@@ -24,6 +24,7 @@ from dln.cli.options import (
     Json,
     Kind,
     ModelOutput,
+    NoRows,
     Quiet,
     Seed,
     Separator,
@@ -31,7 +32,14 @@ from dln.cli.options import (
     TestPart,
 )
 from dln.cli.talk import say
-from dln.cli.tested import measure_held_out, show_saved, tested_document, tested_text
+from dln.cli.tested import (
+    measure_held_out,
+    repeat_notes,
+    show_saved,
+    sketch_table,
+    tested_document,
+    tested_text,
+)
 from dln.draw.canvas import ending_of, make_axes
 
 if TYPE_CHECKING:
@@ -86,6 +94,7 @@ def search(
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     json: Json = False,
+    no_rows: NoRows = False,
     quiet: Quiet = False,
 ) -> None:
     """Search for the parameters that suit a table, test the model on rows held out, and save it.
@@ -127,8 +136,21 @@ def search(
         say(prepared.text())
         say(f"searching on {len(rows):,} rows, holding out {len(test_rows):,} to test on")
     fit_aloud(wanted, prepared.X.take(rows), prepared.y[rows], quiet=quiet)
-    origin = origin_of(data, target, wanted.best_estimator_, len(rows), test)
-    circuit = replace(wanted.circuit_, origin=replace(origin, seed=seed))
+    sketch = sketch_table(prepared, wanted.circuit_, rows, test_rows, seed)
+    notes = repeat_notes(sketch)
+    if not quiet:
+        for note in notes:
+            say(f"note: {note}")
+    origin = origin_of(
+        data,
+        target,
+        wanted.best_estimator_,
+        n_rows=len(rows),
+        test_part=test,
+        seed=seed,
+        rows=None if no_rows else sketch,
+    )
+    circuit = replace(wanted.circuit_, origin=origin)
     total = measure_held_out(circuit, prepared, test_rows)
     save_model(circuit, output)
     if picture:
@@ -136,6 +158,7 @@ def search(
             wanted.draw().savefig(stream, format=ending_of(picture, _PICTURES))
     document = {
         **prepared.document(),
+        "notes": [*prepared.notes, *notes],
         "training_rows": len(rows),
         **_search_document(wanted),
         **tested_document(circuit, total),

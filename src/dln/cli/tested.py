@@ -1,4 +1,4 @@
-"""What `dln train` and `dln search` do after a fit: test it, and tell what was saved."""
+"""What `dln train` and `dln search` do after a fit: test the model and print what was saved."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from dln.cli.evaluate import score_document
 from dln.cli.files import STANDARD
 from dln.cli.measure import Measure, measure
 from dln.cli.talk import say, show, show_json
+from dln.row_sketch import RowSketch
 
 if TYPE_CHECKING:
     from dln.cli.prepare import Prepared
@@ -21,14 +22,38 @@ if TYPE_CHECKING:
 def measure_held_out(
     circuit: Circuit, prepared: Prepared, rows: NDArray[np.int64]
 ) -> Measure | None:
-    """Measure on the rows that were held out; None where there are none."""
+    """Measure a circuit on the test rows; None where there are none."""
     if len(rows) == 0:
         return None
     return measure(circuit, prepared.X.take(rows), prepared.numbers(circuit)[rows])
 
 
+def sketch_table(
+    prepared: Prepared,
+    circuit: Circuit,
+    rows: NDArray[np.int64],
+    test_rows: NDArray[np.int64],
+    seed: int,
+) -> RowSketch:
+    """Return hashes of the training rows and test rows of a table."""
+    from dln.cli.own_rows import sketch_rows
+
+    return sketch_rows(prepared.X, circuit, prepared.numbers(circuit), rows, test_rows, seed)
+
+
+def repeat_notes(sketch: RowSketch) -> tuple[str, ...]:
+    """Return a note where test rows are identical to training rows."""
+    n = sketch.n_test_rows_in_training
+    if not n:
+        return ()
+    about = "" if sketch.is_complete else "About "
+    same = "row is identical to a training row" if n == 1 else "rows are identical to training rows"
+    why = "If they are the same cases recorded twice, the accuracy is too high."
+    return (f"{about}{n:,} test {same}. {why}",)
+
+
 def tested_text(circuit: Circuit, total: Measure | None) -> str:
-    """Say how good a circuit is, where it was tested, and how large."""
+    """Describe the accuracy, where there are test rows, and the size of a circuit."""
     if total is None:
         return size_text(circuit)
     accuracy = f"{100 * total.tally.balanced_accuracy:.1f} %"
@@ -36,7 +61,7 @@ def tested_text(circuit: Circuit, total: Measure | None) -> str:
 
 
 def tested_document(circuit: Circuit, total: Measure | None) -> dict[str, Any]:
-    """Give the same for programs."""
+    """Return the same for programs."""
     return {
         "test": None if total is None else score_document(total, circuit),
         "literals": circuit.n_literals,
@@ -46,7 +71,7 @@ def tested_document(circuit: Circuit, total: Measure | None) -> dict[str, Any]:
 
 
 def show_saved(output: str, result: str | dict[str, Any], *, quiet: bool) -> None:
-    """Show a result, as text or as JSON, and say where the model is."""
+    """Print a result, as text or as JSON, and where the model was saved."""
     aside = output == STANDARD
     if isinstance(result, str):
         show(result, aside=aside)

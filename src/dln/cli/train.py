@@ -25,6 +25,7 @@ from dln.cli.options import (
     Json,
     Kind,
     ModelOutput,
+    NoRows,
     Quiet,
     Seed,
     Separator,
@@ -32,7 +33,14 @@ from dln.cli.options import (
     TestPart,
 )
 from dln.cli.talk import say
-from dln.cli.tested import measure_held_out, show_saved, tested_document, tested_text
+from dln.cli.tested import (
+    measure_held_out,
+    repeat_notes,
+    show_saved,
+    sketch_table,
+    tested_document,
+    tested_text,
+)
 from dln.errors import OptionError
 
 _Parts = OneOf["quick", "normal", "high", "none"]
@@ -69,6 +77,7 @@ def train(
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     json: Json = False,
+    no_rows: NoRows = False,
     quiet: Quiet = False,
 ) -> None:
     """Learn a model from a table, test it on rows held out, and save it.
@@ -106,11 +115,25 @@ def train(
         say(f"training on {len(rows):,} rows" + _holding_out(len(test_rows)))
     fit_aloud(classifier, prepared.X.take(rows), prepared.y[rows], quiet=quiet)
     total = measure_held_out(classifier.circuit_, prepared, test_rows)
-    origin = origin_of(data, target, classifier, len(rows), test)
+    sketch = sketch_table(prepared, classifier.circuit_, rows, test_rows, seed)
+    notes = repeat_notes(sketch)
+    if not quiet:
+        for note in notes:
+            say(f"note: {note}")
+    origin = origin_of(
+        data,
+        target,
+        classifier,
+        n_rows=len(rows),
+        test_part=test,
+        seed=seed,
+        rows=None if no_rows else sketch,
+    )
     circuit = replace(classifier.circuit_, origin=origin)
     save_model(circuit, output)
     document = {
         **prepared.document(),
+        "notes": [*prepared.notes, *notes],
         "training_rows": len(rows),
         **tested_document(circuit, total),
     }

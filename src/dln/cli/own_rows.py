@@ -1,0 +1,347 @@
+"""Recognise a model's own training rows and test rows in a table, and leave them out.
+
+Promise: the same rows are found in any order of rows and columns, in any file format and with any
+spelling of the same numbers. A model without row hashes recognises only the unchanged file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.circuit import Circuit
+from dln.cli.arrow import Column, Frame, pa, pc
+from dln.cli.holdout import digest_of, hold_out
+from dln.cli.kinds import reading_kind, used_features
+from dln.cli.labels import class_numbers
+from dln.cli.layout import Layout
+from dln.cli.read import Source, kinds_for, open_table, typed
+from dln.errors import ColumnTypeError, TableError
+from dln.literals import Column as Feature
+from dln.row_sketch import (
+    Hashes,
+    Part,
+    RowMatcher,
+    RowSketch,
+    derive_key,
+    number_codes,
+    row_hashes,
+    text_codes,
+)
+from dln.table import read_table
+from dln.wording import some
+
+Mask = NDArray[np.bool_]
+
+_ROLE = {"training": "used to train this model", "test": "test rows of this model"}
+
+
+# -- content of rows --------------------------------------------------------------------------
+
+
+def sketch_rows(
+    X: Frame,
+    circuit: Circuit,
+    classes: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    test_rows: NDArray[np.int64],
+    seed: int,
+) -> RowSketch:
+    """Return hashes of the rows that a circuit was trained on, and of its test rows.
+
+    Parameters
+    ----------
+    X, classes
+        The whole table, read as its kinds, and the number of each row's class.
+    rows, test_rows
+        Places of the training rows and of the test rows.
+    """
+    codes = _codes(X, circuit.columns, classes)
+    key = derive_key(codes, seed)
+    hashes = row_hashes(codes, key)
+    return RowSketch.of(hashes[rows], hashes[test_rows], key)
+
+
+def _codes(frame: Frame, columns: Sequence[Feature], classes: NDArray[np.int64]) -> list[Hashes]:
+    """Return a code for every value, column by column, and the classes last."""
+    codes = [_column_codes(frame.select([feature.name]), feature) for feature in columns]
+    return [*codes, classes.astype(np.uint64)]
+
+
+def _column_codes(frame: Frame, feature: Feature) -> Hashes:
+    try:
+        frame = typed(frame, {feature.name: reading_kind(feature)})
+        cells = frame.column(0)
+        if not pa.types.is_string(cells.type):
+            return number_codes(read_table(frame).read(0).values)
+    except ColumnTypeError:  # in a column that the circuit does not read
+        return _mixed_codes(frame, feature)
+    packed = cells.combine_chunks().dictionary_encode()
+    values = text_codes([*packed.dictionary.to_pylist(), None])
+    return _looked_up(values, packed)
+
+
+def _mixed_codes(frame: Frame, feature: Feature) -> Hashes:
+    """Return codes of a column where some values are not of its kind: these count as text."""
+    cells: Column = frame.column(0)
+    try:
+        packed = pc.cast(cells, pa.string()).combine_chunks().dictionary_encode()
+    except pa.ArrowException:
+        return text_codes([str(value) for value in cells.to_pylist()])
+    values = []
+    for text in packed.dictionary.to_pylist():
+        single = pa.table({feature.name: pa.array([text], pa.string())})
+        try:
+            single = typed(single, {feature.name: reading_kind(feature)})
+            values.append(number_codes(read_table(single).read(0).values)[0])
+        except ColumnTypeError:
+            values.append(text_codes([text])[0])
+    return _looked_up(np.array([*values, *text_codes([None])], dtype=np.uint64), packed)
+
+
+def _looked_up(codes: Hashes, packed: Any) -> Hashes:
+    """Return the code of each row of a dictionary array; the last code is for missing values."""
+    places: NDArray[np.int64] = packed.indices.fill_null(len(codes) - 1).to_numpy()
+    return codes[places]
+
+
+# -- choice of rows ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which rows of a table a command uses.
+
+    Attributes
+    ----------
+    n_given, n_left_out, n_unchecked
+        Rows of the table, rows left out because they were recognised, and rows left out because
+        the model's sample of row hashes says nothing about them.
+    note
+        What was done, in full sentences; "" where all rows are used and nothing is to be said.
+    """
+
+    n_given: int
+    n_left_out: int
+    n_unchecked: int
+    note: str
+
+    def document(self) -> dict[str, Any]:
+        """Return the same for programs."""
+        return {
+            "rows_given": self.n_given,
+            "rows_left_out": self.n_left_out + self.n_unchecked,
+            "note": self.note or None,
+        }
+
+
+class RowChooser:
+    """Finds rows of one part, training or test, in a table that is read in chunks.
+
+    `find` is called for every chunk, then `decide`.
+
+    Parameters
+    ----------
+    own
+        The rows of the part, where `own_rows` knows them.
+    part
+        The rows to leave out.
+    purpose
+        How the note goes on, such as "Accuracy is measured on".
+    all_rows
+        Whether to use every row; then none is found.
+    """
+
+    def __init__(
+        self,
+        circuit: Circuit,
+        source: Source,
+        own: Mask | None,
+        *,
+        part: Part,
+        purpose: str,
+        all_rows: bool,
+    ) -> None:
+        self._circuit, self._own, self._part, self._purpose = circuit, own, part, purpose
+        self._n_rows = 0
+        self._reason = ""
+        self._matcher: RowMatcher | None = None
+        origin = circuit.origin
+        if origin is None or own is not None or all_rows:
+            return
+        missing = [column.name for column in circuit.columns if column.name not in source.names]
+        if origin.rows is None:
+            self._reason = (
+                "The model file holds no row hashes, so its training rows are recognised only in "
+                f"the unchanged file {origin.data!r}."
+            )
+        elif missing:
+            self._reason = (
+                f"The table lacks {some([repr(name) for name in missing])} of the training table, "
+                "so training rows cannot be recognised."
+            )
+        else:
+            self._matcher = RowMatcher(origin.rows, part)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that have to be read besides those of the circuit."""
+        if self._matcher is None:
+            return []
+        used = {feature.name for feature in used_features(self._circuit)}
+        return [column.name for column in self._circuit.columns if column.name not in used]
+
+    def find(self, frame: Frame, classes: NDArray[np.int64]) -> tuple[Mask, Mask]:
+        """Return which rows of a chunk are known to be of the part, and which cannot be checked."""
+        first = self._n_rows
+        self._n_rows += len(classes)
+        none = np.zeros(len(classes), dtype=bool)
+        if self._own is not None:
+            return self._own[first : self._n_rows], none
+        if self._matcher is None or self._circuit.origin is None:
+            return none, none
+        sketch = self._circuit.origin.rows
+        assert sketch is not None
+        codes = _codes(frame, self._circuit.columns, classes)
+        checked, found = self._matcher.find(row_hashes(codes, sketch.key))
+        return found, ~checked
+
+    def decide(self) -> Choice:
+        """Return what is left out of the rows found, after the last chunk."""
+        n_rows, found = self._n_rows, self._matcher
+        n_found, n_unchecked = 0, 0
+        if self._own is not None:
+            n_found = int(self._own.sum())
+        elif found is not None:
+            n_found, n_unchecked = found.n_found, n_rows - found.n_checked
+        if not n_found:
+            return Choice(n_rows, 0, 0, self._reason)
+        if found is not None and found.is_chance:
+            return Choice(n_rows, 0, 0, self._chance(found))
+        n_left = n_rows - n_found - n_unchecked
+        if n_left == 0:
+            return Choice(n_rows, n_found, n_unchecked, "")
+        return Choice(n_rows, n_found, n_unchecked, self._left_out(n_found, n_unchecked, n_left))
+
+    def _left_out(self, n_found: int, n_unchecked: int, n_left: int) -> str:
+        is_or_are = ("was" if n_found == 1 else "were") if self._part == "training" else "are"
+        rest = f"{self._purpose} the other {_rows(n_left)}."
+        if not n_unchecked:
+            they = "it is" if n_found == 1 else "they are"
+            return (
+                f"{n_found:,} of the {_rows(self._n_rows)} {is_or_are} {_ROLE[self._part]}; "
+                f"{they} left out. {rest}"
+            )
+        return (
+            f"The model file holds a sample of row hashes, so {self._n_rows - n_unchecked:,} of "
+            f"the {_rows(self._n_rows)} can be checked. {n_found:,} of these {is_or_are} "
+            f"{_ROLE[self._part]}; they are left out. {rest}"
+        )
+
+    def _chance(self, found: RowMatcher) -> str:
+        return (
+            f"{found.n_equal:,} of the {_rows(found.n_checked)} have the same values as "
+            f"{self._part} rows of this model. Rows repeat often in this data, so they are kept."
+        )
+
+
+def _rows(n: int) -> str:
+    return f"{n:,} row" if n == 1 else f"{n:,} rows"
+
+
+def own_rows(circuit: Circuit, path: str, layout: Layout, target: str, part: Part) -> Mask | None:
+    """Find a part in the unchanged file of the training; None in any other table.
+
+    Row hashes do the same, unless the file holds only a sample of them or none.
+    """
+    origin = circuit.origin
+    if origin is None or target != origin.target or (origin.rows and origin.rows.is_complete):
+        return None
+    if not origin.digest or digest_of(path) != origin.digest:
+        return None
+    with open_table(path, layout) as source:
+        source.check_column(target)
+        classes = class_numbers(source.whole([target]).column(target), circuit, target)
+    rows, test_rows = hold_out(classes, origin.test_part, origin.seed)
+    if len(rows) != origin.n_rows:  # other options: the table was read otherwise
+        return None
+    mask = np.zeros(len(classes), dtype=bool)
+    mask[rows if part == "training" else test_rows] = True
+    return mask
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenRows:
+    """The rows of a table that a command uses.
+
+    Attributes
+    ----------
+    X, y
+        Features as the circuit reads them, and the class of each row.
+    numbers
+        The place of each row in the table, counted from 0.
+    """
+
+    X: Frame
+    y: NDArray[Any]
+    numbers: NDArray[np.int64]
+    choice: Choice
+
+
+def choose_rows(
+    path: str,
+    layout: Layout,
+    circuit: Circuit,
+    target: str,
+    *,
+    part: Part = "training",
+    purpose: str,
+    all_rows: bool = False,
+) -> ChosenRows:
+    """Read a table whole and leave out the rows of one part, unless all rows are asked for.
+
+    Where nothing would be left, all rows are used if the part is "training", with a note; if it is
+    "test", this raises `TableError`.
+    """
+    own = None if all_rows else own_rows(circuit, path, layout, target, part)
+    with open_table(path, layout) as source:
+        source.check_column(target)
+        kinds = kinds_for(circuit, source)
+        chooser = RowChooser(circuit, source, own, part=part, purpose=purpose, all_rows=all_rows)
+        written = source.whole(list(dict.fromkeys([*kinds, target, *chooser.columns])))
+        classes = class_numbers(written.column(target), circuit, target)
+        frame = typed(written, kinds, first_row=1)
+    labels = circuit.class_labels[classes]
+    X = frame.select(list(dict.fromkeys([*kinds, target])))
+    everything = np.arange(len(labels))
+    found, unchecked = chooser.find(frame, classes)
+    choice = chooser.decide()
+    if not choice.n_left_out:
+        return ChosenRows(X, labels, everything, choice)
+    kept = np.flatnonzero(~(found | unchecked))
+    if not len(kept):
+        return ChosenRows(X, labels, everything, nothing_left(choice, part))
+    return ChosenRows(X.take(kept), labels[kept], kept, choice)
+
+
+def nothing_left(choice: Choice, part: Part) -> Choice:
+    """Return the choice of all rows of a table that consists of training rows.
+
+    A table of test rows is refused.
+    """
+    if part == "test":
+        raise TableError(
+            f"all {_rows(choice.n_given)} are test rows of this model; "
+            "give other rows, or add --all-rows to use them"
+        )
+    n_checked = choice.n_given - choice.n_unchecked
+    checked = f" that can be checked, of {choice.n_given:,}," if choice.n_unchecked else ""
+    note = (
+        f"All {_rows(n_checked)}{checked} were used to train this model. "
+        "Expect lower accuracy on new rows."
+    )
+    return Choice(choice.n_given, 0, 0, note)
