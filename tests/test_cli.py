@@ -2,8 +2,10 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -270,6 +272,53 @@ def test_the_command_ends_with_its_status_and_shows_no_traceback(tmp_path: Path)
     )
     assert (child.returncode, child.stdout) == (2, "")
     assert child.stderr == "dln: none.json: No such file or directory\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
+@pytest.mark.parametrize(
+    "command", ["verify model.json model.json", "trends model.json --class ill --falling age"]
+)
+@pytest.mark.parametrize(
+    ("redirection", "message"),
+    [
+        (">&-", "dln: standard output is closed; to discard results, redirect it to /dev/null"),
+        ("> /dev/full", "dln: cannot write the output: No space left on device"),
+        ("| true", ""),
+    ],
+)
+def test_output_that_cannot_be_written_has_its_own_exit_status(
+    model: Path, command: str, redirection: str, message: str
+) -> None:
+    if "/dev/full" in redirection and not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    # `true` ends long before the command writes.
+    line = f"{{ {sys.executable} -m dln {command}; echo $? >&3; }} {redirection}"
+    child = subprocess.run(
+        ["sh", "-c", f"exec 3> status; {line}"],
+        cwd=model.parent,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=LONG,
+    )
+    assert (model.parent / "status").read_text() == "141\n"
+    assert child.stderr.strip() == message
+
+
+def test_a_warning_of_the_library_is_one_line(
+    run: Run, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def warn(*_: object) -> str:
+        warnings.warn("The model never predicts\n'ill'.", UserWarning, stacklevel=1)
+        return "cost"
+
+    monkeypatch.setattr("dln.cli.cost.count_cost", warn)
+    assert run("cost", model) == (0, "cost\n", "Warning: The model never predicts 'ill'.\n")
+
+
+def test_a_value_that_is_none_of_the_choices_is_listed(run: Run, model: Path) -> None:
+    status, _, talk = run("export", model, "--to", "sas")
+    assert status == 2
+    assert talk.startswith("dln: Invalid value for '--to': 'sas' is not one of 'c', 'verilog'")
 
 
 def test_version_and_help(run: Run) -> None:

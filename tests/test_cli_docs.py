@@ -1,4 +1,4 @@
-"""docs/cli.md shows every verb with the help that it really has."""
+"""docs/cli.md shows the help of every command."""
 
 import os
 import re
@@ -12,51 +12,51 @@ from dln.cli import main
 from dln.cli.app import app
 
 DOCS = Path(__file__).parents[1] / "docs" / "cli.md"
-VERBS = [command.name or command.callback.__name__ for command in app.registered_commands]
-BLOCK = "### dln {verb}\n\n```text\n{help}\n```\n"
+COMMANDS = [command.name or command.callback.__name__ for command in app.registered_commands]
+BLOCK = "### dln {command}\n\n```text\n{help}\n```\n"
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def help_of(verb: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("COLUMNS", "100")
-    assert main([verb, "--help"]) == 0
-    lines = ANSI.sub("", capsys.readouterr().out).splitlines()
-    return "\n".join(
-        line.strip(" ") if "│" not in line else line.rstrip() for line in lines
-    ).strip()
+def help_of(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> str:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([command, "--help"]) == 0
+    text = ANSI.sub("", capsys.readouterr().out)
+    return "\n".join(line.rstrip() for line in text.splitlines()).strip()
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _write_docs() -> None:
-    """Forget the help texts in the docs where they are to be written anew."""
+    """Remove the help texts from the docs if they are to be written again."""
     if os.environ.get("DLN_WRITE_DOCS"):
         text = DOCS.read_text("utf-8")
         DOCS.write_text(text[: text.find("\n### dln ")].rstrip() + "\n", "utf-8")
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_the_docs_show_the_help_of_the_verb(
-    verb: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("command", COMMANDS)
+def test_docs_show_the_help_of_each_command(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    block = BLOCK.format(verb=verb, help=help_of(verb, capsys, monkeypatch))
+    block = BLOCK.format(command=command, help=help_of(command, capsys, monkeypatch))
     if os.environ.get("DLN_WRITE_DOCS"):
         with DOCS.open("a", encoding="utf-8") as docs:
             docs.write("\n" + block)
     assert block in DOCS.read_text("utf-8"), "run DLN_WRITE_DOCS=1 pytest tests/test_cli_docs.py"
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_the_help_has_an_example(
-    verb: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert f"Example: dln {verb}" in help_of(verb, capsys, monkeypatch)
+    assert f"Example: dln {command}" in help_of(command, capsys, monkeypatch)
 
 
-def test_the_docs_show_no_verb_that_is_not_there() -> None:
-    assert re.findall(r"^### dln (\w+)$", DOCS.read_text("utf-8"), re.MULTILINE) == VERBS
+def test_docs_show_only_commands_that_exist() -> None:
+    assert re.findall(r"^### dln (\w+)$", DOCS.read_text("utf-8"), re.MULTILINE) == COMMANDS
 
 
-def test_the_shell_completes_verbs(
+def test_the_shell_completes_commands(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("_DLN_COMPLETE", "complete_bash")

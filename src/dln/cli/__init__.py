@@ -1,7 +1,7 @@
-"""The command-line face: parses, calls, prints.
+"""The command line: parses options, calls the library, prints results.
 
-One module a verb, each a thin call into the public API. Results go to standard output, talk to
-standard error; a user's mistake is one line and exit status 2.
+Each command is one module that calls the public API. Results go to standard output, messages to
+standard error. A mistake is one line and exit status 2.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dln.errors import ExtraMissingError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command `dln` and give its exit status; the entry point of the installed command."""
+    """Run the command `dln` and return its exit status. Entry point of the installed command."""
     try:
         from dln.cli.app import run
     except ModuleNotFoundError as error:
@@ -26,5 +26,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with orderly_stop():
             return run(sys.argv[1:] if arguments is None else arguments)
-    except KeyboardInterrupt:  # where Typer is not at work, such as in a message
+    except KeyboardInterrupt:  # outside of Typer, for example while a message is printed
         return 130

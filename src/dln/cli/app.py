@@ -1,9 +1,11 @@
-"""The verbs of the command `dln`, and what it says where one of them fails."""
+"""The commands of `dln`, their exit statuses, and the messages of errors."""
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -29,20 +31,44 @@ from dln.cli.trends import trends
 from dln.cli.verify import verify
 from dln.errors import DlnError
 
-MISTAKE, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
-"""Exit statuses: the user's mistake, Ctrl-C, and a reader such as `head` that has seen enough."""
+MISTAKE, INTERRUPTED, OUTPUT_FAILED = 2, 130, 141
+"""Exit statuses: an error, Ctrl-C, and standard output that cannot be written.
 
+None of them is 1, which means "not equal" for `verify` and "refuted" for `trends`.
+"""
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]  # UsageError, not exported by Typer
 
 
+class _Command(typer.core.TyperCommand):
+    """A command whose help shows arguments by their name alone, without braces and types."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return [
+            piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)
+        ]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        records: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
+        for param in self.get_params(ctx):
+            if record := param.get_help_record(ctx):
+                name, text = record
+                records[param.param_type_name].append((name.removesuffix(" <str>"), text))
+        for title, found in (("Arguments", records["argument"]), ("Options", records["option"])):
+            if found:
+                with formatter.section(title):
+                    formatter.write_dl(found)
+
+
 class _Verbs(typer.core.TyperGroup):
-    """Commands in the order of their use; a closed pipe is not an error."""
+    """Commands in the order of their use, with the exit status of a closed pipe."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:  # Typer would end with status 1, which means "not equal" here
-            raise typer.Exit(PIPE_CLOSED) from None
+        except BrokenPipeError:  # Typer would end with status 1
+            raise typer.Exit(OUTPUT_FAILED) from None
 
 
 app = typer.Typer(
@@ -51,7 +77,7 @@ app = typer.Typer(
     help="Learn small, readable logic circuits from tables.",
     epilog="Example: dln train heart.csv --target disease --output heart.json",
     context_settings={"help_option_names": ["-h", "--help"]},
-    rich_markup_mode="markdown",
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 for _verb in (
@@ -72,11 +98,11 @@ for _verb in (
     verify,
     bench,
 ):
-    app.command()(_verb)
+    app.command(cls=_Command)(_verb)
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(is_asked: bool) -> None:
+    if is_asked:
         sys.stdout.write(f"dln {dln.__version__}\n")
         raise typer.Exit
 
@@ -94,15 +120,36 @@ def _options(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one verb; gives the exit status."""
+    """Run one command; returns the exit status."""
+    if sys.stderr is None:  # closed by the shell, 2>&-
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - stays open
+    if sys.stdout is None:
+        say("dln: standard output is closed; to discard results, redirect it to /dev/null")
+        return OUTPUT_FAILED
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = _show_warning  # type: ignore[assignment]
+        status = _run(arguments)
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        _discard_output()
+        if isinstance(error, BrokenPipeError) or status == OUTPUT_FAILED:
+            return OUTPUT_FAILED
+        return _refuse(f"cannot write the output: {error.strerror}", OUTPUT_FAILED)
+    return status
+
+
+def _run(arguments: Sequence[str]) -> int:
     try:
         status = app(list(arguments) or ["--help"], prog_name="dln", standalone_mode=False)
-        sys.stdout.flush()
     except BrokenPipeError:
-        status = PIPE_CLOSED
+        status = OUTPUT_FAILED
     except DlnError as error:
         return _refuse(str(error))
     except OSError as error:
+        if error.filename is None and error.errno in _FULL:
+            return _refuse(f"cannot write the output: {error.strerror}", OUTPUT_FAILED)
         named = f"{error.filename}: {error.strerror}" if error.filename is not None else str(error)
         return _refuse(named)
     except MemoryError:
@@ -111,25 +158,31 @@ def run(arguments: Sequence[str]) -> int:
         if not isinstance(error, _USAGE_ERROR):
             raise
         return _refuse(_usage(error))
-    if status == PIPE_CLOSED:
-        _forget_output()
+    if status == OUTPUT_FAILED:
+        _discard_output()
     if status == INTERRUPTED:
         say("interrupted")
     return int(status or 0)
 
 
-def _refuse(message: str) -> int:
+def _show_warning(message: Warning | str, *_: object) -> None:
+    """Print a warning as one line, without the file and line that raised it."""
+    say("Warning: " + " ".join(str(message).split()))
+
+
+def _refuse(message: str, status: int = MISTAKE) -> int:
     say("dln: " + " ".join(message.split()))
-    return MISTAKE
+    return status
 
 
 def _usage(error: Any) -> str:
-    """Say what is wrong with the command line, and where its help is."""
+    """Describe a mistake on the command line, and name the help to read."""
     command = error.ctx.command_path if error.ctx is not None else "dln"
-    return f"{error.format_message()} See '{command} --help'."
+    message = error.format_message().replace("Value error, ", "")  # pydantic's, within Typer
+    return f"{message} See '{command} --help'."
 
 
-def _forget_output() -> None:
+def _discard_output() -> None:
     """Point standard output at nothing, so that Python does not complain when it flushes it."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, sys.stdout.fileno())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from typing import Any
 
@@ -9,10 +10,21 @@ from dln.cli.talk import say
 
 
 def fit_aloud(model: Any, X: Any, y: Any, *, quiet: bool) -> None:
-    """Fit an estimator and print each of its warnings as one line, unless `quiet`."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        model.fit(X, y)
-    for warning in caught:
-        if not quiet and issubclass(warning.category, UserWarning):
-            say(str(warning.message))
+    """Fit an estimator; print each warning as one line, unless quiet."""
+    log = logging.getLogger("dln")
+    # Without a handler, Python itself prints logged warnings, even where quiet is asked for.
+    handler = logging.NullHandler() if quiet else _Printing()
+    log.addHandler(handler)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore" if quiet else "always", UserWarning)
+            model.fit(X, y)
+    finally:
+        log.removeHandler(handler)
+
+
+class _Printing(logging.Handler):
+    """Prints what is logged."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(record.getMessage())
