@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from dln.prune.rows import literal_bits, read_rows
 from dln.prune.saving import Savings
 from dln.simplify.fold import fold
 from dln.simplify.net import Net
+from dln.simplify.votes import lower_base
 
 AND = GATE_BY_NAME["AND"]
 MOST_POINTS = 20
@@ -113,6 +115,45 @@ def test_the_curve_falls_in_size_and_says_what_its_circuits_do(
             circuit.classes,
             circuit.temperature,
         )
+
+
+@law
+@given(problem=problems(), tolerance=st.sampled_from([0, 3, 0.05]))
+def test_no_votes_that_all_classes_share_are_left(problem: Problem, tolerance: float) -> None:
+    circuit, table, labels = problem
+    for step in prune(circuit, table, labels, tolerance=tolerance).steps:
+        base = step.circuit.base_votes
+        assert min(base) <= 0 <= max(base)
+        given = [circuit.base_votes, *(rule.votes for rule in circuit.rules)]
+        if all(vote >= 0 for votes in given for vote in votes):
+            assert min(base) == 0
+
+
+@law
+@given(problem=problems(), more=st.integers(-9, 9))
+def test_votes_that_all_classes_share_decide_nothing(problem: Problem, more: int) -> None:
+    circuit, table, _ = problem
+    raised = replace(circuit, base_votes=tuple(vote + more for vote in circuit.base_votes))
+    lowered = lower_base(raised)
+    assert lowered == lower_base(circuit)
+    assert_array_equal(lowered.winners(table), circuit.winners(table))
+    assert_array_equal(lowered.predict_proba(table), circuit.predict_proba(table))
+
+
+def test_a_pruned_circuit_has_no_constant_in_common() -> None:
+    # Column a is true on every row, so its rule becomes constant votes: 6 and 7.
+    columns = tuple(Column(name, "boolean") for name in "abc")
+    circuit = Circuit(
+        columns=columns,
+        literals=tuple(Above(number, 0.5) for number in range(3)),
+        nodes=(),
+        rules=(Rule(0, (6, 7)), Rule(1, (0, 2)), Rule(2, (1, 0))),
+        base_votes=(0, 0),
+        classes=("no", "yes"),
+    )
+    rows = [[True, b, c] for b in (True, False) for c in (True, False)]
+    curve = prune(circuit, rows, circuit.predict(rows))
+    assert [min(step.circuit.base_votes) for step in curve.steps] == [0] * len(curve.steps)
 
 
 @law

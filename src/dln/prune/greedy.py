@@ -14,6 +14,7 @@ from dln.prune.saving import Savings, follow_edges
 from dln.prune.standing import Shift, Standing
 from dln.simplify.fold import fold
 from dln.simplify.net import Net
+from dln.simplify.votes import lower_base
 
 _SLACK = 1e-9
 """Sums of weights are rounded: so much more may be lost."""
@@ -152,4 +153,4 @@ class Pruner:
             rules=tuple(Rule(rule.wire, votes) for rule, votes in rules),
             base_votes=self._base,
         )
-        return fold(self._net.to_circuit())
+        return lower_base(fold(self._net.to_circuit()))

@@ -19,6 +19,7 @@ from dln.prune.curve import PruneCurve, PruneStep
 from dln.prune.greedy import shrink
 from dln.prune.rows import Rows, literal_bits, read_rows
 from dln.simplify.fold import fold
+from dln.simplify.votes import lower_base
 from dln.table import Table
 from dln.target import class_numbers, row_weights
 
@@ -121,7 +122,7 @@ def _prune(
     keep = judge.target if by_accuracy else judge.winners
     weight = judge.weight if by_accuracy else np.ones(table.n_rows)
     rows = Rows(literal_bits(circuit, table), keep, weight)
-    start = judge.step(fold(circuit))
+    start = judge.step(lower_base(fold(circuit)))
     steps = [start]
     chosen = start
     lost = judge.loss(circuit) if by_accuracy else 0.0

@@ -5,6 +5,8 @@ Promise: every class keeps its lead over every other, on every row.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dln.builder import TRUE, Signal
 from dln.circuit import Circuit
 from dln.simplify.rebuild import Votes, rebuild
@@ -20,6 +22,17 @@ def cancel_votes(circuit: Circuit) -> Circuit:
     ((Rule(wire=0, votes=(0, 1)),), (0, 0))
     """
     return rebuild(circuit, _cancel)
+
+
+def lower_base(circuit: Circuit) -> Circuit:
+    """Take the constant votes that all classes share from each of them.
+
+    >>> from dln import Above, Column, Rule
+    >>> x = (Column("x", "number"),), (Above(0, 1.0),)
+    >>> lower_base(Circuit(*x, (), (Rule(0, (2, 3)),), (6, 7), ("no", "yes"))).base_votes
+    (0, 1)
+    """
+    return replace(circuit, base_votes=_lower(circuit.base_votes))
 
 
 def _cancel(votes: Votes) -> Votes:
