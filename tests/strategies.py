@@ -231,6 +231,8 @@ def _cells_of(circuit: Circuit, index: int) -> st.SearchStrategy[Cell]:
         return st.one_of(known, known, st.sampled_from(["never seen", None]))
     if column.kind == "boolean":
         return st.sampled_from([True, False, None])
+    if column.binary:
+        return st.sampled_from([0, 1, None])
     if column.kind == "date":
         return st.one_of(st.sampled_from([*map(_moment, cutoffs), None]), _DATES.map(_moment))
     if column.kind == "integer":

@@ -45,6 +45,8 @@ GOOD = Circuit(
         ({"columns": (Column(3, "integer"),)}, "column 0 is .*expected a Column with a text name"),
         ({"columns": (Column("a", "real"),)}, "'a' is of kind 'real', expected one of number, int"),
         ({"columns": (Column("a", "number", ("x",)),)}, "'a' has categories, but is of kind 'num"),
+        ({"columns": (Column("a", "date", (), True),)}, "'a' is of kind 'date' and cannot be bin"),
+        ({"columns": (Column("a", "number", (), 1),)}, "'a' has binary 1, expected True or False"),
         (
             {"columns": (Column("a", "category", ["x"]),)},
             "of column 'a' are not in a tuple",

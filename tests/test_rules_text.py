@@ -6,6 +6,7 @@ import ast
 import datetime
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,12 +15,13 @@ from hypothesis import strategies as st
 from strategies import circuits, law, logic_circuits, plain_votes, rows_for
 
 from dln.circuit import Circuit
+from dln.explain.expression import CategoryTest, Chain, Expression, Term, factored, merge_categories
 from dln.gates import GATE_BY_NAME, GATES, Gate
 from dln.literals import Above, Among, Category, Column, format_text
 from dln.parts import Node, Rule
 
 Row = dict[Any, Any]
-Test = Callable[[Row], bool]
+Holds = Callable[[Row], bool]
 
 
 # -- a reader of the printed text -------------------------------------------------------------
@@ -37,7 +39,7 @@ _TOKEN = re.compile(
 class Reader:
     """A recursive-descent reader of one rule, for names that are single words or quoted."""
 
-    def __init__(self, text: str, parts: dict[str, Test]) -> None:
+    def __init__(self, text: str, parts: dict[str, Holds]) -> None:
         self.tokens: list[tuple[str, str]] = []
         place = 0
         while place < len(text):
@@ -58,12 +60,12 @@ class Reader:
             return True
         return False
 
-    def read(self) -> Test:
+    def read(self) -> Holds:
         test = self.chain()
         assert not self.tokens, self.tokens
         return test
 
-    def chain(self) -> Test:
+    def chain(self) -> Holds:
         """Read terms joined by one word: mixed words would be ambiguous without parentheses."""
         terms, words = [self.term()], set()
         while self.next_is("and", "or", "xor"):
@@ -76,7 +78,7 @@ class Reader:
             return lambda row: sum(term(row) for term in terms) % 2 == 1
         return lambda row: all(term(row) for term in terms)
 
-    def term(self) -> Test:
+    def term(self) -> Holds:
         if self.take("("):
             inner = self.chain()
             assert self.take(")")
@@ -95,7 +97,7 @@ class Reader:
         assert kind in ("word", "quoted"), (kind, text)
         return kind, ast.literal_eval(text) if kind == "quoted" else text
 
-    def test_of(self, name: tuple[str, str]) -> Test:
+    def test_of(self, name: tuple[str, str]) -> Holds:
         column = name[1]
         if name[0] == "word" and column in self.parts:
             return lambda row: self.parts[column](row)
@@ -151,7 +153,7 @@ def is_above(cell: Any, cutoff: float) -> bool:
     return not is_missing(cell) and float(cell) > cutoff
 
 
-def _kept(name: str, test: Test) -> Test:
+def _kept(name: str, test: Holds) -> Holds:
     """Evaluate a named part once a row, however many read it."""
 
     def kept(row: Row) -> bool:
@@ -168,13 +170,13 @@ def read_votes(text: str) -> Callable[[Row], list[int]]:
     rules = [line.strip().partition(": ") for line in tail.splitlines()]
     names = [name for name, _, _ in rules]
     assert len(set(names)) == len(names)
-    parts: dict[str, Test] = dict.fromkeys(names, bool)
+    parts: dict[str, Holds] = dict.fromkeys(names, bool)
     for name, _, rule in rules:
         parts[name] = _kept(name, Reader(rule, parts).read())
-    votes: list[list[tuple[int, Test]]] = []
+    votes: list[list[tuple[int, Holds]]] = []
     first, *lines = head.splitlines()
     assert first.startswith("Most votes win; a tie goes to ")
-    if lines and lines[0].startswith("A missing cell is above no cutoff"):
+    if lines and lines[0].startswith("Missing values fail `>`"):
         lines.pop(0)
     for line in lines:
         if line.startswith("  "):
@@ -203,6 +205,7 @@ def renamed(circuit: Circuit) -> Circuit:
             f"{column.kind}{index}",
             column.kind,
             tuple(readable(category, place) for place, category in enumerate(column.categories)),
+            column.binary,
         )
         for index, column in enumerate(circuit.columns)
     )
@@ -223,6 +226,49 @@ def assert_text_votes_like_the_circuit(circuit: Circuit, rows: list[list[Any]]) 
 def test_the_text_votes_like_the_circuit(data: st.DataObject, circuit: Circuit) -> None:
     circuit = renamed(circuit)
     assert_text_votes_like_the_circuit(circuit, data.draw(rows_for(circuit)))
+
+
+@law
+@given(data=st.data(), circuit=circuits(kinds=("integer", "number")))
+def test_the_text_of_columns_of_0_and_1_votes_like_the_circuit(
+    data: st.DataObject, circuit: Circuit
+) -> None:
+    columns = tuple(replace(column, binary=True) for column in circuit.columns)
+    cutoffs = st.sampled_from([0.0, 0.5, 0.25, -1.0, 1.0])
+    literals = tuple(
+        Above(literal.column, data.draw(cutoffs)) if isinstance(literal, Above) else literal
+        for literal in circuit.literals
+    )
+    circuit = renamed(replace(circuit, columns=columns, literals=literals))
+    assert_text_votes_like_the_circuit(circuit, data.draw(rows_for(circuit)))
+
+
+@law
+@given(data=st.data(), circuit=circuits(kinds=("category",), max_columns=2, max_literals=8))
+def test_the_text_of_categories_votes_like_the_circuit(
+    data: st.DataObject, circuit: Circuit
+) -> None:
+    circuit = renamed(circuit)
+    assert_text_votes_like_the_circuit(circuit, data.draw(rows_for(circuit)))
+    for wire in range(circuit.n_wires):
+        assert_categories_are_merged(
+            circuit, merge_categories(circuit, factored(circuit, wire, ()))
+        )
+
+
+def assert_categories_are_merged(circuit: Circuit, expression: Expression) -> None:
+    """Check that no "or" has two tests "in" of one column, and no "and" two tests "not in"."""
+    if not isinstance(expression, Chain):
+        return
+    tested = []
+    for part in expression.parts:
+        if isinstance(part, (Term, CategoryTest)) and part.negated == (expression.word == "and"):
+            literal = (
+                part.literal if isinstance(part, CategoryTest) else circuit.literals[part.wire]
+            )
+            tested += [literal.column] if isinstance(literal, Among) else []
+        assert_categories_are_merged(circuit, part)
+    assert expression.word == "xor" or len(set(tested)) == len(tested)
 
 
 @law

@@ -8,15 +8,19 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import law
 
 from dln.circuit import Circuit
+from dln.encode.encoder import EncodeOptions, fit_encoder
+from dln.explain.rules import rule_table
 from dln.gates import GATE_BY_NAME
 from dln.literals import Above, Among, Column, Missing, format_text, format_value
 from dln.parts import Node, Rule
+from dln.table import read_table
 
 
 def test_a_whole_circuit_reads_well() -> None:
@@ -50,7 +54,7 @@ def test_a_whole_circuit_reads_well() -> None:
     )
     assert str(circuit).splitlines() == [
         "Most votes win; a tie goes to healthy.",
-        "A missing cell is above no cutoff and in no set: <=, != and not in hold.",
+        "Missing values fail `>`, `=` and `in`; they pass `<=`, `!=` and `not in`.",
         "healthy:",
         "  +2  always",
         "  -1  colour not in {blue, dark red} xor born > 1970-01-02",
@@ -60,6 +64,70 @@ def test_a_whole_circuit_reads_well() -> None:
         "  +2  (age > 54 and not smoker) or (petal length (cm) <= 1.75 and colour != red)",
         "  +1  smoker",
     ]
+
+
+def rule_text(*gates: str, columns: tuple[Column, ...] = (), literals: Any = ()) -> str:
+    """Join literals by gates, one after the other, and print the rule."""
+    nodes = [Node(GATE_BY_NAME[gates[0]], 0, 1)] if gates else []
+    for number, gate in enumerate(gates[1:], start=2):
+        nodes.append(Node(GATE_BY_NAME[gate], len(literals) + number - 2, number))
+    wire = len(literals) + len(nodes) - 1
+    circuit = Circuit(columns, literals, tuple(nodes), (Rule(wire, (1,)),), (0,), ("a",))
+    line = str(circuit).splitlines()[-1].strip()
+    assert str(rule_table(circuit)).splitlines()[-1].strip() == line
+    return line.removeprefix("+1  ")
+
+
+PURPOSE = (Column("purpose", "category", ("A40", "A41", "A46")), Column("age", "integer"))
+
+
+@pytest.mark.parametrize(
+    ("gates", "shown"),
+    [
+        (["OR", "OR"], "purpose in {A40, A46} or age > 3"),
+        (["NOR", "A_AND_NOT_B"], "purpose not in {A40, A46} and age <= 3"),
+        (["OR", "AND"], "purpose in {A40, A46} and age > 3"),
+        (["NOR", "OR"], "purpose not in {A40, A46} or age > 3"),
+    ],
+)
+def test_several_tests_of_one_column_of_categories_are_one(gates: list[str], shown: str) -> None:
+    literals = (Among(0, (2,)), Among(0, (0,)), Above(1, 3.0))
+    assert rule_text(*gates, columns=PURPOSE, literals=literals) == shown
+
+
+@pytest.mark.parametrize("kind", ["integer", "number"])
+def test_columns_of_0_and_1_are_written_as_equality(kind: Any) -> None:
+    columns = (Column("sex", kind, binary=True),)
+    assert rule_text(columns=columns, literals=(Above(0, 0.0),)) == "sex = 1"
+    assert rule_text("NOR", columns=columns, literals=(Above(0, 0.5), Above(0, 0.5))) == "sex != 1"
+    # Cutoffs that 0 and 1 do not lie on both sides of are written as they are.
+    assert rule_text(columns=columns, literals=(Above(0, 1.0),)) == "sex > 1"
+    assert rule_text(columns=(Column("sex", kind),), literals=(Above(0, 0.0),)) == "sex > 0"
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        ([0, 1, 0, 1] * 10, "sex = 1"),
+        ([0.0, 1.0, None, 1.0] * 10, "sex = 1"),
+        ([0, 1, 0, 2] * 10, "sex > 0"),
+        ([0, 1] * 600 + [2, 2], "sex > 0"),
+    ],
+)
+def test_a_fit_finds_out_which_columns_hold_only_0_and_1(values: list[Any], shown: str) -> None:
+    target = np.array([value is not None and value > 0 for value in values]).astype(np.int32)
+    table = read_table(pd.DataFrame({"sex": values}))
+    weight = np.ones(len(values), dtype=np.float32)
+    encoder, _ = fit_encoder(table, target, weight, EncodeOptions())
+    assert Above(0, 0.0).describe(encoder.columns) == shown
+
+
+def test_a_column_without_a_name_is_called_unnamed() -> None:
+    columns = (Column("", "integer"),)
+    assert rule_text(columns=columns, literals=(Above(0, 7.0),)) == "(unnamed) > 7"
+    assert rule_text(columns=columns, literals=(Missing(0),)) == "(unnamed) is missing"
+    named = (Column("(unnamed)", "integer"),)
+    assert rule_text(columns=named, literals=(Above(0, 7.0),)) == "'(unnamed)' > 7"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import json
 import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,14 @@ from dln.literals import Column
 from dln.store import circuit_to_json
 
 # -- laws -------------------------------------------------------------------------------------
+
+
+def test_columns_of_0_and_1_print_alike_after_loading(tmp_path: Path) -> None:
+    circuit = replace(
+        CIRCUIT, columns=(replace(CIRCUIT.columns[0], binary=True), *CIRCUIT.columns[1:])
+    )
+    circuit.save(tmp_path / "m.json")
+    assert Circuit.load(tmp_path / "m.json") == circuit != CIRCUIT
 
 
 @law

@@ -43,6 +43,15 @@ def _check_columns(columns: tuple[Column, ...]) -> None:
                 f"expected one of {', '.join(COLUMN_KINDS)}"
             )
         _check_categories(column)
+        if type(column.binary) is not bool:
+            raise CircuitError(
+                f"column {column.name!r} has binary {column.binary!r}, expected True or False"
+            )
+        if column.binary and column.kind not in ("number", "integer"):
+            raise CircuitError(
+                f"column {column.name!r} is of kind {column.kind!r} and cannot be binary; "
+                "only columns of kind 'number' or 'integer' can"
+            )
     twice = _find_twin(column.name for column in columns)
     if twice is not None:
         raise CircuitError(f"two columns are named {twice!r}; names must differ")

@@ -37,7 +37,10 @@ class Column:
     kind
         "number", "integer", "boolean", "date" or "category".
     categories
-        Of a category column, those that were in the training rows; literals mean them by number.
+        The categories in the training rows. Literals refer to them by number.
+    binary
+        Whether a column of numbers or integers held only 0 and 1 in the training rows. Its rules
+        print as `= 1` and `!= 1`; the circuit computes the same without it.
 
     Examples
     --------
@@ -48,6 +51,7 @@ class Column:
     name: str
     kind: ColumnKind
     categories: tuple[Category, ...] = ()
+    binary: bool = False
 
     @property
     def is_numeric(self) -> bool:
@@ -61,6 +65,8 @@ class Above:
 
     >>> Above(0, 54.0).describe((Column("age", "integer"),), negated=True)
     'age <= 54'
+    >>> Above(0, 0.0).describe((Column("sex", "integer", binary=True),))
+    'sex = 1'
     """
 
     column: int
@@ -69,9 +75,12 @@ class Above:
     def describe(self, columns: tuple[Column, ...], *, negated: bool = False) -> str:
         """Say the literal, or its negation, in the user's words."""
         column = columns[self.column]
-        name = format_text(column.name)
-        if column.kind == "boolean" and 0 <= self.cutoff < 1:
-            return f"not {name}" if negated else name
+        name = format_name(column.name)
+        if 0 <= self.cutoff < 1:
+            if column.kind == "boolean":
+                return f"not {name}" if negated else name
+            if column.binary:  # "!= 1" rather than "= 0": a missing value is not above the cutoff
+                return f"{name} {'!=' if negated else '='} 1"
         return f"{name} {'<=' if negated else '>'} {format_value(self.cutoff, column)}"
 
 
@@ -89,7 +98,7 @@ class Among:
     def describe(self, columns: tuple[Column, ...], *, negated: bool = False) -> str:
         """Say the literal, or its negation, in the user's words."""
         column = columns[self.column]
-        name = format_text(column.name)
+        name = format_name(column.name)
         shown = [format_category(column.categories[index]) for index in self.categories]
         if len(shown) == 1:
             return f"{name} {'!=' if negated else '='} {shown[0]}"
@@ -108,7 +117,7 @@ class Missing:
 
     def describe(self, columns: tuple[Column, ...], *, negated: bool = False) -> str:
         """Say the literal, or its negation, in the user's words."""
-        name = format_text(columns[self.column].name)
+        name = format_name(columns[self.column].name)
         return f"{name} is {'not ' if negated else ''}missing"
 
 
@@ -140,6 +149,15 @@ def _format_date(seconds: float) -> str:
 def format_category(category: Category) -> str:
     """Write a category: text as `format_text` does, numbers and booleans as Python does."""
     return format_text(category) if isinstance(category, str) else repr(category)
+
+
+def format_name(name: str) -> str:
+    """Write the name of a column; one without a name, such as R's row numbers, is "(unnamed)".
+
+    >>> print(format_name("age"), format_name(""), format_name("(unnamed)"))
+    age (unnamed) '(unnamed)'
+    """
+    return format_text(name) if name else "(unnamed)"
 
 
 def format_text(text: str) -> str:

@@ -108,6 +108,8 @@ def _column_to_json(column: Column) -> dict[str, Any]:
     part: dict[str, Any] = {"name": column.name, "kind": column.kind}
     if column.categories:
         part["categories"] = [label_to_json(category) for category in column.categories]
+    if column.binary:
+        part["binary"] = True
     return part
 
 
@@ -229,12 +231,13 @@ def _read_parts(document: dict[str, Any], key: str, read: Callable[[Any], _T]) -
 
 
 def _read_column(part: Any) -> Column:
-    _refuse_others(part, ("name", "kind", "categories"))
+    _refuse_others(part, ("name", "kind", "categories", "binary"))
     categories = _read_list(part, "categories") if "categories" in part else []
     return Column(
         _read_text(_get(part, "name")),
         _read_kind(_get(part, "kind")),
         tuple(_read_category(category) for category in categories),
+        _read_truth(part.get("binary", False)),
     )
 
 
@@ -306,6 +309,12 @@ def _read_list(part: Any, key: str) -> list[Any]:
 def _read_text(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{_show(value)} is not text")
+    return value
+
+
+def _read_truth(value: Any) -> bool:
+    if type(value) is not bool:
+        raise ValueError(f"{_show(value)} is not true or false")
     return value
 
 

@@ -23,6 +23,9 @@ from dln.table import RawColumn, Table
 MAX_GROUPS = 64
 """Category literals of one column; the rarest categories beyond that are pooled into one."""
 
+_FEW_ROWS = 1000
+"""Rows that show whether it is worth looking at all of them."""
+
 _NO_VALUE = np.zeros(1, dtype=np.float32)
 """What a literal of missing cells is compared with: nothing."""
 
@@ -121,7 +124,19 @@ def fit_encoder(
 
 def _fit_numbers(name: str, raw: RawColumn, options: EncodeOptions) -> ColumnCode:
     values = np.asarray(raw.values, dtype=np.float64)
-    return ColumnCode(Column(name, raw.kind), fit_scale(values, options.n_knots))
+    column = Column(name, raw.kind, binary=_is_binary(raw))
+    return ColumnCode(column, fit_scale(values, options.n_knots))
+
+
+def _is_binary(raw: RawColumn) -> bool:
+    """Check whether a column of numbers holds 0 and 1, perhaps missing values, and nothing else."""
+    if raw.kind not in ("number", "integer"):
+        return False
+    for values in (raw.values[:_FEW_ROWS], raw.values):
+        zeros, ones = values == 0, values == 1
+        if not (zeros | ones | np.isnan(values)).all():
+            return False
+    return bool(zeros.any() and ones.any())
 
 
 def _fit_categories(name: str, raw: RawColumn, options: EncodeOptions) -> ColumnCode:

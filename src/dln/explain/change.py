@@ -24,7 +24,7 @@ from dln.conditions import Atom, Cell, Choice, Gap, column_atoms
 from dln.explain.moments import last_moment, next_moment, seconds_above, seconds_up_to
 from dln.explain.row import OneRow
 from dln.labels import Label, label_text, label_to_json
-from dln.literals import Above, Column, format_text
+from dln.literals import Above, Column, format_name
 
 if TYPE_CHECKING:
     from dln.circuit import Circuit
@@ -62,7 +62,7 @@ class Change:
 
     def __str__(self) -> str:
         return (
-            f"{format_text(self.feature)}: {cell_text(self.before)} -> {cell_text(self.after)} "
+            f"{format_name(self.feature)}: {cell_text(self.before)} -> {cell_text(self.after)} "
             f"({self.condition}) gives {label_text(self.label)}"
         )
 
@@ -140,7 +140,7 @@ def _condition(
 ) -> str:
     """Say in what atoms the class is that of the chosen one: its neighbours among numbers too."""
     column, atom = columns[number], atoms[place]
-    name = format_text(column.name)
+    name = format_name(column.name)
     if not isinstance(atom, Gap):
         if atom.cell is None:
             return f"{name} is missing"

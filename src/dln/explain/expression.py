@@ -1,7 +1,7 @@
 """A wire -> an expression: its gates as "and", "or" and "xor" of tests that may be negated.
 
-Promise: an expression is true exactly where its wire is 1. How a test or a named wire is spelled is
-left to whoever writes the expression.
+Promise: an expression is true exactly where its wire is 1. The caller of `write` decides how tests
+and named wires are spelled.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
 from dln.gates import Gate
+from dln.literals import Among
 
 if TYPE_CHECKING:
     from dln.circuit import Circuit
@@ -28,8 +29,16 @@ class Term:
 
 
 @dataclass(frozen=True)
+class CategoryTest:
+    """A test of one column's categories that stands for several literals."""
+
+    literal: Among
+    negated: bool
+
+
+@dataclass(frozen=True)
 class Constant:
-    """What is the same on every row."""
+    """A value that is the same on every row."""
 
     value: bool
 
@@ -42,7 +51,7 @@ class Chain:
     parts: tuple[Expression, ...]
 
 
-Expression = Term | Constant | Chain
+Expression = Term | CategoryTest | Constant | Chain
 
 
 def factored(circuit: Circuit, wire: int, named: Collection[int]) -> Expression:
@@ -58,14 +67,56 @@ def join(word: Word, parts: list[Expression]) -> Expression:
     return parts[0] if len(parts) == 1 else Chain(word, tuple(parts))
 
 
-def write(expression: Expression, term_text: Callable[[Term], str]) -> str:
+def merge_categories(
+    circuit: Circuit, expression: Expression, named: Collection[int] = ()
+) -> Expression:
+    """Join tests of one column's categories: `x = a or x = b` becomes `x in {a, b}`.
+
+    Likewise, `x != a and x != b` becomes `x not in {a, b}`. Both hold for missing values too.
+    Literals that are `named` stay as they are.
+    """
+    if not isinstance(expression, Chain):
+        return expression
+    parts = [merge_categories(circuit, part, named) for part in expression.parts]
+    if expression.word == "xor":
+        return Chain("xor", tuple(parts))
+    negated = expression.word == "and"
+    merged: dict[object, Expression] = {}
+    found: dict[int, set[int]] = {}
+    for part in parts:
+        literal = _category_literal(circuit, part, named, negated=negated)
+        if literal is None:
+            merged[part] = part
+        elif literal.column not in found:
+            merged[literal.column] = part
+            found[literal.column] = set(literal.categories)
+        else:
+            found[literal.column].update(literal.categories)
+            categories = tuple(sorted(found[literal.column]))
+            merged[literal.column] = CategoryTest(Among(literal.column, categories), negated)
+    return join(expression.word, list(merged.values()))
+
+
+def _category_literal(
+    circuit: Circuit, part: Expression, named: Collection[int], *, negated: bool
+) -> Among | None:
+    """Return the literal of a test of categories that is negated as wanted; None for the rest."""
+    if isinstance(part, CategoryTest):
+        return part.literal if part.negated == negated else None
+    if not isinstance(part, Term) or part.wire >= circuit.n_literals or part.wire in named:
+        return None
+    literal = circuit.literals[part.wire]
+    return literal if isinstance(literal, Among) and part.negated == negated else None
+
+
+def write(expression: Expression, term_text: Callable[[Term | CategoryTest], str]) -> str:
     """Write an expression as one line; parentheses go around every chain within a chain.
 
     >>> inner = Chain("or", (Term(1), Term(2)))
-    >>> write(Chain("and", (Term(0, negated=True), inner)), lambda term: f"x{term.wire}")
+    >>> write(Chain("and", (Term(0), inner)), lambda term: f"x{term.wire}")
     'x0 and (x1 or x2)'
     """
-    if isinstance(expression, Term):
+    if isinstance(expression, (Term, CategoryTest)):
         return term_text(expression)
     if isinstance(expression, Constant):
         return "always" if expression.value else "never"
@@ -80,7 +131,7 @@ def count_terms(expression: Expression) -> int:
     """Count the literals and names that an expression mentions."""
     if isinstance(expression, Chain):
         return sum(map(count_terms, expression.parts))
-    return int(isinstance(expression, Term))
+    return int(isinstance(expression, (Term, CategoryTest)))
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from dln.explain.sheet import Section, Sheet
 from dln.explain.shortest import short_writer
 from dln.explain.shown import Shown
 from dln.labels import Label, label_text, label_to_json
-from dln.literals import format_text
+from dln.literals import format_name
 
 if TYPE_CHECKING:
     from dln.circuit import Circuit
@@ -167,7 +167,7 @@ class Explanation(Shown):
         return ", ".join(f"{vote:+d} {label}" for label, vote in named if vote) or "no votes"
 
     def _sheet(self) -> Sheet:
-        cells = tuple((format_text(name), cell_text(cell)) for name, cell in self.row.items())
+        cells = tuple((format_name(name), cell_text(cell)) for name, cell in self.row.items())
         fired = tuple(
             (self._given(rule.votes), rule.text, _reason_text(rule.reason))
             for rule in self.rules
@@ -176,7 +176,7 @@ class Explanation(Shown):
         silent = tuple((self._given(rule.votes), rule.text) for rule in self.silent)
         changes = tuple(
             (
-                format_text(change.feature),
+                format_name(change.feature),
                 cell_text(change.before),
                 cell_text(change.after),
                 change.condition,

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from dln.explain.expression import (
+    CategoryTest,
     Constant,
     Expression,
     Term,
@@ -22,10 +23,11 @@ from dln.explain.expression import (
     count_terms,
     factored,
     join,
+    merge_categories,
     write,
 )
 from dln.explain.possible import Cases, cone, reads_more
-from dln.explain.text import INLINE_SIZE, Writer, long_lists, wires_to_name
+from dln.explain.text import INLINE_SIZE, Writer, wires_to_name
 
 if TYPE_CHECKING:
     from dln.circuit import Circuit
@@ -62,9 +64,10 @@ def shortest(circuit: Circuit, wire: int, named: Collection[int] = ()) -> Expres
     literals = [number for number in wires if number < circuit.n_literals]
     forms: list[Expression] = []
     if _written_size(circuit, wires) <= INLINE_SIZE:
-        forms.append(factored(circuit, wire, long_lists(circuit)))
+        forms.append(factored(circuit, wire, ()))
     if len(literals) <= MOST_LITERALS:
         forms += _two_level(Cases(circuit, literals), wire)
+    forms = [merge_categories(circuit, form, named) for form in forms]
     forms = [form for form in forms if count_terms(form) <= INLINE_SIZE]
     if not forms:
         return factored(circuit, wire, named)
@@ -88,7 +91,9 @@ def _length(circuit: Circuit, form: Expression) -> int:
     return _MENTION * count_terms(form) + len(write(form, lambda term: _plain(circuit, term)))
 
 
-def _plain(circuit: Circuit, term: Term) -> str:
+def _plain(circuit: Circuit, term: Term | CategoryTest) -> str:
+    if isinstance(term, CategoryTest):
+        return term.literal.describe(circuit.columns, negated=term.negated)
     return circuit.literals[term.wire].describe(circuit.columns, negated=term.negated)
 
 

@@ -13,7 +13,14 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import count
 from typing import TYPE_CHECKING
 
-from dln.explain.expression import Expression, Term, factored, write
+from dln.explain.expression import (
+    CategoryTest,
+    Expression,
+    Term,
+    factored,
+    merge_categories,
+    write,
+)
 from dln.labels import Label, label_text
 from dln.literals import Among, Missing
 
@@ -66,9 +73,9 @@ def decision_note(classes: Sequence[Label]) -> str:
 
 
 def missing_note(circuit: Circuit) -> tuple[str, ...]:
-    """Say what holds for missing cells, where a rule asks for them."""
+    """Describe how missing values are treated, if a rule tests for them."""
     if any(isinstance(literal, Missing) for literal in circuit.literals):
-        return ("A missing cell is above no cutoff and in no set: <=, != and not in hold.",)
+        return ("Missing values fail `>`, `=` and `in`; they pass `<=`, `!=` and `not in`.",)
     return ()
 
 
@@ -96,7 +103,7 @@ class Writer:
         """Write one wire; its gates are written out, except named ones."""
         if wire < self._circuit.n_literals:
             return self._term(Term(wire))
-        return write(self._express(wire), self._term)
+        return self._written(wire)
 
     def definitions(self) -> list[tuple[str, str]]:
         """Write what was named so far, and what that needs in turn."""
@@ -106,11 +113,17 @@ class Writer:
             if wire < self._circuit.n_literals:
                 text = self._circuit.literals[wire].describe(self._circuit.columns)
             else:
-                text = write(self._express(wire), self._term)
+                text = self._written(wire)
             lines.append((self._names[wire], text))
         return lines
 
-    def _term(self, term: Term) -> str:
+    def _written(self, wire: int) -> str:
+        expression = merge_categories(self._circuit, self._express(wire), self._named)
+        return write(expression, self._term)
+
+    def _term(self, term: Term | CategoryTest) -> str:
+        if isinstance(term, CategoryTest):
+            return term.literal.describe(self._circuit.columns, negated=term.negated)
         if term.wire in self._named:
             return ("not " if term.negated else "") + self._name(term.wire)
         literal = self._circuit.literals[term.wire]

@@ -10,7 +10,7 @@ from dln.circuit import Circuit, check_is_circuit
 from dln.explain.sheet import Section, Sheet
 from dln.explain.shown import Shown
 from dln.labels import Label, label_text, label_to_json
-from dln.literals import format_text
+from dln.literals import format_name
 from dln.prove.clock import Clock, TimeIsUpError, check_time_limit
 from dln.prove.monotone import Fall, find_fall
 from dln.prove.slices import Slices, slice_by
@@ -76,7 +76,7 @@ class Trends(Shown):
 
     def _cells(self) -> list[tuple[str, ...]]:
         return [
-            (format_text(row.feature), *(TREND_WORDS[trend] for trend in row.trends))
+            (format_name(row.feature), *(TREND_WORDS[trend] for trend in row.trends))
             for row in self.rows
         ]
 

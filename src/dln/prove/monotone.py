@@ -18,7 +18,7 @@ from dln.circuit import Circuit, check_is_circuit
 from dln.conditions import Cell
 from dln.errors import OptionError
 from dln.labels import Label, label_text
-from dln.literals import format_text
+from dln.literals import format_name
 from dln.prove.adder import is_negative
 from dln.prove.clock import Clock, TimeIsUpError, check_time_limit
 from dln.prove.graph import Graph
@@ -102,7 +102,7 @@ def prove_monotone(
     if isinstance(found, Fall):
         return _reversal(circuit, found, clock)
     verb = "loses" if direction == "rising" else "gains"
-    claim = f"{label_text(circuit.classes[winner])} never {verb} as {format_text(feature)} grows"
+    claim = f"{label_text(circuit.classes[winner])} never {verb} as {format_name(feature)} grows"
     return Proof(found, clock.seconds, claim)
 
 

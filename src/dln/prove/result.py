@@ -9,7 +9,7 @@ from typing import get_args
 
 from dln.cells import cell_text
 from dln.conditions import Cell
-from dln.literals import format_text
+from dln.literals import format_name
 
 Method = OneOf["structure", "exhaustion", "SAT"]
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -103,7 +103,7 @@ class Reversal:
     def __str__(self) -> str:
         moved = (
             f"not so: votes {self.votes_before} become {self.votes_after} as "
-            f"{format_text(self.feature)} goes from {cell_text(self.before)} "
+            f"{format_name(self.feature)} goes from {cell_text(self.before)} "
             f"to {cell_text(self.after)}"
         )
         return f"{moved} where {_cells_text(self.row)}" if self.row else moved
@@ -129,4 +129,4 @@ class Undecided:
 
 
 def _cells_text(row: Mapping[str, Cell]) -> str:
-    return ", ".join(f"{format_text(name)} = {cell_text(cell)}" for name, cell in row.items())
+    return ", ".join(f"{format_name(name)} = {cell_text(cell)}" for name, cell in row.items())

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dln.circuit import Circuit
 from dln.conditions import Atom, Cell, ColumnAtoms, Gap, column_atoms
 from dln.explain.change import entry_from_above, entry_from_below
-from dln.literals import Above, Column, format_category, format_text
+from dln.literals import Above, Column, format_category, format_name
 from dln.report.rows import PageCell, to_cell
 
 _SLIDER_STEPS = 200
@@ -52,7 +52,7 @@ def _describe(
     description: dict[str, Any] = {
         "column": number,
         "name": column.name,
-        "text": format_text(column.name),
+        "text": format_name(column.name),
         "kind": column.kind,
         "literals": wires,
         "cutoffs": cutoffs,
@@ -84,7 +84,7 @@ def _true_wires(wires: Sequence[int], found: ColumnAtoms, atom: int) -> list[int
 
 def _atom(columns: tuple[Column, ...], number: int, atom: Atom) -> dict[str, Any]:
     column = columns[number]
-    name = format_text(column.name)
+    name = format_name(column.name)
     if isinstance(atom, Gap):
         always = column.kind == "boolean"
         return {
