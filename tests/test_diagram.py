@@ -13,6 +13,7 @@ from strategies import circuits, law
 
 from dln import Above, Circuit, Column, Node, OptionError, Rule, rule_table
 from dln.draw import Diagram, draw_circuit
+from dln.draw.diagram import metrics
 from dln.draw.diagram.diagram import MOST_GATES, Detail
 from dln.draw.diagram.metrics import BOLD, shorten, text_width, wrap
 from dln.draw.diagram.scene import Box, Diamond, Item, Path, Point, Round, Text
@@ -353,7 +354,37 @@ def test_the_estimated_width_is_at_least_that_of_matplotlibs_font() -> None:
             assert advance <= text_width(letter, 100) * factor, letter
 
 
-@pytest.mark.parametrize("text", ["", "one", "two words", "x" * 300, "a b " * 90, "ends in space "])
+TEXTS = ["", "one", "two words", "x" * 300, "a b " * 90, "ends in space "]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("width", [0.0, 10.0, 90.0, 91.0, 5000.0])
+def test_a_text_is_shortened_as_little_as_needed(text: str, width: float) -> None:
+    kept = text
+    while kept and text_width(f"{kept}…", 13) > width:
+        kept = kept[:-1]
+    fits = text_width(text, 13) <= width
+    assert shorten(text, 13, width) == (text if fits else f"{kept.rstrip()}…")
+
+
+def test_the_work_to_shorten_a_text_depends_on_the_width_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    n_looked_at = 0
+
+    def counting(letter: str) -> float:
+        nonlocal n_looked_at
+        n_looked_at += 1
+        return em(letter)
+
+    em = metrics._em
+    monkeypatch.setattr(metrics, "_em", counting)
+    short = shorten(", ".join(f"category {number}" for number in range(50_000)), 13, 300)
+    assert short.startswith("category 0, category 1")
+    assert n_looked_at < 4 * len(short)
+
+
+@pytest.mark.parametrize("text", TEXTS)
 def test_wrapped_and_shortened_texts_fit(text: str) -> None:
     assert text_width(shorten(text, 13, 90), 13) <= 90
     lines = wrap(text, 13, 90, 3)

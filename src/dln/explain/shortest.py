@@ -132,6 +132,9 @@ def _primes(cases: Cases, truth: int) -> list[_Product]:
     wires = list(cases.literals)
     false = truth ^ cases.ones
     found: list[_Product] = []
+    terms = [Term(wire, negated) for wire in wires for negated in (False, True)]
+    # Once for each term: a literal of thousands of categories has a long text.
+    length_of = {term: len(_plain(cases.circuit, term)) + 5 for term in terms}
 
     def holding(term: Term) -> int:
         return cases.holding(term.wire, truth=not term.negated)
@@ -149,7 +152,7 @@ def _primes(cases: Cases, truth: int) -> list[_Product]:
     def extend(place: int, terms: tuple[Term, ...], held: int) -> None:
         if not held & false:
             if is_prime(terms):
-                length = sum(len(_plain(cases.circuit, term)) + 5 for term in terms)
+                length = sum(length_of[term] for term in terms)
                 found.append(_Product(terms, held, _MENTION * len(terms) + length))
             return
         for next_place in range(place, len(wires)):

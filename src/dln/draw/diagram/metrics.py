@@ -44,11 +44,20 @@ def shorten(text: str, size: float, width: float) -> str:
     >>> shorten("petal length (cm) > 2.5", 10, 80)
     'petal length…'
     """
-    if text_width(text, size) <= width:
+    if _count_fitting(text, size, width) == len(text):
         return text
-    while text and text_width(f"{text}…", size) > width:
-        text = text[:-1]
-    return f"{text.rstrip()}…"
+    n_kept = _count_fitting(text, size, width, after=_em("…"))
+    return f"{text[:n_kept].rstrip()}…"
+
+
+def _count_fitting(text: str, size: float, width: float, after: float = 0.0) -> int:
+    """Count the letters that fit, with `after` to follow them; the rest is not looked at."""
+    total = 0.0
+    for n_fitting, letter in enumerate(text):
+        total += _em(letter)
+        if size * (total + after) > width:
+            return n_fitting
+    return len(text)
 
 
 def wrap(text: str, size: float, width: float, most_lines: int) -> tuple[str, ...]:
