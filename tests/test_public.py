@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import re
 import subprocess
 import sys
 import types
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
@@ -56,6 +58,20 @@ def _first_line(thing: object) -> str:
 def test_the_main_classes_have_examples(name: str) -> None:
     # Doctests are run with the modules; here it is enough that they are there.
     assert doctest.DocTestParser().get_examples(inspect.getdoc(getattr(dln, name)) or "")
+
+
+def test_examples_import_gates_and_tables_from_dln_itself() -> None:
+    root = Path(dln.__file__).parents[2]
+    files = [*root.glob("src/dln/**/*.py"), *root.glob("docs/*.md"), root / "README.md"]
+    for path in files:
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r">>> from dln\..* import .*(GATE|rule_table)", text), path
+
+
+def test_the_gates_by_name_cannot_be_changed() -> None:
+    assert [dln.GATE_BY_NAME[gate.name] for gate in dln.GATES] == list(dln.GATES)
+    with pytest.raises(TypeError):
+        dln.GATE_BY_NAME["AND"] = dln.GATES[0]  # type: ignore[index]
 
 
 def test_importing_dln_imports_no_heavy_or_optional_library() -> None:

@@ -31,7 +31,7 @@ from dln.explain.rules import RuleRow, RuleTable, rule_table, score_card
 from dln.explain.trends import Trends, find_trends
 from dln.export.export import export
 from dln.export.value import Export
-from dln.gates import GATES, Gate
+from dln.gates import GATE_BY_NAME, GATES, Gate
 from dln.literals import Above, Among, Column, Missing
 from dln.origin import Origin
 from dln.parts import Node, Rule
@@ -54,6 +54,7 @@ __version__ = _version("dln")
 
 __all__ = [
     "GATES",
+    "GATE_BY_NAME",
     "Above",
     "Alternating",
     "Among",

@@ -64,8 +64,7 @@ class Circuit:
 
     Examples
     --------
-    >>> from dln import Above
-    >>> from dln.gates import GATE_BY_NAME
+    >>> from dln import GATE_BY_NAME, Above
     >>> circuit = Circuit(
     ...     columns=(Column("age", "integer"), Column("smoker", "boolean")),
     ...     literals=(Above(0, 54.0), Above(1, 0.5)),

@@ -6,8 +6,10 @@ AND is 0001 = 1, OR is 0111 = 7.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 _NAMES = (
@@ -112,8 +114,8 @@ GATES: tuple[Gate, ...] = tuple(
 )
 """All gates by number."""
 
-GATE_BY_NAME: dict[str, Gate] = {gate.name: gate for gate in GATES}
-"""All gates by name."""
+GATE_BY_NAME: Mapping[str, Gate] = MappingProxyType({gate.name: gate for gate in GATES})
+"""All gates by name, such as `GATE_BY_NAME["AND"]`."""
 
 PRIORITY: tuple[Gate, ...] = tuple(
     GATE_BY_NAME[name]

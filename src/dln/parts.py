@@ -39,8 +39,7 @@ class Rule(NamedTuple):
         Numbers and dates (seconds since 1970) are real symbols that are compared with cutoffs;
         everything else is a symbol of its own, named as it prints.
 
-        >>> from dln import Above, Circuit, Column, Node
-        >>> from dln.gates import GATE_BY_NAME
+        >>> from dln import GATE_BY_NAME, Above, Circuit, Column, Node
         >>> circuit = Circuit(
         ...     (Column("age", "integer"), Column("smoker", "boolean")),
         ...     (Above(0, 54.0), Above(1, 0.5)), (Node(GATE_BY_NAME["NAND"], 0, 1),),

@@ -46,11 +46,11 @@ def cost(circuit: Circuit, float_bits: int = 16, int_bits: int = 16) -> Cost:
 
     Examples
     --------
-    >>> from dln import GATES, Above, Column, Node, Rule
+    >>> from dln import GATE_BY_NAME, Above, Column, Node, Rule
     >>> circuit = Circuit(
     ...     columns=(Column("age", "integer"), Column("smoker", "boolean")),
     ...     literals=(Above(0, 54.0), Above(1, 0.5)),
-    ...     nodes=(Node(GATES[1], 0, 1),),
+    ...     nodes=(Node(GATE_BY_NAME["AND"], 0, 1),),
     ...     rules=(Rule(2, (0, 1)),),
     ...     base_votes=(0, 0),
     ...     classes=("healthy", "ill"),

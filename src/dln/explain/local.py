@@ -216,8 +216,7 @@ def explain_row(circuit: Circuit, row: Any) -> Explanation:
 
     Examples
     --------
-    >>> from dln import Above, Circuit, Column, Node, Rule
-    >>> from dln.gates import GATE_BY_NAME
+    >>> from dln import GATE_BY_NAME, Above, Circuit, Column, Node, Rule
     >>> circuit = Circuit(
     ...     columns=(Column("age", "integer"), Column("smoker", "boolean")),
     ...     literals=(Above(0, 54.0), Above(1, 0.5)),

@@ -49,8 +49,7 @@ def short_writer(circuit: Circuit) -> Writer:
 def shortest(circuit: Circuit, wire: int, named: Collection[int] = ()) -> Expression:
     """Find the shortest form of a wire; `named` wires may be used where it is too long.
 
-    >>> from dln import Above, Circuit, Column, Node
-    >>> from dln.gates import GATE_BY_NAME
+    >>> from dln import GATE_BY_NAME, Above, Circuit, Column, Node
     >>> circuit = Circuit(
     ...     (Column("x", "number"),), (Above(0, 3.0), Above(0, 5.0)),
     ...     (Node(GATE_BY_NAME["AND"], 0, 1),), (), (0,), ("a",),

@@ -106,8 +106,8 @@ def find_trends(circuit: Circuit, *, time_limit: float | None = 60.0) -> Trends:
 
     Examples
     --------
-    >>> from dln import GATES, Above, Column, Node, Rule
-    >>> both, differ = GATES[1], GATES[6]
+    >>> from dln import GATE_BY_NAME, Above, Column, Node, Rule
+    >>> both, differ = GATE_BY_NAME["AND"], GATE_BY_NAME["XOR"]
     >>> circuit = Circuit(
     ...     columns=(Column("age", "integer"), Column("pulse", "number")),
     ...     literals=(Above(0, 54.0), Above(1, 120.0)),

@@ -32,7 +32,7 @@ class Dialect:
     def gate(self, gate: Gate, a: str, b: str) -> str:
         """Spell a gate over two wires.
 
-        >>> from dln.gates import GATE_BY_NAME
+        >>> from dln import GATE_BY_NAME
         >>> C_LIKE.gate(GATE_BY_NAME["NOT_A_AND_B"], "x", "y")
         '(~x & y)'
         >>> C_LIKE.gate(GATE_BY_NAME["XNOR"], "x", "y"), C_LIKE.gate(GATE_BY_NAME["A"], "x", "y")

@@ -75,8 +75,8 @@ def prove_monotone(
 
     Examples
     --------
-    >>> from dln import GATES, Above, Column, Node, Rule
-    >>> xor = GATES[6]
+    >>> from dln import GATE_BY_NAME, Above, Column, Node, Rule
+    >>> xor = GATE_BY_NAME["XOR"]
     >>> circuit = Circuit(
     ...     columns=(Column("age", "integer"), Column("smoker", "boolean")),
     ...     literals=(Above(0, 54.0), Above(1, 0.5)),

@@ -74,11 +74,11 @@ def prune(
 
     Examples
     --------
-    >>> from dln import GATES, Above, Column, Node, Rule
+    >>> from dln import GATE_BY_NAME, Above, Column, Node, Rule
     >>> circuit = Circuit(
     ...     columns=(Column("age", "integer"), Column("smoker", "boolean")),
     ...     literals=(Above(0, 54.0), Above(0, 57.0), Above(1, 0.5)),
-    ...     nodes=(Node(GATES[1], 1, 2),),
+    ...     nodes=(Node(GATE_BY_NAME["AND"], 1, 2),),
     ...     rules=(Rule(0, (0, 1)), Rule(3, (0, 1))),
     ...     base_votes=(1, 0),
     ...     classes=("healthy", "ill"),

@@ -13,7 +13,7 @@ def fold(circuit: Circuit) -> Circuit:
     """Fold a circuit, in one pass from the literals to the votes.
 
     >>> from dln.parts import Node, Rule
-    >>> from dln.gates import GATE_BY_NAME
+    >>> from dln import GATE_BY_NAME
     >>> from dln.literals import Above, Column
     >>> copy = Node(GATE_BY_NAME["A"], 0, 0)
     >>> folded = fold(Circuit((Column("x", "number"),), (Above(0, 1.0),), (copy, copy),

@@ -22,8 +22,7 @@ _MANY_NODES = 2_000
 def replace_unseen(circuit: Circuit, limits: Limits = Limits()) -> Circuit:  # noqa: B008
     """Replace literals and gates by constants, literals or other gates that do as well.
 
-    >>> from dln import Above, Column, Node, Rule
-    >>> from dln.gates import GATE_BY_NAME
+    >>> from dln import GATE_BY_NAME, Above, Column, Node, Rule
     >>> columns = Column("x", "number"), Column("y", "boolean")
     >>> inner, outer = Node(GATE_BY_NAME["OR"], 0, 2), Node(GATE_BY_NAME["AND"], 1, 3)
     >>> circuit = Circuit(columns, (Above(0, 3.0), Above(0, 5.0), Above(1, 0.5)),

@@ -115,8 +115,7 @@ def simplify(
 
     Examples
     --------
-    >>> from dln import Above, Column, Node, Rule
-    >>> from dln.gates import GATE_BY_NAME
+    >>> from dln import GATE_BY_NAME, Above, Column, Node, Rule
     >>> columns = Column("age", "integer"), Column("smoker", "boolean")
     >>> literals = Above(0, 40.0), Above(0, 60.0), Above(1, 0.5)
     >>> nodes = Node(GATE_BY_NAME["AND"], 0, 1), Node(GATE_BY_NAME["AND"], 3, 2)

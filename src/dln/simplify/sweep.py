@@ -19,8 +19,7 @@ _MOST_TRIES = 4
 def merge_equal(circuit: Circuit, limits: Limits = Limits()) -> Circuit:  # noqa: B008
     """Let every node's readers read the first node that equals it, or that it is opposite to.
 
-    >>> from dln import Above, Column, Node, Rule
-    >>> from dln.gates import GATE_BY_NAME
+    >>> from dln import GATE_BY_NAME, Above, Column, Node, Rule
     >>> both = Node(GATE_BY_NAME["AND"], 0, 1)
     >>> merged = merge_equal(Circuit((Column("x", "number"),), (Above(0, 3.0), Above(0, 5.0)),
     ...                      (both,), (Rule(2, (0, 1)),), (0, 0), ("no", "yes")))

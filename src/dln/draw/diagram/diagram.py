@@ -123,8 +123,7 @@ def draw_circuit(
 
     Examples
     --------
-    >>> from dln import Above, Circuit, Column, Node, Rule
-    >>> from dln.gates import GATE_BY_NAME
+    >>> from dln import GATE_BY_NAME, Above, Circuit, Column, Node, Rule
     >>> circuit = Circuit(
     ...     (Column("age", "integer"), Column("smoker", "boolean")),
     ...     (Above(0, 54.0), Above(1, 0.5)),
