@@ -77,7 +77,7 @@ def cost(circuit: Circuit, float_bits: int = 16, int_bits: int = 16) -> Cost:
 def gate_operations(gate: Gate) -> int:
     """Count a gate: 3 for XOR and XNOR, 1 for others that read both inputs, 0 for the rest.
 
-    >>> from dln.gates import GATES
+    >>> from dln import GATES
     >>> [gate_operations(gate) for gate in GATES]
     [0, 1, 1, 0, 1, 0, 3, 1, 1, 3, 0, 1, 0, 1, 1, 0]
     """
