@@ -271,15 +271,15 @@ def test_a_tie_a_single_class_and_no_change_are_told() -> None:
     tie = replace(heart(), rules=(), literals=(), nodes=())
     lines = str(explain_row(tie, CELLS)).splitlines()
     assert lines == [
-        "healthy, which comes first, tied with ill (healthy: 0, ill: 0)",
-        "smallest change: none of one feature",
+        "healthy (healthy: 0, ill: 0). Tie 0 to 0; 'healthy' is listed first.",
+        "No change of a single feature flips the class.",
     ]
     alone = replace(tie, base_votes=(2,), classes=("it",))
     assert str(explain_row(alone, CELLS)).splitlines()[:2] == [
         "it, the only class (it: 2)",
         "before any rule: +2 it",
     ]
-    assert "No change of one feature changes the class." in explain_row(alone, CELLS).to_html()
+    assert "No change of a single feature flips the class." in explain_row(alone, CELLS).to_html()
 
 
 @law

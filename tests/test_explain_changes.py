@@ -65,7 +65,7 @@ def test_cells_that_fulfil_the_condition_of_a_change_give_its_class(
     names = [column.name for column in circuit.columns]
     for row in data.draw(rows_for(circuit, max_rows=3)):
         for change in explain_row(circuit, row).changes:
-            if change.condition.endswith("is of no known category"):
+            if change.condition.endswith("is an unknown category"):
                 assert change.after not in circuit.columns[names.index(change.feature)].categories
                 continue
             holds = Reader(change.condition, {}).read()
@@ -198,7 +198,7 @@ def test_categories_prefer_known_ones_and_cells_stay_rather_than_go() -> None:
     assert change_of(of_one_column(city, Among(0, (1,))), "Rome") == ("Basel", "city = Basel")
     assert change_of(of_one_column(city, Among(0, (1,))), None) == ("Basel", "city = Basel")
     every = of_one_column(city, Among(0, (0, 1, 2)))
-    assert change_of(every, "Bern") == ("other", "city is of no known category")
+    assert change_of(every, "Bern") == ("other", "city is an unknown category")
     gone = of_one_column(city, Missing(0))
     assert change_of(gone, "Bern") == (None, "city is missing")
     assert change_of(gone, None) == ("Bern", "city = Bern")

@@ -194,7 +194,7 @@ def test_cutoffs_are_written_exactly(kind: Any, value: float, shown: str) -> Non
         (1, "c0"),
         (2, "c0"),
         (3, "the first of c0, c1, c2"),
-        (9, "the class that comes first among the model's"),
+        (9, "the class that is listed first"),
     ],
 )
 def test_the_class_that_wins_a_tie_is_told(n_classes: int, winner: str) -> None:

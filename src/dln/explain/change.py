@@ -145,7 +145,7 @@ def _condition(
         if atom.cell is None:
             return f"{name} is missing"
         known = atom.cell in column.categories
-        return f"{name} = {cell_text(atom.cell)}" if known else f"{name} is of no known category"
+        return f"{name} = {cell_text(atom.cell)}" if known else f"{name} is an unknown category"
     low, high = atom.low, atom.high
     for other, winner in zip(atoms[place:], winners[place:], strict=True):
         if not isinstance(other, Gap) or winner != winners[place]:

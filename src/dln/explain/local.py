@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from dln.circuit import Circuit
 
 
+_NO_CHANGE = "No change of a single feature flips the class."
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What became of one rule in the row.
@@ -143,10 +146,13 @@ class Explanation(Shown):
                     lines.append(f"      because {_reason_text(rule.reason)}")
         if any(self.base_votes):
             lines.append(f"before any rule: {self._given(self.base_votes)}")
-        first, *others = [str(change) for change in self.changes] or ["none of one feature"]
-        lines.append(f"smallest change: {first}")
-        lines += ["other changes:"] if others else []
-        lines += [f"  {other}" for other in others]
+        if self.changes:
+            first, *others = map(str, self.changes)
+            lines.append(f"smallest change: {first}")
+            lines += ["other changes:"] if others else []
+            lines += [f"  {other}" for other in others]
+        else:
+            lines.append(_NO_CHANGE)
         where = [f"  {name}: {text}" for name, text in self.parts]
         return "\n".join([*lines, *(["where"] if where else []), *where])
 
@@ -157,7 +163,10 @@ class Explanation(Shown):
         if runner_up is None:
             return f"{label}, the only class {counted}"
         if self.margin == 0:
-            return f"{label}, which comes first, tied with {label_text(runner_up)} {counted}"
+            count = max(self.votes)
+            return (
+                f"{label} {counted}. Tie {count} to {count}; {_quoted(self.label)} is listed first."
+            )
         word = "vote" if self.margin == 1 else "votes"
         return f"{label}, {self.margin} {word} ahead of {label_text(runner_up)} {counted}"
 
@@ -186,21 +195,20 @@ class Explanation(Shown):
         )
         base = f"before any rule: {self._given(self.base_votes)}"
         notes = (self._headline(), *([base] if any(self.base_votes) else []))
-        no_change = "No change of one feature changes the class."
         sections = (
-            Section("Row", ("feature", "cell"), cells),
+            Section("Row", ("feature", "value"), cells),
             Section("Rules that fired", ("votes", "rule", "because"), fired),
             Section("Rules that did not fire", ("votes", "rule"), silent),
             Section(
-                "Changes of one feature that change the class, the smallest first"
+                "Changes of a single feature that flip the class, smallest first"
                 if changes
-                else no_change,
+                else _NO_CHANGE,
                 ("feature", "from", "to", "so that", "class"),
                 changes,
             ),
             Section("where", ("part", "stands for"), self.parts),
         )
-        return Sheet(notes, tuple(s for s in sections if s.rows or s.title == no_change))
+        return Sheet(notes, tuple(s for s in sections if s.rows or s.title == _NO_CHANGE))
 
 
 def explain_row(circuit: Circuit, row: Any) -> Explanation:
@@ -255,6 +263,10 @@ def explain_row(circuit: Circuit, row: Any) -> Explanation:
         changes=nearest_changes(circuit, one),
         parts=tuple(writer.definitions()),
     )
+
+
+def _quoted(label: Label) -> str:
+    return repr(label) if isinstance(label, str) else label_text(label)
 
 
 def _reason_text(reason: Reason) -> str:

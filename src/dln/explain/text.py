@@ -68,7 +68,7 @@ def decision_note(classes: Sequence[Label]) -> str:
     if len(labels) > 2:
         winner = f"the first of {', '.join(labels)}"
     if len(labels) > _INLINE_CLASSES:
-        winner = "the class that comes first among the model's"
+        winner = "the class that is listed first"
     return f"Most votes win; a tie goes to {winner}."
 
 

@@ -100,7 +100,7 @@ def _atom(columns: tuple[Column, ...], number: int, atom: Atom) -> dict[str, Any
     if atom.cell is None:
         return {"missing": True, "text": f"{name} is missing"}
     if atom.cell not in column.categories:
-        return {"known": False, "cell": atom.cell, "text": f"{name} is of no known category"}
+        return {"known": False, "cell": atom.cell, "text": f"{name} is an unknown category"}
     assert not isinstance(atom.cell, (datetime, np.datetime64))
     text = f"{name} = {format_category(atom.cell)}"
     return {"known": True, "cell": column.categories.index(atom.cell), "text": text}
