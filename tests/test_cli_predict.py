@@ -85,8 +85,8 @@ def test_predict_leaves_no_file_when_it_fails(run: Run, model: Path, tmp_path: P
     status, _, talk = run("predict", model, "-", "-o", "out.csv", stdin=wrong)
     assert status == 2
     assert talk == (
-        "dln: column 'age' holds 'old' (row 2), expected numbers such as 1234.5; correct the cell, "
-        "or leave it empty where there is no value\n"
+        "dln: column 'age' holds 'old' (row 2), expected numbers such as 1234.5; "
+        "correct the value, or leave it empty where there is none\n"
     )
     assert [file.name for file in tmp_path.iterdir()] == ["model.json"]
 
@@ -216,7 +216,7 @@ def test_one_class_alone_has_no_area(run: Run, model: Path) -> None:
     ("table", "message"),
     [
         (TRUTH.replace("not ill", "fine"), "the target 'state' holds 'fine', but the classes"),
-        (TRUTH.replace("not ill", ""), "is missing in 1 of 4 rows (row 4 is the first)"),
+        (TRUTH.replace("not ill", "").replace("ill", "NA"), "has no value in any of 4 rows"),
         (TRUTH.splitlines()[0], "has a header but no rows"),
         (TRUTH.replace("state", "State"), "no column 'state'; did you mean 'State'?"),
     ],

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from dln.circuit import Circuit
 from dln.cli.files import load_model
 from dln.cli.holdout import target_of
-from dln.cli.layout import Layout
+from dln.cli.layout import DETECT, Layout
 from dln.cli.measure import Measure, measure_groups
-from dln.cli.options import AllRows, Data, Encoding, Json, KnownTarget, Model, Quiet, Separator
+from dln.cli.options import AllRows, Data, Json, KnownTarget, Model, Quiet
+from dln.cli.table_options import reads_table
 from dln.cli.talk import say, show, show_json
 from dln.errors import TableError
 
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
     from dln.cli.strange import StrangeCells
 
 
+@reads_table
 def evaluate(
     model: Model,
     data: Data,
     target: KnownTarget = None,
     all_rows: AllRows = False,
-    encoding: Encoding = "utf-8",
-    separator: Separator = None,
+    layout: Layout = DETECT,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -43,7 +44,6 @@ def evaluate(
 
     circuit = load_model(model)
     strange = StrangeCells(circuit)
-    layout = Layout(encoding, separator)
     total, choice = _measure(circuit, data, layout, target_of(circuit, target), strange, all_rows)
     if not quiet:
         strange.tell()
@@ -63,7 +63,7 @@ def _measure(
     Which rows are used is known only after the last chunk, so rows that were found and rows that
     could not be checked are measured apart.
     """
-    from dln.cli.labels import class_numbers
+    from dln.cli.labelled import find_classes, rows_without_class
     from dln.cli.own_rows import RowChooser, nothing_left, own_rows
     from dln.cli.read import open_table, read_for
 
@@ -78,21 +78,25 @@ def _measure(
             purpose="Accuracy is measured on",
             all_rows=all_rows,
         )
-        chunks = []
+        chunks, n_rows = [], 0
         for part in read_for(circuit, source, [target, *chooser.columns]):
+            labelled = find_classes(part.written, source, circuit, target)
+            n_rows += len(labelled.known)
+            part = part.take(labelled.known)
             strange.count(part.typed)
-            classes = class_numbers(part.written.column(target), circuit, target, part.first_row)
-            found, unchecked = chooser.find(part.typed, classes)
-            chunks.append(measure_groups(circuit, part.table, classes, found + 2 * unchecked, 3))
+            found, unchecked = chooser.find(part.typed, labelled.classes)
+            groups = found + 2 * unchecked
+            chunks.append(measure_groups(circuit, part.table, labelled.classes, groups, 3))
         new, *others = (reduce(add, group) for group in zip(*chunks, strict=True))
         total = reduce(add, others, new)
-        if not total.n_rows:
+        if not n_rows:
             raise TableError(f"{source.name} has a header but no rows")
-    choice = chooser.decide()
+    unlabelled = rows_without_class(target, n_rows - total.n_rows, n_rows)
+    choice = chooser.decide().after(unlabelled)
     if not choice.n_left_out:
         return total, choice
     if not new.n_rows:
-        return total, nothing_left(choice, "training")
+        return total, nothing_left(choice, "training").after(unlabelled)
     return new, choice
 
 

@@ -7,20 +7,21 @@ from typing import Annotated
 import typer
 
 from dln.cli.files import load_model
-from dln.cli.layout import Layout
-from dln.cli.options import Data, Encoding, Json, Model, Separator
+from dln.cli.layout import DETECT, Layout
+from dln.cli.options import Data, Json, Model
+from dln.cli.table_options import reads_table
 from dln.cli.talk import show
 from dln.errors import TableError
 
 
+@reads_table
 def explain(
     model: Model,
     data: Data,
     row: Annotated[
         int, typer.Option("--row", "-r", min=1, help="Which row of the table, counted from 1.")
     ] = 1,
-    encoding: Encoding = "utf-8",
-    separator: Separator = None,
+    layout: Layout = DETECT,
     json: Json = False,
 ) -> None:
     """Tell why a row gets its class: the rules that fired, and the smallest change that flips it.
@@ -31,7 +32,7 @@ def explain(
 
     circuit = load_model(model)
     left = row
-    with open_table(data, Layout(encoding, separator)) as source:
+    with open_table(data, layout) as source:
         kinds = kinds_for(circuit, source)
         for chunk in source.chunks(list(kinds) or list(source.names[:1])):
             if left <= len(chunk):

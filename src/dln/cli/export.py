@@ -9,8 +9,9 @@ import typer
 
 from dln.circuit import Circuit
 from dln.cli.files import STANDARD, check_output, load_model, open_output
-from dln.cli.layout import Layout
-from dln.cli.options import Encoding, Model, ModelOutput, Separator
+from dln.cli.layout import DETECT, Layout
+from dln.cli.options import Model, ModelOutput
+from dln.cli.table_options import reads_table
 from dln.cli.talk import say
 from dln.errors import OptionError
 from dln.export.export import TARGETS, TargetName
@@ -20,6 +21,7 @@ from dln.export.names import name_after
 _LIST = "; ".join(f"{name}: {target.what}" for name, target in TARGETS.items())
 
 
+@reads_table
 def export(
     model: Model,
     to: Annotated[TargetName, typer.Option("--to", help=f"{_LIST}.", show_choices=False)],
@@ -58,8 +60,7 @@ def export(
         str | None,
         typer.Option(metavar="DATA", help="Verilog: a table to make a testbench of, beside FILE."),
     ] = None,
-    encoding: Encoding = "utf-8",
-    separator: Separator = None,
+    layout: Layout = DETECT,
 ) -> None:
     """Write a model for another language, a database or hardware; it predicts the same there.
 
@@ -75,7 +76,7 @@ def export(
         "fraction_bits": fraction_bits,
         "word_bits": word_bits,
         "stages": stages,
-        "rows": None if rows is None else _read_rows(circuit, rows, Layout(encoding, separator)),
+        "rows": None if rows is None else _read_rows(circuit, rows, layout),
     }
     options = {option: value for option, value in given.items() if value is not None}
     found = write_export(circuit, to, name=_usual_name(output) if name is None else name, **options)

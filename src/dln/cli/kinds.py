@@ -1,23 +1,23 @@
-"""Cells of a text table -> numbers, booleans, dates or text: guessed once, in training.
+"""Values of a text table -> numbers, booleans, dates or text.
 
-Promise: the kind of a column is decided by all of its cells together, and where it is known, by
-nothing else. So a part of a table is read like the whole: a chunk without decimals is numbers too.
+Training infers the kind of a column from all of its values. Later the model says what the kind is.
+So a part of a table is read like the whole: a chunk without decimals holds numbers too.
 
-An empty cell is missing in every column. `MISSING_WORDS` are missing in columns of numbers,
-booleans and dates; in a column of text they are text like any other.
+Which words are missing values is said in `dln.cli.missing`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from dln.circuit import Circuit
 from dln.cli.arrow import Column, pa, pc
+from dln.cli.missing import DEFAULT_WORDS, MissingWords
 from dln.errors import ColumnTypeError
+from dln.literals import Category, ColumnKind
 from dln.literals import Column as Feature
-from dln.literals import ColumnKind
-
-MISSING_WORDS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "?", ".", "-")
 
 _EXPECTED = {
     "number": "numbers such as 1234.5",
@@ -27,19 +27,54 @@ _EXPECTED = {
     "category": "text",
 }
 _WHOLE = r"^[+-]?\d+$"
+_WHOLE_SPELLINGS = r"^\+|\.0*$"
+"""What a whole number may have around its digits; Arrow reads integers without it."""
 CODE = r"^[+-]?0\d"
 """A number that begins so is a code, such as a postcode; as a number it would lose its zero."""
 _MOST_LETTERS = 60
+_ANY_DIGIT = re.compile(r"\d")
+_USUAL = DEFAULT_WORDS.in_numbers
 
 
-def guess_kind(text: Column) -> ColumnKind:
-    """Find the narrowest kind that all cells of a column of text fit.
+@dataclass(frozen=True)
+class Reading:
+    """How to read one column of text: its kind, and the words that are missing values in it."""
 
-    >>> [guess_kind(pa.chunked_array([cells])) for cells in (["1", "NA"], ["1.5", "2"], ["007"])]
+    kind: ColumnKind
+    missing: tuple[str, ...]
+
+    @property
+    def has_number_words(self) -> bool:
+        """Whether a number, such as -999, stands for a missing value."""
+        return any(map(_ANY_DIGIT.search, self.missing)) and self.missing != _USUAL
+
+
+def reading_of(kind: ColumnKind, words: MissingWords = DEFAULT_WORDS) -> Reading:
+    """Return how a column of a known kind is read."""
+    return Reading(kind, words.everywhere if kind == "category" else words.in_numbers)
+
+
+def reading_for(feature: Feature, words: MissingWords, *, is_text: bool) -> Reading:
+    """Return how a column is read for a circuit.
+
+    A word that is one of the circuit's categories is never missing: the circuit was trained on a
+    table where it was a value. Words in columns of text are missing only in text tables.
+    """
+    kind = reading_kind(feature)
+    if kind != "category":
+        return reading_of(kind, words)
+    values = set(feature.categories)
+    missing = [word for word in words.everywhere if is_text and word not in values]
+    return Reading(kind, tuple(missing))
+
+
+def infer_kind(text: Column, words: MissingWords = DEFAULT_WORDS) -> ColumnKind:
+    """Find the narrowest kind that all values of a column of text fit.
+
+    >>> [infer_kind(pa.chunked_array([cells])) for cells in (["1", "NA"], ["1.5", "2"], ["007"])]
     ['integer', 'number', 'category']
     """
-    cells = tidy(text)
-    known = cells.drop_null()
+    known = tidy(text, words.in_numbers).drop_null()
     if not len(known):
         return "number"
     if pc.all(pc.is_in(pc.utf8_lower(known), value_set=pa.array(["true", "false"]))).as_py():
@@ -47,18 +82,26 @@ def guess_kind(text: Column) -> ColumnKind:
     if _fits(known, pa.float64()):
         if pc.any(pc.match_substring_regex(known, CODE)).as_py():
             return "category"
-        whole = pc.all(pc.match_substring_regex(known, _WHOLE)).as_py()
-        # Beyond 2**53 whole numbers are not told apart by the float64 of a cutoff.
-        exact = whole and pc.max(pc.abs(pc.cast(known, pa.float64()))).as_py() <= 2**53
-        return "integer" if exact else "number"
+        return "integer" if is_whole(known) else "number"
     return "date" if _moments(known) is not None else "category"
 
 
-def tidy(text: Column) -> Column:
-    """Take away space around cells, and words that mean a missing one."""
-    cells = pc.utf8_trim_whitespace(text)
-    missing = pc.is_in(cells, value_set=pa.array(["", *MISSING_WORDS]))
-    return pc.if_else(missing, pa.scalar(None, pa.string()), cells)
+def is_whole(text: Column) -> bool:
+    """Return whether all values are written as whole numbers."""
+    return bool(pc.all(pc.match_substring_regex(text, _WHOLE)).as_py())
+
+
+def tidy(text: Column, missing: Sequence[str] = DEFAULT_WORDS.in_numbers) -> Column:
+    """Remove space around values, and words that mean a missing one."""
+    return without_words(pc.utf8_trim_whitespace(text), missing)
+
+
+def without_words(text: Column, missing: Sequence[str]) -> Column:
+    """Replace words by missing values; an Arrow column without such a word stays the same."""
+    found = pc.is_in(text, value_set=pa.array(missing, pa.string()))
+    if not pc.any(found).as_py():
+        return text
+    return pc.if_else(found, pa.scalar(None, pa.string()), text)
 
 
 def quoted(value: object) -> str:
@@ -82,54 +125,57 @@ def clear(name: str) -> str:
 
 
 def read_cells(
-    text: Column, kind: ColumnKind, name: str, *, first_row: int | None = None
+    text: Column, reading: Reading, name: str, *, first_row: int | None = None
 ) -> Column:
-    """Read cells of text as the kind that the column is known to have.
+    """Read values of text as the kind that the column is known to have.
 
-    Raises `ColumnTypeError` that shows the first cell which is something else, and its row where
-    the number of the first row is given.
+    Raises `ColumnTypeError` that shows the first value of another kind, and its row where the
+    number of the first row is given.
     """
-    if kind == "category":
-        return text
-    cells = _convert(text, kind)
-    if cells is None:
-        known = tidy(text)
-        cells = _convert(known, kind)
+    if reading.kind == "category":
+        return without_words(text, reading.missing)
+    # Most columns hold no such words and no spaces. Then the first attempt is enough.
+    cells = None if reading.has_number_words else _convert(text, reading.kind)
+    if cells is None or (reading.kind == "integer" and pa.types.is_floating(cells.type)):
+        known = tidy(text, reading.missing)
+        cells = _convert(known, reading.kind)
         if cells is None:
             raise ColumnTypeError(
-                f"column {name!r} holds {_strangest(known, kind, first_row)}, "
-                f"expected {_EXPECTED[kind]}; "
-                "correct the cell, or leave it empty where there is no value"
+                f"column {name!r} holds {_first_misfit(known, reading.kind, first_row)}, "
+                f"expected {_EXPECTED[reading.kind]}; "
+                "correct the value, or leave it empty where there is none"
             )
     return cells
 
 
-def _strangest(text: Column, kind: ColumnKind, first_row: int | None) -> str:
-    """Show the first cell that is of another kind, and its row."""
+def _first_misfit(text: Column, kind: ColumnKind, first_row: int | None) -> str:
+    """Show the first value that is of another kind, and its row."""
     start, end = 0, len(text)
-    while end - start > 1:  # the cells before `start` fit, those before `end` do not
+    while end - start > 1:  # the values before `start` fit, those before `end` do not
         middle = (start + end) // 2
         if _convert(text.slice(start, middle - start), kind) is None:
             end = middle
         else:
             start = middle
     if _convert(text.slice(start, 1), kind) is not None:
-        return "moments with and without a time zone"  # each fits alone, but not together
+        return "times with and without a time zone"  # each fits alone, but not together
     where = "" if first_row is None else f" (row {first_row + start})"
     return quoted(text[start].as_py()) + where
 
 
 def reading_kind(feature: Feature) -> ColumnKind:
-    """Say how to read the text of a column that a circuit knows.
+    """Return how to read the text of a column that a circuit knows.
 
-    Categories that are numbers come from a table that was not text; they are found as numbers.
+    Categories that are numbers come from a table with types; they are read as numbers.
     """
     if feature.kind == "integer":  # one type for all chunks, also where one holds 2.5
         return "number"
     if feature.kind != "category" or not feature.categories:
         return feature.kind
-    types = {type(category) for category in feature.categories}
-    return "category" if str in types else "boolean" if types == {bool} else "number"
+    types: set[type[Category]] = {type(category) for category in feature.categories}
+    if str in types:
+        return "category"
+    return "boolean" if types == {bool} else "integer" if types == {int} else "number"
 
 
 def used_features(circuit: Circuit) -> Sequence[Feature]:
@@ -139,7 +185,7 @@ def used_features(circuit: Circuit) -> Sequence[Feature]:
 
 
 def _convert(text: Column, kind: ColumnKind) -> Column | None:
-    """Read cells, or give None where some cell is of another kind."""
+    """Convert values; returns None where some value is of another kind."""
     if kind == "date":
         return _moments(text)
     try:
@@ -148,14 +194,20 @@ def _convert(text: Column, kind: ColumnKind) -> Column | None:
         numbers = pc.cast(text, pa.float64())
     except pa.ArrowInvalid:
         return None
-    try:
-        return pc.cast(numbers, pa.int64()) if kind == "integer" else numbers
-    except pa.ArrowInvalid:  # 2.5 among integers is above 2 all the same
-        return numbers
+    return numbers if kind == "number" else _whole_numbers(text, numbers)
+
+
+def _whole_numbers(text: Column, numbers: Column) -> Column:
+    """Read text as integers, exactly; floats where some value is not whole or beyond 64 bits."""
+    digits = pc.replace_substring_regex(text, _WHOLE_SPELLINGS, "")
+    for whole in (pa.int64(), pa.uint64()):
+        if _fits(digits, whole):
+            return pc.cast(digits, whole)
+    return numbers
 
 
 def _moments(text: Column) -> Column | None:
-    """Read moments without time zone, those with one in UTC."""
+    """Read times without a time zone, or in UTC where they have one."""
     for moment in (pa.timestamp("us"), pa.timestamp("us", "UTC"), pa.timestamp("ns")):
         if _fits(text, moment):
             return pc.cast(pc.cast(text, moment), pa.timestamp("us"), safe=False)

@@ -1,25 +1,60 @@
-"""A table file -> all its rows as a circuit reads them, with the class of each."""
+"""Rows of a table -> the class of each, for a model that exists.
+
+Rows without a class are left out, and a note says how many.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
+import numpy as np
 from numpy.typing import NDArray
 
 from dln.circuit import Circuit
 from dln.cli.arrow import Frame
-from dln.cli.labels import class_numbers
-from dln.cli.layout import Layout
-from dln.cli.read import kinds_for, open_table, typed
+from dln.cli.labels import NO_CLASS, class_numbers
+from dln.cli.read import Source
+from dln.errors import TableError
 
 
-def read_labelled(
-    path: str, layout: Layout, circuit: Circuit, target: str
-) -> tuple[Frame, NDArray[Any]]:
-    """Read a table whole, for a model that exists: its columns and the target's labels."""
-    with open_table(path, layout) as source:
-        source.check_column(target)
-        kinds = kinds_for(circuit, source)
-        written = source.whole([*kinds, target])
-        classes = class_numbers(written.column(target), circuit, target)
-        return typed(written, kinds, first_row=1), circuit.class_labels[classes]
+@dataclass(frozen=True)
+class Labelled:
+    """The classes of some rows.
+
+    Attributes
+    ----------
+    known
+        Which rows have a class.
+    classes
+        The number of the class of each of these.
+    """
+
+    known: NDArray[np.bool_]
+    classes: NDArray[np.int64]
+
+
+def find_classes(written: Frame, source: Source, circuit: Circuit, target: str) -> Labelled:
+    """Find the class of each row, as the file has it; raises for a value that is not a class."""
+    words = source.words_for(circuit).everywhere if source.is_text else ()
+    classes = class_numbers(written.column(target), circuit, target, words)
+    known = classes != NO_CLASS
+    return Labelled(known, classes[known])
+
+
+def rows_without_class(target: str, n_left_out: int, n_rows: int) -> str:
+    """Describe rows that are left out because their class is missing; "" where there are none.
+
+    Raises `TableError` where no row has a class.
+
+    >>> rows_without_class("sex", 1, 344)
+    "The target 'sex' has no value in 1 of 344 rows, which is left out."
+    """
+    if n_left_out == n_rows:
+        raise TableError(f"the target {target!r} has no value in any of {n_rows:,} rows")
+    if not n_left_out:
+        return ""
+    verb = "is" if n_left_out == 1 else "are"
+    return (
+        f"The target {target!r} has no value in {n_left_out:,} of {n_rows:,} rows, "
+        f"which {verb} left out."
+    )

@@ -1,59 +1,102 @@
-"""Cells of a target column -> the numbers of a circuit's classes.
+"""Values of a target column -> the numbers of a circuit's classes.
 
-A text table has no types, so classes are recognised by how they are spelled: 1, 1.0 and "1" are
-the class 1, True and true the class True.
+A text table has no types, so classes are recognised by their spelling: 1, 1.0 and "1" are the
+class 1, True and true the class True. Numbers are compared exactly, however large they are.
 """
 
 from __future__ import annotations
 
+import decimal
+import re
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dln.circuit import Circuit
-from dln.cli.arrow import Column, pc
+from dln.cli.arrow import Column
 from dln.cli.kinds import quoted
 from dln.errors import TableError
+from dln.labels import Label
 from dln.wording import some
 
+NO_CLASS = -1
+"""The number of a missing class."""
 
-def first_missing(cells: Column, first_row: int = 1) -> str:
-    """Name the first row whose cell is missing, where rows are counted from `first_row`."""
-    return f"row {first_row + pc.index(pc.is_null(cells), True).as_py()} is the first"
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?inf", re.IGNORECASE | re.ASCII)
+_MOST_DIGITS = 400
 
 
 def class_numbers(
-    cells: Column, circuit: Circuit, name: str, first_row: int = 1
+    cells: Column, circuit: Circuit, name: str, missing: Sequence[str] = ()
 ) -> NDArray[np.int64]:
-    """Give the number of each row's class; raises where one is missing or not known."""
+    """Return the number of each row's class, `NO_CLASS` where it is missing.
+
+    Words in `missing` are missing, unless they are classes of the circuit. Raises `TableError` for
+    a value that is not a class.
+    """
     packed = cells.combine_chunks().dictionary_encode()
-    if packed.null_count:
-        raise TableError(
-            f"the target {name!r} is missing in {packed.null_count} of {len(cells)} rows "
-            f"({first_missing(cells, first_row)}); drop those rows"
-        )
-    numbers = {_spelled(label, circuit): index for index, label in enumerate(circuit.classes)}
+    classes = _Classes(circuit.classes)
     found = packed.dictionary.to_pylist()
-    strange = [value for value in found if _spelled(value, circuit) not in numbers]
-    if strange:
+    numbers = [classes.find(value) for value in found]
+    unknown = [
+        value
+        for value, number in zip(found, numbers, strict=True)
+        if number is None and value not in missing
+    ]
+    if unknown:
         known = some([quoted(label) for label in circuit.classes])
         raise TableError(
-            f"the target {name!r} holds {some([quoted(value) for value in strange])}, "
+            f"the target {name!r} holds {some([quoted(value) for value in unknown])}, "
             f"but the classes of the model are {known}"
         )
-    lookup = np.array([numbers[_spelled(value, circuit)] for value in found], dtype=np.int64)
-    places: NDArray[np.int64] = packed.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    return lookup[places]
+    lookup = np.array([NO_CLASS if n is None else n for n in (*numbers, None)], dtype=np.int64)
+    places = packed.indices.fill_null(len(found)).to_numpy(zero_copy_only=False)
+    chosen: NDArray[np.int64] = lookup[places]
+    return chosen
 
 
-def _spelled(value: Any, circuit: Circuit) -> str:
-    """Spell a label the one way in which the circuit's classes are compared."""
-    if all(isinstance(label, str) for label in circuit.classes):
-        return str(value)
-    if isinstance(value, bool) or str(value).strip().lower() in ("true", "false"):
-        return str(value).strip().lower()
-    try:
-        return repr(float(value))
-    except (TypeError, ValueError):
-        return str(value.isoformat() if hasattr(value, "isoformat") else value).strip()
+class _Classes:
+    """Finds classes by their spelling."""
+
+    def __init__(self, labels: Sequence[Label]) -> None:
+        self._texts = {label: number for number, label in enumerate(labels) if type(label) is str}
+        self._others: dict[Hashable, int] = {}
+        for number, label in enumerate(labels):
+            if not isinstance(label, str):
+                self._others.setdefault(_meaning(label), number)
+
+    def find(self, value: Any) -> int | None:
+        """Return the number of the class with this spelling; text goes before other types."""
+        number = self._texts.get(str(value))
+        if number is None and self._others:
+            number = self._others.get(_meaning(value))
+        return number
+
+
+def _meaning(value: Any) -> Hashable:
+    """Return what a value means, so that two spellings of one value are equal."""
+    if isinstance(value, str):
+        text = value.strip()
+        if text.lower() in ("true", "false"):
+            return ("boolean", text.lower() == "true")
+        return ("number", _number(text)) if _NUMBER.fullmatch(text) else ("text", text)
+    if isinstance(value, bool):
+        return ("boolean", value)
+    if isinstance(value, (int, float)):
+        return ("number", value)
+    if isinstance(value, decimal.Decimal):
+        return ("number", _number(str(value)))
+    return ("text", str(value.isoformat() if hasattr(value, "isoformat") else value))
+
+
+def _number(text: str) -> int | float:
+    """Read a number: exactly where it is whole, as the nearest float otherwise.
+
+    >>> _number("9007199254740993.0"), _number("1e3"), _number("0.10")
+    (9007199254740993, 1000, 0.1)
+    """
+    exact = decimal.Decimal(text)
+    is_whole = exact.is_finite() and abs(exact.adjusted()) < _MOST_DIGITS and exact % 1 == 0
+    return int(exact) if is_whole else float(text)

@@ -1,29 +1,34 @@
-"""A table to train on -> what a user may want to know of its columns and its target, a line each.
+"""A table to train on -> what a user may want to know about its columns and its target.
 
-Nothing is changed here: a note says what was read, and how to have it read otherwise.
+Nothing is changed here. A note says what was read, and how to have it read otherwise.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.cli.arrow import Column, Frame, pc
-from dln.cli.kinds import CODE, clear, quoted, tidy
+from dln.cli.arrow import Column, Frame, pa, pc
+from dln.cli.kinds import CODE, quoted, tidy
+from dln.cli.missing import MISSING_WORDS, NUMBER_WORDS
 from dln.literals import ColumnKind
 from dln.wording import some
 
 _MOSTLY = 0.8
-"""The part of the cells from which on the others look like mistakes."""
+"""From this share of a column's values on, the others look like mistakes."""
 _FEW_ROWS = 2
 _LEAST_ROWS = {"category": 21, "integer": 100}
-"""From how many rows on cells that are all different make a name or number of the rows."""
+"""From this many rows on, values that are all different look like an identifier."""
+_LEAST_NUMBERED = 10
+"""From this many rows on, the numbers 1, 2, 3, ... look like row numbers."""
+_ROW_NUMBER_NAMES = ("", "Unnamed: 0", "index", "rownames", "row.names")
+"""Names that pandas and R give to row numbers."""
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _WITH_COMMAS = r"[+-]?(?:\d{1,3}(?:[., ']\d{3})+(?:[.,]\d+)?|\d+,\d+)"
@@ -35,9 +40,9 @@ _TIME = r"(?:[ T]+\d{1,2}:\d{2}.*)?"
 
 @dataclass(frozen=True)
 class _Form:
-    """A way to write cells of which a column is text.
+    """A way to write values that makes a column text.
 
-    `change` is what to do where all cells are written so; empty where that would do no harm.
+    `change` is what to do where all values are written so; empty where nothing has to change.
     """
 
     pattern: str
@@ -50,14 +55,14 @@ _NUMBER_FORMS = (
     _Form(
         _ANY_NUMBER,
         "numbers with separators",
-        "write 1,234.5 or 1234,5 as 1234.5 to have numbers",
+        "write 1,234.5 or 1234,5 as 1234.5",
     ),
 )
 _DATE_FORMS = (
     _Form(
         _DAY + _TIME,
-        "dates that are not as 2024-12-31",
-        "write 31/12/2024 or 31.12.2024 as 2024-12-31 to have dates",
+        "dates in another format than 2024-12-31",
+        "write 31/12/2024 or 31.12.2024 as 2024-12-31",
     ),
     _Form(r"\d{4}-\d{2}-\d{2}" + _TIME, "dates"),
 )
@@ -66,33 +71,51 @@ _DATE_FORMS = (
 # -- columns ----------------------------------------------------------------------------------
 
 
-def column_notes(
-    raw: Frame, kinds: Mapping[str, ColumnKind], read_as_text: set[str]
-) -> Iterator[str]:
+def column_notes(raw: Frame, kinds: Mapping[str, ColumnKind], inferred: set[str]) -> Iterator[str]:
     """Point out columns that may have been meant otherwise, in a note each.
 
-    Those in `read_as_text` were text, and their kind was guessed.
+    Columns in `inferred` were text, and their kind was inferred.
     """
     for name, kind in kinds.items():
         cells = raw.column(name)
         note = _sameness(cells)
-        if not note and kind == "category" and name in read_as_text:
+        if not note and kind == "category" and name in inferred:
             note = _mistake(cells, name)
-        if not note and _tells_rows_apart(cells, kind):
-            note = "is different in every row; --ignore it if it is a name or number"
+        if not note and kind == "integer":
+            note = _row_numbers(cells, name)
+        if not note and _is_unique(cells, kind):
+            note = f"is unique in every row. If it is an identifier, add {_ignore(name)}."
         if note:
-            yield f"{clear(name)} {note}"
+            yield f"Column {quoted(name)} {note}"
+
+
+def _ignore(name: str) -> str:
+    return f"--ignore {shlex.quote(name)}"
 
 
 def _sameness(cells: Column) -> str:
     if cells.null_count == len(cells):
-        return "is empty"
+        return "is empty. It is not used."
     if len(cells) > 1 and pc.count_distinct(cells, mode="all").as_py() == 1:
-        return "is the same in every row, so nothing is learned from it"
+        return "has the same value in every row. It is not used."
     return ""
 
 
-def _tells_rows_apart(cells: Column, kind: ColumnKind) -> bool:
+def _row_numbers(cells: Column, name: str) -> str:
+    """Recognise 0, 1, 2, ... and 1, 2, 3, ..., which R and pandas write beside a table."""
+    least = 2 if name in _ROW_NUMBER_NAMES else _LEAST_NUMBERED
+    if len(cells) < least or cells.null_count:
+        return ""
+    first = str(cells[0].as_py()).strip()
+    if first not in ("0", "1"):
+        return ""
+    found = [str(cell).strip() for cell in cells.to_pylist()]
+    if found != [str(int(first) + place) for place in range(len(found))]:
+        return ""
+    return f"holds row numbers ({found[0]}, {found[1]}, ...). Add {_ignore(name)}."
+
+
+def _is_unique(cells: Column, kind: ColumnKind) -> bool:
     least = _LEAST_ROWS.get(kind)
     return (
         least is not None
@@ -102,7 +125,7 @@ def _tells_rows_apart(cells: Column, kind: ColumnKind) -> bool:
 
 
 def _mistake(text: Column, name: str) -> str:
-    """Say what most cells of a column of text are, where they are something else than text."""
+    """Describe the values of a column of text where most of them are something else."""
     cells = tidy(text)
     found = cells.drop_null().value_counts()
     values, counts = found.field("values"), found.field("counts")
@@ -113,21 +136,21 @@ def _mistake(text: Column, name: str) -> str:
         fits = pc.match_substring_regex(values, f"^{form.pattern}$")
         n_fits = pc.sum(pc.filter(counts, fits)).as_py() or 0
         if n_fits == n_cells and form.change:
-            return f"is text: {form.change}"
+            return f"is read as text. All values are {form.what}: {form.change}."
         if _MOSTLY * n_cells <= n_fits < n_cells:
             odd = pc.filter(values, pc.invert(fits))[0]
             row = pc.index(cells, odd).as_py() + 1
-            correct = "; correct such cells" + (form.change and f" and {form.change}")
+            change = f", {form.change}" if form.change else ""
             return (
-                f"is text: {n_fits:,} of {n_cells:,} cells are {form.what}, but not "
-                f"{quoted(odd.as_py())} (row {row}){correct}, or say --kind "
-                + shlex.quote(f"{name}=category")
+                f"is read as text. {n_fits:,} of {n_cells:,} values are {form.what}, but not "
+                f"{quoted(odd.as_py())} (row {row}). Correct such values{change}, or add "
+                f"--kind {shlex.quote(f'{name}=category')}."
             )
     return ""
 
 
 def _forms(values: Column, counts: Column) -> Iterator[_Form]:
-    """List the forms that a column of some values may have."""
+    """List the forms that the values of a column may have."""
     # Where one number is a code, such as the postcode 01234, so are the others.
     if not pc.any(pc.match_substring_regex(values, f"{CODE}+$")).as_py():
         yield from _NUMBER_FORMS
@@ -136,13 +159,13 @@ def _forms(values: Column, counts: Column) -> Iterator[_Form]:
             yield _Form(
                 rf"{_ANY_NUMBER}(?:\s*{re.escape(unit)})?",
                 f"numbers with {unit!r} after them",
-                f"leave out the {unit!r} to have numbers",
+                f"leave out the {unit!r}",
             )
     yield from _DATE_FORMS
 
 
 def _commonest_unit(values: Column, counts: Column) -> str:
-    """Find what stands behind most numbers; empty where nothing does."""
+    """Find the text that follows most numbers; empty where none does."""
     pattern = rf"^{_ANY_NUMBER}\s*{_UNIT}$"
     units = pc.struct_field(pc.extract_regex(values, pattern), "unit")
     known = pc.is_valid(units)
@@ -153,11 +176,37 @@ def _commonest_unit(values: Column, counts: Column) -> str:
     return str(names[weights.argmax()]) if len(names) else ""
 
 
+# -- missing values ---------------------------------------------------------------------------
+
+
+def missing_word_notes(
+    raw: Frame, kinds: Mapping[str, ColumnKind], target: str, classes: Column
+) -> Iterator[str]:
+    """Point out words that were read as missing values but could be categories or text."""
+    found = _counted(classes, MISSING_WORDS)
+    if found:
+        yield f"Target {quoted(target)}: {found} are read as missing. {_KEEP_WORDS}"
+    for name, kind in kinds.items():
+        found = _counted(raw.column(name), MISSING_WORDS if kind == "category" else NUMBER_WORDS)
+        if found:
+            yield f"Column {quoted(name)}: {found} are read as missing. {_KEEP_WORDS}"
+
+
+_KEEP_WORDS = "To keep them as a category, add --missing ''."
+
+
+def _counted(text: Column, words: Sequence[str]) -> str:
+    """Say how often words occur, such as "11 values 'NA' and 2 values 'null'"."""
+    chosen = pc.is_in(text, value_set=pa.array([word for word in words if word], pa.string()))
+    counts = pc.filter(text, chosen).value_counts().to_pylist()
+    return " and ".join(f"{entry['counts']:,} values {entry['values']!r}" for entry in counts)
+
+
 # -- target -----------------------------------------------------------------------------------
 
 
 def target_notes(target: str, y: NDArray[Any]) -> Iterator[str]:
-    """Point out classes that may be meant as one, and those with next to no rows."""
+    """Point out classes that may be meant as one, and classes with very few rows."""
     labels, counts = np.unique(y, return_counts=True)
     alike: dict[str, list[str]] = {}
     for label in labels.tolist():
@@ -166,12 +215,12 @@ def target_notes(target: str, y: NDArray[Any]) -> Iterator[str]:
     for group in alike.values():
         if len(group) > 1:
             yield (
-                f"the classes {some(group)} of {target!r} differ in spaces or case only; "
-                "write them alike if they are one"
+                f"The classes {some(group)} of {target!r} differ only in spaces or case. "
+                "If they are one class, write them alike."
             )
     rare = [quoted(label) for label in labels[counts <= _FEW_ROWS].tolist()]
     if rare:
         yield (
-            f"{target!r} has only one or two rows of {some(rare)}; "
-            "drop them or put them into other classes"
+            f"The target {target!r} has only one or two rows of {some(rare)}. "
+            "Remove them, or join them with other classes."
         )

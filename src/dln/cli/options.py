@@ -44,18 +44,6 @@ ModelOutput = Annotated[
     str,
     typer.Option("--output", "-o", metavar="FILE", help="Where to save; - for standard output."),
 ]
-Encoding = Annotated[
-    str, typer.Option("--encoding", metavar="NAME", help="Encoding of a text table.")
-]
-Separator = Annotated[
-    str | None,
-    typer.Option(
-        "--separator",
-        metavar="CHAR",
-        help="What is between cells; found out of , ; tab | unless given.",
-        show_default=False,
-    ),
-]
 TestPart = Annotated[
     float,
     typer.Option(

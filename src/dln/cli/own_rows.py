@@ -7,7 +7,7 @@ spelling of the same numbers. A model without row hashes recognises only the unc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from dln.circuit import Circuit
 from dln.cli.arrow import Column, Frame, pa, pc
 from dln.cli.holdout import digest_of, hold_out
-from dln.cli.kinds import reading_kind, used_features
-from dln.cli.labels import class_numbers
+from dln.cli.kinds import Reading, reading_for, reading_kind, used_features
+from dln.cli.labelled import find_classes, rows_without_class
 from dln.cli.layout import Layout
 from dln.cli.read import Source, kinds_for, open_table, typed
 from dln.errors import ColumnTypeError, TableError
@@ -60,32 +60,42 @@ def sketch_rows(
     rows, test_rows
         Places of the training rows and of the test rows.
     """
-    codes = _codes(X, circuit.columns, classes)
+    # The table is typed, so no word in it stands for a missing value any more.
+    readings = [Reading(reading_kind(feature), ()) for feature in circuit.columns]
+    codes = _codes(X, circuit.columns, readings, classes)
     key = derive_key(codes, seed)
     hashes = row_hashes(codes, key)
     return RowSketch.of(hashes[rows], hashes[test_rows], key)
 
 
-def _codes(frame: Frame, columns: Sequence[Feature], classes: NDArray[np.int64]) -> list[Hashes]:
+def _codes(
+    frame: Frame,
+    columns: Sequence[Feature],
+    readings: Sequence[Reading],
+    classes: NDArray[np.int64],
+) -> list[Hashes]:
     """Return a code for every value, column by column, and the classes last."""
-    codes = [_column_codes(frame.select([feature.name]), feature) for feature in columns]
+    codes = [
+        _column_codes(frame.select([feature.name]), feature.name, reading)
+        for feature, reading in zip(columns, readings, strict=True)
+    ]
     return [*codes, classes.astype(np.uint64)]
 
 
-def _column_codes(frame: Frame, feature: Feature) -> Hashes:
+def _column_codes(frame: Frame, name: str, reading: Reading) -> Hashes:
     try:
-        frame = typed(frame, {feature.name: reading_kind(feature)})
+        frame = typed(frame, {name: reading})
         cells = frame.column(0)
         if not pa.types.is_string(cells.type):
             return number_codes(read_table(frame).read(0).values)
     except ColumnTypeError:  # in a column that the circuit does not read
-        return _mixed_codes(frame, feature)
+        return _mixed_codes(frame, name, reading)
     packed = cells.combine_chunks().dictionary_encode()
     values = text_codes([*packed.dictionary.to_pylist(), None])
     return _looked_up(values, packed)
 
 
-def _mixed_codes(frame: Frame, feature: Feature) -> Hashes:
+def _mixed_codes(frame: Frame, name: str, reading: Reading) -> Hashes:
     """Return codes of a column where some values are not of its kind: these count as text."""
     cells: Column = frame.column(0)
     try:
@@ -94,9 +104,9 @@ def _mixed_codes(frame: Frame, feature: Feature) -> Hashes:
         return text_codes([str(value) for value in cells.to_pylist()])
     values = []
     for text in packed.dictionary.to_pylist():
-        single = pa.table({feature.name: pa.array([text], pa.string())})
+        single = pa.table({name: pa.array([text], pa.string())})
         try:
-            single = typed(single, {feature.name: reading_kind(feature)})
+            single = typed(single, {name: reading})
             values.append(number_codes(read_table(single).read(0).values)[0])
         except ColumnTypeError:
             values.append(text_codes([text])[0])
@@ -129,6 +139,10 @@ class Choice:
     n_left_out: int
     n_unchecked: int
     note: str
+
+    def after(self, note: str) -> Choice:
+        """Return the same choice with another note before its own."""
+        return replace(self, note=" ".join(text for text in (note, self.note) if text))
 
     def document(self) -> dict[str, Any]:
         """Return the same for programs."""
@@ -170,6 +184,10 @@ class RowChooser:
         self._n_rows = 0
         self._reason = ""
         self._matcher: RowMatcher | None = None
+        words = source.words_for(circuit)
+        self._readings = [
+            reading_for(column, words, is_text=source.is_text) for column in circuit.columns
+        ]
         origin = circuit.origin
         if origin is None or own is not None or all_rows:
             return
@@ -206,7 +224,7 @@ class RowChooser:
             return none, none
         sketch = self._circuit.origin.rows
         assert sketch is not None
-        codes = _codes(frame, self._circuit.columns, classes)
+        codes = _codes(frame, self._circuit.columns, self._readings, classes)
         checked, found = self._matcher.find(row_hashes(codes, sketch.key))
         return found, ~checked
 
@@ -254,9 +272,10 @@ def _rows(n: int) -> str:
 
 
 def own_rows(circuit: Circuit, path: str, layout: Layout, target: str, part: Part) -> Mask | None:
-    """Find a part in the unchanged file of the training; None in any other table.
+    """Find a part among the rows with a class, in the unchanged file of the training.
 
-    Row hashes do the same, unless the file holds only a sample of them or none.
+    Returns None for any other table. Row hashes do the same, unless the model file holds only a
+    sample of them or none.
     """
     origin = circuit.origin
     if origin is None or target != origin.target or (origin.rows and origin.rows.is_complete):
@@ -265,7 +284,7 @@ def own_rows(circuit: Circuit, path: str, layout: Layout, target: str, part: Par
         return None
     with open_table(path, layout) as source:
         source.check_column(target)
-        classes = class_numbers(source.whole([target]).column(target), circuit, target)
+        classes = find_classes(source.whole([target]), source, circuit, target).classes
     rows, test_rows = hold_out(classes, origin.test_part, origin.seed)
     if len(rows) != origin.n_rows:  # other options: the table was read otherwise
         return None
@@ -313,19 +332,20 @@ def choose_rows(
         kinds = kinds_for(circuit, source)
         chooser = RowChooser(circuit, source, own, part=part, purpose=purpose, all_rows=all_rows)
         written = source.whole(list(dict.fromkeys([*kinds, target, *chooser.columns])))
-        classes = class_numbers(written.column(target), circuit, target)
-        frame = typed(written, kinds, first_row=1)
+        labelled = find_classes(written, source, circuit, target)
+        frame = typed(written, kinds, first_row=1).filter(pa.array(labelled.known))
+    classes, places = labelled.classes, np.flatnonzero(labelled.known)
+    unlabelled = rows_without_class(target, len(written) - len(places), len(written))
     labels = circuit.class_labels[classes]
     X = frame.select(list(dict.fromkeys([*kinds, target])))
-    everything = np.arange(len(labels))
     found, unchecked = chooser.find(frame, classes)
-    choice = chooser.decide()
+    choice = chooser.decide().after(unlabelled)
     if not choice.n_left_out:
-        return ChosenRows(X, labels, everything, choice)
+        return ChosenRows(X, labels, places, choice)
     kept = np.flatnonzero(~(found | unchecked))
     if not len(kept):
-        return ChosenRows(X, labels, everything, nothing_left(choice, part))
-    return ChosenRows(X.take(kept), labels[kept], kept, choice)
+        return ChosenRows(X, labels, places, nothing_left(choice, part).after(unlabelled))
+    return ChosenRows(X.take(kept), labels[kept], places[kept], choice)
 
 
 def nothing_left(choice: Choice, part: Part) -> Choice:

@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 
 from dln.circuit import Circuit
 from dln.cli.files import check_output, load_model
-from dln.cli.layout import Layout
-from dln.cli.options import Data, Encoding, Model, Separator
+from dln.cli.layout import DETECT, Layout
+from dln.cli.options import Data, Model
+from dln.cli.table_options import reads_table
 from dln.errors import OptionError
 from dln.table import Table
 
 
+@reads_table
 def predict(
     model: Model,
     data: Data,
@@ -30,8 +32,7 @@ def predict(
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Copy a column of the table; can be given often."),
     ] = None,
-    encoding: Encoding = "utf-8",
-    separator: Separator = None,
+    layout: Layout = DETECT,
 ) -> None:
     """Predict the class of each row, in the order of the table, which may exceed the memory.
 
@@ -45,7 +46,7 @@ def predict(
     circuit = load_model(model)
     kept = list(dict.fromkeys(keep or []))
     strange = StrangeCells(circuit)
-    with open_table(data, Layout(encoding, separator)) as source:
+    with open_table(data, layout) as source:
         parts = read_for(circuit, source, kept)
         with open_writer(output) as write:
             for part in parts:

@@ -1,8 +1,8 @@
-"""A table file -> features and classes to train on, and what was guessed about them."""
+"""A table file -> features and classes to train on, and what was inferred about them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +12,17 @@ from numpy.typing import NDArray
 from dln.circuit import Circuit
 from dln.cli.arrow import Column, Frame, pa, pc
 from dln.cli.holdout import hold_out
-from dln.cli.kinds import clear, guess_kind, read_cells
-from dln.cli.labels import class_numbers, first_missing
+from dln.cli.kinds import clear, infer_kind, reading_of, tidy, without_words
+from dln.cli.labelled import rows_without_class
 from dln.cli.layout import Layout
-from dln.cli.notes import column_notes, target_notes
+from dln.cli.missing import MissingWords
+from dln.cli.notes import column_notes, missing_word_notes, target_notes
 from dln.cli.read import Source, open_table, typed
 from dln.errors import OptionError, TableError
+from dln.labels import label_array
 from dln.literals import COLUMN_KINDS, ColumnKind
 from dln.table import read_table
+from dln.target import class_numbers
 from dln.wording import some
 
 
@@ -34,9 +37,9 @@ class Prepared:
     y
         The class of each row.
     kinds
-        What each feature holds, as guessed, told or written in the file.
+        What each feature holds: as inferred, as given with `--kind` or as written in the file.
     notes
-        What a user may want to know of the columns, a line each.
+        What a user may want to know about the columns, a line each.
     """
 
     target: str
@@ -46,7 +49,7 @@ class Prepared:
     notes: tuple[str, ...]
 
     def text(self) -> str:
-        """Say what was read, a line for each kind."""
+        """Describe what was read, a line for each kind."""
         labels, counts = np.unique(self.y.astype(str), return_counts=True)
         named = map(clear, labels.tolist())
         shown = [f"{label} ({n:,})" for label, n in zip(named, counts, strict=True)]
@@ -61,83 +64,114 @@ class Prepared:
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     def document(self) -> dict[str, Any]:
-        """Say the same to programs."""
+        """Return the same for programs."""
         return {"target": self.target, "columns": self.kinds, "notes": list(self.notes)}
 
     def split(self, part: float, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Choose the rows to train on and those to test on; see `hold_out`."""
+        """Choose the rows to train on and the test rows; see `hold_out`."""
         _, numbers = np.unique(self.y, return_inverse=True)
         rows, test_rows = hold_out(numbers, part, seed)
         if part > 0 and not len(test_rows):
             raise OptionError(
-                f"--test {part} holds out none of the {len(self.y):,} rows; "
+                f"--test {part} chooses none of the {len(self.y):,} rows; "
                 "give more rows, or --test 0 to test nothing"
             )
         return rows, test_rows
 
     def numbers(self, circuit: Circuit) -> NDArray[np.int64]:
-        """Give the number of each row's class in a circuit that was trained on them."""
-        return class_numbers(pa.chunked_array([self.y.tolist()]), circuit, self.target)
+        """Return the number of each row's class in a circuit that was trained on them."""
+        return class_numbers(self.y, circuit.classes, len(self.y))
 
 
 def prepare(
     path: str, layout: Layout, target: str, *, kinds: Sequence[str], ignore: Sequence[str]
 ) -> Prepared:
-    """Read a table whole, find out what its columns hold and take the target apart."""
+    """Read a table whole, infer what its columns hold and separate the target.
+
+    Rows without a class are left out, with a note.
+    """
     with open_table(path, layout) as source:
         for name in (target, *ignore):
             source.check_column(name)
-        features = [name for name in source.names if name != target and name not in ignore]
-        told = _told(kinds, source, features)
+        ignored = {target, *ignore}
+        features = [name for name in source.names if name not in ignored]
+        given = _given_kinds(kinds, source, features)
         if not features:
             raise TableError(f"{source.name} has no column beside the target {target!r}")
         raw = source.whole([*features, target])
-        y = _classes(raw.column(target), target, source)
+        written = raw.column(target)
+        y, known = _classes(written, target, source)
         raw = raw.drop_columns([target])
-        if source.is_text:
-            guessed = {name: told.get(name) or guess_kind(raw.column(name)) for name in features}
-            X = typed(raw, guessed, first_row=1)
-        else:
-            X = typed(raw, told, first_row=1)
-            table = read_table(X)
-            guessed = {name: table.read(place).kind for place, name in enumerate(features)}
-        read_as_text = set(features) - set(told) if source.is_text else set()
-        notes = (*target_notes(target, y), *column_notes(raw, guessed, read_as_text))
-        return Prepared(target, X, y, guessed, notes)
+        notes = list(source.notes)
+        if not known.all():
+            notes.append(rows_without_class(target, int((~known).sum()), len(known)))
+            raw = raw.filter(pa.array(known))
+        X, found = _features(raw, features, given, source)
+        if source.is_text and source.missing is None:
+            notes += missing_word_notes(raw, found, target, written)
+        notes += target_notes(target, y)
+        inferred = set(features) - set(given) if source.is_text else set()
+        notes += column_notes(raw, found, inferred)
+        return Prepared(target, X, y, found, tuple(notes))
 
 
-def _told(wishes: Sequence[str], source: Source, features: Sequence[str]) -> dict[str, ColumnKind]:
-    told: dict[str, ColumnKind] = {}
-    for wish in wishes:
-        name, _, kind = wish.rpartition("=")
+def _given_kinds(
+    options: Sequence[str], source: Source, features: Sequence[str]
+) -> dict[str, ColumnKind]:
+    given: dict[str, ColumnKind] = {}
+    for option in options:
+        name, _, kind = option.rpartition("=")
         known = next((known for known in COLUMN_KINDS if known == kind), None)
         if known is None or not name:
             raise OptionError(
-                f"--kind is {wish!r}, expected COLUMN=KIND with a kind of {', '.join(COLUMN_KINDS)}"
+                f"--kind is {option!r}, expected COLUMN=KIND, "
+                f"where KIND is one of {', '.join(COLUMN_KINDS)}"
             )
         source.check_column(name)
         if name not in features:
             raise OptionError(f"--kind names {name!r}, which is not a column to learn from")
-        told[name] = known
-    return told
+        given[name] = known
+    return given
 
 
-def _classes(cells: Column, target: str, source: Source) -> NDArray[Any]:
-    """Read the target: whole numbers and booleans as such, all other text as it is."""
-    if cells.null_count:
-        raise TableError(
-            f"the target {target!r} is missing in {cells.null_count:,} of {len(cells):,} rows "
-            f"({first_missing(cells)}); drop those rows"
-        )
+def _features(
+    raw: Frame, features: Sequence[str], given: Mapping[str, ColumnKind], source: Source
+) -> tuple[Frame, dict[str, ColumnKind]]:
+    """Read the features, and say of which kind each is."""
+    words = source.words_to_train()
     if source.is_text:
-        kind = guess_kind(cells)
-        read = read_cells(cells, kind, target) if kind in ("integer", "boolean") else cells
-        # A word that means a missing cell elsewhere is a class here.
-        cells = cells if read.null_count else read
-    n_classes = len(pc.unique(cells))
-    if n_classes > max(100, len(cells) // 5):
+        kinds = {name: given.get(name) or infer_kind(raw.column(name), words) for name in features}
+        readings = {name: reading_of(kind, words) for name, kind in kinds.items()}
+        return typed(raw, readings, first_row=1), kinds
+    X = typed(raw, {name: reading_of(kind) for name, kind in given.items()}, first_row=1)
+    table = read_table(X)
+    return X, {name: table.read(place).kind for place, name in enumerate(features)}
+
+
+def _classes(cells: Column, target: str, source: Source) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return the class of each row that has one, and which rows those are."""
+    read: Callable[[Any], Any] | None = None
+    if source.is_text:
+        words = source.words_to_train().everywhere
+        cells = without_words(cells, words)
+        kind = infer_kind(cells, MissingWords(words, words))
+        read = _READ_CLASS.get(kind)
+        cells = cells if read is None else tidy(cells, words)
+    known: NDArray[np.bool_] = pc.is_valid(cells).to_numpy().astype(bool)
+    labels = cells.drop_null().to_pylist()
+    if not labels:
+        raise TableError(f"the target {target!r} has no value in any of {len(cells):,} rows")
+    n_classes = len(set(labels))
+    if n_classes > max(100, len(labels) // 5):
         raise TableError(
-            f"the target {target!r} has {n_classes:,} different values in {len(cells):,} rows; "
+            f"the target {target!r} has {n_classes:,} different values in {len(labels):,} rows; "
             "dln predicts classes: put numbers into a few ranges first"
         )
-    return np.array(cells.to_pylist(), dtype=None)
+    return label_array(labels if read is None else [read(label) for label in labels]), known
+
+
+_READ_CLASS: Mapping[ColumnKind, Callable[[str], Any]] = {
+    "integer": int,
+    "boolean": lambda text: text.lower() == "true",
+}
+"""Whole numbers and booleans become classes of that type. All other text stays as it is."""

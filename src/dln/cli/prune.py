@@ -10,23 +10,23 @@ import typer
 from dln.circuit import Circuit
 from dln.cli.files import STANDARD, check_output, load_model, save_model
 from dln.cli.holdout import data_name, target_of
-from dln.cli.layout import Layout
+from dln.cli.layout import DETECT, Layout
 from dln.cli.options import (
     Data,
-    Encoding,
     Json,
     KnownTarget,
     Model,
     ModelOutput,
     Quiet,
-    Separator,
 )
+from dln.cli.table_options import reads_table
 from dln.cli.talk import say, show, show_json
 from dln.errors import OptionError
 from dln.prune.curve import PruneCurve, PruneStep
 from dln.prune.prune import prune as prune_circuit
 
 
+@reads_table
 def prune(
     model: Model,
     data: Data,
@@ -43,8 +43,7 @@ def prune(
     all_rows: Annotated[
         bool, typer.Option("--all-rows", help="Use every row, also the test rows of the model.")
     ] = False,
-    encoding: Encoding = "utf-8",
-    separator: Separator = None,
+    layout: Layout = DETECT,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -62,7 +61,7 @@ def prune(
     circuit = load_model(model)
     chosen = choose_rows(
         data,
-        Layout(encoding, separator),
+        layout,
         circuit,
         target_of(circuit, target),
         part="test",

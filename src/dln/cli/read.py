@@ -1,7 +1,7 @@
 """Read table files: CSV, TSV and other text, Parquet, either in gzip, "-" for standard input.
 
-A file becomes a `Source`: the names of its columns, and its rows in chunks. Promise: at most a few
-chunks are in memory at a time, unless the whole table is asked for.
+A file becomes a `Source`: the names of its columns, and its rows in chunks. Only a few chunks are
+in memory at a time, unless the whole table is requested.
 """
 
 from __future__ import annotations
@@ -9,29 +9,29 @@ from __future__ import annotations
 import codecs
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain
 from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dln.circuit import Circuit
 from dln.cli.arrow import Frame, csv, pa, parquet
+from dln.cli.blocks import BLOCK_BYTES, RowCutter
 from dln.cli.files import STANDARD, open_input, shown
-from dln.cli.kinds import quoted, read_cells, reading_kind, used_features
-from dln.cli.layout import Layout, find_header, not_decoded
-from dln.cli.lend import Loan
-from dln.cli.quotes import WatchedQuotes
+from dln.cli.kinds import Reading, clear, quoted, read_cells, reading_for, used_features
+from dln.cli.layout import Header, Layout, check_names, find_header, not_decoded, utf8_pieces
+from dln.cli.missing import DEFAULT_WORDS, MissingWords, remembered_words
 from dln.cli.talk import unknown
 from dln.errors import MissingColumnError, TableError
-from dln.literals import ColumnKind
 from dln.table import RawColumn, Table, read_table
 from dln.wording import some
 
 _PARQUET_MAGIC = b"PAR1"
-_BLOCK_BYTES = 1 << 20
 _BATCH_ROWS = 1 << 16
 
 
@@ -42,22 +42,28 @@ class Source:
     Attributes
     ----------
     name
-        What messages call it.
+        How messages call it.
     names
         Its columns.
     is_text
-        Whether cells come as text; otherwise they have the types of the file.
+        Whether values come as text; otherwise they have the types of the file.
     chunks
-        Gives the rows, with the columns asked for only. It can be called once.
+        Returns the rows of the given columns. It can be called once.
+    missing
+        The words that `--missing` gave; None where it was not used.
+    notes
+        What a user may want to know about the layout.
     """
 
     name: str
     names: tuple[str, ...]
     is_text: bool
     chunks: Callable[[Sequence[str]], Iterator[Frame]]
+    missing: MissingWords | None = None
+    notes: tuple[str, ...] = ()
 
     def check_column(self, name: str) -> None:
-        """Refuse a column that the table has not."""
+        """Raise an error if the table lacks a column."""
         if name not in self.names:
             raise MissingColumnError(f"{self.name}: {unknown(name, self.names)}")
 
@@ -68,10 +74,18 @@ class Source:
             raise TableError(f"{self.name} has a header but no rows")
         return pa.concat_tables(chunks)
 
+    def words_to_train(self) -> MissingWords:
+        """Return the words that are read as missing where no model exists yet."""
+        return self.missing or DEFAULT_WORDS
+
+    def words_for(self, circuit: Circuit) -> MissingWords:
+        """Return the words that are read as missing: as given now, or as in training."""
+        return self.missing or remembered_words(circuit.origin)
+
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows of a table, one after another.
+    """Consecutive rows of a table.
 
     Attributes
     ----------
@@ -90,59 +104,72 @@ class Part:
     typed: Frame
     table: Table
 
+    def take(self, rows: NDArray[np.bool_]) -> Part:
+        """Select some rows."""
+        if rows.all():
+            return self
+        chosen = pa.array(rows)
+        frame = self.typed.filter(chosen)
+        return Part(self.first_row, self.written.filter(chosen), frame, _table(frame))
 
-def typed(frame: Frame, kinds: Mapping[str, ColumnKind], *, first_row: int | None = None) -> Frame:
-    """Read the columns of text as the kinds that they are known to have, and make categories text.
 
-    All else comes from Parquet, which knows its types. Errors name the row of a cell where the
-    number of the first one is given.
+def typed(frame: Frame, readings: Mapping[str, Reading], *, first_row: int | None = None) -> Frame:
+    """Read columns of text as described, and make categories text.
+
+    Parquet knows the types of its other columns. Errors name the row of a value where the number
+    of the first row is given.
     """
-    for name, kind in kinds.items():
+    for name, reading in readings.items():
         place = frame.schema.get_field_index(name)
         cells = frame.column(place)
         if pa.types.is_string(cells.type):
-            cells = read_cells(cells, kind, name, first_row=first_row)
+            cells = read_cells(cells, reading, name, first_row=first_row)
             frame = frame.set_column(place, name, cells)
-        elif kind == "category" and pa.types.is_primitive(cells.type):
+        elif reading.kind == "category" and pa.types.is_primitive(cells.type):
             frame = frame.set_column(place, name, cells.cast(pa.string()))
     return frame
 
 
-def kinds_for(circuit: Circuit, source: Source) -> dict[str, ColumnKind]:
-    """Say how to read the columns that a circuit reads; raises where one is missing."""
-    kinds = {feature.name: reading_kind(feature) for feature in used_features(circuit)}
-    missing = [name for name in kinds if name not in source.names]
+def kinds_for(circuit: Circuit, source: Source) -> dict[str, Reading]:
+    """Return how to read the columns that a circuit reads; raises where one is missing."""
+    words = source.words_for(circuit)
+    readings = {
+        feature.name: reading_for(feature, words, is_text=source.is_text)
+        for feature in used_features(circuit)
+    }
+    missing = [name for name in readings if name not in set(source.names)]
     if missing:
         raise MissingColumnError(
             f"the model reads {some([repr(name) for name in missing])}, but {source.name} has only "
-            f"{some(source.names)}; rename the columns or train on this table"
+            f"{some([clear(name) for name in source.names])}; "
+            "rename the columns or train on this table"
         )
-    return kinds
+    return readings
 
 
 def read_for(circuit: Circuit, source: Source, also: Sequence[str] = ()) -> Iterator[Part]:
-    """Give the rows part by part, with the columns that the circuit reads.
+    """Read the rows part by part, with the columns that the circuit reads.
 
     Columns in `also` are among those as written. Raises where a column is missing.
     """
-    kinds = kinds_for(circuit, source)
+    readings = kinds_for(circuit, source)
     for name in also:
         source.check_column(name)
     # A table without columns would have no rows either.
-    wanted = list(dict.fromkeys((*kinds, *also))) or list(source.names[:1])
-    return _parts(source.chunks(wanted), kinds)
+    wanted = list(dict.fromkeys((*readings, *also))) or list(source.names[:1])
+    return _parts(source.chunks(wanted), readings)
 
 
-def _parts(chunks: Iterator[Frame], kinds: Mapping[str, ColumnKind]) -> Iterator[Part]:
+def _parts(chunks: Iterator[Frame], readings: Mapping[str, Reading]) -> Iterator[Part]:
     first_row = 1
     for chunk in chunks:
-        frame = typed(chunk, kinds, first_row=first_row)
+        frame = typed(chunk, readings, first_row=first_row)
         yield Part(first_row, chunk, frame, _table(frame))
         first_row += len(chunk)
 
 
 def _table(frame: Frame) -> Table:
-    """Read a frame as `dln.table` does, but text by its few different values, which is faster."""
+    """Read a frame as `dln.table` does, but text by its distinct values, which is faster."""
     table = read_table(frame)
 
     @cache
@@ -160,89 +187,122 @@ def _table(frame: Frame) -> Table:
 
 @contextmanager
 def open_table(path: str, layout: Layout) -> Iterator[Source]:
-    """Open a table; its format is known by its content, not by its name."""
-    with open_input(path) as (head, stream), Loan() as loan:
+    """Open a table; its format is recognised by its content, not by its name."""
+    with open_input(path) as (head, stream):
         name = shown(path)
         try:
             if head.startswith(_PARQUET_MAGIC):
-                # Parquet is read from its end, which standard input and gzip cannot jump to.
-                jumps = path != STANDARD and _begins_with(path, _PARQUET_MAGIC)
-                yield _open_parquet(path if jumps else pa.BufferReader(stream.read()), name)
+                # Parquet is read from its end, and gzip and standard input cannot seek.
+                can_seek = path != STANDARD and _begins_with(path, _PARQUET_MAGIC)
+                yield _open_parquet(path if can_seek else pa.BufferReader(stream.read()), name)
             else:
-                yield _open_text(head, stream, loan, layout, name)
+                yield _open_text(head, stream, layout, name)
         except (EOFError, zlib.error) as error:
             raise TableError(f"{name} is not a whole gzip file: {error}") from error
         except pa.ArrowInvalid as error:
-            raise _explained(error, name, layout) from error
-        except UnicodeDecodeError as error:
-            raise not_decoded(name, layout.encoding, error) from error
+            raise TableError(f"{name} cannot be read: {error}") from error
 
 
 # -- text -------------------------------------------------------------------------------------
 
 
-def _open_text(head: bytes, stream: IO[bytes], loan: Loan, layout: Layout, name: str) -> Source:
+def _open_text(head: bytes, stream: IO[bytes], layout: Layout, name: str) -> Source:
     header = find_header(head, layout, name)
-    if codecs.lookup(layout.encoding).name != "utf-8":
-        stream = pa.transcoding_input_stream(pa.PythonFile(stream), layout.encoding, "utf-8")
-    watched = WatchedQuotes(stream, header.separator, name)
-    if header.is_all:  # perhaps of a quote in the header
-        watched.read_rest()
+    pieces = utf8_pieces(iter(lambda: stream.read(BLOCK_BYTES), b""), layout, name)
+    blocks = _blocks_of_values(pieces, header, layout, name)
+    # A quote that is not closed in the header is reported before any name is looked up.
+    first = next(blocks, b"")
 
     def chunks(wanted: Sequence[str]) -> Iterator[Frame]:
         types = dict.fromkeys(wanted, pa.string())
         yield pa.schema(types).empty_table()
-        if header.is_all:
-            return
-        with _blaming_quotes(watched):
-            batches = loan.read_csv(
-                watched,
-                csv.ReadOptions(
-                    skip_rows=header.n_blank,
-                    column_names=header.names,
-                    skip_rows_after_names=1,
-                    block_size=_BLOCK_BYTES,
-                ),
-                csv.ParseOptions(delimiter=header.separator, newlines_in_values=True),
-                csv.ConvertOptions(
-                    include_columns=wanted,
-                    # As text: whole columns or the circuit decide on kinds, not pyarrow.
-                    column_types=types,
-                    null_values=[""],
-                    strings_can_be_null=True,
-                ),
-            )
-            for batch in batches:
-                yield pa.Table.from_batches([batch])
+        n_rows = 0
+        for block in chain([first], blocks):
+            try:
+                chunk = _read_block(block, header, layout, types)
+            except pa.ArrowInvalid:
+                with _explaining(name, layout, n_rows):  # one thread alone counts rows
+                    chunk = _read_block(block, header, layout, types, use_threads=False)
+            n_rows += len(chunk)
+            yield chunk
 
-    return Source(name, header.names, True, chunks)
+    notes = () if not header.looks_like_values else (_NO_HEADER,)
+    return Source(name, header.names, True, chunks, layout.missing, notes)
+
+
+_NO_HEADER = "The names of all columns are numbers. If the first line is a row, add --no-header."
+
+
+def _blocks_of_values(
+    pieces: Iterable[bytes], header: Header, layout: Layout, name: str
+) -> Iterator[bytes]:
+    """Cut text into blocks of whole rows, without the header and the empty lines before it."""
+    cutter = RowCutter(header.separator, layout.quote, name)
+    blocks = cutter.blocks(pieces)
+    if layout.has_header:
+        for block in blocks:
+            block = block.lstrip(b"\r\n")
+            if block:
+                yield block[cutter.end_of_first_row(block) :]
+                break
+    yield from blocks
+
+
+def _read_block(
+    block: bytes,
+    header: Header,
+    layout: Layout,
+    types: Mapping[str, object],
+    *,
+    use_threads: bool = True,
+) -> Frame:
+    if block.startswith(codecs.BOM_UTF8):
+        block = codecs.BOM_UTF8 + block  # Arrow drops one; here it is part of a value
+    memory = pa.allocate_buffer(len(block))
+    np.frombuffer(memory, dtype=np.uint8)[:] = np.frombuffer(block, dtype=np.uint8)
+    if not len(block):
+        return pa.schema(types).empty_table()
+    return csv.read_csv(
+        pa.BufferReader(memory),
+        csv.ReadOptions(
+            use_threads=use_threads, column_names=header.names, block_size=len(block) + 1
+        ),
+        csv.ParseOptions(
+            delimiter=header.separator,
+            quote_char=layout.quote,
+            newlines_in_values=True,
+            # In a table of one column an empty line is a row with a missing value.
+            ignore_empty_lines=len(header.names) > 1,
+        ),
+        csv.ConvertOptions(
+            include_columns=list(types),
+            # As text: whole columns or the circuit decide on kinds, not pyarrow.
+            column_types=types,
+            null_values=[""],
+            strings_can_be_null=True,
+        ),
+    )
 
 
 @contextmanager
-def _blaming_quotes(watched: WatchedQuotes) -> Iterator[None]:
-    """Prefer to blame a quote that is never closed over the strange row that it makes."""
+def _explaining(name: str, layout: Layout, n_rows: int) -> Iterator[None]:
     try:
         yield
-    except pa.ArrowInvalid:
-        watched.read_rest()
-        raise
+    except pa.ArrowInvalid as error:
+        raise _explained(error, name, layout, n_rows) from error
 
 
-def _explained(error: Exception, name: str, layout: Layout) -> TableError:
-    """Put what pyarrow says in the user's words."""
+def _explained(error: Exception, name: str, layout: Layout, n_rows: int) -> TableError:
+    """Put a message of pyarrow in the user's words."""
     text = str(error)
     if "invalid UTF8" in text:
         return not_decoded(name, layout.encoding)
-    if found := re.search(r"Expected (\d+) columns, got (\d+): (.*)", text, re.DOTALL):
-        expected, got, row = found.groups()
+    if found := re.search(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+): (.*)", text, re.S):
+        number, expected, got, row = found.groups()
+        where = f" (row {n_rows + int(number):,})" if number else ""
         return TableError(
-            f"{name} has {expected} columns, but a row of {got}: {quoted(row.strip())}; "
-            "put cells that hold the separator in double quotes, or say --separator"
-        )
-    if "straddl" in text:
-        return TableError(
-            f"{name} has a row of more than {_BLOCK_BYTES >> 20} MB; "
-            "look for a double quote that is closed much too late"
+            f"{name} has {expected} columns, but a row with {got}{where}: {quoted(row.strip())}; "
+            "put values that hold the separator in quotes, or change --separator or --quote"
         )
     return TableError(f"{name} cannot be read: {text}")
 
@@ -259,9 +319,7 @@ def _open_parquet(place: Any, name: str) -> Source:
     """Open a path or an Arrow buffer."""
     file = parquet.ParquetFile(place)
     names = tuple(file.schema_arrow.names)
-    twice = sorted({column for column in names if names.count(column) > 1})
-    if twice:
-        raise TableError(f"{name} has more than one column named {', '.join(map(repr, twice))}")
+    check_names(names, name)
 
     def chunks(wanted: Sequence[str]) -> Iterator[Frame]:
         yield _plain(file.schema_arrow.empty_table().select(list(wanted)))
@@ -272,7 +330,7 @@ def _open_parquet(place: Any, name: str) -> Source:
 
 
 def _plain(frame: Frame) -> Frame:
-    """Unpack dictionaries and long text to text; drop what pandas wrote beside the table."""
+    """Convert dictionaries and other types of text to text; drop the metadata of pandas."""
     for place, field in enumerate(frame.schema):
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
         if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):

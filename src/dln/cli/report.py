@@ -9,14 +9,16 @@ import typer
 from dln.circuit import Circuit
 from dln.cli.files import STANDARD, check_output, load_model, open_output
 from dln.cli.holdout import data_name, digest_of, target_of
-from dln.cli.layout import Layout
-from dln.cli.options import AllRows, Encoding, KnownTarget, Model, Quiet, Separator
+from dln.cli.layout import DETECT, Layout
+from dln.cli.options import AllRows, KnownTarget, Model, Quiet
+from dln.cli.table_options import reads_table
 from dln.cli.talk import say
 
 if TYPE_CHECKING:
     from dln.report import DataNote, Report
 
 
+@reads_table
 def report(
     model: Model,
     data: Annotated[
@@ -32,8 +34,7 @@ def report(
     target: KnownTarget = None,
     all_rows: AllRows = False,
     title: Annotated[str, typer.Option(help="The heading.", show_default=False)] = "",
-    encoding: Encoding = "utf-8",
-    separator: Separator = None,
+    layout: Layout = DETECT,
     quiet: Quiet = False,
 ) -> None:
     """Write a report that can be mailed: accuracy, rules, diagram, and the model to try out.
@@ -44,7 +45,6 @@ def report(
     """
     check_output(output, model, data)
     circuit = load_model(model)
-    layout = Layout(encoding, separator)
     made, note = _make(circuit, data, layout, target_of(circuit, target), title, all_rows=all_rows)
     with open_output(output) as stream:
         stream.write(made.html.encode("utf-8", "backslashreplace"))

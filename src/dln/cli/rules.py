@@ -10,8 +10,9 @@ import typer
 
 from dln.cli.files import load_model
 from dln.cli.holdout import target_of
-from dln.cli.layout import Layout
-from dln.cli.options import AllRows, Encoding, KnownTarget, Model, Quiet, Separator
+from dln.cli.layout import DETECT, Layout
+from dln.cli.options import AllRows, KnownTarget, Model, Quiet
+from dln.cli.table_options import reads_table
 from dln.cli.talk import say, show, show_json
 from dln.errors import OptionError
 from dln.explain.card import ScoreCard
@@ -20,6 +21,7 @@ from dln.explain.rules import RuleTable, rule_table, score_card
 Format = OneOf["text", "markdown", "html", "json"]
 
 
+@reads_table
 def rules(
     model: Model,
     format: Annotated[
@@ -36,8 +38,7 @@ def rules(
     ] = None,
     target: KnownTarget = None,
     all_rows: AllRows = False,
-    encoding: Encoding = "utf-8",
-    separator: Separator = None,
+    layout: Layout = DETECT,
     quiet: Quiet = False,
 ) -> None:
     """Print the rules of a model.
@@ -58,7 +59,7 @@ def rules(
 
     chosen = choose_rows(
         data,
-        Layout(encoding, separator),
+        layout,
         circuit,
         target_of(circuit, target),
         purpose="Figures are counted on",

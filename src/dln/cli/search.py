@@ -12,12 +12,12 @@ import typer
 from dln.cli.files import check_output, open_output, save_model
 from dln.cli.fitting import fit_aloud
 from dln.cli.holdout import origin_of
-from dln.cli.layout import Layout
+from dln.cli.layout import DETECT, Layout
+from dln.cli.missing import remember_words
 from dln.cli.options import (
     ClassWeight,
     Data,
     Device,
-    Encoding,
     EngineChoice,
     Ignore,
     Jobs,
@@ -27,10 +27,10 @@ from dln.cli.options import (
     NoRows,
     Quiet,
     Seed,
-    Separator,
     Target,
     TestPart,
 )
+from dln.cli.table_options import reads_table
 from dln.cli.talk import say
 from dln.cli.tested import (
     measure_held_out,
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 _PICTURES = ("png", "svg", "pdf")
 
 
+@reads_table
 def search(
     data: Data,
     target: Target,
@@ -91,8 +92,7 @@ def search(
     engine: EngineChoice = "native",
     device: Device = "cpu",
     jobs: Jobs = -1,
-    encoding: Encoding = "utf-8",
-    separator: Separator = None,
+    layout: Layout = DETECT,
     json: Json = False,
     no_rows: NoRows = False,
     quiet: Quiet = False,
@@ -128,9 +128,7 @@ def search(
         verbose=int(sys.stderr.isatty() and not quiet),
         on_interrupt="keep",
     )
-    prepared = prepare(
-        data, Layout(encoding, separator), target, kinds=kind or [], ignore=ignore or []
-    )
+    prepared = prepare(data, layout, target, kinds=kind or [], ignore=ignore or [])
     rows, test_rows = prepared.split(test, seed)
     if not quiet:
         say(prepared.text())
@@ -150,7 +148,7 @@ def search(
         seed=seed,
         rows=None if no_rows else sketch,
     )
-    circuit = replace(wanted.circuit_, origin=origin)
+    circuit = replace(wanted.circuit_, origin=remember_words(origin, layout.missing))
     total = measure_held_out(circuit, prepared, test_rows)
     save_model(circuit, output)
     if picture:

@@ -13,12 +13,12 @@ import dln
 from dln.cli.files import check_output, save_model
 from dln.cli.fitting import fit_aloud
 from dln.cli.holdout import origin_of
-from dln.cli.layout import Layout
+from dln.cli.layout import DETECT, Layout
+from dln.cli.missing import remember_words
 from dln.cli.options import (
     ClassWeight,
     Data,
     Device,
-    Encoding,
     EngineChoice,
     Ignore,
     Jobs,
@@ -28,10 +28,10 @@ from dln.cli.options import (
     NoRows,
     Quiet,
     Seed,
-    Separator,
     Target,
     TestPart,
 )
+from dln.cli.table_options import reads_table
 from dln.cli.talk import say
 from dln.cli.tested import (
     measure_held_out,
@@ -46,6 +46,7 @@ from dln.errors import OptionError
 _Parts = OneOf["quick", "normal", "high", "none"]
 
 
+@reads_table
 def train(
     data: Data,
     target: Target,
@@ -74,8 +75,7 @@ def train(
     engine: EngineChoice = "native",
     device: Device = "cpu",
     jobs: Jobs = -1,
-    encoding: Encoding = "utf-8",
-    separator: Separator = None,
+    layout: Layout = DETECT,
     json: Json = False,
     no_rows: NoRows = False,
     quiet: Quiet = False,
@@ -105,9 +105,7 @@ def train(
         verbose=int(sys.stderr.isatty() and not quiet),
         on_interrupt="keep",
     )
-    prepared: Prepared = prepare(
-        data, Layout(encoding, separator), target, kinds=kind or [], ignore=ignore or []
-    )
+    prepared: Prepared = prepare(data, layout, target, kinds=kind or [], ignore=ignore or [])
     if not quiet:
         say(prepared.text())
     rows, test_rows = prepared.split(test, seed)
@@ -129,7 +127,7 @@ def train(
         seed=seed,
         rows=None if no_rows else sketch,
     )
-    circuit = replace(classifier.circuit_, origin=origin)
+    circuit = replace(classifier.circuit_, origin=remember_words(origin, layout.missing))
     save_model(circuit, output)
     document = {
         **prepared.document(),

@@ -1,0 +1,86 @@
+"""A stream of UTF-8 text -> blocks of whole rows, refused where a quoted cell is never closed.
+
+Arrow gets each block as memory of its own. It never calls Python, so no thread of Arrow's can
+need Python's lock while the process ends.
+
+Only a quote at the beginning of a cell opens a quoted cell, as in Arrow: 5'10" is text. At most
+a block and one row are in memory at a time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from dln.errors import TableError
+
+BLOCK_BYTES = 1 << 20
+MAX_ROW_BYTES = 16 << 20
+
+
+class RowCutter:
+    """Finds where rows end, in text with a given separator and quote character."""
+
+    def __init__(self, separator: str, quote: str, name: str) -> None:
+        self._name = name
+        self._quote = quote.encode()
+        q = re.escape(self._quote)
+        inner = rb"(?!\A)(?<![%b\r\n])%b" % (re.escape(separator.encode()), q)
+        closed = rb"%b[^%b]*+(?:%b%b[^%b]*+)*+%b" % (q, q, q, q, q, q)
+        cells = rb"(?:[^%b\r\n]++|%b|%b)*+" % (q, inner, closed)
+        self._row = re.compile(cells + rb"(?:\r\n|\n|\r)")
+        self._rows = re.compile(rb"(?:%b(?:\r\n|\n|\r(?!\Z)))*+" % cells)
+        self._cells = re.compile(rb"(?:[^%b]++|%b|%b)*+" % (q, inner, closed))
+
+    def end_of_first_row(self, text: bytes) -> int:
+        """Return where the first row of a block ends."""
+        found = self._row.match(text)
+        assert found is not None  # a block has at least one whole row
+        return found.end()
+
+    def blocks(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """Cut a text that comes in pieces; every block ends with the end of a row."""
+        rest, n_lines = b"", 0
+        for piece in pieces:
+            text = rest + piece
+            end = self._end_of_rows(text)
+            if end:
+                yield text[:end]
+                n_lines += _count_lines(text[:end])
+            rest = text[end:]
+            if len(rest) > MAX_ROW_BYTES:
+                raise TableError(
+                    f"{self._name} has a row of more than {MAX_ROW_BYTES >> 20} MB, "
+                    f"which begins in line {n_lines + 1}; look for a quote that is not closed"
+                )
+        if rest:
+            last = rest + b"\n"
+            if self._end_of_rows(last) < len(last):
+                raise TableError(
+                    f"{self._name} ends within a quoted cell that begins in line "
+                    f"{n_lines + self._open_line(rest)}; close that quote, or change --quote"
+                )
+            yield last
+
+    def _end_of_rows(self, text: bytes) -> int:
+        # The last \r may be half of \r\n.
+        end = max(text.rfind(b"\n"), text.rfind(b"\r", 0, len(text) - 1)) + 1
+        if self._quote not in text or self._cells_end(text, end) == end:
+            return end
+        found = self._rows.match(text)  # slower, for a last line that ends in a quoted cell
+        assert found is not None  # it matches nothing at least
+        return found.end()
+
+    def _cells_end(self, text: bytes, end: int) -> int:
+        """Return where the first cell begins that is not closed, or the end."""
+        found = self._cells.match(text, 0, end)
+        assert found is not None  # it matches nothing at least
+        return found.end()
+
+    def _open_line(self, text: bytes) -> int:
+        """Return the line of the quote that opens a cell and is not closed, counted from 1."""
+        return _count_lines(text[: self._cells_end(text, len(text))]) + 1
+
+
+def _count_lines(text: bytes) -> int:
+    return text.count(b"\n") or text.count(b"\r")

@@ -1,0 +1,69 @@
+"""The options that say how a table is written, for all commands that read one."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from dln.cli.layout import Layout
+from dln.cli.missing import MissingWords
+
+_PARAMETER = "layout"
+
+
+def _options(
+    encoding: Annotated[
+        str, typer.Option("--encoding", metavar="NAME", help="Encoding of a text table.")
+    ] = "utf-8",
+    separator: Annotated[
+        str | None,
+        typer.Option(
+            "--separator",
+            metavar="CHAR",
+            help="Column separator. Detected by default.",
+            show_default=False,
+        ),
+    ] = None,
+    quote: Annotated[
+        str, typer.Option("--quote", metavar="CHAR", help="Quote character of a text table.")
+    ] = '"',
+    no_header: Annotated[
+        bool,
+        typer.Option("--no-header", help="The first line is a row. Columns are named x0, x1, ..."),
+    ] = False,
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            "--missing",
+            metavar="WORDS",
+            help="Words read as missing, with commas between them, instead of NA, NaN, null and "
+            "others. '' for empty values only.",
+            show_default=False,
+        ),
+    ] = None,
+) -> Layout:
+    words = None if missing is None else MissingWords.from_option(missing)
+    return Layout(encoding, separator, quote, not no_header, words)
+
+
+def reads_table(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace the parameter `layout` of a command by the options that describe it."""
+    signature = inspect.signature(command, eval_str=True)
+    options = inspect.signature(_options, eval_str=True).parameters
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in signature.parameters.items():
+        parameters.extend(options.values() if name == _PARAMETER else [parameter])
+
+    @functools.wraps(command)
+    def with_layout(**given: Any) -> None:
+        layout = _options(**{name: given.pop(name) for name in options})
+        command(**given, **{_PARAMETER: layout})
+
+    with_layout.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=parameters
+    )
+    return with_layout
