@@ -47,24 +47,24 @@ def show_difference(name: str, by_dataset: Mapping[str, Sequence[float]]) -> Non
     )
 
 
-def compare(on_card: Path, on_cpu: Path) -> None:
+def compare(on_gpu: Path, on_cpu: Path) -> None:
     """Print mean accuracies by dataset, and the differences over all cells."""
-    card, cpu = read_cells(on_card, "cuda"), read_cells(on_cpu, "native")
-    shared = sorted(card.keys() & cpu.keys())
+    gpu, cpu = read_cells(on_gpu, "cuda"), read_cells(on_cpu, "native")
+    shared = sorted(gpu.keys() & cpu.keys())
     by_dataset: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for cell in shared:
-        by_dataset[cell[0]].append((card[cell].accuracy, cpu[cell].accuracy))
-    print(f"{len(card)} cells on the card, {len(cpu)} on the CPU, {len(shared)} on both")
-    print(f"{'':24} {'cells':>5} {'card':>6} {'CPU':>6} {'difference':>10}")
+        by_dataset[cell[0]].append((gpu[cell].accuracy, cpu[cell].accuracy))
+    print(f"{len(gpu)} cells on the GPU, {len(cpu)} on the CPU, {len(shared)} on both")
+    print(f"{'':24} {'cells':>5} {'GPU':>6} {'CPU':>6} {'difference':>10}")
     for dataset, pairs in by_dataset.items():
         left, right = np.mean(pairs, axis=0)
         print(f"{dataset:24} {len(pairs):5} {left:6.1f} {right:6.1f} {left - right:+10.1f}")
     for name in ("accuracy", "validation"):
         differences = defaultdict(list)
         for cell in shared:
-            difference = getattr(card[cell], name) - getattr(cpu[cell], name)
+            difference = getattr(gpu[cell], name) - getattr(cpu[cell], name)
             differences[cell[0]].append(difference)
-        show_difference(f"{name}, card less CPU", differences)
+        show_difference(f"{name}, GPU minus CPU", differences)
 
 
 if __name__ == "__main__":

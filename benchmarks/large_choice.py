@@ -106,7 +106,7 @@ def main() -> None:
     arguments = parser.parse_args()
     engine = find_engine(arguments.engine)
     seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
-    print("| table | way | setting | balanced accuracy, % | points more than the first |")
+    print("| table | training | setting | balanced accuracy, % | difference from the first |")
     print("| --- | --- | --- | --- | --- |")
     for name in arguments.names.split(","):
         dataset = datasets.load(name)

@@ -60,7 +60,7 @@ def main() -> None:
         for accuracies in measured:
             for count in COUNTS[1:]:
                 found[count].append(accuracies[count] - accuracies[COUNTS[0]])
-    print(f"\n| networks | points more than {COUNTS[0]} | ± |\n| --- | --- | --- |")
+    print(f"\n| networks | difference from {COUNTS[0]} | ± |\n| --- | --- | --- |")
     for count, points in found.items():
         error = np.std(points, ddof=1) / np.sqrt(len(points))
         print(f"| {count} | {np.mean(points):+.2f} | {error:.2f} |")

@@ -58,7 +58,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10, help="number of splits per table")
     parser.add_argument("--first-seed", type=int, default=10, help="seed of the first split")
     arguments = parser.parse_args()
-    heads = ["usual batches", *(f"{factor:g} rare rows a batch" for factor in FACTORS[1:])]
+    heads = ["usual batch", *(f"{factor:g} rare rows per batch" for factor in FACTORS[1:])]
     print(f"| table | rare rows | {' | '.join(heads)} |\n| --- | --- |{' --- |' * len(heads)}")
     differences = []
     for name in arguments.names.split(","):
@@ -72,7 +72,7 @@ def main() -> None:
     more = np.concatenate(differences)
     errors = more.std(axis=0, ddof=1) / np.sqrt(len(more))
     cells = [f"{mean:+.2f} ± {error:.2f}" for mean, error in zip(more.mean(0), errors, strict=True)]
-    print(f"| all, points more | | {' | '.join(cells)} |")
+    print(f"| difference, all tables | | {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":

@@ -300,8 +300,8 @@ def test_seconds_of_a_card_stand_apart() -> None:
     paper = replace(RESULT, model="paper", seconds=9.0, parts={"cpu": 7.0})
     both = [paper, replace(paper, seed=1, seconds=2.0, engine="cuda")]
     rows = {row[0]: row for row in time_sheet(both).sections[0].rows}
-    assert rows["Heart"][1] == "9 (7); on a card 2 (7)"
-    assert rows["all, four seeds"][1] == "9 (7), 1 cells; on a card 2 (7), 1 cells"
+    assert rows["Heart"][1] == "9 (7); on a GPU 2 (7)"
+    assert rows["all, four seeds"][1] == "9 (7), 1 cells; on a GPU 2 (7), 1 cells"
 
 
 def test_every_model_of_the_tables_is_known_and_stands_for_a_column_of_the_paper() -> None:

@@ -111,9 +111,9 @@ def ablation_sheet(results: Sequence[Ablated]) -> Sheet:
     """Return two tables: the effects, and the differences per dataset."""
     effects = find_effects(results)
     note = (
-        "Differences to the original in points of balanced accuracy on validation rows, paired by "
-        "dataset and seed, with standard errors; the paper's are differences of its test figures "
-        "on the same datasets. A difference below two standard errors is not clear."
+        "Differences from the original in points of balanced accuracy on validation rows, paired "
+        "by dataset and seed, with standard errors. The paper's are differences of its test "
+        "accuracies on the same datasets. A difference below two standard errors is not clear."
     )
     return Sheet((note,), (_effects_section(effects), _datasets_section(results, effects)))
 
@@ -133,7 +133,7 @@ def _effects_section(effects: Sequence[Effect]) -> Section:
         )
         for effect in effects
     )
-    return Section("Ablations: differences to the original", header, rows)
+    return Section("Ablations: differences from the original", header, rows)
 
 
 def _datasets_section(results: Sequence[Ablated], effects: Sequence[Effect]) -> Section:

@@ -32,8 +32,8 @@ _TITLES: dict[Measure, str] = {
     "parameters": "Parameters",
     "bytes": "Bytes on disk",
 }
-_BESIDE = "In brackets the paper's figure, and the difference to it in points or as a ratio. "
-_MARKS = f"{ABSENT} is a cell without a result, * a mean of fewer than {len(SEEDS)} seeds."
+_BESIDE = "In brackets: the paper's figure, and the difference from it in points or as a ratio. "
+_MARKS = f"{ABSENT}: no result. *: the mean of fewer than {len(SEEDS)} seeds."
 
 
 def accuracy_sheet(results: Sequence[Result]) -> Sheet:
@@ -58,7 +58,7 @@ def beyond_sheet(results: Sequence[Result]) -> Sheet | None:
         return None
     columns = (*present, *DLN_COLUMNS)
     section = _section("accuracy", results, columns, ranked=columns)
-    note = "Models beyond the paper's, searched with the same folds and as many trials. "
+    note = "Models beyond the paper's, searched with the same folds and number of trials. "
     return Sheet((note + _BESIDE + _MARKS,), (section, same_splits_section(results, present)))
 
 

@@ -15,7 +15,7 @@ from dln.datasets import NAMES
 from dln.explain.sheet import Section, Sheet
 from dln.search.paper import HELD_BACK, MAX_EPOCHS, batch_size, paper_folds
 
-_ON_CARD = "on a card"
+_ON_GPU = "on a GPU"
 SECONDS_A_STEP = (0.0063, 0.0154)
 """Milliseconds per step of the authors' program on one core: 112 and 585 gates, batch of 64."""
 
@@ -46,11 +46,11 @@ def time_sheet(results: Sequence[Result]) -> Sheet:
     )
     low, high = (1000 * seconds for seconds in SECONDS_A_STEP)
     note = (
-        "Seconds of search, fit and simplification, the mean over seeds (dln-small comes out of "
-        "dln's search); in brackets seconds on the processor, which say more where a machine is "
-        f"shared; those {_ON_CARD} shared it with a dozen others. Steps are those of the paper's "
-        "protocol if no trial stops early; hours are at "
-        f"{low:.1f} to {high:.1f} ms a step, its speed on one core with 112 and 585 gates."
+        "Seconds for search, fit and simplification, the mean over seeds. dln-small uses the "
+        "search of dln. In brackets: processor seconds, which are more reliable on a shared "
+        f"machine. Runs {_ON_GPU} shared it with a dozen others. Steps are those of the paper's "
+        f"protocol if no trial stops early. Hours assume {low:.1f} to {high:.1f} ms a step, the "
+        "program's speed on one core with 112 and 585 gates."
     )
     return Sheet((note,), (Section("Time of the DLN columns", header, (*rows, total)),))
 
@@ -94,7 +94,7 @@ def _by_engine(results: Sequence[Result], show: Callable[[Sequence[Result]], str
     here = [result for result in results if result.engine != "cuda"]
     there = [result for result in results if result.engine == "cuda"]
     parts = [show(here)] if here else []
-    parts += [f"{_ON_CARD} {show(there)}"] if there else []
+    parts += [f"{_ON_GPU} {show(there)}"] if there else []
     return "; ".join(parts) or ABSENT
 
 
