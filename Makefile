@@ -1,16 +1,18 @@
-# Two commands do everything on a fresh machine: `make demo` and `make test`.
+# `make demo` and `make test` do everything on a new machine.
 PYTHON   ?= python3.11
 VENV     := .venv
 BIN      := $(VENV)/bin
-STAMP    := $(VENV)/.installed
 PIP      := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja
-# One release, so that every machine tests the same.
+# One fixed release, so that all machines run the same tests.
 TORCH    := "torch==2.13.0"
 NATIVE   := CMakeLists.txt $(wildcard native/*.* native/*/*.*)
 SANITIZE := build/sanitize
+# Two layers of the same environment: the command dln, and on top of it what development needs.
+COMMAND  := $(VENV)/.command-installed
+STAMP    := $(VENV)/.installed
 
-# Tests and benchmarks read the paper's tables where a folder of them stands beside the repository.
+# Tests and benchmarks read the paper's tables from this folder, if it exists.
 DLN_DATA ?= $(abspath $(wildcard ../shared/data))
 export DLN_DATA
 
@@ -20,18 +22,30 @@ setup: $(STAMP)
 
 $(BIN)/python:
 	@command -v $(PYTHON) >/dev/null || { \
-	  echo "make: $(PYTHON) is not on the path; say PYTHON=/path/to/python (3.11 or later)"; exit 1; }
+	  echo "make: $(PYTHON) was not found; name a Python of 3.11 or later: make PYTHON=/path/to/python"; \
+	  exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-# Quick the second time: only a change of the project file or of the native sources reinstalls. The
-# build tools stand in the environment itself, so that a rebuild compiles only what changed.
-$(STAMP): $(BIN)/python pyproject.toml $(NATIVE)
-	$(PIP) $(BUILD_TOOLS) $(TORCH)
+# Installs again only if the project file or a native source has changed. The build tools are in the
+# environment itself, so that a rebuild compiles only what changed. Python compiles modules when they
+# are first imported; to compile all of them here would take longer than the demo.
+$(COMMAND): $(BIN)/python pyproject.toml $(NATIVE)
+	$(PIP) --no-compile $(BUILD_TOOLS)
+	$(PIP) --no-compile --no-build-isolation --editable ".[cli]"
+	@touch $@
+
+$(STAMP): $(COMMAND)
+	$(PIP) $(TORCH)
 	$(PIP) --no-build-isolation --editable ".[dev]"
 	@touch $@
 
-demo: setup
-	$(BIN)/dln demo --output demo
+demo: $(COMMAND)
+	@$(BIN)/dln demo --output demo
+	@echo
+	@echo "dln is installed in $(VENV). It learned the rules above from a table of scikit-learn."
+	@echo "Report:   open demo/report.html in a browser"
+	@echo "Rules:    $(BIN)/dln rules demo/model.json"
+	@echo "Your own: $(BIN)/dln train TABLE.csv --target COLUMN --output model.json"
 
 lint: setup
 	$(BIN)/ruff check .
@@ -47,7 +61,7 @@ check: setup tools
 
 test: lint check
 
-# On a machine with an NVIDIA card and CuPy; elsewhere the tests that need them are skipped by name.
+# Requires an NVIDIA GPU and CuPy. Elsewhere the tests that need them are skipped, with a reason.
 test-gpu: setup
 	$(BIN)/python -m pytest tests/test_cuda.py tests/test_cuda_*.py tests/test_bench_stack.py
 
@@ -57,8 +71,8 @@ bench: setup
 	$(BIN)/python benchmarks/predict_speed.py
 	$(BIN)/python benchmarks/exports.py
 
-# The native core under address and undefined-behaviour sanitizers, in an environment of its own
-# that borrows everything but dln from the first one.
+# Tests the native core with the address and undefined-behaviour sanitizers. Its environment is
+# separate and takes all packages except dln from the first one.
 sanitize: setup
 	$(PYTHON) -m venv $(SANITIZE)
 	$(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))" \
@@ -72,7 +86,7 @@ sanitize: setup
 	  tests/test_native_train.py tests/test_predict.py tests/test_discretise.py tests/test_bad_input.py \
 	  tests/test_engines.py tests/test_engine_runs.py -k "not too_little_memory"
 
-# The pictures in the README.
+# Draws the pictures of the README and the docs.
 pictures: setup tools
 	$(BIN)/python docs/images/make.py
 
