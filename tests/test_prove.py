@@ -367,7 +367,7 @@ def test_a_counterexample_is_a_row_that_the_circuits_read_as_it_stands() -> None
 
 def test_results_say_what_they_are() -> None:
     assert str(Proof("SAT", 1.5)) == "equal on every possible row (proven by SAT, 1.50 s)"
-    assert str(Undecided(60.0)) == "not decided within 60.00 s; give more time"
+    assert str(Undecided(60.0)) == "not decided within 60.00 s; raise the time limit"
     odd = Counterexample({"a or b": None, "d": np.datetime64("20000-01-01", "us")}, (1,), (2,), 0.1)
     assert "'a or b' = missing, d = 20000-01-01T00:00:00.000000" in str(odd)
     moment = Counterexample({"d": datetime.datetime(2020, 1, 2, 3)}, (1,), (2,), 0.1)

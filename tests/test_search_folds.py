@@ -110,7 +110,7 @@ def test_groups_stay_together() -> None:
         space={**SPACE, "layers": (4,)}, n_trials=1, cv=LeaveOneGroupOut(), random_state=0
     )
     assert search.fit(X, target, groups=groups).n_splits_ == 9
-    with pytest.raises(OptionError, match="groups are given, but cv=5 does not keep them together"):
+    with pytest.raises(OptionError, match="groups are given, but cv=5 ignores them"):
         search.set_params(cv=5).fit(X, target, groups=groups)
     with pytest.raises(OptionError, match="which cannot split the rows: The 'groups' parameter"):
         search.set_params(cv=GroupKFold(3)).fit(X, target)

@@ -142,7 +142,7 @@ def test_questions_are_answered_with_a_status(run: Run) -> None:
         "trends", "m.json", "--class", "yes", "--rising", "up", "--rising", "either"
     )
     assert status == 1
-    assert out.splitlines()[1].startswith("rising either: not so: votes (0, 2) become (0, 1) as ")
+    assert out.splitlines()[1].startswith("rising either: refuted: raising either from ")
 
 
 def test_answers_come_as_json(run: Run) -> None:

@@ -107,7 +107,7 @@ def _count_codes(
 
 
 def _matched(literals: Sequence[Literal]) -> set[int]:
-    """Give the categories that some literal matches; of a boolean, 0 or 1."""
+    """Return the categories that some literal matches; of a boolean, 0 or 1."""
     found: set[int] = set()
     for literal in literals:
         if isinstance(literal, Among):

@@ -75,7 +75,7 @@ def _as_list(given: Any) -> list[Any]:
 
 
 def figure_of(ax: Axes) -> Figure:
-    """Give the whole figure that axes stand in, subfigures or not."""
+    """Return the whole figure that axes stand in, subfigures or not."""
     figure: Figure = ax.figure.figure
     return figure
 

@@ -23,7 +23,7 @@ class ClassStyle:
 def style_classes(
     classes: tuple[Label, ...], counts: NDArray[np.int64], longest: int = LONGEST
 ) -> list[ClassStyle]:
-    """Give each class a colour; where there are too many, the rarest share a grey.
+    """Return each class a colour; where there are too many, the rarest share a grey.
 
     `counts` is (n_classes, bins). Names have no more than the `longest` number of letters.
     """

@@ -113,7 +113,7 @@ def _notes(cells: FeatureCells, literals: Sequence[Literal], n_drawn: int) -> li
 def _places(
     ax: Axes, cells: FeatureCells, edges: NDArray[np.float64], cutoffs: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give the x of edges and cutoffs; dates get an axis of dates, if the calendar has them."""
+    """Return the x of edges and cutoffs; dates get an axis of dates, if the calendar has them."""
     both = np.concatenate([edges, cutoffs])
     # Locators look some way beyond the ends.
     has_dates = both.min() > -1900 * _YEAR and both.max() < 7900 * _YEAR

@@ -22,7 +22,7 @@ def check_trace(trace: Any) -> None:
 
 
 def check_number(name: str, value: Any, n_known: int) -> int:
-    """Give the number of a thing, from 0 up to below `n_known`."""
+    """Return the number of a thing, from 0 up to below `n_known`."""
     try:
         number = -1 if isinstance(value, bool) else operator.index(value)
     except TypeError:

@@ -1,1 +1,1 @@
-"""Two circuits -> a proof that they vote alike, or a row on which they do not."""
+"""Two circuits -> a proof that they agree on every row, or a row on which they differ."""

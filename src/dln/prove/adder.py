@@ -11,7 +11,7 @@ from dln.prove.graph import FALSE, TRUE, Graph
 
 
 def is_not_zero(graph: Graph, constant: int, weights: Sequence[tuple[int, int]]) -> int:
-    """Make the edge that is true where `constant` plus the weights of true edges is not 0.
+    """Make an edge that is true if `constant` plus the weights of true edges is not 0.
 
     >>> graph = Graph()
     >>> x, y = graph.step(0, 1), graph.step(1, 1)
@@ -33,7 +33,7 @@ def is_not_zero(graph: Graph, constant: int, weights: Sequence[tuple[int, int]])
 
 
 def is_negative(graph: Graph, constant: int, weights: Sequence[tuple[int, int]]) -> int:
-    """Make the edge that is true where `constant` plus the weights of true edges is below 0.
+    """Make an edge that is true if `constant` plus the weights of true edges is below 0.
 
     >>> graph = Graph()
     >>> x, y = graph.step(0, 1), graph.step(1, 1)
@@ -58,7 +58,7 @@ def is_negative(graph: Graph, constant: int, weights: Sequence[tuple[int, int]])
 def _make_positive(
     constant: int, weights: Sequence[tuple[int, int]]
 ) -> tuple[list[tuple[int, int]], int]:
-    """Write a sum with positive weights only; gives these, and the least that the sum can be."""
+    """Convert a sum to positive weights. Return them and the smallest possible sum."""
     # -w·x is w·(1 - x) - w.
     positive = [(edge, weight) if weight > 0 else (edge ^ 1, -weight) for edge, weight in weights]
     return positive, constant + sum(weight for _, weight in weights if weight < 0)
@@ -71,7 +71,7 @@ def _add_bits(graph: Graph, weights: list[tuple[int, int]]) -> list[int]:
         deque(edge for edge, weight in weights if weight >> power & 1)
         for power in range(most.bit_length())
     ]
-    columns.append(deque())  # never used but by carries that are always 0
+    columns.append(deque())  # used only by carries that are always 0
     for column, next_column in pairwise(columns):
         while len(column) > 1:
             x, y = column.popleft(), column.popleft()

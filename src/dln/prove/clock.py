@@ -1,4 +1,4 @@
-"""The time that a proof may take."""
+"""The time limit of a proof."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from dln.errors import OptionError
 
 
 class TimeIsUpError(Exception):
-    """Unwinds a proof attempt; users never see it."""
+    """Ends a proof attempt. It is always caught inside dln."""
 
 
 def check_time_limit(time_limit: Any) -> None:
-    """Refuse what is no number of seconds."""
+    """Check that a time limit is a number of seconds or None."""
     is_number = isinstance(time_limit, numbers.Real) and not isinstance(time_limit, bool)
     if time_limit is not None and not (is_number and time_limit >= 0):
         raise OptionError(f"time_limit is {time_limit!r}, expected seconds of at least 0, or None")
 
 
 class Clock:
-    """Counts from its making; `check` raises once the limit is reached, None is no limit."""
+    """Measures time since its creation. `check` raises after the limit; None means no limit."""
 
     def __init__(self, limit: float | None) -> None:
         self._start = time.monotonic()
@@ -29,12 +29,12 @@ class Clock:
 
     @property
     def seconds(self) -> float:
-        """How long it has been counting."""
+        """Seconds since the creation."""
         return time.monotonic() - self._start
 
     @property
     def left(self) -> float | None:
-        """How many seconds are left; None is no limit."""
+        """Remaining seconds; None means no limit."""
         return None if self._limit is None else max(0.0, self._limit - self.seconds)
 
     @property

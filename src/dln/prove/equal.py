@@ -1,4 +1,4 @@
-"""Prove that two circuits agree on every possible row, or find a row on which they do not."""
+"""Prove that two circuits agree on every possible row, or find a row on which they differ."""
 
 from __future__ import annotations
 
@@ -26,35 +26,35 @@ _CLAIMS: dict[Aspect, str] = {
 def prove_equal(
     a: Circuit, b: Circuit, *, of: Aspect = "probabilities", time_limit: float | None = 60.0
 ) -> Proof | Counterexample | Undecided:
-    """Prove that two circuits agree on every possible row, or find a row where they do not.
+    """Prove that two circuits agree on every possible row, or find a row on which they differ.
 
-    Two circuits are equal if on every row, every class has the same lead over every other class in
-    both, so that classes and probabilities agree; or, if only classes are asked for, if on every
-    row the same class wins. Rows with missing cells and with categories never
-    seen are among them; what a cell can be is said in `dln.conditions`. Columns go by their names.
+    Two circuits are equal if the vote differences between classes are the same on every row. Then
+    classes and probabilities agree. With `of="classes"` it is enough that the same class wins on
+    every row. Rows with missing values and new categories are included; `dln.conditions` defines
+    which values a column can have. Columns are matched by name.
 
     Parameters
     ----------
     a, b
-        Circuits with the same classes and, where probabilities are to agree, the same temperature.
-        A column that one of them reads must be the same in both; other columns may differ.
+        Circuits with the same classes and, unless `of="classes"`, the same temperature. Columns
+        that one of them reads must be the same in both; other columns may differ.
     of
-        What is to agree: "probabilities", or "classes" alone.
+        What must agree: "probabilities" (and so classes), or only "classes".
     time_limit
-        Seconds after which to stop undecided; None to go on for as long as it takes. Circuits of
-        the same structure or of few possible rows are always decided.
+        Seconds after which the result is `Undecided`; None for no limit. Circuits with the same
+        structure or few possible rows are always decided.
 
     Returns
     -------
     Proof | Counterexample | Undecided
-        Only a `Proof` counts as true.
+        Only a `Proof` is true in a boolean context.
 
     Raises
     ------
     CircuitError
         If the circuits cannot be compared.
     ExtraMissingError
-        If the question needs a SAT solver and python-sat is not installed.
+        If the proof requires a SAT solver and python-sat is not installed.
 
     Examples
     --------
@@ -86,14 +86,14 @@ def prove_equal(
 def _check_temperatures(a: Circuit, b: Circuit) -> None:
     if a.temperature != b.temperature:
         raise CircuitError(
-            f"the circuits have the temperatures {a.temperature!r} and {b.temperature!r}, so that "
-            "equal votes give unequal probabilities; compare their classes alone "
+            f"the circuits have the temperatures {a.temperature!r} and {b.temperature!r}, so "
+            "equal votes give different probabilities; compare only their classes "
             '(of="classes", dln verify --classes), or give both the same temperature'
         )
 
 
 def _find_row(miter: Miter, question: Question, clock: Clock) -> Rows | Method:
-    """Find a row, (n_columns, 1), that answers a question, or say what proved that none does."""
+    """Return a row, (n_columns, 1), on which the circuits differ, or the method of the proof."""
     if miter.sums.cancel:
         return "structure"
     support = Support(miter.graph, miter.graph.cone(question.nodes), len(miter.columns))
@@ -101,7 +101,7 @@ def _find_row(miter: Miter, question: Question, clock: Clock) -> Rows | Method:
     if support.is_small:
         found = try_all(support, look, clock)
         return "exhaustion" if found is None else found
-    rng = np.random.default_rng(0)  # one question, one answer
+    rng = np.random.default_rng(0)  # a fixed seed: results are reproducible
     rows = support.some_rows(rng)
     different = look(support.bits_of(rows), rows.shape[1])
     if different is not None:
@@ -113,7 +113,7 @@ def _find_row(miter: Miter, question: Question, clock: Clock) -> Rows | Method:
 def _counterexample(
     a: Circuit, b: Circuit, miter: Miter, row: Rows, clock: Clock
 ) -> Counterexample:
-    """Turn atoms into cells of the user's table, and see that the circuits differ on them."""
+    """Convert atoms to values of the user's table, and check that the circuits differ on them."""
     cells: dict[str, Cell] = {
         column.name: atoms.atoms[int(atom)].cell
         for (column, atoms), atom in zip(miter.columns, row[:, 0], strict=True)

@@ -1,9 +1,9 @@
-"""One store for the logic of several circuits: what looks alike is stored once.
+"""A store for the logic of several circuits, in which equal parts are stored once.
 
-Gates become ANDs and XORs with free negation. An *edge* is twice the number of a node, plus 1 where
-it is negated; node 0 is the constant false. Nodes read only smaller ones. The inputs are steps:
-`step(column, rank)` is true where the column's cell lies in atom `rank` or a later one, so that the
-side conditions of a whole column come down to "a later step implies an earlier one".
+Gates become ANDs and XORs with negated edges. An *edge* is twice the number of a node, plus 1 if it
+is negated; node 0 is the constant false. Nodes read only smaller nodes. The inputs are steps:
+`step(column, rank)` is true if the column's value is in atom `rank` or a later one. So the only
+side condition of a column is that a later step implies an earlier one.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ class Graph:
     """
 
     def __init__(self) -> None:
-        self.parts = [Part(STEP, -1, 0)]  # the constant: a column that no table has
+        self.parts = [Part(STEP, -1, 0)]  # the constant has a column that does not exist
         self._numbers: dict[Part, int] = {}
 
     def step(self, column: int, rank: int) -> int:
-        """Find or add an input."""
+        """Return the edge of an input, and add it if necessary."""
         return self._add(Part(STEP, column, rank))
 
     def among(self, column: int, atoms: Sequence[int], n_atoms: int) -> int:
-        """Make the edge that is true where the column's cell lies in one of these atoms."""
+        """Make the edge that is true if the column's value is in one of these atoms."""
         edge = FALSE
         for start, stop in _runs(atoms):
             first = TRUE if start == 0 else self.step(column, start)
@@ -82,7 +82,7 @@ class Graph:
         if gate.reads_a and gate.reads_b:
             if n_ones == 2:
                 return self.differ(a, b) ^ gate.table[0]
-            # Three rows of the table are alike: an AND tells the fourth from them.
+            # Three rows of the truth table are equal; an AND is true or false only in the fourth.
             row = gate.table.index(1 if n_ones == 1 else 0)
             return self.both(a ^ (row < 2), b ^ (row % 2 == 0)) ^ (n_ones == 3)
         if gate.reads_a or gate.reads_b:
@@ -90,7 +90,7 @@ class Graph:
         return gate.table[0]
 
     def cone(self, nodes: Iterable[int]) -> list[int]:
-        """List the nodes that these depend on, with themselves, in order."""
+        """List these nodes and all nodes that they depend on, in order."""
         found = set(nodes)
         stack = list(found)
         while stack:
@@ -109,7 +109,7 @@ class Graph:
 
 
 def _runs(atoms: Sequence[int]) -> list[tuple[int, int]]:
-    """Split ascending numbers into runs without a hole: (first, last + 1) each."""
+    """Split ascending numbers into consecutive runs: (first, last + 1) each."""
     if len(atoms) == 0:
         return []
     if isinstance(atoms, range):

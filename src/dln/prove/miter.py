@@ -1,7 +1,8 @@
-"""Two circuits -> one question: on which row do these sums differ from 0.
+"""Two circuits -> sums that are 0 on every row exactly if the circuits are equal.
 
-Both circuits go into one graph, where what looks alike is stored once, and the leads of b's classes
-over its first class are subtracted from those of a. What both sides share cancels here.
+Both circuits are put into one graph, where equal parts are stored once. A *lead* is the votes of a
+class minus those of the first class. The leads of b are subtracted from those of a, so common parts
+cancel.
 """
 
 from __future__ import annotations
@@ -17,19 +18,19 @@ from dln.literals import Column, Literal
 from dln.prove.graph import TRUE, Graph
 
 Leads = tuple[int, ...]
-"""One number for each class but the first: its votes less those of the first class."""
+"""One number for each class except the first: its votes minus those of the first class."""
 
 
 @dataclass(frozen=True)
 class Sums:
-    """Leads as sums over nodes: `constant`, and the `weights` of those nodes that are true."""
+    """Leads as sums over nodes: `constant` plus the `weights` of the nodes that are true."""
 
     constant: Leads
     weights: Mapping[int, Leads]
 
     @property
     def cancel(self) -> bool:
-        """Whether nothing is left: every lead is 0 on every row."""
+        """Whether all leads are 0 on every row."""
         return not self.weights and not any(self.constant)
 
 
@@ -40,15 +41,15 @@ class Miter:
     Attributes
     ----------
     graph
-        The logic of both.
+        The logic of both circuits.
     columns
-        Every column that one of them reads, with its atoms; the graph's steps count both.
+        The columns that one of them reads, with their atoms, which the graph's steps refer to.
     sums
-        The leads of the first circuit less those of the second.
+        The leads of the first circuit minus those of the second.
     sides
-        The leads of each of the circuits.
+        The leads of each circuit.
     voting
-        The nodes that vote in each of the circuits.
+        The nodes that vote in each circuit.
     """
 
     graph: Graph
@@ -59,7 +60,7 @@ class Miter:
 
 
 def build_miter(a: Circuit, b: Circuit) -> Miter:
-    """Subtract b's leads from a's; raises `CircuitError` where the two cannot be compared."""
+    """Subtract b's leads from a's. Raises `CircuitError` if the two cannot be compared."""
     _check_comparable(a, b)
     graph = Graph()
     columns = _read_columns(a, b)
@@ -87,7 +88,7 @@ def _voting(votes: Iterable[tuple[int, Leads]]) -> frozenset[int]:
 
 
 def add_up(votes: Iterable[tuple[int, Leads]], n_leads: int) -> Sums:
-    """Add leads given by edges; a negated edge's are its node's, taken from the constant."""
+    """Add the leads of edges. A negated edge adds to the constant and subtracts for its node."""
     constant = [0] * n_leads
     weights: dict[int, list[int]] = {}
     for edge, leads in votes:
@@ -107,7 +108,7 @@ def _leads(votes: tuple[int, ...]) -> Leads:
 
 
 def _read_columns(a: Circuit, b: Circuit) -> dict[str, tuple[Column, ColumnAtoms]]:
-    """Find the atoms of every column that is read, for a's literals followed by b's."""
+    """Return the atoms of each column that is read, for a's literals followed by b's."""
     columns = {column.name: column for circuit in (a, b) for column in circuit.columns}
     literals: dict[str, list[Literal]] = {}
     for circuit in (a, b):
@@ -119,7 +120,7 @@ def _read_columns(a: Circuit, b: Circuit) -> dict[str, tuple[Column, ColumnAtoms
 def _literal_edges(
     a: Circuit, b: Circuit, graph: Graph, columns: Mapping[str, tuple[Column, ColumnAtoms]]
 ) -> Iterator[int]:
-    """Give the edges of a's literals, then those of b's."""
+    """Return the edges of a's literals, then those of b's."""
     numbers = {name: number for number, name in enumerate(columns)}
     where = {name: iter(atoms.where) for name, (_, atoms) in columns.items()}
     for circuit in (a, b):

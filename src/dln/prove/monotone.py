@@ -1,7 +1,7 @@
-"""Prove that a class only ever gains as one feature grows, or only ever loses.
+"""Prove that a class only gains, or only loses, as one feature grows.
 
-A circuit is constant between two cutoffs of a feature, so it is enough to compare each gap between
-cutoffs with the next one: on which row does a lead of the class fall from one to the other.
+A circuit is constant between two cutoffs of a feature. So it is enough to compare each gap between
+cutoffs with the next one, and to look for a row on which the class loses votes against another.
 """
 
 from __future__ import annotations
@@ -43,35 +43,35 @@ def prove_monotone(
 ) -> Proof | Reversal | Undecided:
     """Prove that a class never loses as a feature grows, or find a row on which it does.
 
-    *Rising* means: of two rows that differ in this feature alone, the one with the larger cell
-    gives the class a lead over every other class that is at least as large. So its probability is
-    not smaller either, and a row of this class stays one. *Falling* means that no lead is larger.
-    A missing cell is neither larger nor smaller than others.
+    *Rising* means: if this feature grows and all others stay the same, the vote margin of the class
+    over each other class never shrinks. So its probability does not decrease, and a row that is
+    predicted as this class keeps the prediction. *Falling* means that no margin ever grows. Missing
+    values are not compared with others.
 
     Parameters
     ----------
     circuit
         Any circuit.
     feature
-        The name of a column with an order: numbers, booleans or dates.
+        Name of a column of numbers, booleans or dates.
     label
-        The class.
+        Class label.
     direction
-        What to prove.
+        "rising" or "falling".
     time_limit
-        Seconds after which to stop undecided; None to go on for as long as it takes.
+        Seconds after which the result is `Undecided`; None for no limit.
 
     Returns
     -------
     Proof | Reversal | Undecided
-        Only a `Proof` counts as true.
+        Only a `Proof` is true in a boolean context.
 
     Raises
     ------
     OptionError
         If there is no such class or column, or the column has no order.
     ExtraMissingError
-        If the question needs a SAT solver and python-sat is not installed.
+        If the proof requires a SAT solver and python-sat is not installed.
 
     Examples
     --------
@@ -88,7 +88,8 @@ def prove_monotone(
     >>> print(prove_monotone(circuit, "age", "ill"))  # doctest: +ELLIPSIS
     ill never loses as age grows (proven by structure, ...)
     >>> print(prove_monotone(circuit, "smoker", "ill"))
-    not so: votes (0, 2) become (0, 1) as smoker goes from False to True where age = 80
+    refuted: raising smoker from False to True changes the votes from (0, 2) to (0, 1)
+    where age = 80
     """
     if direction not in get_args(Direction):
         raise OptionError(f'direction is {direction!r}, expected "rising" or "falling"')
@@ -108,7 +109,7 @@ def prove_monotone(
 
 @dataclass(frozen=True)
 class Fall:
-    """A row, (n_columns, 1), and two slices next to each other between which a lead falls."""
+    """A row, (n_columns, 1), and two neighbouring slices between which a lead falls."""
 
     slices: Slices
     row: Rows
@@ -117,8 +118,8 @@ class Fall:
 
 
 def find_fall(slices: Slices, winner: int, direction: Direction, clock: Clock) -> Fall | Method:
-    """Find where a class goes against a direction, or say what proved that it never does."""
-    rng = np.random.default_rng(0)  # one question, one answer
+    """Return where a class violates a direction, or the method that proved that it never does."""
+    rng = np.random.default_rng(0)  # a fixed seed: results are reproducible
     needed: Method = "structure"
     for low, high in pairwise(slices.gaps):
         clock.check()
@@ -134,7 +135,7 @@ def find_fall(slices: Slices, winner: int, direction: Direction, clock: Clock) -
 def _find_negative(
     graph: Graph, n_columns: int, sums: Sums, rng: np.random.Generator, clock: Clock
 ) -> Rows | Method:
-    """Find a row, (n_columns, 1), on which a sum is below 0, or say what proved that none is."""
+    """Return a row, (n_columns, 1), on which a sum is below 0, or the method of the proof."""
     leads = [
         (constant, [(2 * node, w[lead]) for node, w in sums.weights.items() if w[lead]])
         for lead, constant in enumerate(sums.constant)
@@ -161,7 +162,7 @@ def _find_negative(
 
 
 def _reversal(circuit: Circuit, fall: Fall, clock: Clock) -> Reversal:
-    """Turn atoms into cells of the user's table."""
+    """Convert atoms to values of the user's table."""
     feature = fall.slices.feature.name
     cells: dict[str, Cell] = {
         column.name: found.atoms[int(atom)].cell

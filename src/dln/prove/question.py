@@ -1,6 +1,6 @@
-"""What is asked of two circuits: whether their leads differ on a row, or the classes that win.
+"""The question of a proof: do the leads, or the winning classes, of two circuits differ.
 
-A question looks at simulated rows, and is put into logic for the solver.
+A question can be checked on simulated rows, and converted to logic for the solver.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ Aspect = OneOf["probabilities", "classes"]
 
 @dataclass(frozen=True)
 class Question:
-    """On which row do two circuits differ.
+    """Asks for a row on which two circuits differ.
 
     Attributes
     ----------
     nodes
-        What the answer depends on.
+        The nodes that the answer depends on.
     look
-        Finds a row on which they differ among simulated ones.
+        Finds a row on which they differ among simulated rows.
     edges
-        Gives edges of the graph: where one is true the circuits differ, and nowhere else. Takes
-        what is left of the difference of the leads.
+        Returns edges of the graph: the circuits differ exactly if one of them is true. Takes the
+        remaining difference of the leads.
     """
 
     nodes: frozenset[int]
@@ -43,7 +43,7 @@ class Question:
 
 
 def ask(miter: Miter, of: Aspect, clock: Clock) -> Question:
-    """Make the question whether two circuits differ in this."""
+    """Make the question for an aspect."""
     return {"probabilities": _ask_leads, "classes": _ask_classes}[of](miter, clock)
 
 
@@ -78,7 +78,7 @@ def _find_other_winner(
 
 
 def _winners(leads: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Find the first class with the most votes, given the leads over the first class."""
+    """Return the first class with the most votes, given the leads over the first class."""
     winners: NDArray[np.intp] = np.column_stack([np.zeros(len(leads)), leads]).argmax(axis=1)
     return winners
 
@@ -86,13 +86,13 @@ def _winners(leads: NDArray[np.float64]) -> NDArray[np.intp]:
 def _unequal_winners(miter: Miter, clock: Clock, _: Sums) -> Iterator[int]:
     graph = miter.graph
     wins_a, wins_b = (_wins(graph, side, clock) for side in miter.sides)
-    # Where all classes but one win or lose alike, so does that one.
+    # If all classes except one win or lose equally in both, so does that one.
     for a, b in list(zip(wins_a, wins_b, strict=True))[1:]:
         yield graph.differ(a, b)
 
 
 def _wins(graph: Graph, side: Sums, clock: Clock) -> list[int]:
-    """Make the edge of each class that is true where it wins."""
+    """Make an edge for each class that is true if the class wins."""
     leads: list[Leads] = [side.constant, *side.weights.values()]
     columns = [(0,) * len(leads), *zip(*leads, strict=True)]
     edges = [2 * node for node in side.weights]

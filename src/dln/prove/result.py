@@ -1,4 +1,4 @@
-"""What a proof attempt ends with: a proof, a row that refutes it, or neither in the time given."""
+"""Results of a proof attempt: a proof, a row that refutes the claim, or undecided."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from dln.literals import format_name
 
 Method = OneOf["structure", "exhaustion", "SAT"]
 METHODS: tuple[Method, ...] = get_args(Method)
-"""From the easiest questions to the hardest."""
+"""From the easiest claims to the hardest."""
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What was asked is so on every possible row.
+    """The claim holds on every possible row.
 
     Attributes
     ----------
     method
-        What decided it: the structure alone, all rows that can differ were evaluated, or a SAT
-        solver found that there is no row against it.
+        How it was proven: "structure" (the circuits have the same structure), "exhaustion" (all
+        rows that can differ were evaluated) or "SAT" (a solver found no counterexample).
     seconds
-        How long it took.
+        Time taken.
     claim
-        What was proven; unless it says otherwise, that two circuits give every class the same lead
-        over every other.
+        What was proven. By default: the vote differences between classes are the same in two
+        circuits.
     """
 
     method: Method
@@ -50,12 +50,12 @@ class Counterexample:
     Attributes
     ----------
     row
-        The cells of the columns that one of the circuits reads, by name; None is a missing cell.
-        Other columns may hold anything.
+        The values of the columns that one of the circuits reads, by name; None means missing.
+        Other columns do not matter.
     votes_a, votes_b
-        The votes that each circuit gives to the classes.
+        The votes of each circuit for the classes.
     seconds
-        How long it took to find.
+        Time taken.
     """
 
     row: Mapping[str, Cell] = field(hash=False)
@@ -73,20 +73,20 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Reversal:
-    """Two rows that differ in one feature, with votes against what was to be proven.
+    """Two rows that differ in one feature and refute a claim of monotonicity.
 
     Attributes
     ----------
     feature
-        The name of the column.
+        Name of the column.
     before, after
-        Its cells in the two rows, the smaller first.
+        Its values in the two rows, the smaller first.
     row
-        The cells of the other columns that the circuit reads, by name; None is a missing cell.
+        The values of the other columns that the circuit reads, by name; None means missing.
     votes_before, votes_after
-        The votes of the classes.
+        The votes for the classes.
     seconds
-        How long it took to find.
+        Time taken.
     """
 
     feature: str
@@ -102,21 +102,21 @@ class Reversal:
 
     def __str__(self) -> str:
         moved = (
-            f"not so: votes {self.votes_before} become {self.votes_after} as "
-            f"{format_name(self.feature)} goes from {cell_text(self.before)} "
-            f"to {cell_text(self.after)}"
+            f"refuted: raising {format_name(self.feature)} from {cell_text(self.before)} "
+            f"to {cell_text(self.after)} changes the votes from {self.votes_before} "
+            f"to {self.votes_after}"
         )
         return f"{moved} where {_cells_text(self.row)}" if self.row else moved
 
 
 @dataclass(frozen=True)
 class Undecided:
-    """Neither a proof nor a difference was found in the time given.
+    """Neither a proof nor a counterexample was found within the time limit.
 
     Attributes
     ----------
     seconds
-        How long was tried.
+        Time taken.
     """
 
     seconds: float = field(compare=False)
@@ -125,7 +125,7 @@ class Undecided:
         return False
 
     def __str__(self) -> str:
-        return f"not decided within {self.seconds:.2f} s; give more time"
+        return f"not decided within {self.seconds:.2f} s; raise the time limit"
 
 
 def _cells_text(row: Mapping[str, Cell]) -> str:

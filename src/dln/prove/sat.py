@@ -1,6 +1,6 @@
-"""A graph's nodes as clauses, and a SAT solver that keeps to the clock.
+"""The nodes of a graph as clauses, and a SAT solver with a time limit.
 
-Only this module knows the solver. Node n is variable n + 1; node 0 is the constant false.
+Only this module uses the solver. Node n is variable n + 1; node 0 is the constant false.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from dln.prove.graph import AND, STEP, Graph
 from dln.prove.simulate import Rows
 
 _SOLVER = "cadical153"
-"""Of seven that were tried the fastest on rewritten circuits and multipliers, and near the fastest
-on parities, adders and sorters. MiniSat makes no progress in slices."""
+"""Of seven solvers this was the fastest on rewritten circuits and multipliers, and almost the
+fastest on parities, adders and sorters. MiniSat makes no progress if it is interrupted."""
 _SLICE_CONFLICTS = 1000
-"""How far the solver runs between two looks at the clock: about a tenth of a second."""
+"""Conflicts between two checks of the time limit: about a tenth of a second."""
 
 
 class Clauses:
@@ -42,7 +42,7 @@ class Clauses:
         self._solver.delete()
 
     def add(self, nodes: Iterable[int]) -> None:
-        """Add what the nodes and those that they depend on compute, where it is not here yet."""
+        """Add the clauses of nodes and of all nodes that they depend on, unless added already."""
         steps: dict[int, list[tuple[int, int]]] = {}
         new = [node for node in self._graph.cone(nodes) if node not in self._known]
         self._known.update(new)
@@ -62,11 +62,11 @@ class Clauses:
                 self._solver.add_clause([-later, earlier])
 
     def make_equal(self, x: int, y: int) -> None:
-        """Add that two edges are equal, once that is proven."""
+        """Add that two edges are equal, after that has been proven."""
         self._add_all([[-_signed(x), _signed(y)], [_signed(x), -_signed(y)]])
 
     def solve(self, edges: Iterable[int], max_conflicts: int | None = None) -> bool | None:
-        """Look for a row on which all edges are true; None: not decided by so many conflicts."""
+        """Return whether all edges can be true; None if undecided after `max_conflicts`."""
         assumptions = [_signed(edge) for edge in edges]
         n_left = math.inf if max_conflicts is None else max_conflicts
         while n_left > 0:
@@ -79,7 +79,7 @@ class Clauses:
         return None
 
     def find_row(self, n_columns: int) -> Rows:
-        """Give the row that `solve` has just found: (n_columns, 1)."""
+        """Return the row that `solve` has just found: (n_columns, 1)."""
         true = {variable for variable in self._solver.get_model() if variable > 0}
         row = np.zeros((n_columns, 1), dtype=np.int32)
         for column, ranked in self._steps.items():
@@ -92,7 +92,7 @@ class Clauses:
 
 
 def _signed(edge: int) -> int:
-    """Give the solver's name for an edge."""
+    """Return the solver's literal for an edge."""
     return -(edge >> 1) - 1 if edge & 1 else (edge >> 1) + 1
 
 

@@ -1,7 +1,8 @@
-"""Evaluate many rows of atoms at once: 64 rows to a machine word, in Python's long integers.
+"""Evaluate many rows of atoms at once, with Python's long integers as bit vectors.
 
-A block of rows is an array (n_columns, n_rows) of atom numbers. The bits of a node are one integer,
-row 0 lowest: that was 10 to 25 times faster than NumPy's words, for 64 rows and for 65,536.
+A block of rows is an array (n_columns, n_rows) of atom numbers. The values of a node are one
+integer, with row 0 in the lowest bit. This was 10 to 25 times faster than NumPy, for 64 and for
+65,536 rows.
 """
 
 from __future__ import annotations
@@ -21,25 +22,25 @@ Look = Callable[[Mapping[int, int], int], int | None]
 """Finds a row, given the bits of nodes and the number of rows."""
 
 _MOST_ROWS = 2**16
-"""As many rows are all tried: up to here that is about as fast as SAT or faster, and surer."""
+"""Up to this number of rows, all are tried. That is at least about as fast as SAT, and simpler."""
 _RANDOM_ROWS = 2048
-"""As many are tried where there are more, before SAT."""
+"""If there are more rows, this many are tried before SAT."""
 
 _NODES_AT_ONCE = 32
-"""As many nodes are added up in one product of matrices."""
+"""Number of nodes that are added up in one matrix product."""
 
 _BLOCK_BITS = 2**30
-"""How many bits are held at once: 128 MiB, however many nodes and columns there are."""
+"""Bits that are held in memory at once: 128 MiB for any number of nodes and columns."""
 _BLOCK_ROWS = 2**14
 
 
 class Support:
-    """The columns that some nodes depend on, with those atoms that make a difference to them."""
+    """The columns that some nodes depend on, with the atoms that matter to them."""
 
     def __init__(self, graph: Graph, cone: Sequence[int], n_columns: int) -> None:
         self.graph = graph
         self.cone = cone
-        # Atom 0 stands for all before the first step, a step's own for all before the next.
+        # Atom 0 represents all before the first step, the atom of a step all before the next step.
         self.choices: list[list[int]] = [[0] for _ in range(n_columns)]
         for node in cone:
             kind, column, rank = graph.parts[node]
@@ -58,7 +59,7 @@ class Support:
         return self.n_rows <= _MOST_ROWS
 
     def every_row(self) -> Iterator[Rows]:
-        """Make all rows that differ to the nodes, block by block."""
+        """Yield all rows that the nodes can distinguish, in blocks."""
         for start in range(0, self.n_rows, self.block_rows):
             numbers = np.arange(start, min(start + self.block_rows, self.n_rows))
             rows = np.zeros((len(self.choices), len(numbers)), dtype=np.int32)
@@ -73,7 +74,7 @@ class Support:
         return self.random_rows(_RANDOM_ROWS, rng)
 
     def random_rows(self, n_rows: int, rng: np.random.Generator) -> Rows:
-        """Draw rows, `n_rows` or a block, every atom of a column as likely as the others."""
+        """Draw `n_rows` rows, or a block; all atoms of a column have the same probability."""
         n_rows = min(n_rows, self.block_rows)
         rows = np.zeros((len(self.choices), n_rows), dtype=np.int32)
         for column in self._read:
@@ -81,7 +82,7 @@ class Support:
         return rows
 
     def rows_near(self, row: Rows, n_rows: int, rng: np.random.Generator) -> Rows:
-        """Repeat a row, all but the first time with a few columns drawn anew."""
+        """Repeat a row, with a few columns drawn again in all copies except the first."""
         rows = self.random_rows(n_rows, rng)
         n_changed = 2.0 ** rng.integers(0, 4, rows.shape[1])
         kept = rng.random(rows.shape) * len(self._read) >= n_changed
@@ -89,7 +90,7 @@ class Support:
         return np.where(kept, row, rows)
 
     def bits_of(self, rows: Rows) -> dict[int, int]:
-        """Evaluate every node of the cone on these rows."""
+        """Evaluate all nodes of the cone on these rows."""
         every = (1 << rows.shape[1]) - 1
         flip = (0, every)
         bits = {0: 0}
@@ -107,7 +108,7 @@ class Support:
 
 
 def try_all(support: Support, look: Look, clock: Clock) -> Rows | None:
-    """Find a row, (n_columns, 1), among all that there are."""
+    """Search all rows and return the one found, (n_columns, 1), or None."""
     for block, rows in enumerate(support.every_row()):
         if block:
             clock.check()
@@ -118,19 +119,19 @@ def try_all(support: Support, look: Look, clock: Clock) -> Rows | None:
 
 
 def find_difference(sums: Sums, bits: Mapping[int, int], n_rows: int) -> int | None:
-    """Find the first row on which a sum is not 0."""
+    """Return the first row on which a sum is not 0, or None."""
     return first_row((add_up_rows(sums, bits, n_rows) != 0).any(axis=1))
 
 
 def find_negative(sums: Sums, bits: Mapping[int, int], n_rows: int) -> int | None:
-    """Find the first row on which a sum is below 0."""
+    """Return the first row on which a sum is below 0, or None."""
     return first_row((add_up_rows(sums, bits, n_rows) < 0).any(axis=1))
 
 
 def add_up_rows(sums: Sums, bits: Mapping[int, int], n_rows: int) -> NDArray[np.float64]:
-    """Add sums up on rows, given the bits of nodes: (n_rows, n_leads)."""
+    """Evaluate sums on rows, given the bits of nodes: (n_rows, n_leads)."""
     n_bytes = (n_rows + 7) // 8
-    # Votes of a class stay below 2**31, so that differences of leads are exact in float64.
+    # Votes of a class are below 2**31, so differences of leads are exact in float64.
     totals = np.zeros((n_rows, len(sums.constant))) + np.array(sums.constant, dtype=np.float64)
     nodes = list(sums.weights)
     for start in range(0, len(nodes), _NODES_AT_ONCE):
@@ -148,6 +149,6 @@ def add_up_rows(sums: Sums, bits: Mapping[int, int], n_rows: int) -> NDArray[np.
 
 
 def first_row(found: NDArray[np.bool_] | np.bool_) -> int | None:
-    """Give the first of the rows on which something is so."""
+    """Return the first row for which a condition is true, or None."""
     rows = np.flatnonzero(found)
     return int(rows[0]) if len(rows) else None

@@ -1,7 +1,7 @@
-"""A circuit -> the circuit in every gap between the cutoffs of one feature, all in one graph.
+"""A circuit -> one slice for each gap between the cutoffs of a feature, all in one graph.
 
-In a gap the feature's literals are constants. What does not depend on the feature is the same node
-in every slice, so that it cancels where two slices are compared.
+In a gap the feature's literals are constants. Parts that do not depend on the feature are the same
+node in every slice, so they cancel when two slices are compared.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dln.prove.miter import Leads, Sums, add_up
 
 @dataclass(frozen=True)
 class Slice:
-    """The circuit where the feature lies in one gap: a cell of it, and the edges of `rules`."""
+    """The circuit in one gap of the feature: a value in the gap, and the edges of `rules`."""
 
     cell: Cell
     rules: Sequence[int]
@@ -35,13 +35,13 @@ class Slices:
     graph
         The logic of all slices.
     columns
-        The columns that the circuit reads, with their atoms; the graph's steps count these.
+        The columns that the circuit reads, with their atoms, which the graph's steps refer to.
     feature
-        The column that it is sliced by; the graph has no steps of it.
+        The column by which the circuit is sliced; the graph has no steps of it.
     rules
         The rules that depend on the feature.
     gaps
-        The slices, in the order of the feature's cells; none if the circuit does not read it.
+        The slices, in the order of the feature's values; empty if the circuit does not read it.
     """
 
     n_classes: int
@@ -52,7 +52,7 @@ class Slices:
     gaps: Sequence[Slice]
 
     def gain(self, low: Slice, high: Slice, winner: int) -> Sums:
-        """Subtract a class's leads over the others in one slice from those in another."""
+        """Subtract the leads of a class over the others in one slice from those in another."""
         votes: list[tuple[int, Leads]] = []
         for rule, old, new in zip(self.rules, low.rules, high.rules, strict=True):
             if old != new:
@@ -96,7 +96,7 @@ def slice_by(circuit: Circuit, number: int, clock: Clock) -> Slices:
 
 
 def _readers(circuit: Circuit, literals: Sequence[int]) -> set[int]:
-    """Find the wires that depend on some literals, with these."""
+    """Return some literals and all wires that depend on them."""
     found = set(literals)
     for wire, node in enumerate(circuit.nodes, start=circuit.n_literals):
         if node.sources & found:

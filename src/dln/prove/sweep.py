@@ -1,10 +1,12 @@
 """Decide by SAT whether two circuits can differ.
 
-First nodes that vote are proven equal to each other, one pair at a time; then, where that leaves
-something, inner nodes of one circuit to those of the other, from the inputs on, which makes the
-rest easier; then, if the sums still do not cancel, what is asked is put into logic. Pairs are
-proposed by simulation, and every row that the solver finds against a pair is simulated with rows
-near it.
+1. Voting nodes are proven equal to each other, one pair at a time.
+2. If sums remain, inner nodes of one circuit are proven equal to those of the other, starting from
+   the inputs. This makes the remaining proofs easier.
+3. If the sums still do not cancel, the question itself is given to the solver.
+
+Pairs are proposed by simulation. Each row by which the solver refutes a pair is simulated too, with
+rows near it.
 """
 
 from __future__ import annotations
@@ -22,11 +24,11 @@ from dln.prove.sat import Clauses
 from dln.prove.simulate import Rows, Support
 
 _PAIR_CONFLICTS = 100
-"""How hard the equality of one pair is tried; 1,000 and 10,000 took longer on most circuits."""
+"""Conflicts that the solver may use for a pair; 1,000 and 10,000 were slower on most circuits."""
 _MOST_PAIRS = 4
-"""How many partners of a node are tried."""
+"""Number of candidates that are tried for each node."""
 _MOST_HEADS = 64
-"""How many partners of a node are looked at, so that a sweep stays linear."""
+"""Number of candidates that are considered for each node, which keeps the time linear."""
 _ROWS_NEAR = 128
 
 Worth = Callable[[int, int], bool]
@@ -40,9 +42,9 @@ def search(
     rng: np.random.Generator,
     clock: Clock,
 ) -> Rows | None:
-    """Find a row, (n_columns, 1), on which the circuits differ; None if there is none.
+    """Return a row, (n_columns, 1), on which the circuits differ; None if there is none.
 
-    They do not on `rows`, (n_columns, n_rows), from which the first pairs are proposed.
+    They agree on `rows`, (n_columns, n_rows), which are used to propose the first pairs.
     """
     with Clauses(miter.graph, clock) as clauses:
         clauses.add(support.cone)
@@ -56,7 +58,7 @@ def search(
 
 
 def _joins_sides(miter: Miter) -> Worth:
-    """Select pairs that bring the two circuits together: not two nodes of one, or of both."""
+    """Return whether a pair joins the two circuits: one node of each, and none of both."""
     a, b = ({0, *miter.graph.cone(voting)} for voting in miter.voting)
     shared = a & b
 
@@ -68,7 +70,7 @@ def _joins_sides(miter: Miter) -> Worth:
 
 
 class _Sweep:
-    """The nodes that are known to be equal, and the rows that tell others apart."""
+    """The nodes that are known to be equal, and the rows that distinguish others."""
 
     def __init__(
         self,
@@ -89,7 +91,7 @@ class _Sweep:
         self._equal: dict[int, int] = {}  # node -> an edge of a smaller node that equals it
 
     def sums(self) -> Sums:
-        """Give the sums over those nodes that are not known to equal a smaller one."""
+        """Return the sums over the nodes that are not known to equal a smaller node."""
         sums = self._miter.sums
         votes = [(TRUE, sums.constant)]
         for node, leads in sums.weights.items():
@@ -100,7 +102,7 @@ class _Sweep:
         return add_up(votes, len(sums.constant))
 
     def join_nodes(self, nodes: Sequence[int], worth: Worth) -> Rows | None:
-        """Prove nodes equal to smaller ones; give a row if the circuits are seen to differ."""
+        """Prove nodes equal to smaller ones. Return a row if the circuits are found to differ."""
         heads = self._by_bits([0])
         for place, node in enumerate(nodes):
             tried: set[int] = set()
@@ -121,7 +123,7 @@ class _Sweep:
         return None
 
     def ask_rest(self) -> Rows | None:
-        """Find a row on which the circuits differ, by logic that says where they do."""
+        """Return a row on which the circuits differ, by asking the solver directly, or None."""
         for edge in self._question.edges(self.sums()):
             self._clauses.add([edge >> 1])
             if self._clauses.solve([edge]):
@@ -129,7 +131,7 @@ class _Sweep:
         return None
 
     def _compare(self, head: int, node: int) -> Rows | None:
-        """Note that two nodes are equal or opposite, or give a row against it, or do neither."""
+        """Record that two nodes are equal or opposite. Return a row if that is refuted."""
         edge = 2 * head + ((self._bits[head] ^ self._bits[node]) & 1)
         for pair in ((edge, 2 * node + 1), (edge ^ 1, 2 * node)):
             found = self._clauses.solve(pair, _PAIR_CONFLICTS)
@@ -142,7 +144,7 @@ class _Sweep:
         return None
 
     def _look_near(self, row: Rows) -> Rows | None:
-        """Simulate a row and others near it; give one on which the circuits differ, if any."""
+        """Simulate a row and others near it. Return one on which the circuits differ, if any."""
         rows = self._support.rows_near(row, _ROWS_NEAR, self._rng)
         bits = self._support.bits_of(rows)
         self._bits = {node: old | bits[node] << self._n_bits for node, old in self._bits.items()}
@@ -151,7 +153,7 @@ class _Sweep:
         return None if found is None else rows[:, [found]]
 
     def _by_bits(self, nodes: Iterable[int]) -> dict[int, list[int]]:
-        """Group those nodes that equal no earlier one by their bits, or the bits' negation."""
+        """Group the nodes that equal no earlier node by their bits, or the negated bits."""
         groups: dict[int, list[int]] = {}
         for node in nodes:
             if node not in self._equal:

@@ -1,4 +1,4 @@
-"""The votes of a circuit on one row that is given by the names of its columns."""
+"""The votes of a circuit on one row, given by column names."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from dln.conditions import Cell
 
 
 def votes_of(circuit: Circuit, cells: Mapping[str, Cell]) -> tuple[int, ...]:
-    """Evaluate a circuit on a row; columns that are not named are missing."""
+    """Evaluate a circuit on a row. Columns that are not named are missing values."""
     table = np.full((2, len(circuit.columns)), None, dtype=object)
     for index, column in enumerate(circuit.columns):
         table[0, index] = cells.get(column.name)
-        # Beside a text, a category that is a number is read as what it is.
+        # The column also holds a text, so that a category that is a number is read as a number.
         table[1, index] = None if column.is_numeric else ""
     return tuple(circuit.votes(table)[0].tolist())

@@ -1,4 +1,4 @@
-"""Table -> the parameters that suit it: trials proposed by Optuna, trained as populations."""
+"""Hyperparameter search: table -> parameters. Optuna proposes trials, populations train them."""
 
 from dln.search.estimator import DLNSearchCV
 from dln.search.importance import find_importance

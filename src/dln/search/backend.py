@@ -1,4 +1,4 @@
-"""Where the tasks of a search are trained: here, or on the nodes of a cluster."""
+"""Train the tasks of a search, on this machine or on a cluster."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from dln.train.jobs import Histories
 BackendName = OneOf["local", "ray"]
 
 OnDone = Callable[[float], None]
-"""Called now and then with the part of a population that is done, from 0 to 1."""
+"""Called from time to time with the fraction of a population that is done, from 0 to 1."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """What all tasks of a search share: the data, its folds and the engine."""
+    """The data, folds and engine that all tasks of a search share."""
 
     problem: Problem
     folds: tuple[Fold, ...]
@@ -35,13 +35,13 @@ class Ground:
 
 
 class Backend(Protocol):
-    """Trains tasks; the outcomes are the same whichever one does it."""
+    """Trains tasks. All backends give the same outcomes."""
 
     def run(self, tasks: Sequence[Task], on_done: OnDone | None = None) -> list[Outcome]:
-        """Train the tasks, all side by side; gives their outcomes in the same order."""
+        """Train the tasks in parallel and return their outcomes in the same order."""
 
     def close(self) -> None:
-        """Let go of what is held."""
+        """Release resources."""
 
 
 class LocalBackend:
@@ -69,11 +69,11 @@ class LocalBackend:
         )
 
     def close(self) -> None:
-        """Hold nothing: memory goes with the object."""
+        """Do nothing: there are no resources to release."""
 
 
 def keep_rows(ground: Ground) -> RowsOf:
-    """Encode each fold once for each encoding, when it is first asked for."""
+    """Return a function that encodes each fold once per encoding, on first use."""
 
     @cache
     def rows_of(fold: int, encode: EncodeOptions) -> FoldRows:

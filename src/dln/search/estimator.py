@@ -1,4 +1,4 @@
-"""`DLNSearchCV`: the scikit-learn face of a search."""
+"""`DLNSearchCV`: hyperparameter search as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -45,66 +45,80 @@ if TYPE_CHECKING:
 
 
 class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Search for the parameters of `DLNClassifier` that suit a table, and fit with the best.
+    """Hyperparameter search for `DLNClassifier` by cross-validation.
 
-    Optuna proposes batches of trials; all trials and folds of a batch train side by side. The
-    result depends on the data and the parameters alone, not on the number of threads, the backend
-    or on how often the search was stopped and resumed.
+    Optuna proposes batches of trials. All trials and folds of a batch are trained in parallel. The
+    best trial is then fitted on all rows. The result depends on the data and the parameters only:
+    the number of threads, the backend, and stopping and resuming do not change it.
 
     Parameters
     ----------
-    space : "default", "paper" or dict
-        What is tried. "default" begins with what `DLNClassifier` compares by itself; "paper" is
-        the paper's search. A dict has parameters of `DLNClassifier`, each with a `Between`, a list
-        of values or one fixed value.
-    n_trials : int
-        How many sets of parameters are tried.
-    objective : {"accuracy", "pareto"}
-        Look for accuracy, or for accuracy and a small circuit together; see `pareto_`.
-    refit : {"best", "small"} or bool
-        Fit on all rows with the best trial (True is the same), or with the smallest within one
-        standard error of it; False does not fit.
-    cv : "auto", int, or a splitter or splits as scikit-learn takes them
-        Folds that trials are judged by; "auto" takes more of them the fewer rows there are. A
-        splitter that shuffles needs a random_state of its own where a search is to be resumed.
-    batch_size : int
-        Trials proposed at a time. Fewer learn more from each other, more keep more cores busy.
+    space : {"default", "paper"} or dict, default="default"
+        The search space. "default" starts with the settings that `DLNClassifier` compares itself.
+        "paper" is the search of the paper. A dict maps parameters of `DLNClassifier` to a
+        `Between`, a list of values, or a fixed value.
+    n_trials : int, default=32
+        Number of parameter settings that are tried.
+    objective : {"accuracy", "pareto"}, default="accuracy"
+        "accuracy" maximises the score. "pareto" also minimises the size of the circuit; see
+        `pareto_`.
+    refit : {"best", "small"} or bool, default="best"
+        The trial that is fitted on all rows: the best one (True means the same), or the smallest
+        within one standard error of the best. False fits none.
+    cv : "auto", int, cross-validation splitter or iterable of splits, default="auto"
+        The folds that trials are scored on. "auto" uses more folds for smaller tables. To resume
+        a search, a splitter that shuffles must have a fixed `random_state`.
+    batch_size : int, default=8
+        Number of trials that are proposed at a time. In small batches, later trials learn more
+        from earlier ones; large batches keep more cores busy.
     class_weight, engine, device, simplify
-        As in `DLNClassifier`.
-    backend : {"local", "ray"}
-        Train on this machine, or on a Ray cluster (requires the package ray).
-    storage : str, path or None
-        A file that keeps what is finished (or a database's URL, as Optuna takes it). Fitting
-        again with the same data and parameters goes on where it stopped.
-    time_limit : float or None
-        Seconds after which no further batch is begun.
-    callback : callable or None
-        Called with a `SearchState` now and then, at least once a batch.
+        See `DLNClassifier`.
+    backend : {"local", "ray"}, default="local"
+        Train on this machine or on a Ray cluster. "ray" requires the package ray.
+    storage : str, path-like or None, default=None
+        File in which finished trials are stored, or the URL of a database that Optuna supports.
+        Another fit with the same data and parameters continues where the search stopped.
+    time_limit : float or None, default=None
+        Seconds after which no new batch is started.
+    callback : callable or None, default=None
+        Called with a `SearchState` from time to time, at least once per batch.
     random_state, n_jobs, verbose, on_interrupt
-        As in `DLNClassifier`. Ctrl-C ends the search; with on_interrupt="keep" the best trial so
+        See `DLNClassifier`. Ctrl-C stops the search. With `on_interrupt="keep"` the best trial so
         far is fitted.
 
     Attributes
     ----------
     best_estimator_ : DLNClassifier
-        Fitted with the chosen parameters; not there with refit=False.
-    best_params_, best_score_, best_index_
-        Parameters, score and number of the chosen trial. The best is chosen by its `estimate`, so
-        that another trial may have a higher score.
-    cv_results_ : dict of arrays
-        A row for each trial, as in scikit-learn's searches, with `size` and `stopped`.
+        The classifier fitted with the chosen parameters. Not available if `refit=False`.
+    best_params_ : dict
+        Parameters of the chosen trial.
+    best_score_ : float
+        Mean cross-validated score of the chosen trial.
+    best_index_ : int
+        Number of the chosen trial. The best trial is the one with the largest `estimate`, so
+        another trial may have a higher score.
+    cv_results_ : dict of ndarrays
+        One entry per trial, as in scikit-learn's searches, with the additional keys `size` and
+        `stopped`.
     trials_ : tuple of Trial
-        The same as records.
+        The same results as records.
     pareto_ : tuple of Trial
-        Trials that no other beats in score and size, smallest first.
+        Trials for which no other trial has both a better score and a smaller circuit, smallest
+        first.
     space_ : dict
-        What could be chosen, for this table.
-    n_splits_, seed_ : int
-        Folds, and what all draws follow from: the `random_state` of `best_estimator_`.
-    refit_time_, search_time_ : float
-        Seconds.
-    classes_, n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        The search space that was used for this table.
+    n_splits_ : int
+        Number of cross-validation splits.
+    seed_ : int
+        Seed of all random numbers; also the `random_state` of `best_estimator_`.
+    search_time_, refit_time_ : float
+        Seconds used for the search and for the final fit.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    n_features_in_ : int
+        Number of columns seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns; only defined if all of them are strings.
 
     Examples
     --------
@@ -163,15 +177,18 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # -- searching --------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> DLNSearchCV:
-        """Search, and fit on all rows with the chosen trial.
+        """Search for the best parameters and fit a classifier with them on all rows.
 
         Parameters
         ----------
         X, y, sample_weight
-            As `DLNClassifier.fit` takes them.
+            See `DLNClassifier.fit`.
         groups
-            The group of each row, for a `cv` that keeps groups together, such as
-            `GroupKFold(5)`.
+            Group of each row, for a `cv` that uses groups, for example `GroupKFold(5)`.
+
+        Returns
+        -------
+        self : DLNSearchCV
         """
         self._check()
         read, classes = read_problem(self, X, y, sample_weight, self.class_weight)
@@ -199,21 +216,25 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             started = time.monotonic()
             self.best_estimator_ = self.fit_trial(chosen.number, X, y, sample_weight)
             self.refit_time_ = time.monotonic() - started
-        # Last: the labels of a classifier stay its own where a later fit is broken off.
+        # Set last: if a later fit is stopped, the labels still belong to the fitted classifier.
         self.classes_ = classes
         if interrupted:
             warn_user("The search was interrupted. The trials that had finished are kept.")
         return self
 
     def fit_trial(self, number: int, X: Any, y: Any, sample_weight: Any = None) -> DLNClassifier:
-        """Fit a classifier with the parameters of one trial, such as one of `pareto_`.
+        """Fit a classifier with the parameters of one trial, for example one of `pareto_`.
 
         Parameters
         ----------
         number
-            Which trial, from 0.
+            Number of the trial, from 0.
         X, y, sample_weight
-            As `fit` was given them.
+            The same as in `fit`.
+
+        Returns
+        -------
+        DLNClassifier
         """
         check_is_fitted(self, "trials_")
         check_integer("number", number, 0, len(self.trials_) - 1)
@@ -222,21 +243,21 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return final_fit(model, X, y, sample_weight)
 
     def draw(self, *, axes: Any = None) -> Figure:
-        """Draw accuracy against size, and which parameters mattered; see `draw_search`.
+        """Plot accuracy against size, and the importance of parameters; see `draw_search`.
 
         Parameters
         ----------
         axes
-            Two matplotlib axes to draw on; None makes a figure.
+            Two matplotlib axes to draw on. By default a new figure is created.
         """
-        from dln.search.picture import draw_search  # only where something is drawn
+        from dln.search.picture import draw_search  # imports matplotlib
 
         return draw_search(self, axes=axes)
 
     def _search(
         self, problem: Problem, folds: Sequence[Fold], preset: Preset, memory: Memory
     ) -> tuple[list[Trial], bool]:
-        """Run the search; says whether it was interrupted."""
+        """Run the search. Return the trials and whether it was interrupted."""
         ground = Ground(problem, tuple(folds), self.engine, self.device, count_threads(self.n_jobs))
         backend = open_backend(self.backend, ground)
         with search_bar(enabled=bool(self.verbose)) as show:
@@ -279,7 +300,7 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return StudyMemory(os.fspath(self.storage), DIRECTIONS[self.objective])
 
     def _settings(self, problem: Problem, preset: Preset, folds: Sequence[Fold]) -> dict[str, Any]:
-        """Say what a search that goes on must have in common with the one that was stopped."""
+        """Return the settings that must be equal to resume a stored search."""
         return {
             "seed": self.seed_,
             "batch_size": int(self.batch_size),
@@ -294,7 +315,7 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         }
 
     def _sample(self, problem: Problem, judging: Judging) -> Problem:
-        """Take as many rows as the trials are to see."""
+        """Draw the rows that trials are trained and scored on."""
         if len(problem.target) <= judging.max_rows or not self._is_auto_cv():
             return problem
         return problem.take(sample_rows(problem.target, judging.max_rows, self.seed_))
@@ -303,8 +324,8 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         counted = isinstance(self.cv, numbers.Integral) and not isinstance(self.cv, bool)
         if groups is not None and (counted or self._is_auto_cv()):
             raise OptionError(
-                f"groups are given, but cv={self.cv!r} does not keep them together; "
-                "use a cv that does, such as GroupKFold(5)"
+                f"groups are given, but cv={self.cv!r} ignores them; "
+                "use a splitter for groups, for example GroupKFold(5)"
             )
         if self._is_auto_cv():
             return judging.make_folds(sample.target, self.seed_)
@@ -336,19 +357,19 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._fitted().circuit_
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Give the class with the most votes for each row."""
+        """Return the class with the most votes for each row."""
         return self._fitted().predict(X)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Give the probability of each class, as `DLNClassifier` does."""
+        """Return the probability of each class for each row; see `DLNClassifier`."""
         return self._fitted().predict_proba(X)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Give the votes, as `DLNClassifier` does."""
+        """Return the votes, as `DLNClassifier` does."""
         return self._fitted().decision_function(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Give the balanced accuracy: what trials are judged by, as in scikit-learn's searches."""
+        """Return the balanced accuracy, the score that is also used for trials."""
         predicted = self.predict(X)
         return float(balanced_accuracy_score(y, predicted, sample_weight=sample_weight))
 

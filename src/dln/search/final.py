@@ -1,4 +1,4 @@
-"""The final fit: a classifier with the chosen parameters, on all rows or up to the best epoch."""
+"""The final fit with the chosen parameters, on all rows or up to the best epoch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dln.train.jobs import Engine, Job
 
 
 class FinalFit(Protocol):
-    """Fits a classifier whose parameters were chosen; gives it back."""
+    """Fits a classifier with the chosen parameters and returns it."""
 
     def __call__(self, model: DLNClassifier, X: Any, y: Any, sample_weight: Any) -> DLNClassifier:
         """Fit the classifier."""
@@ -39,9 +39,9 @@ def fit_best_epoch(
     held_back: float,
     eval_every: int,
 ) -> DLNClassifier:
-    """Hold a part of the rows back, fit on the others, end at the epoch that is best on both.
+    """Find the best epoch with validation rows, and fit on the other rows up to that epoch.
 
-    The classifier's `random_state`, an integer, decides which rows are held back too.
+    The classifier's `random_state`, an integer, also decides which rows are used for validation.
     """
     assert isinstance(model.random_state, int)
     read, _ = read_problem(model, X, y, sample_weight, model.class_weight)
@@ -73,12 +73,11 @@ def find_best_epoch(
     n_threads: int,
     eval_every: int,
 ) -> int:
-    """Give the epochs after which a fit on `fold.train` is best on both parts of the fold.
+    """Return the number of epochs with the best training + validation accuracy.
 
-    Best is the largest sum of balanced accuracies on training and validation rows, looked at every
-    `eval_every` epochs; a later epoch wins a tie. The network trained is the one that
-    `DLNClassifier` trains with this seed on these rows, so with a constant learning rate a fit of
-    so many epochs ends exactly there.
+    The sum of both balanced accuracies is evaluated every `eval_every` epochs; the latest of tied
+    epochs wins. `DLNClassifier` trains the same network with this seed on these rows. So with a
+    constant learning rate, a fit with this number of epochs ends with the same network.
     """
     recipe = plan.candidates.usual
     rows = encode_fold(problem, fold, plan.encode)

@@ -1,4 +1,4 @@
-"""Tell whether a search that goes on has the same data, folds, values and programs."""
+"""Fingerprints that show whether a resumed search has the same data, folds and versions."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from dln.search.space import describe
 from dln.train.fit import Problem
 
 _DIGITS = 16
-"""Of a digest: no two searches of one file will share so many by chance."""
+"""Length of a digest. Two searches in one file will not have the same one by chance."""
 
 
 def fingerprint(problem: Problem) -> str:
-    """Give a text that differs where a cell, a class or a weight does."""
+    """Return a text that changes if a value, class or weight of the table changes."""
     digest = hashlib.sha256()
     digest.update(repr((problem.table.names, problem.classes)).encode())
     for array in (problem.target, problem.weight):
@@ -35,7 +35,7 @@ def fingerprint(problem: Problem) -> str:
 
 
 def fingerprint_folds(folds: Sequence[Fold]) -> str:
-    """Give a text that differs where a row of a fold does."""
+    """Return a text that changes if a fold changes."""
     digest = hashlib.sha256()
     for fold in folds:
         for rows in (fold.train, fold.valid):
@@ -44,11 +44,11 @@ def fingerprint_folds(folds: Sequence[Fold]) -> str:
 
 
 def fingerprint_values(trials: Sequence[Mapping[str, Any]]) -> str:
-    """Give a text that differs where a value of a trial does."""
+    """Return a text that changes if a value of a trial changes."""
     text = json.dumps([describe(values) for values in trials])
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
 
 def versions() -> str:
-    """Name the programs that decide what is proposed and what comes of it."""
+    """Return the versions of the packages that can change a search."""
     return f"dln {version('dln')}, optuna {version('optuna')}"

@@ -1,4 +1,4 @@
-"""Which rows a trial trains on and which it is judged by."""
+"""Split rows into folds: rows to train on and rows to score a trial on."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Rows to train on, and rows to judge by."""
+    """Training rows and validation rows."""
 
     train: Rows
     valid: Rows
 
 
 def repeated_folds(target: NDArray[np.int32], n_fits: int, seed: int) -> list[Fold]:
-    """Split into five folds, again and again until there are `n_fits` of them."""
+    """Repeat five-fold cross-validation until there are `n_fits` folds."""
     n_folds = min(5, count_rarest(target))
     splitter = RepeatedStratifiedKFold(
         n_splits=n_folds, n_repeats=math.ceil(n_fits / n_folds), random_state=seed
@@ -39,7 +39,7 @@ def repeated_folds(target: NDArray[np.int32], n_fits: int, seed: int) -> list[Fo
 
 
 def count_folds(target: NDArray[np.int32], n_folds: int, seed: int) -> list[Fold]:
-    """Split into so many folds."""
+    """Split into a given number of folds."""
     if n_folds < 2:
         raise OptionError(f"cv is {n_folds}, expected at least 2 folds")
     if n_folds > count_rarest(target):
@@ -53,9 +53,9 @@ def count_folds(target: NDArray[np.int32], n_folds: int, seed: int) -> list[Fold
 def user_folds(
     target: NDArray[np.int32], counts: NDArray[np.bool_], cv: Any, groups: Any
 ) -> list[Fold]:
-    """Split all rows by what scikit-learn calls a cv, and keep those that count.
+    """Split by a scikit-learn splitter or by given splits, and keep the rows with weight.
 
-    The folds number the rows that count from 0.
+    Row numbers in the folds count only the rows with weight, from 0.
     """
     try:
         splitter = check_cv(cv, target, classifier=True)
@@ -64,30 +64,28 @@ def user_folds(
     except (TypeError, ValueError) as error:
         raise OptionError(f"cv is {_short(cv)}, which cannot split the rows: {error}") from error
     if not folds or not all(_is_sound(fold, len(target)) for fold in folds):
-        raise OptionError(
-            f"cv is {_short(cv)}, which does not give rows of the table to train on and to judge by"
-        )
+        raise OptionError(f"cv is {_short(cv)}, expected row numbers for training and validation")
     numbers = np.cumsum(counts) - 1
     kept = [
         Fold(numbers[fold.train[counts[fold.train]]], numbers[fold.valid[counts[fold.valid]]])
         for fold in folds
     ]
     if not all(len(fold.train) and len(fold.valid) for fold in kept):
-        raise OptionError(f"cv is {_short(cv)}, which gives folds whose rows all have weight 0")
+        raise OptionError(f"cv is {_short(cv)}, which returns folds whose rows all have weight 0")
     return kept
 
 
 def hold_out(target: NDArray[np.int32], part: float, seed: int) -> Fold:
-    """Hold out a part of every class."""
+    """Split off a fraction of each class as validation rows."""
     count_rarest(target)
     return split_rows(StratifiedShuffleSplit(1, test_size=part, random_state=seed), target)[0]
 
 
 def sample_rows(target: NDArray[np.int32], n: int, seed: int) -> Rows:
-    """Draw `n` rows, in order, of which every class has its part, and one at least.
+    """Draw `n` rows with about the same class frequencies, at least one per class.
 
-    There is one row of each where there are more classes than `n`, and all rows where there are no
-    more of them.
+    If there are more classes than `n`, one row of each is drawn; if there are at most `n` rows,
+    all are. Rows keep their order.
 
     >>> target = np.array([0, 0, 0, 0, 0, 0, 1], dtype=np.int32)
     >>> target[sample_rows(target, 3, seed=0)].tolist()
@@ -104,40 +102,38 @@ def sample_rows(target: NDArray[np.int32], n: int, seed: int) -> Rows:
 
 
 def split_rows(splitter: Any, target: NDArray[np.int32]) -> list[Fold]:
-    """Split the rows, class by class; the only row of a class is trained on in every fold."""
+    """Split the rows class by class. If a class has one row, all folds train on it."""
     counts = np.bincount(target)[target]
     split, lone = np.flatnonzero(counts > 1), np.flatnonzero(counts == 1)
     try:
         parts = list(splitter.split(np.zeros((len(split), 0)), target[split]))
-    except ValueError as error:  # scikit-learn's words on rows that are too few
+    except ValueError as error:  # scikit-learn's message about too few rows
         raise TableError(f"the {len(target)} rows cannot be split: {error}") from error
     return [Fold(np.sort(np.append(split[train], lone)), split[valid]) for train, valid in parts]
 
 
 def count_rarest(target: NDArray[np.int32]) -> int:
-    """Count the rows of the rarest class that can be on both sides of a split."""
+    """Count the rows of the rarest class that has at least two."""
     counts = np.bincount(target)
     if counts.max() < 2:
-        raise TableError(
-            "no class has two rows, so that nothing is left to judge a trial by; give more rows"
-        )
+        raise TableError("no class has two rows, so trials cannot be scored; add rows")
     return int(counts[counts > 1].min())
 
 
 def _share_out(n: int, counts: Rows) -> Rows:
-    """Share `n` rows out to classes: one at least, and the least squares from proportion."""
+    """Distribute `n` rows over classes: at least one each, as close to proportional as possible."""
     wanted = n * counts / counts.sum()
     shares: Rows = np.maximum(1, np.floor(wanted).astype(np.int64))
     while shares.sum() < n:
         shares[(wanted - shares).argmax()] += 1
-    # The rows of rare classes are taken from those that are furthest above their part.
+    # Rows for rare classes are taken from the classes that most exceed their share.
     while shares.sum() > max(n, len(counts)):
         shares[np.where(shares > 1, shares - wanted, -np.inf).argmax()] -= 1
     return shares
 
 
 def _is_sound(fold: Fold, n_rows: int) -> bool:
-    """Tell whether both parts are numbers of rows, and there are some."""
+    """Return whether both parts are valid row numbers and not empty."""
     return all(
         len(rows) and rows.dtype.kind in "iu" and rows.min() >= 0 and rows.max() < n_rows
         for rows in (fold.train, fold.valid)

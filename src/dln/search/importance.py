@@ -1,4 +1,4 @@
-"""Which parameters mattered in a search."""
+"""Importance of each parameter in a search."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from dln.search.trial import Trial
 
 
 def find_importance(trials: Sequence[Trial], space: Space) -> dict[str, float]:
-    """Say how much of the differences between scores each parameter explains, most first.
+    """Return the share of the variance of scores that each parameter explains, largest first.
 
-    Parts of 1, by Optuna's functional analysis of variance. Where there is nothing to explain
-    (fewer than two trials, or all scores equal) every part is 0.
+    Shares add up to 1 and come from Optuna's functional analysis of variance. With fewer than two
+    trials, or if all scores are equal, all shares are 0.
     """
     optuna = import_optuna()
     free = free_part(space)

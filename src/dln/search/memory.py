@@ -1,8 +1,8 @@
-"""A search that survives: what is finished is kept in a file, by Optuna's own storage.
+"""Store finished work of a search in a file, with Optuna's storage.
 
-Promise: a population that was finished is never trained again, whenever the process was killed.
-With more trials a last batch that was not full is another population. SQLite's transactions see to
-it that the file is sound at any moment.
+Promise: a finished population is never trained again, even if the process was killed. Exception: if
+`n_trials` is raised, the last batch may grow, and a larger batch is another population. SQLite's
+transactions keep the file valid at all times.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ STUDY = "dln"
 """The name of the study in its storage."""
 
 _OPAQUE = ("seed", "starts", "data", "folds")
-"""Settings whose values are drawn from what the user gave, and say nothing to people."""
+"""Settings whose values are digests, which error messages do not show."""
 
 
 class Memory(Protocol):
-    """Keeps what a search has finished."""
+    """Stores finished work of a search."""
 
     @property
     def seed(self) -> int | None:
-        """The seed of the search that it holds; None if it is a new one."""
+        """The seed of the stored search; None if there is none."""
 
     def settle(self, settings: Mapping[str, Any]) -> None:
-        """Write down what the search is about, or hold it to what was written down."""
+        """Store the settings of a new search, or check them against the stored ones."""
 
     def recall(self, population: str) -> list[Outcome] | None:
-        """Find the outcomes of a population; None if it was not finished."""
+        """Return the outcomes of a population; None if it was not finished."""
 
     def keep(self, population: str, outcomes: Sequence[Outcome]) -> None:
-        """Keep the outcomes of a population."""
+        """Store the outcomes of a population."""
 
     def add(self, number: int, trial: Any) -> None:
-        """Keep Optuna's record of a finished trial, unless it is there."""
+        """Store Optuna's record of a finished trial, unless it is stored already."""
 
 
 class Forgetful:
-    """Keeps nothing, for a search without storage."""
+    """Stores nothing, for a search without storage."""
 
     seed: int | None = None
 
@@ -53,18 +53,18 @@ class Forgetful:
         """Accept anything."""
 
     def recall(self, population: str) -> list[Outcome] | None:
-        """Remember nothing."""
+        """Return None."""
         return None
 
     def keep(self, population: str, outcomes: Sequence[Outcome]) -> None:
-        """Forget at once."""
+        """Do nothing."""
 
     def add(self, number: int, trial: Any) -> None:
-        """Forget at once."""
+        """Do nothing."""
 
 
 class StudyMemory:
-    """Keeps everything in an Optuna study, in a file or a database."""
+    """Stores work in an Optuna study, in a file or a database."""
 
     def __init__(self, storage: str, directions: Sequence[str]) -> None:
         self._optuna = import_optuna()
@@ -75,8 +75,8 @@ class StudyMemory:
                     storage=url, study_name=STUDY, directions=list(directions), load_if_exists=True
                 )
                 self._attrs = self._study.user_attrs
-                self._study.get_trials(deepcopy=False)  # a database of something else shows here
-        except Exception as error:  # a database's own errors, of whatever driver
+                self._study.get_trials(deepcopy=False)  # raises if this is another database
+        except Exception as error:  # the errors of any database driver
             first = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise OptionError(
                 f"storage {storage!r} cannot be used: {first}; name a new file or one of a search"
@@ -85,15 +85,15 @@ class StudyMemory:
 
     @property
     def seed(self) -> int | None:
-        """The seed of the search that it holds; None if it is a new one."""
+        """The seed of the stored search; None if there is none."""
         known = self._attrs.get("settings")
         return None if known is None else int(known["seed"])
 
     def settle(self, settings: Mapping[str, Any]) -> None:
-        """Write down what the search is about, or hold it to what was written down."""
+        """Store the settings of a new search, or check them against the stored ones."""
         if "settings" not in self._attrs:
             self._set("settings", dict(settings))
-            self._attrs = self._study.user_attrs  # another process may have begun meanwhile
+            self._attrs = self._study.user_attrs  # another process may have started one
         known = self._attrs["settings"]
         unknown = [name for name in settings if name not in known]
         if unknown:
@@ -110,19 +110,19 @@ class StudyMemory:
                 )
 
     def recall(self, population: str) -> list[Outcome] | None:
-        """Find the outcomes of a population."""
+        """Return the outcomes of a population."""
         known = self._attrs.get(population)
         if known is None:
             return None
         return [Outcome(tuple(looks), size) for looks, size in json.loads(known)]
 
     def keep(self, population: str, outcomes: Sequence[Outcome]) -> None:
-        """Keep the outcomes of a population, in one transaction."""
+        """Store the outcomes of a population in one transaction."""
         text = json.dumps([[list(outcome.looks), outcome.size] for outcome in outcomes])
         self._set(population, text)
 
     def add(self, number: int, trial: Any) -> None:
-        """Keep Optuna's record of a trial, for its dashboards; the search does not read it."""
+        """Store Optuna's record of a trial for its dashboards. The search does not read it."""
         with quiet(self._optuna):
             if number >= len(self._study.get_trials(deepcopy=False)):
                 self._study.add_trial(trial)

@@ -1,8 +1,8 @@
 """Train the tasks of a search on a Ray cluster.
 
-The data is put into Ray's object store once. A node fetches it, and each encoded fold, the first
-time that one of its tasks needs it; all tasks of the node then read the same memory. What a lost
-node was doing is done again elsewhere.
+The data is put into Ray's object store once. A node fetches it, and each encoded fold, when one of
+its tasks first needs it; all tasks of the node then read the same memory. Tasks of a lost node run
+again on another node.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from dln.search.tasks import FoldRows, Outcome, Task, encode_fold, run_tasks
 from dln.train.engines import EngineName, find_engine
 
 _RETRIES = 20
-"""How often a task is begun anew after the node or process that ran it was lost."""
+"""How often a task is started again after its node or process was lost."""
 
 _POLL_SECONDS = 0.5
 
 
 class RayBackend:
-    """Trains on the cluster that Ray is connected to, or finds by RAY_ADDRESS, or starts here."""
+    """Trains on the connected Ray cluster, or the one of RAY_ADDRESS, or a new local one."""
 
     def __init__(self, ground: Ground) -> None:
         self._ray = ray = _import_ray()
@@ -60,13 +60,13 @@ class RayBackend:
             raise
 
     def close(self) -> None:
-        """Let go of the data, and of Ray where it was started here."""
+        """Release the data, and stop Ray if it was started here."""
         self._rows.clear()
         if self._started:
             self._ray.shutdown()
 
     def _rows_of(self, task: Task) -> Any:
-        """Have a fold encoded, once for each encoding; gives Ray's reference to it."""
+        """Return Ray's reference to an encoded fold; each is encoded once per encoding."""
         key = (task.fold, task.encode)
         if key not in self._rows:
             fold = self._ground.folds[task.fold]
@@ -75,16 +75,16 @@ class RayBackend:
 
 
 def resources_of(ground: Ground) -> dict[str, int]:
-    """Say what a training task reserves: a core, and a card where it trains on one.
+    """Return what a training task reserves: a core, and a GPU if it trains on one.
 
-    The engine "cuda" trains on a card whatever its device is.
+    The engine "cuda" always trains on a GPU.
     """
     on_card = ground.engine == "cuda" or ground.device.startswith("cuda")
     return {"num_cpus": 1, "num_gpus": int(on_card)}
 
 
 def _run_one(rows: FoldRows, task: Task, engine: EngineName, device: str) -> Outcome:
-    """Train one task, on one core: the engines give the same on any number of them."""
+    """Train one task on one core. The number of cores does not change the result."""
     found = find_engine(engine, device)
     (outcome,) = run_tasks([task], lambda fold, encode: rows, found, n_threads=1)
     return outcome

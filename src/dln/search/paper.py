@@ -1,6 +1,6 @@
 """The paper's search: its space, folds, budget, score and final fit.
 
-Every figure that the paper gives for its logic networks stands here once.
+All values that the paper and the authors' program use for logic networks are defined here.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from dln.train.fit import Problem
 from dln.train.network import layer_sizes
 
 MAX_EPOCHS = 1_000
-"""Passes over the training rows at most."""
+"""Maximum number of passes over the training rows."""
 
 EVAL_EVERY = 20
-"""Epochs between two looks at the validation rows of a fold."""
+"""Epochs between two evaluations on the validation rows of a fold."""
 
 PATIENCE = 200
-"""Epochs without a better look before training on a fold stops."""
+"""Training on a fold stops after this number of epochs without improvement."""
 
 PENALTY = 0.1
-"""Standard deviations over the folds that a trial's score is lowered by."""
+"""The score of a trial is the mean minus this factor times the standard deviation over folds."""
 
 HELD_BACK = 0.2
-"""The part of the rows that chooses the epoch of the final fit."""
+"""Fraction of the rows that is used to choose the epoch of the final fit."""
 
 FINAL_EVAL_EVERY = 10
-"""Epochs between two looks at both parts of the rows in the final fit."""
+"""Epochs between two evaluations on both parts of the rows in the final fit."""
 
 
 def batch_size(n_classes: int) -> int:
-    """Give the rows of a training step."""
+    """Return the batch size for a number of classes."""
     return 64 if n_classes == 2 else 128
 
 
@@ -68,7 +68,7 @@ def paper_folds(target: NDArray[np.int32], seed: int) -> list[Fold]:
 
 
 def paper_preset(problem: Problem) -> Preset:
-    """Give the paper's search of a table."""
+    """Return the paper's search for a table."""
     n_classes = len(problem.classes)
     low, high = _first_layers(problem)
     return Preset(
@@ -106,7 +106,7 @@ def paper_preset(problem: Problem) -> Preset:
 
 
 def _translate(values: Values, n_classes: int) -> dict[str, Any]:
-    """Make the layers of their first, their ratio and their number."""
+    """Compute the layers from the width of the first, the ratio and the number of layers."""
     own = ("first", "ratio", "n_layers")
     layers = layer_sizes(values["first"], values["ratio"], values["n_layers"], n_classes)
     others = {name: value for name, value in values.items() if name not in own}
@@ -114,7 +114,7 @@ def _translate(values: Values, n_classes: int) -> dict[str, Any]:
 
 
 def _first_layers(problem: Problem) -> tuple[int, int]:
-    """Give the smallest and largest first layer: d, 2d and a third that depends on the rows."""
+    """Return the smallest and largest first layer: d, 2d and a third that depends on the rows."""
     d = sum(_count_inputs(problem.table.read(i)) for i in range(problem.table.n_columns))
     third = min(len(problem.target) // (2 * (d + len(problem.classes))), 3 * d)
     if third < d / 2 or third in (d, 2 * d):

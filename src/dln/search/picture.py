@@ -1,4 +1,4 @@
-"""A search -> a picture: accuracy against size, and which parameters mattered."""
+"""Plot a search: accuracy against size, and the importance of parameters."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 def draw_search(
     search: DLNSearchCV, *, axes: Sequence[Axes] | NDArray[Any] | None = None
 ) -> Figure:
-    """Draw what a search has found.
+    """Plot the results of a search.
 
-    Two axes: the accuracy and size of every trial, with the front that no other trial beats and
-    the trial that was chosen; and how much each parameter mattered for the score.
+    The first axes show accuracy and size of each trial, the Pareto front and the chosen trial. The
+    second axes show the importance of each parameter for the score.
 
     Parameters
     ----------
     search
         A fitted search.
     axes
-        Two axes to draw on; None makes a figure.
+        Two axes to draw on. By default a new figure is created.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def draw_search(
 
 
 def _beside(given: Any) -> list[Axes]:
-    """Check the axes that were given, or make two beside each other."""
+    """Check the given axes, or create two side by side."""
     if given is not None:
         return make_axes(given, 2, (0, 0))
     (alone,) = make_axes(None, 1, (11.0, 4.5))
@@ -84,7 +84,7 @@ def _draw_front(ax: Axes, trials: Sequence[Trial], front: Sequence[Trial], chose
 
 
 def _points(trials: Sequence[Trial]) -> tuple[list[float], list[float]]:
-    """Give sizes and scores; a circuit without any operation is drawn at 1."""
+    """Return sizes and scores. A circuit without operations is drawn at 1."""
     return [max(1.0, trial.size) for trial in trials], [100 * trial.score for trial in trials]
 
 

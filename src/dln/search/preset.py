@@ -1,4 +1,4 @@
-"""What a search is made of: what is tried, how it is judged and how the final fit is made."""
+"""The parts of a search: the space, how trials are scored, and the final fit."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Judging:
-    """How trials are compared.
+    """How trials are scored.
 
     Attributes
     ----------
     make_folds
-        Splits rows, given the classes of all rows and a seed.
+        Splits rows, given the class of each row and a seed.
     penalty
-        Standard deviations over the folds that a score is lowered by.
+        The score is the mean minus this factor times the standard deviation over folds.
     eval_every, patience
-        Epochs between two looks at the validation rows, and without a better one before a fold
-        stops; 0 looks once, at the end.
+        Epochs between two evaluations on the validation rows (0: one, at the end), and epochs
+        without improvement before a fold stops.
     max_rows, epochs_part, max_networks
-        Trials see at most so many rows, train for this part of their epochs, and of networks that
-        vote together at most so many: enough to tell them apart.
+        Limits of a trial: number of rows, fraction of its epochs, and number of networks that
+        vote together. They are large enough to compare trials.
     first_folds
-        Folds after which a hopeless trial is given up; 0 never gives up.
+        Folds after which a clearly worse trial is stopped; 0 never stops a trial.
     smoothed
-        Whether trials are chosen by their scores with the noise taken out.
+        Whether trials are chosen by smoothed scores.
     """
 
     make_folds: MakeFolds
@@ -50,7 +50,7 @@ class Judging:
     smoothed: bool = True
 
     def settings(self) -> dict[str, float]:
-        """Give all but the function, by name."""
+        """Return all attributes except the function, by name."""
         names = [field.name for field in fields(self) if field.name != "make_folds"]
         return {name: getattr(self, name) for name in names}
 
@@ -62,11 +62,11 @@ class Preset:
     Attributes
     ----------
     space
-        What is chosen; names are those of `DLNClassifier`, but for those that `translate` knows.
+        The search space: parameters of `DLNClassifier`, or names that `translate` converts.
     translate
-        Turns values of the space into parameters of `DLNClassifier`.
+        Converts values of the space to parameters of `DLNClassifier`.
     first
-        What is tried first.
+        Values that are tried first.
     final
         Fits a classifier with the chosen parameters.
     """
@@ -78,9 +78,9 @@ class Preset:
     final: FinalFit = fit_all_rows
 
     def parameters(self, values: Values) -> dict[str, Any]:
-        """Give the parameters of `DLNClassifier` for chosen values.
+        """Return the parameters of `DLNClassifier` for chosen values.
 
-        A trial is one recipe: where the classifier would compare some by itself, it must not.
+        The classifier's own comparison of settings is switched off, because a trial is one setting.
         """
         params = self.translate({**fixed_part(self.space), **values})
         if "auto" in (params.get("layers", "auto"), params.get("tau", "auto")):

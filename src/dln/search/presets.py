@@ -1,6 +1,6 @@
-"""Searches by name, for a table: "default" is here, "paper" in `dln.search.paper`.
+"""Presets of a search by name: "default" is here, "paper" in `dln.search.paper`.
 
-The default search starts from what `DLNClassifier` would compare by itself and goes on from there.
+The default search starts from the settings that `DLNClassifier` compares itself.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SpaceName = OneOf["default", "paper"]
 
 
 def find_preset(space: Any, problem: Problem) -> Preset:
-    """Find a preset by its name, or make one of a user's space."""
+    """Return the preset with a name, or make one from a user's space."""
     if isinstance(space, str):
         if space not in _PRESETS:
             raise OptionError(
@@ -35,11 +35,11 @@ def find_preset(space: Any, problem: Problem) -> Preset:
 
 
 def _judging(problem: Problem) -> Judging:
-    """Judge by many folds where rows are few: a difference must not be noise.
+    """Choose the folds: small tables get more, to reduce noise. Large tables are sampled.
 
-    Many rows are sampled, but for many classes not as strongly: on few rows of each class width is
-    worth less than in the end, and unified phases seem better than they are. The 500 rows
-    of a class come from one table, Letter (`benchmarks/large_choice.py`).
+    The sample is larger if there are many classes. With few rows per class, trials underestimate
+    the value of width and overestimate unified phases. The limit of 500 rows per class was found on
+    one table, Letter (`benchmarks/large_choice.py`).
     """
     n_rows, n_classes = len(problem.target), len(problem.classes)
     if n_rows < 1_000:
@@ -55,12 +55,12 @@ def _repeated(n_fits: int) -> MakeFolds:
 
 
 def _starts(n_layers: int, *points: tuple[int, float]) -> tuple[dict[str, Any], ...]:
-    """Make starts of widths and temperatures."""
+    """Make starting points from widths and temperatures."""
     return tuple({"n_layers": n_layers, "width": width, "tau": tau} for width, tau in points)
 
 
 _MAX_WIDTH = 2 * MAX_WIDTH
-"""A search may go further than `DLNClassifier` does unasked: Letter, of 26 classes, gains by it."""
+"""A search may use wider layers than `DLNClassifier` by default; Letter gains by it."""
 
 _USUAL = {
     "n_layers": 2,
@@ -70,11 +70,11 @@ _USUAL = {
     "slope": 20.0,
     "phases": "batches",
 }
-# One layer has twice the rules of two: it does well with a higher temperature, and costs little.
+# One layer has twice as many rules as two layers. It needs a higher temperature and is cheap.
 _FLAT = _starts(1, (64, 4.0), (64, 8.0), (64, 16.0), (64, 32.0))
 _FLAT_AND_WIDE = _starts(1, (200, 4.0), (200, 8.0), (600, 8.0), (600, 16.0))
 _WIDE = _starts(2, (600, 8.0), (600, 16.0))
-# More links and cutoffs to choose from: for Letter another point, for most tables no loss
+# More links and cutoffs to choose from: one point more for Letter, no loss for most tables
 # (benchmarks/large_choice.py).
 _FINE = tuple(
     {"n_layers": 1, "width": 600, "tau": 8.0, "n_links": 32, "n_cutoffs": 12, "phases": phases}
@@ -86,7 +86,7 @@ _SMALL = _starts(2, (8, 2.0), (16, 2.0), (32, 4.0)) + _starts(1, (8, 2.0), (16, 
 
 @dataclass(frozen=True)
 class _Scale:
-    """What suits tables of some size: how many networks vote together, and further starts."""
+    """Settings for a table size: number of networks that vote together, and starting points."""
 
     n_networks: int
     together: tuple[dict[str, Any], ...]
@@ -95,8 +95,8 @@ class _Scale:
 _FEW_ROWS = _Scale(15, _FLAT)
 _MANY_ROWS = _Scale(9, _FLAT_AND_WIDE + _WIDE + _FINE)
 _MAX_JUDGED = 3
-"""Networks that a trial is judged by. More vote better, whatever the other parameters are: on nine
-small tables 15 are 0.34 points above 3, with a standard error of 0.13 (validation rows,
+"""Number of networks that a trial trains. More are better for all parameters: on nine small tables
+15 are 0.34 points above 3, with a standard error of 0.13 (validation rows,
 `benchmarks/networks_choice.py`)."""
 
 
@@ -127,11 +127,11 @@ def _default(problem: Problem) -> Preset:
 
 
 def _one_or_two_layers(values: Values, n_classes: int) -> dict[str, Any]:
-    """Make the layers, wider for more classes; a second one is half as wide as the first."""
+    """Compute the layers. They are wider for more classes; the second has half the width."""
     own = ("width", "n_layers")
     first = min(_MAX_WIDTH, widen(values["width"], n_classes))
     layers = (first, math.ceil(first / 2))[: values["n_layers"]]
-    # Every class needs a rule to vote for it.
+    # Each class needs at least one rule.
     layers = (*layers[:-1], max(n_classes, layers[-1]))
     return {"layers": layers, **{name: v for name, v in values.items() if name not in own}}
 

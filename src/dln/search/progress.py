@@ -1,4 +1,4 @@
-"""A live progress bar of a search, on standard error: the best so far and the time left."""
+"""Progress bar of a search on standard error: best score so far and remaining time."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from dln.search.run import SearchState
 
 @contextmanager
 def search_bar(*, enabled: bool) -> Iterator[Callable[[SearchState], None] | None]:
-    """Give a function that shows how far a search is, or None where that is not wanted."""
+    """Yield a function that shows the progress of a search, or None if disabled."""
     with live_bars(enabled=enabled) as show:
         yield show and (lambda state: show("searching", state.done, state_text(state)))
 
 
 def state_text(state: SearchState) -> str:
-    """Say what has been found and how long the rest will take.
+    """Describe the results so far and the remaining time.
 
     >>> state_text(SearchState((), 32, 0.25, 0.0, 20.0))
     '0/32 trials, 1 min left'

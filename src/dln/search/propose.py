@@ -1,7 +1,7 @@
-"""Optuna's proposals, made anew from the trials so far.
+"""Optuna's proposals, computed from the trials so far.
 
-Promise: what is proposed for a trial depends on the seed, its number and the trials before it
-alone, so a search that was stopped goes on as if it had not been.
+Promise: the proposal for a trial depends only on the seed, its number and the earlier trials. So a
+search that was stopped continues as if it had not been stopped.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from dln.search.trial import Trial
 
 
 class Proposer:
-    """Asks Optuna for batches of trials, and tells it how they went.
+    """Asks Optuna for batches of trials and passes their results to it.
 
-    `directions` are Optuna's, one for each objective.
+    `directions` are those of Optuna, one for each objective.
     """
 
     def __init__(self, preset: Preset, directions: Sequence[str], seed: int) -> None:
@@ -36,7 +36,7 @@ class Proposer:
     def ask(self, number: int) -> dict[str, Any]:
         """Propose the values of the next trial."""
         with quiet(self._optuna):
-            # A sampler of its own for every trial: no hidden state to restore after a stop.
+            # A new sampler for each trial, so that there is no hidden state to restore.
             self._study.sampler = self._optuna.samplers.TPESampler(
                 seed=int(np.random.default_rng([self._seed, number]).integers(2**31)),
                 multivariate=True,
@@ -49,16 +49,16 @@ class Proposer:
         return {name: from_optuna(self._free[name], trial.params[name]) for name in self._free}
 
     def tell(self, trial: Trial, objectives: Sequence[float]) -> None:
-        """Tell how a trial went."""
+        """Pass the result of a trial to Optuna."""
         with quiet(self._optuna):
             self._study.tell(self._asked.pop(trial.number), list(objectives))
 
     def proposal(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Write values the way Optuna does."""
+        """Convert values to Optuna's form."""
         return {name: to_proposal(wish, values[name]) for name, wish in self._free.items()}
 
     def frozen(self, trial: Trial, objectives: Sequence[float]) -> Any:
-        """Write a finished trial as Optuna's record, for its storages and pictures."""
+        """Convert a finished trial to Optuna's record, for its storages and plots."""
         return self._optuna.trial.create_trial(
             params=self.proposal(trial.values),
             distributions=self._distributions,
@@ -74,7 +74,7 @@ class Proposer:
 
 @contextmanager
 def quiet(optuna: Any) -> Iterator[None]:
-    """Keep Optuna from writing to standard error, and from warning of what is meant."""
+    """Silence Optuna's log, and its warnings about what is done here on purpose."""
     before = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:

@@ -1,4 +1,4 @@
-"""Trials as `cv_results_`: columns as in scikit-learn's searches."""
+"""Convert trials to `cv_results_`, as in scikit-learn's searches."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from dln.search.trial import Trial, rank
 
 
 def make_results(trials: Sequence[Trial], n_splits: int) -> dict[str, Any]:
-    """Write a row for each trial; NaN for folds that a trial given up early did not see.
+    """Return one entry per trial. Folds that a stopped trial did not reach are NaN.
 
-    `mean_test_score` and `std_test_score` are those of the folds; ranks follow
-    `score` and `estimate`, see `in_order`.
+    `mean_test_score` and `std_test_score` are computed over the folds. Ranks follow `score` and
+    `estimate`; see `in_order`.
     """
     scores = np.full((len(trials), n_splits), np.nan)
     for row, trial in zip(scores, trials, strict=True):
@@ -36,7 +36,7 @@ def make_results(trials: Sequence[Trial], n_splits: int) -> dict[str, Any]:
 
 
 def _column(trials: Sequence[Trial], name: str) -> NDArray[Any]:
-    """Put one parameter of all trials into an array of objects: layers are tuples."""
+    """Return one parameter of all trials as an array of objects (layers are tuples)."""
     column = np.empty(len(trials), dtype=object)
     for place, trial in enumerate(trials):
         column[place] = trial.params.get(name)

@@ -1,4 +1,4 @@
-"""The search: batches of proposals become populations, their outcomes become trials."""
+"""Run a search: batches of proposals -> populations of networks -> outcomes -> trials."""
 
 from __future__ import annotations
 
@@ -31,29 +31,29 @@ DIRECTIONS: dict[Objective, tuple[str, ...]] = {
     "pareto": ("maximize", "minimize"),
 }
 MEASURED_FOLDS = 1
-"""Sizes are the mean over so many folds: they differ little, and measuring takes its time."""
+"""Sizes are averaged over this number of folds. They differ little and are slow to measure."""
 
 HOPELESS = 0.005
-"""A trial is given up if it is worse than the best by this and two standard errors."""
+"""A trial is stopped if it is worse than the best by more than this plus two standard errors."""
 
 LONE_FOLD_ERROR = 0.025
-"""What is taken for the standard error where there has been one fold only."""
+"""The standard error that is assumed after one fold."""
 
 
 @dataclass(frozen=True)
 class SearchState:
-    """How far a search is.
+    """Progress of a search.
 
     Attributes
     ----------
     trials
-        Finished ones, in order.
+        Finished trials, in order.
     n_trials
-        How many there will be.
+        Total number of trials.
     done, recalled
-        The part of the search that is done, from 0 to 1, and that which was found in the storage.
+        Fraction of the search that is done, and that was read from the storage, from 0 to 1.
     seconds
-        Since the search began, or went on.
+        Seconds since the search was started or resumed.
     """
 
     trials: tuple[Trial, ...]
@@ -64,20 +64,20 @@ class SearchState:
 
     @property
     def seconds_left(self) -> float | None:
-        """The time that the rest will take if it goes on like this; None before the first."""
+        """Estimated remaining seconds; None before the first result."""
         trained = self.done - self.recalled
         return self.seconds * (1 - self.done) / trained if trained > 0 else None
 
 
 class Share(NamedTuple):
-    """The part that a population has in its batch: some of the folds of all its trials."""
+    """The share of a population in its batch: some of the folds of all its trials."""
 
     folds: range
     n_trials: int
     n_folds: int
 
     def of_trials(self, done: float) -> float:
-        """Say how many trials' worth of the batch is done; those given up count as done.
+        """Return how much of the batch is done, in trials. Stopped trials count as done.
 
         >>> Share(range(5, 20), 8, 20).of_trials(0.0)
         2.0
@@ -86,7 +86,7 @@ class Share(NamedTuple):
 
 
 class _Standing(NamedTuple):
-    """How a trial stands: its accuracy on each fold so far, and its size."""
+    """Intermediate result of a trial: its accuracy on each fold so far, and its size."""
 
     scores: NDArray[np.float64]
     size: float
@@ -111,7 +111,7 @@ class Search:
     _recalled: float = 0.0
 
     def run(self, time_limit: float | None) -> None:
-        """Run all batches, or those that begin within the time limit in seconds."""
+        """Run all batches, or those that start within the time limit in seconds."""
         self._start = start = time.monotonic()
         proposer = Proposer(self.preset, DIRECTIONS[self.objective], self.seed)
         while len(self.trials) < self.n_trials:
@@ -144,7 +144,7 @@ class Search:
             if not going:
                 break
             tasks = [self._task(plans[number], fold) for number in going for fold in folds]
-            # A storage may hold what other values came to, from an Optuna that draws otherwise.
+            # The storage may hold outcomes of other values, if another Optuna proposed them.
             drawn = fingerprint_values([values[number] for number in going])
             name = f"trials {first} to {numbers[-1]}, folds {folds[0]} to {folds[-1]}, {drawn}"
             found = iter(self._train(name, tasks, Share(folds, len(numbers), self.n_folds)))
@@ -158,7 +158,7 @@ class Search:
         ]
 
     def _rounds(self) -> list[range]:
-        """Give the folds of each round; after a round hopeless trials are given up."""
+        """Return the folds of each round. After a round, trials without a chance are stopped."""
         first = self.preset.judging.first_folds
         if not 0 < first < self.n_folds:
             return [range(self.n_folds)]
@@ -174,7 +174,7 @@ class Search:
             patience=judging.patience,
             trace_every=0,
         )
-        # The same seeds for all trials: they differ in their parameters alone.
+        # The same seeds for all trials, so that they differ only in their parameters.
         rng = np.random.default_rng([self.seed, fold])
         n_networks = plan.candidates.n_networks
         n_judged = min(n_networks, judging.max_networks)
@@ -197,9 +197,9 @@ class Search:
         return outcomes
 
     def _hopeless(self, outcomes: dict[int, list[Outcome]], number: int) -> bool:
-        """Tell whether a trial is clearly behind the best one, on the folds that both had.
+        """Return whether a trial is clearly worse than the best one, on their common folds.
 
-        Where size counts too, only behind one that is no larger.
+        If size matters too, it is compared only with trials that are not larger.
         """
         own = self._standing(outcomes[number])
         rivals = [self._standing(other) for other in outcomes.values()]

@@ -1,4 +1,4 @@
-"""The score of a trial from the looks of its folds, and how sure it is."""
+"""The score of a trial from the evaluations on its folds, and its standard error."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from dln.search.tasks import Outcome
 
 
 def fold_scores(outcomes: Sequence[Outcome], penalty: float) -> NDArray[np.float64]:
-    """Give the accuracy on each fold at the epoch where mean − penalty · deviation is largest.
+    """Return the accuracy on each fold at the epoch where mean − penalty · deviation is largest.
 
-    A fold that stopped earlier than the others stands at its last look.
+    A fold that stopped earlier than the others keeps its last accuracy.
     """
     longest = max(len(outcome.looks) for outcome in outcomes)
     looks = np.array(
@@ -23,7 +23,7 @@ def fold_scores(outcomes: Sequence[Outcome], penalty: float) -> NDArray[np.float
         ]
     )
     score = penalised_mean(looks, penalty, axis=0)
-    # A later look wins a tie: it was trained longer.
+    # The latest of tied epochs wins: it was trained longer.
     best = longest - 1 - int(score[::-1].argmax())
     return looks[:, best]
 
@@ -31,11 +31,11 @@ def fold_scores(outcomes: Sequence[Outcome], penalty: float) -> NDArray[np.float
 def penalised_mean(
     accuracies: NDArray[np.float64], penalty: float, *, axis: int
 ) -> NDArray[np.float64]:
-    """Give mean − penalty · deviation over the folds, which lie along `axis`."""
+    """Return mean − penalty · deviation over the folds, which lie along `axis`."""
     score: NDArray[np.float64] = accuracies.mean(axis=axis) - penalty * accuracies.std(axis=axis)
     return score
 
 
 def standard_error(scores: NDArray[np.float64]) -> float:
-    """Give the standard error of a mean; 0 where a single fold says nothing about it."""
+    """Return the standard error of the mean; 0 for a single fold, which does not show it."""
     return float(scores.std(ddof=1) / np.sqrt(len(scores))) if len(scores) > 1 else 0.0

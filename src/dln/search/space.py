@@ -1,6 +1,6 @@
-"""What a search may choose: ranges and lists over the parameters of `DLNClassifier`.
+"""Search spaces: ranges and lists of values for parameters of `DLNClassifier`.
 
-A space is a mapping from a name to a `Between`, to a list of values, or to one fixed value.
+A space maps a name to a `Between`, a list of values, or one fixed value.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
 RESERVED = ("engine", "device", "random_state", "n_jobs", "verbose", "on_interrupt", "class_weight")
-"""Parameters of the classifier that the search itself is given."""
+"""Parameters of the classifier that are parameters of the search itself."""
 
 
 @dataclass(frozen=True)
 class Between:
-    """A range of numbers, both ends included: of integers where both ends are integers.
+    """A range of numbers that includes both ends. If both ends are integers, so are the values.
 
     Parameters
     ----------
     low, high
-        The ends.
+        Smallest and largest value.
     log
-        Whether 1 to 10 is as wide as 10 to 100.
+        Whether to search on a logarithmic scale, where 1 to 10 is as wide as 10 to 100.
 
     Examples
     --------
@@ -52,17 +52,17 @@ class Between:
         if not sound or (self.log and self.low <= 0):
             least = " above 0" if self.log else ""
             raise OptionError(
-                f"a range goes from {self.low!r} to {self.high!r}, expected two numbers{least}, "
-                "the smaller first"
+                f"Between has the ends {self.low!r} and {self.high!r}, expected two "
+                f"numbers{least}, the smaller first"
             )
 
     @property
     def whole(self) -> bool:
-        """Whether it is a range of integers."""
+        """Whether this is a range of integers."""
         return all(isinstance(end, numbers.Integral) for end in (self.low, self.high))
 
     def share(self, value: float) -> float:
-        """Say where a value stands between the ends, from 0 to 1."""
+        """Return the position of a value between the ends, from 0 to 1."""
         low, high, place = self.low, self.high, value
         if self.log:
             low, high, place = math.log(low), math.log(high), math.log(place)
@@ -70,11 +70,11 @@ class Between:
 
 
 Space = Mapping[str, Any]
-"""A name, and what it may be: a `Between`, a list of values, or one value."""
+"""Maps a parameter to a `Between`, a list of values, or one fixed value."""
 
 
 def check_space(space: Any) -> None:
-    """Refuse what is no space over the parameters of `DLNClassifier`."""
+    """Check that a space is valid for the parameters of `DLNClassifier`."""
     if not isinstance(space, Mapping):
         raise OptionError(
             f'space is {space!r}, expected "default", "paper" or a dict of parameters'
@@ -85,29 +85,29 @@ def check_space(space: Any) -> None:
             raise OptionError(f"the space has {name!r}, which is a parameter of the search itself")
         if name not in known:
             raise OptionError(
-                f"the space has {name!r}, which DLNClassifier does not know; "
+                f"the space has {name!r}, which is not a parameter of DLNClassifier; "
                 f"its parameters are {', '.join(known)}"
             )
         if isinstance(wish, list) and not wish:
             raise OptionError(f"the space has no value for {name!r}; give at least one")
         if isinstance(wish, np.ndarray):
             raise OptionError(
-                f"the space has an array for {name!r}; give a list of values, such as its tolist()"
+                f"the space has an array for {name!r}; give a list of values (its tolist())"
             )
 
 
 def fixed_part(space: Space) -> dict[str, Any]:
-    """Give what is not to be chosen."""
+    """Return the fixed parameters of a space."""
     return {name: wish for name, wish in space.items() if not isinstance(wish, (Between, list))}
 
 
 def free_part(space: Space) -> dict[str, Between | list[Any]]:
-    """Give what is to be chosen."""
+    """Return the parameters that are searched."""
     return {name: wish for name, wish in space.items() if isinstance(wish, (Between, list))}
 
 
 def import_optuna() -> Any:
-    """Import Optuna, which proposes; only a search needs it."""
+    """Import Optuna, which only a search requires."""
     try:
         import optuna
     except ImportError as error:
@@ -116,7 +116,7 @@ def import_optuna() -> Any:
 
 
 def to_optuna(wish: Between | list[Any]) -> BaseDistribution:
-    """Write a range or a list as Optuna does. Values of a list become their places in it."""
+    """Convert a range or a list to Optuna's form. Values of a list become their indices."""
     distributions = import_optuna().distributions
     distribution: BaseDistribution
     if isinstance(wish, list):
@@ -131,24 +131,24 @@ def to_optuna(wish: Between | list[Any]) -> BaseDistribution:
 
 
 def from_optuna(wish: Between | list[Any], proposed: Any) -> Any:
-    """Read what Optuna proposes for a range or a list."""
+    """Convert Optuna's proposal for a range or a list to a value."""
     return wish[proposed] if isinstance(wish, list) else proposed
 
 
 def to_proposal(wish: Between | list[Any], value: Any) -> Any:
-    """Write a value of a range or a list the way Optuna proposes it."""
+    """Convert a value of a range or a list to Optuna's proposal."""
     return wish.index(value) if isinstance(wish, list) else value
 
 
 def describe(space: Space) -> str:
-    """Write a space or values of it as text. The order counts: Optuna draws in it."""
+    """Convert a space, or values of one, to text. The order matters, because Optuna draws in it."""
     return json.dumps({name: repr(wish) for name, wish in space.items()})
 
 
 def places(space: Space, values: Mapping[str, Any]) -> Sequence[float]:
-    """Say where values stand in the free part of a space, from 0 to 1.
+    """Return the coordinates of values in the searched part of a space, from 0 to 1.
 
-    A list of numbers is a scale of its own; of other values each gets a place for itself.
+    A list of numbers is one coordinate. A list of other values has one coordinate for each value.
 
     >>> places({"tau": Between(1.0, 3.0), "n_links": [8, 16, 32]}, {"tau": 2.0, "n_links": 16})
     [0.5, 0.5]

@@ -1,6 +1,6 @@
 """One trial on one fold as a value, and a list of them as one population for an engine.
 
-Promise: an outcome depends on its task and its fold alone, not on what it is trained beside.
+Promise: an outcome depends only on its task and its fold, not on the other tasks of the population.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from dln.train.recipe import Recipe
 
 @dataclass(frozen=True)
 class Task:
-    """What one trial trains on one fold.
+    """One trial on one fold.
 
     Attributes
     ----------
     fold
-        The number of the fold.
+        Number of the fold.
     seeds
-        One for each network; the networks vote together.
+        One seed for each network; the networks vote together.
     n_networks
-        How many will vote together in the end: `seeds` may be fewer, enough to judge by.
+        Number of networks in the final fit. `seeds` may be fewer, if that is enough to score.
     measured
-        Whether the size of the circuit is wanted too.
+        Whether the size of the circuit is measured.
     """
 
     fold: int
@@ -50,15 +50,15 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a task came to.
+    """Result of a task.
 
     Attributes
     ----------
     looks
-        Balanced accuracy on the validation rows: at each look, or once at the end.
+        Balanced accuracy on the validation rows: at each evaluation, or once at the end.
     size
-        Gate-level operations of the circuit after quick simplification, in proportion where it has
-        more networks than were trained; None if not measured.
+        Gate-level operations of the circuit after quick simplification, scaled up if the final
+        fit has more networks than were trained; None if not measured.
     """
 
     looks: tuple[float, ...]
@@ -66,19 +66,19 @@ class Outcome:
 
 
 FAILED = Outcome((0.0,))
-"""A training whose loss is not a number has learned nothing."""
+"""The outcome of a training whose loss is not a number."""
 
 
 @dataclass(frozen=True, eq=False)
 class FoldRows:
-    """A fold, encoded: all its trials with the same encoding share it.
+    """An encoded fold, shared by all trials with the same encoding.
 
     Attributes
     ----------
     data
-        All rows, as an encoder fitted without the validation rows sees them.
+        All rows, encoded by an encoder that was fitted on the training rows.
     table
-        The training rows as they came, to find readable cutoffs with.
+        The original training rows, which are used to round cutoffs.
     """
 
     fold: Fold
@@ -89,16 +89,16 @@ class FoldRows:
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are."""
+        """Number of classes."""
         return len(self.classes)
 
 
 RowsOf = Callable[[int, EncodeOptions], FoldRows]
-"""Finds a fold's rows by its number and their encoding."""
+"""Returns the rows of a fold, given its number and the encoding."""
 
 
 def encode_fold(problem: Problem, fold: Fold, encode: EncodeOptions) -> FoldRows:
-    """Fit an encoder on the training rows of a fold, and encode all rows with it."""
+    """Fit an encoder on the training rows of a fold and encode all rows."""
     table = problem.table.take(fold.train).kept()
     encoder, _ = fit_encoder(table, problem.target[fold.train], problem.weight[fold.train], encode)
     data = TrainingRows(encoder.encode(problem.table), problem.target, problem.weight)
@@ -115,8 +115,7 @@ def run_tasks(
 ) -> list[Outcome]:
     """Train all tasks as one population.
 
-    Where one of them comes to nothing, they are trained one by one to find it: engines stop at
-    the first.
+    If one of them diverges, the engine stops without naming it. Then they are trained one by one.
     """
     rows = [rows_of(task.fold, task.encode) for task in tasks]
     jobs = [_jobs(task, its) for task, its in zip(tasks, rows, strict=True)]

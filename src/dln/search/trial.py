@@ -1,4 +1,4 @@
-"""What a search has found: trials as records, the front of accuracy against size, choices."""
+"""The results of a search: trials, the Pareto front of accuracy and size, and the choice."""
 
 from __future__ import annotations
 
@@ -16,29 +16,28 @@ Choice = OneOf["best", "small"]
 
 @dataclass(frozen=True)
 class Trial:
-    """One set of parameters, judged on the folds.
+    """One set of parameters and its cross-validated score.
 
     Parameters
     ----------
     number
-        Its place in the search, from 0.
+        Number of the trial, from 0.
     params
         Parameters of `DLNClassifier`.
     values
-        What was proposed; for a space of your own the same as in `params`.
+        Proposed values. For a search space given as a dict, the same as `params`.
     fold_scores
-        Balanced accuracy on each fold that it was trained on.
+        Balanced accuracy on each fold that was used.
     score
-        Their mean, in the paper's space less 0.1 standard deviations.
+        Mean of `fold_scores`; with `space="paper"`, minus 0.1 standard deviations.
     estimate
-        What the best trial is chosen by: the score, with the noise that similar trials show taken
-        out.
+        The score, smoothed with the scores of similar trials. The best trial has the largest one.
     standard_error
-        Of the mean.
+        Standard error of the mean.
     size
-        Gate-level operations of its circuit (`dln.cost`), measured on the first fold.
+        Gate-level operations of the circuit (`dln.cost`), measured on the first folds.
     stopped
-        Whether it was given up before the last fold, as hopeless.
+        Whether the trial was stopped before the last fold, because it was clearly worse.
     """
 
     number: int
@@ -53,9 +52,9 @@ class Trial:
 
 
 def find_front(trials: Sequence[Trial]) -> tuple[Trial, ...]:
-    """Find the trials that no other beats: none is as good and smaller, or better and no larger.
+    """Return the Pareto front: trials that no other trial beats in both score and size.
 
-    They come smallest first. Trials that were given up early are left out.
+    The smallest comes first. Trials that were stopped early are left out.
 
     >>> trial = Trial(0, {}, {}, (0.8,), 0.8, 0.8, 0.0, 50.0, False)
     >>> from dataclasses import replace
@@ -72,17 +71,17 @@ def find_front(trials: Sequence[Trial]) -> tuple[Trial, ...]:
 
 
 def find_best(trials: Sequence[Trial]) -> Trial:
-    """Find the best trial; see `in_order`."""
+    """Return the best trial; see `in_order`."""
     if all(trial.stopped for trial in trials):
-        raise OptionError("no trial was finished, so that there is nothing to choose from")
+        raise OptionError("no trial was finished; raise the time limit")
     return in_order(trials)[0]
 
 
 def in_order(trials: Sequence[Trial]) -> list[Trial]:
-    """Put the best first: those within one standard error of the highest score, by their estimates.
+    """Sort trials, best first.
 
-    The others follow, by their estimates too, and then those given up early. Of equal ones the
-    smaller comes first.
+    Trials within one standard error of the highest score come first, then the others, then those
+    that were stopped early. Each group is sorted by estimate; of equal trials the smaller is first.
     """
     whole = [trial for trial in trials if not trial.stopped]
     top = max(whole, key=lambda trial: trial.score, default=None)
@@ -96,9 +95,9 @@ def in_order(trials: Sequence[Trial]) -> list[Trial]:
 
 
 def find_small(trials: Sequence[Trial]) -> Trial:
-    """Find the smallest trial whose score is within one standard error of the best's estimate.
+    """Return the smallest trial whose score is within one standard error of the best estimate.
 
-    Its own score decides: neighbours say little about how far down a circuit can be made smaller.
+    Its score counts, not its estimate: larger neighbours would make small circuits look better.
     """
     best = find_best(trials)
     enough = best.estimate - best.standard_error
@@ -110,7 +109,7 @@ CHOICES = {"best": find_best, "small": find_small}
 
 
 def rank(trials: Sequence[Trial]) -> list[int]:
-    """Rank trials from 1, the best; those given up early come after all others."""
+    """Rank trials from 1 (the best). Trials that were stopped early come last."""
     ranks = np.empty(len(trials), dtype=np.int64)
     ranks[[trial.number for trial in in_order(trials)]] = np.arange(1, len(trials) + 1)
     return [int(place) for place in ranks]

@@ -1,4 +1,4 @@
-"""The votes of hard networks on encoded rows: what their circuit gives, without building it."""
+"""Votes of discretised networks on encoded rows, without building the circuit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def count_votes(
 
 
 def balanced_accuracy(target: NDArray[np.int32], predicted: NDArray[np.int64]) -> float:
-    """Give the mean recall of the classes that there are."""
+    """Return the mean recall of the classes that occur."""
     right = np.bincount(target[target == predicted], minlength=int(target.max()) + 1)
     total = np.bincount(target)
     return float(np.mean(right[total > 0] / total[total > 0]))
@@ -41,10 +41,10 @@ def _votes(
     sources = hard_sources(network)
     codes = network.gate_choices[network.gate_logits.argmax(axis=1)]
     outputs = wires[n_literals:]
-    for gates in network.layer_slices():  # a layer reads only earlier ones
+    for gates in network.layer_slices():  # a layer reads only earlier layers
         a, b = wires[sources[gates, 0]], wires[sources[gates, 1]]
         outputs[gates] = codes[gates, None] >> (3 - 2 * a - b) & 1
     on = hard_votes(network, vote_threshold)
-    # Products of floats are fast, and these sums of bits are exact.
+    # Products of floats are fast, and sums of bits are exact in them.
     votes = wires[network.rule_wires].T.astype(np.float64) @ on.T.astype(np.float64)
     return votes.astype(np.int64)

@@ -1,7 +1,7 @@
-"""Decide whether two edges are equal on every possible row, with the side conditions.
+"""Decide whether two edges are equal on every possible row, given the side conditions.
 
-Exhaustively where they depend on few columns, else by SAT. What is not decided within the limits
-counts as not equal: nothing is changed on a guess.
+Edges that depend on few columns are compared on all rows, others by SAT. If the limits are reached,
+edges count as not equal.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from dln.prove.simulate import Rows, Support
 
 @dataclass(frozen=True)
 class Limits:
-    """How hard a claim is tried; all limits count work, not time, so that results repeat.
+    """Limits of the work on a claim. They do not count time, so that results are reproducible.
 
     Attributes
     ----------
     nodes
         Claims about more nodes than this are left undecided.
     rows
-        Up to so many possible rows all of them are tried.
+        If there are at most this many possible rows, all are tried.
     conflicts
-        What the SAT solver may spend on a claim; 0 asks none.
+        Conflicts that the SAT solver may use for a claim; 0 does not use the solver.
     work
-        How many nodes a pass may look at in all. Trained circuits stay far below; it keeps the
-        time for huge ones in proportion.
+        Nodes that a pass may visit in total. Trained circuits need far fewer. The limit keeps the
+        time for huge circuits proportional to their size.
     """
 
     nodes: int = 400
@@ -39,7 +39,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of a claim: whether it is so, and perhaps a row (n_columns, 1) against it."""
+    """Whether two edges are proven equal; if not, there may be a row (n_columns, 1) as evidence."""
 
     equal: bool
     row: Rows | None = None
@@ -49,7 +49,7 @@ _UNDECIDED = Verdict(False)
 
 
 class Claims:
-    """Answers claims about the edges of one graph."""
+    """Decides claims about the edges of one graph."""
 
     def __init__(self, graph: Graph, n_columns: int, limits: Limits) -> None:
         self._graph = graph
@@ -59,11 +59,11 @@ class Claims:
 
     @property
     def are_over(self) -> bool:
-        """Whether all work has been done that the limits allow."""
+        """Whether the work limit is reached."""
         return self._work_left <= 0
 
     def spend(self, n_nodes: int) -> None:
-        """Note that so many nodes have been looked at."""
+        """Count visited nodes towards the work limit."""
         self._work_left -= n_nodes
 
     def are_equal(self, x: int, y: int) -> Verdict:
@@ -81,11 +81,11 @@ class Claims:
             return self._try_all(support, x, y)
         if not self._limits.conflicts:
             return _UNDECIDED
-        self.spend(9 * len(cone))  # a solver has about ten times as much to do
+        self.spend(9 * len(cone))  # a solver does about ten times as much work
         return self._ask_solver(cone, x, y)
 
     def _small_cone(self, x: int, y: int) -> list[int] | None:
-        """List the nodes that two depend on, in order; None where they are too many."""
+        """List the nodes that two nodes depend on, in order; None if there are too many."""
         found, stack = {x, y}, [x, y]
         parts = self._graph.parts
         while stack:

@@ -1,6 +1,6 @@
-"""Fold away constants, copies, negations, twins and parts that no vote depends on.
+"""Remove constants, copies, negations, duplicates and parts that no vote depends on.
 
-Promise: every row keeps every vote.
+Promise: the votes of every row stay the same.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A circuit's logic under change: literals, ANDs and XORs, with free negation.
+"""The logic of a circuit in a form that can be changed: literals, ANDs, XORs and negated edges.
 
-An *edge* is twice the number of a node, plus 1 where it is negated. Node 0 is the constant false,
+An *edge* is twice the number of a node, plus 1 if it is negated. Node 0 is the constant false,
 then come the literals, then the gates, each of which reads only smaller nodes. In the paper's count
 an AND of any polarity is 1 gate-level operation, an XOR 3, a negation 0.
 """
@@ -26,7 +26,7 @@ _SIXTEEN = Widths(16, 16)
 
 
 def leaf_cost(net: Net, leaf: int) -> int:
-    """Count the gate-level operations of a literal, the paper's way."""
+    """Count the gate-level operations of a literal, as in the paper."""
     literal = net.circuit.literals[leaf - 1]
     return literal_cost(literal, net.circuit.columns, _SIXTEEN).gate_operations
 
@@ -37,9 +37,9 @@ class Net:
     Attributes
     ----------
     kinds, inputs
-        What each node is, and the two edges that it reads.
+        The kind of each node, and the two edges that it reads.
     roots
-        The edge of every rule.
+        The edge of each rule.
     readers, root_readers
         The gates and the rules that read each node.
     """
@@ -67,7 +67,7 @@ class Net:
             self._drop_unread(node)
 
     def _add_gate(self, gate: Gate, a: int, b: int) -> int:
-        """Add a gate of any kind; gives its edge."""
+        """Add a gate of any kind and return its edge."""
         if not (gate.reads_a and gate.reads_b):
             source = a if gate.reads_a else b if gate.reads_b else 0
             return source ^ gate.table[0]
@@ -76,7 +76,7 @@ class Net:
             self.kinds.append(XOR)
             self.inputs.append((a & ~1, b & ~1))
             return 2 * (len(self.kinds) - 1) ^ (a ^ b) & 1 ^ gate.table[0]
-        # Three rows of the table are alike: an AND tells the fourth from them.
+        # Three rows of the truth table are equal; an AND is true or false only in the fourth.
         row = gate.table.index(1 if n_ones == 1 else 0)
         self.kinds.append(AND)
         self.inputs.append((a ^ (row < 2), b ^ (row % 2 == 0)))
@@ -86,30 +86,30 @@ class Net:
 
     @property
     def n_nodes(self) -> int:
-        """How many nodes there are, read or not."""
+        """Number of nodes, including those that are not read."""
         return len(self.kinds)
 
     @property
     def gates(self) -> range:
-        """The numbers of the gates, read or not."""
+        """The numbers of the gates, including those that are not read."""
         return range(self.n_leaves, len(self.kinds))
 
     def is_read(self, node: int) -> bool:
-        """Whether some rule or gate reads the node."""
+        """Return whether a rule or gate reads the node."""
         return bool(self.readers[node] or self.root_readers[node])
 
     def leaves_of_column(self, leaf: int) -> list[int]:
-        """List the literals that read the same column as a literal does."""
+        """List the literals of the same column as a literal."""
         return self._by_column[self.circuit.literals[leaf - 1].column]
 
     def is_kept(self, node: int) -> bool:
-        """Whether the node may be read: it is the constant, or somebody reads it already."""
+        """Return whether the node may be used: it is the constant, or it is read already."""
         return node == 0 or self.is_read(node)
 
     def evaluate(
         self, leaves: Sequence[int], ones: int, both: Operation, differ: Operation
     ) -> list[int]:
-        """Give the value of every node; `ones` turns a value into its negation."""
+        """Return the value of every node; `ones` turns a value into its negation."""
         values = list(leaves)
         for node in self.gates:
             a, b = self.inputs[node]
@@ -126,9 +126,9 @@ class Net:
         both: Operation,
         differ: Operation,
     ) -> dict[int, int]:
-        """Follow new values of some nodes through their readers, for as long as anything changes.
+        """Propagate new values of some nodes to their readers, as long as anything changes.
 
-        `values` are the present ones. Gives the new values of all nodes that change.
+        `values` are the current ones. Returns the new values of all nodes that change.
         """
         changed = {node: value for node, value in start.items() if value != values[node]}
         queue = list({reader for node in changed for reader in self.readers[node]})
@@ -179,7 +179,7 @@ class Net:
                 self.roots[place] ^= 1
 
     def _drop_unread(self, node: int) -> None:
-        """Let a gate that nobody reads read nothing, and so on for those it read."""
+        """Disconnect a gate that is not read, then the gates that only it read, and so on."""
         unread = [node]
         while unread:
             node = unread.pop()
@@ -189,7 +189,7 @@ class Net:
                     unread.append(source)
 
     def to_circuit(self) -> Circuit:
-        """Build the circuit of what is read."""
+        """Build the circuit of the nodes that are read."""
         circuit = self.circuit
         builder = CircuitBuilder(circuit.columns, circuit.classes, circuit.temperature)
         signals: list[Signal | None] = [FALSE]

@@ -1,7 +1,7 @@
-"""Replace nodes where the difference is never seen: no vote can tell.
+"""Replace nodes by simpler ones if no vote depends on the difference.
 
-In `x > 5 and (x > 3 or y)` the second part may as well be true: it is read only where `x > 5`.
-Promise: every row keeps every vote.
+In `x > 5 and (x > 3 or y)` the second part can be replaced by true, because it matters only if
+`x > 5`. Promise: the votes of every row stay the same.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from dln.simplify.net import XOR, Net, leaf_cost
 from dln.simplify.samples import Samples
 
 _MOST_TRIES = 6
-"""How many likely replacements of a node are tried."""
+"""Number of likely replacements of a node that are tried."""
 _MANY_NODES = 2_000
-"""From so many nodes on a gate is compared with its neighbours alone, so that time stays linear."""
+"""In larger circuits a gate is compared only with its neighbours, which keeps the time linear."""
 
 
 def replace_unseen(circuit: Circuit, limits: Limits = Limits()) -> Circuit:  # noqa: B008
-    """Replace literals and gates by constants, literals or other gates that do as well.
+    """Replace literals and gates by constants, literals or other gates with the same effect.
 
     >>> from dln import GATE_BY_NAME, Above, Column, Node, Rule
     >>> columns = Column("x", "number"), Column("y", "boolean")
@@ -46,7 +46,7 @@ def replace_unseen(circuit: Circuit, limits: Limits = Limits()) -> Circuit:  # n
 
 
 def _worthwhile_first(net: Net) -> list[int]:
-    """List the literals, the dearest first, then the gates, those next to the votes first."""
+    """List the literals, most expensive first, then the gates, those closest to the votes first."""
     literals = sorted(range(1, net.n_leaves), key=lambda leaf: (-leaf_cost(net, leaf), leaf))
     return [*literals, *reversed(net.gates)]
 
@@ -55,7 +55,7 @@ def _find_replacement(net: Net, samples: Samples, node: int) -> int | None:
     """Find an edge that may replace a node, proven for all possible rows."""
     tried: set[int] = set()
     while len(tried) < _MOST_TRIES:
-        # Looked for anew each time: a row against the last one may rule out others.
+        # Searched again each time: a row that refutes one candidate may refute others too.
         likely = (edge for edge in _likely(net, samples, node) if edge not in tried)
         edge = next(likely, None)
         if edge is None or _keeps_votes(net, samples, node, samples.meaning_of(edge)):
@@ -65,7 +65,7 @@ def _find_replacement(net: Net, samples: Samples, node: int) -> int | None:
 
 
 def _find_seen(net: Net, samples: Samples, node: int) -> int:
-    """Give the sample rows on which some rule would change with the node."""
+    """Return the sample rows on which a rule changes if the node changes."""
     flipped = samples.follow_bits(node, samples.bits[node] ^ samples.ones)
     seen = 0
     for reached, bits in flipped.items():
@@ -75,7 +75,7 @@ def _find_seen(net: Net, samples: Samples, node: int) -> int:
 
 
 def _likely(net: Net, samples: Samples, node: int) -> Iterator[int]:
-    """Give the edges that do as well as the node on all sample rows."""
+    """Return the edges that have the same effect as the node on all sample rows."""
     own = samples.bits[node]
     seen = _find_seen(net, samples, node)
     for place, other in enumerate(_candidates(net, node)):
@@ -91,10 +91,10 @@ def _likely(net: Net, samples: Samples, node: int) -> Iterator[int]:
 
 
 def _candidates(net: Net, node: int) -> Iterator[int]:
-    """Give nodes that may replace a node, the cheapest first: none of them reads it."""
+    """Return nodes that may replace a node, cheapest first. None of them depends on it."""
     yield 0
     if node < net.n_leaves:
-        # Those of the same column first: the rule stays about the same thing.
+        # Literals of the same column first, so that the rule stays similar.
         alike = net.leaves_of_column(node)
         yield from (leaf for leaf in alike if leaf != node)
         if net.n_leaves < _MANY_NODES:
@@ -108,7 +108,7 @@ def _candidates(net: Net, node: int) -> Iterator[int]:
 
 
 def _keeps_votes(net: Net, samples: Samples, node: int, meaning: int) -> bool:
-    """Prove that every rule stays the same on every possible row if the node means this."""
+    """Prove that all rules stay the same on every possible row if the node has this meaning."""
     for reached, new in samples.follow_meaning(node, meaning).items():
         if net.root_readers[reached]:
             verdict = samples.claims.are_equal(new, samples.meaning[reached])
@@ -120,9 +120,9 @@ def _keeps_votes(net: Net, samples: Samples, node: int, meaning: int) -> bool:
 
 
 def _weaken_xor(net: Net, samples: Samples, node: int) -> None:
-    """Make an XOR an AND of some polarity, where one case of its inputs is never seen.
+    """Replace an XOR by an AND of some polarity, if one case of its inputs never matters.
 
-    With x and y never both true, for one, `x xor y` is `x or y`: a third of the operations.
+    If x and y are never both true, for example, `x xor y` is `x or y`: a third of the operations.
     """
     x, y = net.inputs[node]
     seen = _find_seen(net, samples, node)

@@ -1,4 +1,4 @@
-"""Copy a circuit part by part, with its votes changed on the way; copying folds."""
+"""Copy a circuit part by part and change its votes. Copying also folds."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dln.builder import TRUE, CircuitBuilder, Signal
 from dln.circuit import Circuit
 
 Votes = dict[Signal, tuple[int, ...]]
-"""What each signal gives to the classes where it is 1; TRUE gives the base votes."""
+"""The votes of each signal for the classes, given if it is 1. TRUE has the base votes."""
 
 
 def rebuild(circuit: Circuit, edit: Callable[[Votes], Votes] = dict) -> Circuit:
-    """Copy a circuit; `edit` is given its votes and says which are to be given instead."""
+    """Copy a circuit. `edit` takes its votes and returns the new ones."""
     builder = CircuitBuilder(circuit.columns, circuit.classes, circuit.temperature)
     votes = _add_up_votes(circuit, _copy_wires(circuit, builder))
     for signal, given in edit(votes).items():
@@ -21,7 +21,7 @@ def rebuild(circuit: Circuit, edit: Callable[[Votes], Votes] = dict) -> Circuit:
 
 
 def _copy_wires(circuit: Circuit, builder: CircuitBuilder) -> list[Signal]:
-    """Add all parts of a circuit to a builder; gives the signal of every wire."""
+    """Add all parts of a circuit to a builder and return the signal of each wire."""
     signals = [builder.literal(literal) for literal in circuit.literals]
     for gate, a, b in circuit.nodes:
         signals.append(builder.gate(gate, signals[a], signals[b]))

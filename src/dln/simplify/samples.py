@@ -1,4 +1,4 @@
-"""What a net's nodes are on every possible row, and on some sample rows."""
+"""The meaning of a net's nodes on every possible row, and their values on sample rows."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _ROWS_NEAR = 64
 
 
 class Samples:
-    """The exact meaning of a net's nodes, with sample rows that tell most of them apart.
+    """The exact meaning of a net's nodes, and sample rows that distinguish most of them.
 
     Attributes
     ----------
     meaning
-        The edge of each node in a graph of column steps; equal edges are equal nodes.
+        The edge of each node in a graph of column steps. Nodes with equal edges are equal.
     bits
         The value of each node on the sample rows, one bit each; `ones` has them all set.
     """
@@ -38,7 +38,7 @@ class Samples:
         self.claims = Claims(self.graph, n_columns, limits)
         leaves = sorted({edge >> 1 for edge in self.meaning[: net.n_leaves]} - {0})
         self._support = Support(self.graph, self.graph.cone(leaves), n_columns)
-        self._rng = np.random.default_rng(0)  # one circuit, one result
+        self._rng = np.random.default_rng(0)  # a fixed seed: the same circuit gives the same result
         self.ones = 0
         self.bits = [0] * net.n_nodes
         if self._support.n_rows <= _FIRST_ROWS:
@@ -48,38 +48,38 @@ class Samples:
             self._add(self._support.random_rows(_FIRST_ROWS, self._rng))
 
     def refine(self, row: Rows) -> None:
-        """Add a row, (n_columns, 1), that told two nodes apart, with some near it."""
+        """Add a row, (n_columns, 1), that distinguished two nodes, and some rows near it."""
         self._add(self._support.rows_near(row, _ROWS_NEAR, self._rng))
 
     def follow_bits(self, node: int, bits: int) -> dict[int, int]:
-        """Give the bits of all nodes that change if a node had other bits."""
+        """Return the bits of all nodes that change if a node had other bits."""
         changed = self.net.follow({node: bits}, self.bits, self.ones, and_, xor)
         self.claims.spend(1 + len(changed))
         return changed
 
     def follow_meaning(self, node: int, edge: int) -> dict[int, int]:
-        """Give the meaning of all nodes that change if a node had another meaning."""
+        """Return the meaning of all nodes that change if a node had another meaning."""
         changed = self.net.follow({node: edge}, self.meaning, 1, self.graph.both, self.graph.differ)
         self.claims.spend(1 + len(changed))
         return changed
 
     def value(self, edge: int) -> int:
-        """Give the bits of an edge of the net."""
+        """Return the bits of an edge of the net."""
         return self.bits[edge >> 1] ^ (self.ones if edge & 1 else 0)
 
     def meaning_of(self, edge: int) -> int:
-        """Give the meaning of an edge of the net."""
+        """Return the meaning of an edge of the net."""
         return self.meaning[edge >> 1] ^ edge & 1
 
     def renew_meaning(self, node: int) -> None:
-        """Work the meaning of a gate out anew from what it reads now."""
+        """Compute the meaning of a gate again from what it reads now."""
         if node >= self.net.n_leaves:
             a, b = (self.meaning_of(edge) for edge in self.net.inputs[node])
             make = self.graph.both if self.net.kinds[node] == AND else self.graph.differ
             self.meaning[node] = make(a, b)
 
     def recompute(self) -> None:
-        """Work all gates out anew, after a change that `follow_bits` does not cover."""
+        """Compute all gates again, after a change that `follow_bits` does not cover."""
         n = self.net.n_leaves
         self.bits = self.net.evaluate(self.bits[:n], self.ones, and_, xor)
         self.meaning = self.net.evaluate(self.meaning[:n], 1, self.graph.both, self.graph.differ)
@@ -98,7 +98,7 @@ class Samples:
 
 
 def _leaf_edges(net: Net, graph: Graph) -> list[int]:
-    """Give the meaning of the constant and of every literal."""
+    """Return the meaning of the constant and of each literal."""
     circuit = net.circuit
     edges = [0] * net.n_leaves
     by_column: dict[int, list[tuple[int, Literal]]] = {}

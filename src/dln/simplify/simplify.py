@@ -1,4 +1,4 @@
-"""Make a circuit as small as it can honestly be: passes in a row, run until nothing changes."""
+"""Make a circuit smaller: a sequence of passes, repeated until nothing changes."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ _SYNTHESIS: dict[Level, tuple[Pass, ...]] = {
 
 
 _MANY_GATES = 20_000
-"""Larger circuits go through the passes once: the limits leave too little for another round."""
+"""Larger circuits go through the passes once; the limits leave little work for a second round."""
 
 
 def passes(effort: Level) -> tuple[Pass, ...]:
-    """List the passes, each of which keeps the leads of all classes on every possible row."""
+    """List the passes. Each keeps the vote differences between classes on every possible row."""
     return (
         fold,
         cancel_votes,
@@ -83,30 +83,33 @@ def simplify(
     prove: OneOf["auto"] | bool = "auto",
     time_limit: float | None = 60.0,
 ) -> Circuit:
-    """Make a circuit smaller, and prove that nothing changed.
+    """Make a circuit smaller and prove that its predictions stay the same.
 
-    Every class keeps its lead over every other on every possible row, missing cells and categories
-    never seen among them, so classes and probabilities stay; votes that all classes share go. The
-    gate-level operations of the paper's count (`dln.cost`) never rise.
+    The vote differences between classes stay the same on every possible row, including rows with
+    missing values and new categories. So classes and probabilities stay the same. Votes that all
+    classes share are removed. The gate-level operations (`dln.cost`) never increase.
 
     Parameters
     ----------
+    circuit
+        The circuit to simplify. It is not changed.
     effort
-        "quick" folds constants, copies and twins, cancels votes, and uses what the columns imply
-        (`x > 5` implies `x > 3`, a cell has one category), where few columns are involved.
-        "normal" also asks a SAT solver and rewrites the logic; "high" tries harder. Both require
+        "quick" removes constants, copies and duplicates, cancels votes, and uses what columns
+        imply (`x > 5` implies `x > 3`; a value has one category), if few columns are involved.
+        "normal" also uses a SAT solver and rewrites the logic; "high" tries harder. Both require
         aigverse and python-sat. "auto" is "normal" if these are installed, else "quick". The same
         circuit and effort give the same result, unless the time is up.
     prove
         Prove that the result equals the given circuit; the proof is in its `proof`. Large circuits
         require python-sat for this. Without it, "auto" leaves `proof` None and True raises.
     time_limit
-        Seconds after which no further pass or proof is begun; None is no limit. What is given back
-        is the smallest circuit that was proven until then, at worst the one given.
+        Seconds after which no further pass or proof is started; None for no limit. The result is
+        then the smallest circuit that was proven in time, which may be the given one.
 
     Returns
     -------
     Circuit
+        The smaller circuit.
 
     Raises
     ------
@@ -151,13 +154,13 @@ def simplify(
 
 
 def size(circuit: Circuit) -> tuple[int, ...]:
-    """Say what is made smaller: gate-level operations first, then what is stored."""
+    """Return what is minimised: gate-level operations first, then the stored size."""
     total = cost(circuit).total
     return total.gate_operations, total.operations, total.parameters, circuit.n_gates
 
 
 def _shrink(circuit: Circuit, steps: tuple[Pass, ...], clock: Clock) -> list[Circuit]:
-    """Run the passes until none of them helps; gives every circuit on the way, smallest last."""
+    """Run the passes until none of them helps. Return all intermediate circuits, smallest last."""
     way = [circuit]
     idle = 0
     while idle < len(steps):
@@ -175,10 +178,10 @@ def _shrink(circuit: Circuit, steps: tuple[Pass, ...], clock: Clock) -> list[Cir
 
 
 def _last_proven(circuit: Circuit, way: list[Circuit], clock: Clock) -> Circuit:
-    """Give the smallest circuit on the way that is proven to equal the first, with the proof."""
+    """Return the smallest of the circuits that is proven equal to the first, with the proof."""
     for candidate in reversed(way):
         verdict = prove_equal(circuit, candidate, time_limit=clock.left)
-        assert not isinstance(verdict, Counterexample), f"simplify went wrong: {verdict}"
+        assert not isinstance(verdict, Counterexample), f"simplify changed the circuit: {verdict}"
         if isinstance(verdict, Proof):
             return replace(candidate, proof=verdict)
     return circuit

@@ -1,6 +1,6 @@
-"""Merge nodes that are equal on every possible row, whatever they look like.
+"""Merge nodes that are equal on every possible row, even if their structure differs.
 
-The side conditions count: `x > 3 and x > 5` is `x > 5`. Promise: every row keeps every vote.
+Side conditions are used: `x > 3 and x > 5` is `x > 5`. Promise: every row keeps its votes.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from dln.simplify.net import Net, leaf_cost
 from dln.simplify.samples import Samples
 
 _MOST_TRIES = 4
-"""How many likely partners of a node are tried."""
+"""Number of candidates that are tried for each node."""
 
 
 def merge_equal(circuit: Circuit, limits: Limits = Limits()) -> Circuit:  # noqa: B008
-    """Let every node's readers read the first node that equals it, or that it is opposite to.
+    """Connect the readers of each node to the first node that is equal or opposite to it.
 
     >>> from dln import GATE_BY_NAME, Above, Column, Node, Rule
     >>> both = Node(GATE_BY_NAME["AND"], 0, 1)
@@ -32,8 +32,8 @@ def merge_equal(circuit: Circuit, limits: Limits = Limits()) -> Circuit:  # noqa
     for node in [0, *_literals_by_cost(net), *net.gates]:
         if node and not net.is_read(node):
             continue
-        samples.renew_meaning(node)  # what it reads may have been replaced by something shorter
-        # A head that lost its readers is gone, with what it read.
+        samples.renew_meaning(node)  # its inputs may have been replaced
+        # A head without readers has been removed, with its inputs.
         likely = [head for head in heads.get(_key(samples, node), ()) if net.is_kept(head)]
         partner = _find_equal(samples, likely, node)
         if partner is None:
@@ -44,12 +44,12 @@ def merge_equal(circuit: Circuit, limits: Limits = Limits()) -> Circuit:  # noqa
 
 
 def _literals_by_cost(net: Net) -> list[int]:
-    """List the literals, those first that others should be replaced by."""
+    """List the literals, cheapest first: the others are replaced by them."""
     return sorted(range(1, net.n_leaves), key=lambda leaf: (leaf_cost(net, leaf), leaf))
 
 
 def _find_equal(samples: Samples, likely: Sequence[int], node: int) -> int | None:
-    """Find an edge of another node that equals this one."""
+    """Return an edge of another node that equals this node, or None."""
     for head in likely[:_MOST_TRIES]:
         edge = 2 * head + ((samples.bits[head] ^ samples.bits[node]) & 1)
         verdict = samples.claims.are_equal(samples.meaning_of(edge), samples.meaning[node])
@@ -59,6 +59,6 @@ def _find_equal(samples: Samples, likely: Sequence[int], node: int) -> int | Non
 
 
 def _key(samples: Samples, node: int) -> int:
-    """Give what equal and opposite nodes have in common."""
+    """Return a key that equal and opposite nodes share."""
     bits = samples.bits[node]
     return bits ^ samples.ones if bits & 1 else bits

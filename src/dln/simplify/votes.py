@@ -1,6 +1,6 @@
-"""Cancel votes that decide nothing: those that all classes share, and those of opposites.
+"""Cancel votes without effect: those that all classes share, and those of opposite rules.
 
-Promise: every class keeps its lead over every other, on every row.
+Promise: the vote differences between classes stay the same on every row.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dln.simplify.rebuild import Votes, rebuild
 
 
 def cancel_votes(circuit: Circuit) -> Circuit:
-    """Take from each rule what it gives to all classes; join a rule with its negation.
+    """Remove votes that a rule gives to all classes, and merge a rule with its negation.
 
     >>> from dln import Above, Column, Rule
     >>> x = (Column("x", "number"),), (Above(0, 1.0),)
@@ -47,7 +47,7 @@ def _cancel(votes: Votes) -> Votes:
 
 
 def _join(votes: Votes, signal: Signal, opposite: Signal, base: tuple[int, ...]) -> tuple[int, ...]:
-    """Let one of two opposites vote for both, where that takes fewer votes; give the new base."""
+    """Merge two opposite rules if that needs fewer votes. Return the new base votes."""
     apart = _count(_lower(votes[signal])) + _count(_lower(votes[opposite]))
     for kept, dropped in ((signal, opposite), (opposite, signal)):
         joined = tuple(x - y for x, y in zip(votes[kept], votes[dropped], strict=True))
@@ -60,10 +60,10 @@ def _join(votes: Votes, signal: Signal, opposite: Signal, base: tuple[int, ...])
 
 
 def _lower(votes: tuple[int, ...]) -> tuple[int, ...]:
-    """Take the same from every class, so that few votes are left.
+    """Subtract the same number from every class, so that few votes remain.
 
-    Votes below 0 are never made where there were none: they would be fewer at times, but the paper
-    knows none, and a rule that speaks for two classes reads better than one against the third.
+    Negative votes are not introduced if there were none. They would sometimes need fewer votes, but
+    the paper has none, and a rule for two classes is easier to read than one against a third.
     """
     shifts = {min(votes), 0} | ({max(votes)} if min(votes) < 0 else set())
     shifted = [tuple(vote - shift for vote in votes) for shift in sorted(shifts)]

@@ -1,4 +1,4 @@
-"""What the compiled engines, native and cuda, share: how they are told the options."""
+"""What the compiled engines, native and cuda, share: converting options."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ORDERS = {"unified": 0, "epochs": 1, "batches": 2}
 
 
 def number_phases(phases: Phases) -> tuple[int, int]:
-    """Give the number of the order, and how many epochs a phase takes where they alternate.
+    """Return the number of the order, and the epochs of a phase if they alternate.
 
     >>> number_phases("batches"), number_phases(Alternating(5))
     ((2, 1), (1, 5))
@@ -23,9 +23,9 @@ def number_phases(phases: Phases) -> tuple[int, int]:
 
 
 def check_straight_through(options: TrainOptions, engine: OneOf["native", "cuda"]) -> None:
-    """Refuse the relaxations that an engine of bits does not have."""
+    """Check that the relaxation is the one that engines of bits support."""
     if options.relaxation != "straight-through":
         raise OptionError(
-            f"relaxation is {options.relaxation!r}, but the {engine} engine trains the hard "
-            'circuit ("straight-through") alone; use engine="torch" for the others'
+            f"relaxation is {options.relaxation!r}, but the {engine} engine trains only the hard "
+            'circuit ("straight-through"); use engine="torch" for the others'
         )

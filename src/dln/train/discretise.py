@@ -1,7 +1,7 @@
 """Trained network -> Circuit, in the user's units.
 
-Promise: on the training rows the circuit gives the class that the hard network gives, bit for bit.
-A cutoff moves, between the two training values that it separates, to the most readable number.
+Promise: on the training rows the circuit has the same votes as the discretised network. Each cutoff
+is moved to the shortest number between the two training values that it separates.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def discretise(
     vote_threshold: float,
     temperature: float,
 ) -> Circuit:
-    """Turn networks, trained on the encoded `cells` of `table`, into one circuit.
+    """Convert networks, trained on the encoded `cells` of `table`, to one circuit.
 
     Several networks become one circuit in which all of them vote.
     """
@@ -61,7 +61,7 @@ def discretise(
 
 
 class _HardNetwork:
-    """The argmax of a network: one gate and two sources for each gate, votes that are on."""
+    """The discretised network: one function and two inputs for each gate, and votes that are on."""
 
     def __init__(self, network: Network, vote_threshold: float) -> None:
         self.network = network
@@ -71,23 +71,23 @@ class _HardNetwork:
         on = hard_votes(network, vote_threshold).T
         self.votes: list[tuple[int, tuple[int, ...]]] = []
         for wire, row in zip(network.rule_wires.tolist(), on.tolist(), strict=True):
-            # A vote for every class decides nothing.
+            # A vote for every class has no effect.
             if any(row) and not all(row):
                 self.votes.append((wire, tuple(int(vote) for vote in row)))
         roots = np.array([wire for wire, _ in self.votes], dtype=np.int32)
         self._live = find_live(network, self.sources, roots)
 
     def live_literals(self) -> list[int]:
-        """Literals that some vote depends on."""
+        """Literals that a vote depends on."""
         return [int(wire) for wire in np.flatnonzero(self._live[: self._n_literals])]
 
     def live_gates(self) -> list[int]:
-        """Gates that some vote depends on, in order."""
+        """Gates that a vote depends on, in order."""
         return [int(gate) for gate in np.flatnonzero(self._live[self._n_literals :])]
 
 
 class _Gap(NamedTuple):
-    """The two neighbouring training values that a cutoff separates; None where there is none."""
+    """The two neighbouring training values that a cutoff separates; None if there is none."""
 
     low: float | None
     high: float | None
@@ -99,7 +99,7 @@ _Gaps = dict[tuple[int, float], _Gap]
 
 def _cutoff(network: Network, wire: int) -> float:
     value = float(network.cutoffs[wire])
-    return math.inf if math.isnan(value) else value  # nothing is above NaN
+    return math.inf if math.isnan(value) else value  # comparisons with NaN are false
 
 
 def _find_gaps(
@@ -108,7 +108,7 @@ def _find_gaps(
     table: Table,
     cells: NDArray[np.float32],
 ) -> _Gaps:
-    """Find the gap of every threshold that some vote depends on, column by column."""
+    """Find the gap of each threshold that a vote depends on, column by column."""
     wanted: defaultdict[int, set[float]] = defaultdict(set)
     for hard in hard_networks:
         network = hard.network
@@ -131,7 +131,7 @@ def _find_gaps(
 
 
 class _Translator:
-    """Says what a literal of a network tests in the user's table."""
+    """Converts literals of a network to tests on the user's table."""
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class _Translator:
         self._gaps = gaps
 
     def signal(self, network: Network, wire: int) -> Signal:
-        """Find or add what the literal on this wire tests."""
+        """Return the signal of the literal on this wire, and add it if necessary."""
         column = int(network.literal_column[wire])
         kind = network.literal_kind[wire]
         if kind == ABOVE:
@@ -159,7 +159,7 @@ class _Translator:
     def _above(self, column: int, gap: _Gap) -> Signal:
         if gap.high is None:
             return FALSE
-        if gap.low is None:  # every known cell is above
+        if gap.low is None:  # every value that is not missing is above
             return self._missing(column).invert()
         kind = self._encoder.codes[column].column.kind
         return self._builder.literal(Above(column, readable_cutoff(gap.low, gap.high, kind)))

@@ -1,4 +1,4 @@
-"""Find the engine that trains: native code on the CPU, PyTorch on any device, CUDA on a card."""
+"""Find an engine: native code on the CPU, PyTorch on any device, CUDA on an NVIDIA GPU."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ EngineName = OneOf["native", "torch", "cuda"]
 
 
 def find_engine(name: EngineName, device: str = "cpu") -> Engine:
-    """Find an engine by its name; the device must be there.
+    """Return the engine with a name, and check that the device exists.
 
     >>> find_engine("native", "cuda")
     Traceback (most recent call last):
-    dln.errors.OptionError: device is 'cuda', but the native engine trains on the cpu alone; ...
+    dln.errors.OptionError: device is 'cuda', but the native engine trains only on the cpu; ...
     """
     check_choice("engine", name, get_args(EngineName))
     if not isinstance(device, str):
-        raise OptionError(f'device is {device!r}, expected text such as "cpu" or "cuda"')
+        raise OptionError(f'device is {device!r}, expected text, for example "cpu" or "cuda"')
     if name == "native":
         if device != "cpu":
             raise OptionError(
-                f"device is {device!r}, but the native engine trains on the cpu alone; "
+                f"device is {device!r}, but the native engine trains only on the cpu; "
                 'use engine="torch" for other devices'
             )
         return native.train_population
     if name == "cuda":
         find_card(device)
         return partial(cuda.train_population, device=device)
-    # Only here, and only when it is asked for: dln works without PyTorch.
+    # Imported only here and on demand: dln works without PyTorch.
     from dln.train.torch import engine as torch
 
     torch.find_device(device)

@@ -1,6 +1,6 @@
 """Columns + target -> Circuit: choose a recipe, train its networks on all rows, discretise.
 
-This is the whole path of a fit, without any face: no printing, no scikit-learn.
+This is the complete fit, without a user interface: it does not print and does not use scikit-learn.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Problem:
         return Problem(self.table.take(rows), self.target[rows], self.weight[rows], self.classes)
 
     def heaviest_class(self) -> float:
-        """Give the mean weight of the rows of a class, at most, as a multiple of that of all."""
+        """Return the largest class weight relative to the mean row weight."""
         rows = np.bincount(self.target[self.weight > 0])
         weights = np.bincount(self.target, self.weight)
         mean = weights.sum() / max(1, rows.sum())
@@ -46,26 +46,26 @@ class Problem:
         return float((weights[: len(rows)][known] / rows[known] / mean).max(initial=1.0))
 
     def kept(self) -> Problem:
-        """Read every column once, for those who look at them often."""
+        """Return a copy whose columns are read once, for code that uses them often."""
         return replace(self, table=self.table.kept())
 
     def counting(self) -> Problem:
-        """Leave out the rows of weight 0."""
+        """Return the problem without the rows of weight 0."""
         return self if self.weight.all() else self.take(np.flatnonzero(self.weight))
 
 
 @dataclass(frozen=True)
 class FitPlan:
-    """What to try and what to train.
+    """The recipes to compare and the networks to train.
 
     Attributes
     ----------
     candidates
-        Recipes; where there are several, cross-validation chooses one.
+        Recipes. If there are several, cross-validation chooses one.
     encode
-        What the encoder places on each column.
+        Settings of the encoder.
     validation_fraction
-        Part of the rows held back to keep the best epoch; 0 trains on all rows to the end.
+        Fraction of the rows used to choose the best epoch; 0 trains on all rows to the end.
     """
 
     candidates: Candidates
@@ -75,7 +75,7 @@ class FitPlan:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a fit is: the stage and the histories (epochs, 4) of its networks so far."""
+    """Progress of a fit: the stage, and the histories (epochs, 4) of its networks so far."""
 
     stage: OneOf["select", "train"]
     epochs: tuple[int, ...]
@@ -84,7 +84,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A circuit with what is known of its training."""
+    """A circuit and information about its training."""
 
     circuit: Circuit
     recipe: Recipe
@@ -106,8 +106,8 @@ def fit_circuit(
 ) -> Fitted:
     """Fit a circuit.
 
-    With on_interrupt="keep", Ctrl-C ends the training early: the circuit is what the networks have
-    learned so far. Before that, while recipes are compared, it ends the comparison.
+    With on_interrupt="keep", Ctrl-C ends the training, and the circuit is what the networks have
+    learned so far. While recipes are compared, it ends the comparison instead.
     """
     scores: tuple[tuple[Score, ...], ...] = ()
     interrupted = False
@@ -127,7 +127,7 @@ def fit_circuit(
         on_progress=_reporter("train", jobs, on_progress),
         on_interrupt=on_interrupt,
     )
-    # After Ctrl-C some networks may not have begun: they have learned nothing to vote with.
+    # After Ctrl-C some networks may not have started. They have learned nothing and do not vote.
     voting = [result for result in trained if len(result.history)] or trained[:1]
     circuit = discretise(
         [result.network for result in voting],
@@ -156,7 +156,7 @@ def _compare(
     n_threads: int,
     on_progress: Callable[[Progress], None] | None,
 ) -> tuple[tuple[Score, ...], ...]:
-    """Cross-validate the candidates, on a sample where there are many rows; empty if not compared.
+    """Cross-validate the candidates, on a sample of large tables; empty if not compared.
 
     The scores have the shape of the grid of candidates.
     """
@@ -191,7 +191,7 @@ def _final_jobs(
     cells: NDArray[np.float32],
     rng: np.random.Generator,
 ) -> list[Job]:
-    """Set up the networks of the circuit, each with a start and an order of rows of its own."""
+    """Set up the networks of the circuit, each with its own random start and order of rows."""
     data = TrainingRows(cells, problem.target, problem.weight)
     rows, valid_rows = _hold_back(problem.target, plan.validation_fraction, rng)
     options = recipe.options
@@ -208,9 +208,9 @@ def _final_jobs(
 def _hold_back(
     target: NDArray[np.int32], fraction: float, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Split the rows into those to train on and those to choose the epoch with.
+    """Split the rows into training rows and validation rows, which choose the epoch.
 
-    Every class gives its part, but keeps at least one row to train on.
+    Each class is split in the same proportion, but keeps at least one training row.
     """
     held_back = np.zeros(len(target), dtype=bool)
     if fraction > 0.0:

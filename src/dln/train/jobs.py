@@ -1,4 +1,4 @@
-"""What every engine takes and gives: jobs in, trained networks out."""
+"""The interface of engines: jobs in, trained networks out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dln.train.trace import Trace
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """Encoded rows to learn from: cells (n, columns), class numbers and weights (n,)."""
+    """Encoded rows to learn from: values (n, columns), class numbers and weights (n,)."""
 
     cells: NDArray[np.float32]
     target: NDArray[np.int32]
@@ -37,18 +37,18 @@ class Job:
 
 
 HISTORY = ("loss", "train_accuracy", "valid_accuracy", "gates")
-"""What is noted of every epoch, in this order.
+"""What is recorded for each epoch, in this order.
 
-The accuracies are balanced, on validation rows NaN where they were not looked at; the gates are
-those that some vote depends on.
+Accuracies are balanced; on validation rows, NaN in epochs without an evaluation. Gates are those
+that a vote depends on.
 """
 
 
 @dataclass(frozen=True)
 class Trained:
-    """What is known of a training run.
+    """The result of a training run.
 
-    `history` is (epochs, 4), see `HISTORY`. `trace` is there where the options ask for it.
+    `history` is (epochs, 4), see `HISTORY`. `trace` is None unless the options request it.
     """
 
     network: Network
@@ -59,27 +59,27 @@ class Trained:
 
     @property
     def valid_accuracy(self) -> NDArray[np.float32]:
-        """Balanced accuracy on validation rows (epochs,); NaN where they were not looked at."""
+        """Balanced accuracy on validation rows (epochs,); NaN in epochs without an evaluation."""
         return self.history[:, HISTORY.index("valid_accuracy")]
 
     @property
     def looks(self) -> NDArray[np.float32]:
-        """Balanced accuracy on validation rows, at each look at them."""
+        """Balanced accuracy on validation rows, at each evaluation."""
         return self.valid_accuracy[~np.isnan(self.valid_accuracy)]
 
 
 Histories = list[NDArray[np.float32]]
 OnProgress = Callable[[Histories], None]
-"""Called now and then with the histories of all jobs so far."""
+"""Called from time to time with the histories of all jobs so far."""
 
 OnInterrupt = OneOf["raise", "keep"]
 
 
 class Engine(Protocol):
-    """Trains every job's network in place, however many there are.
+    """Trains the networks of any number of jobs in place.
 
-    Ctrl-C stops within a batch. The networks keep what they learned so far, and KeyboardInterrupt
-    is raised unless on_interrupt="keep".
+    Ctrl-C stops within a batch. The networks keep what they have learned, and KeyboardInterrupt is
+    raised unless on_interrupt="keep".
     """
 
     def __call__(
@@ -90,11 +90,11 @@ class Engine(Protocol):
         on_progress: OnProgress | None = None,
         on_interrupt: OnInterrupt = "raise",
     ) -> list[Trained]:
-        """Train the jobs, on so many threads."""
+        """Train the jobs on a number of threads."""
 
 
 def check_job(job: Job) -> None:
-    """Refuse rows and options that no engine can train with."""
+    """Check that the rows and options of a job are valid."""
     data, options, n_rows = job.data, job.options, len(job.data.target)
     if len(job.rows) == 0:
         raise ValueError("training needs at least one row")
@@ -114,7 +114,7 @@ def check_job(job: Job) -> None:
 
 
 def check_trained(network: Network, history: NDArray[np.float32]) -> None:
-    """Refuse a run whose numbers have run away: what it learned is worth nothing."""
+    """Raise `TrainingError` if a run has diverged."""
     bad = np.flatnonzero(~np.isfinite(history[:, 0]))
     if len(bad):
         found = f"the loss is {history[bad[0], 0]} in epoch {bad[0] + 1}"

@@ -1,4 +1,4 @@
-"""Find the hard circuit inside a network, and what of it counts."""
+"""Find the hard circuit in a network, and the parts that votes depend on."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from dln.train.network import Network, vote_limit
 
 
 def hard_sources(network: Network) -> NDArray[np.int32]:
-    """Give the wires that each gate reads (gates, 2): its candidates of largest logit."""
+    """Return the wires that each gate reads (gates, 2): its candidates of largest logit."""
     best = network.link_logits.argmax(axis=2)
     return np.take_along_axis(network.link_wires, best[:, :, None], axis=2)[:, :, 0]
 
 
 def hard_votes(network: Network, vote_threshold: float) -> NDArray[np.bool_]:
-    """Say which vote links are on (classes, rules)."""
+    """Return which vote links are on (classes, rules)."""
     return np.asarray(network.vote_logits >= np.float32(vote_limit(vote_threshold)))
 
 
 def find_live(
     network: Network, sources: NDArray[np.int32], roots: NDArray[np.integer]
 ) -> NDArray[np.bool_]:
-    """Say which wires (literals and gates,) the root wires depend on."""
+    """Return which wires (literals and gates,) the root wires depend on."""
     live = np.zeros(network.n_literals + network.n_gates, dtype=bool)
     live[roots] = True
     live_gates = live[network.n_literals :]
-    for gates in reversed(network.layer_slices()):  # a layer reads only earlier ones
+    for gates in reversed(network.layer_slices()):  # a layer reads only earlier layers
         live[sources[gates][live_gates[gates]]] = True
     return live
 
 
 def count_live_gates(network: Network, vote_threshold: float) -> int:
-    """Count the gates that some vote depends on."""
+    """Count the gates that a vote depends on."""
     roots = network.rule_wires[hard_votes(network, vote_threshold).any(axis=0)]
     return int(find_live(network, hard_sources(network), roots)[network.n_literals :].sum())

@@ -1,4 +1,4 @@
-"""The native engine: many networks side by side on all cores."""
+"""The native engine: trains many networks in parallel on all cores."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def train_population(
     on_interrupt: OnInterrupt = "raise",
     level: str = "",
 ) -> list[Trained]:
-    """Train every job's network in place; the result is the same for any number of threads."""
+    """Train the network of each job in place. The number of threads does not change the result."""
     native = _extension()
     schedules = [make_schedule(job.options, job.network) for job in jobs]
     bound = [bind(native, job, schedule) for job, schedule in zip(jobs, schedules, strict=True)]
@@ -64,27 +64,26 @@ def train_population(
 
 
 def _reporter(bound: Sequence[Any], on_progress: OnProgress | None) -> Callable[[], None] | None:
-    """Give what the extension calls now and then; None where nobody wants to know."""
+    """Return the function that the extension calls from time to time; None without a callback."""
     if on_progress is None:
         return None
     return lambda: on_progress([job.history() for job in bound])
 
 
 def _extension() -> ModuleType:
-    """Find the compiled extension; circuits predict without it."""
+    """Import the compiled extension, which only training requires."""
     try:
         from dln import _native
     except ImportError as error:
         raise ExtraMissingError(
-            "the native engine is dln's compiled extension, which is not part of this "
-            'installation; train with engine="torch", install a wheel of dln, or build it with a '
-            "C++ compiler"
+            "the native engine requires dln's compiled extension, which is not part of this "
+            'installation; train with engine="torch", or install dln where there is a C++ compiler'
         ) from error
     return _native
 
 
 def bind(native: ModuleType, job: Job, schedule: Schedule) -> Any:
-    """Hand a job to the extension, which checks it."""
+    """Pass a job to the extension, which checks it."""
     network = job.network
     return native.Job(
         cells=job.data.cells,

@@ -1,8 +1,8 @@
 """The network under training: a flat list of wires with candidate links, gates and votes.
 
-Wires are numbered once: literals first, then gates in topological order. The paper's layers, its
-concatenated threshold layers and its subspaces are only different ways to fill the candidate
-lists; every engine trains this one form.
+Wires are numbered: literals first, then gates in topological order. The paper's layers, its
+concatenated threshold layers and its subspaces are different ways to fill the candidate lists. All
+engines train this one form.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ Concatenation = OneOf["separate", "shared", "none"]
 
 @dataclass(frozen=True)
 class Shape:
-    """How large a network is and what it may choose from.
+    """The size of a network and its choices.
 
     Attributes
     ----------
     layers
-        Gates in each layer, the voting layer last.
+        Number of gates in each layer, the voting layer last.
     n_links
         Candidate wires for each input of a gate (the paper's link subspace); None means all.
     n_gates
-        Gate functions to choose from: the first so many of the paper's priority order.
+        Number of gate functions to choose from, in the paper's order of priority.
     concatenation
-        Whether layers after the first also see thresholds: a set of their own, the first
-        layer's, or none.
+        Whether layers after the first also read thresholds: "separate" ones for each layer, those
+        of the first layer ("shared"), or "none".
     """
 
     layers: tuple[int, ...]
@@ -54,8 +54,8 @@ class Network:
 
     Shapes: literals (n,), links (gates, 2, candidates), gate logits (gates, choices), votes
     (classes, rules). In the paper's letters: `cutoffs` b, `slopes` s, `gate_logits` W,
-    `link_logits` U and V, `vote_logits` S. `layers` says how many gates stand in each layer, one
-    layer after the other, and `literal_layer` (n,) for which layer a literal is made.
+    `link_logits` U and V, `vote_logits` S. `layers` has the number of gates in each layer,
+    and `literal_layer` (n,) the layer that a literal belongs to.
     """
 
     layers: tuple[int, ...]
@@ -73,25 +73,25 @@ class Network:
 
     @property
     def n_literals(self) -> int:
-        """How many wires are literals."""
+        """Number of wires that are literals."""
         return len(self.literal_kind)
 
     @property
     def n_gates(self) -> int:
-        """How many wires are gates."""
+        """Number of wires that are gates."""
         return len(self.gate_logits)
 
     def layer_slices(self) -> list[slice]:
-        """Say which gates each layer has."""
+        """Return the gates of each layer as slices."""
         ends = list(accumulate(self.layers, initial=0))
         return [slice(start, end) for start, end in pairwise(ends)]
 
     def parameters(self) -> tuple[Floats, ...]:
-        """Give what training changes: the arrays themselves, in the order of a `Trace`."""
+        """Return the arrays that training changes (not copies), in the order of a `Trace`."""
         return self.cutoffs, self.slopes, self.gate_logits, self.link_logits, self.vote_logits
 
     def copy(self) -> Network:
-        """Copy what training changes."""
+        """Return a copy whose parameters can be trained independently."""
         return replace(
             self,
             cutoffs=self.cutoffs.copy(),
@@ -103,7 +103,7 @@ class Network:
 
 
 def layer_sizes(first: int, ratio: float, n_layers: int, n_classes: int) -> tuple[int, ...]:
-    """Shrink geometrically from `first` to `first * ratio`, the last a multiple of the classes.
+    """Return widths from `first` to `first * ratio`, the last a multiple of the number of classes.
 
     >>> layer_sizes(50, 0.25, 4, 2)
     (50, 31, 19, 12)
@@ -123,14 +123,14 @@ def build_network(
     vote_density: float,
     rng: np.random.Generator,
 ) -> Network:
-    """Draw a network at its start.
+    """Draw a network with random initial parameters.
 
     Parameters
     ----------
     slope
-        First slope of every threshold, in units of the encoded columns.
+        Initial slope of the thresholds, in units of the encoded columns.
     vote_density
-        Part of the vote links that are on at the start. The paper starts with none.
+        Fraction of the vote links that are on at the start. In the authors' program it is 0.
     """
     wires, literal_layer, inputs_of = _lay_out(literals, shape)
     links, logits = [], []
@@ -138,8 +138,8 @@ def build_network(
         drawn = draw_links(inputs_of[layer], 2 * size, shape.n_links, rng)
         links.append(drawn)
         logits.append(rng.uniform(-0.1, 0.1, drawn.shape).astype(np.float32))
-    # Short lists are padded with masked candidates (the paper's -infinity): their own once more, so
-    # that no wire has far more readers than the others.
+    # Short lists are padded with masked candidates (the paper's -infinity): their own wires again,
+    # so that no wire has many more readers than others.
     n_gates, width = sum(shape.layers), max(lists.shape[1] for lists in links)
     link_wires = np.concatenate([_pad(lists, width, mode="wrap") for lists in links])
     link_logits = np.concatenate([_pad(x, width, constant_values=-np.inf) for x in logits])
@@ -162,9 +162,9 @@ def build_network(
 
 
 def _lay_out(literals: LiteralSet, shape: Shape) -> tuple[LiteralSet, Ints, list[NDArray[np.intp]]]:
-    """Give the literals of a network, the layer of each, and the wires that each layer may read.
+    """Return the literals of a network, the layer of each, and the wires that each layer may read.
 
-    What is no threshold stands first and once; after it stand the sets of thresholds.
+    Literals that are not thresholds come first, once. The sets of thresholds follow.
     """
     thresholds = literals.take(literals.kind == ABOVE)
     others = literals.take(literals.kind != ABOVE)
@@ -187,24 +187,26 @@ def _lay_out(literals: LiteralSet, shape: Shape) -> tuple[LiteralSet, Ints, list
 
 
 def vote_limit(vote_threshold: float) -> float:
-    """Give the logit from which on a vote link is on."""
+    """Return the smallest logit for which a vote link is on."""
     return float(np.log(vote_threshold / (1 - vote_threshold)))
 
 
 def draw_votes(
     shape: tuple[int, int], limit: float, vote_density: float, rng: np.random.Generator
 ) -> Floats:
-    """Draw the first vote logits (classes, rules); links are on from the `limit` on."""
-    # Differs from the paper: some links are on at the start, so that something is learned.
+    """Draw the initial vote logits (classes, rules). Links are on from `limit` upwards."""
+    # Differs from the paper: logits start within 0.5 of the limit, and `vote_density` of the links
+    # are on. In the authors' program logits start within ±0.1, so all links are off at first and
+    # earlier layers learn nothing until some logits have reached the limit.
     return np.asarray(limit + 0.5 * (rng.random(shape) - (1 - vote_density)), dtype=np.float32)
 
 
 def draw_links(
     inputs: NDArray[np.intp], n_lists: int, n_links: int | None, rng: np.random.Generator
 ) -> Ints:
-    """Draw lists of distinct inputs; over the lists, all inputs come up equally often.
+    """Draw lists of distinct inputs. Over all lists, each input occurs equally often.
 
-    Differs from the paper: its program draws with replacement, so that lists hold repeats.
+    Differs from the paper: the authors' program draws with replacement, so lists have duplicates.
     """
     wanted = len(inputs) if n_links is None else min(n_links, len(inputs))
     if wanted == 0:
@@ -213,10 +215,11 @@ def draw_links(
     n_deals = -(-n_lists // lists_per_deal)
     deals = rng.permuted(np.broadcast_to(inputs, (n_deals, len(inputs))), axis=1)
     dealt = deals[:, : lists_per_deal * wanted].reshape(-1, wanted)
-    # A list's neighbours come from the same deal; shuffle, so that a gate's two inputs do not.
+    # Neighbouring lists come from the same permutation. They are shuffled, so that the two inputs
+    # of a gate do not.
     return rng.permutation(dealt)[:n_lists].astype(np.int32)
 
 
 def _pad(lists: NDArray[np.generic], width: int, **filler: Any) -> NDArray[np.generic]:
-    """Lengthen lists (n, k) to (n, width); the filler is said as to `np.pad`."""
+    """Extend lists (n, k) to (n, width), with the arguments of `np.pad`."""
     return np.pad(lists, ((0, 0), (0, width - lists.shape[1])), **filler)

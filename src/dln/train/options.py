@@ -1,7 +1,7 @@
-"""How a network is trained: one frozen value, the same for every engine.
+"""The options of a training run: one frozen value, the same for all engines.
 
-Where a choice has settings of its own, they stand inside its value: `Gumbel(noise=0.5)` is a
-relaxation, `Alternating(epochs=5)` an order of phases.
+A choice with settings is an object that holds them: `Gumbel(noise=0.5)` is a relaxation,
+`Alternating(epochs=5)` an order of phases.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from dln.errors import OptionError
 
 @dataclass(frozen=True)
 class Alternating:
-    """Train gates and links in turn, so many epochs each, gates first (the paper's E).
+    """Train gates and links in turn, for `epochs` epochs each (the paper's E), gates first.
 
-    The paper's T rounds follow from the length of the training: T = all epochs / 2E.
+    The paper's number of rounds is T = total epochs / 2E.
     """
 
     epochs: int = 1
@@ -30,7 +30,11 @@ class Alternating:
 
 @dataclass(frozen=True)
 class Gumbel:
-    """Add Gumbel noise of this scale to the logits before each choice (the paper tries 0.5)."""
+    """Add Gumbel noise of this scale to the logits before each choice (the paper tries 0.5).
+
+    Differs from the paper: here the noise changes the choice in the forward pass. In the authors'
+    program it does not.
+    """
 
     noise: float = 0.5
 
@@ -40,7 +44,7 @@ class Gumbel:
 
 @dataclass(frozen=True)
 class Annealing:
-    """Let a temperature go from `start` to `end`, by the same factor every epoch."""
+    """Change a temperature from `start` to `end`, by the same factor in every epoch."""
 
     start: float = 1.0
     end: float = 0.1
@@ -52,15 +56,15 @@ class Annealing:
 
 @dataclass(frozen=True)
 class Freezing:
-    """Fix one layer after another: the paper's progressive freezing.
+    """Stop training one layer after another: the paper's progressive freezing.
 
     Attributes
     ----------
     start
-        When the first layer freezes, as a part of the training. The others follow at equal
-        distances; the last one is trained to the end.
+        When the first layer freezes, as a fraction of the training. The others follow at equal
+        intervals; the last one is trained to the end.
     direction
-        The layers next to the inputs first, the votes last; or the other way round.
+        "inputs-first": from the first layer to the votes. "outputs-first": the reverse.
     """
 
     start: float = 0.5
@@ -73,20 +77,20 @@ class Freezing:
 
 @dataclass(frozen=True)
 class Pruning:
-    """Take out gates that settle on no function: the paper's progressive pruning.
+    """Remove gates that do not settle on a function: the paper's progressive pruning.
 
     A gate whose largest probability stays below `convergence` loses its votes and its readers.
-    What is frozen stays: gates of frozen layers, and gates that these or frozen votes read.
+    Gates of frozen layers, and gates that these or frozen votes read, are not removed.
 
     Attributes
     ----------
     start, end
-        When pruning begins and is complete, as parts of the training; in between the number of
-        gates that may go grows evenly.
+        When pruning starts and is complete, as fractions of the training. In between, the number
+        of gates that may be removed grows linearly.
     convergence
-        The probability that a gate's first choice must reach to stay.
+        Gates whose most likely function has at least this probability are kept.
     least
-        The part of every layer that stays in any case.
+        The fraction of each layer that is always kept.
     """
 
     start: float = 0.5
@@ -113,38 +117,39 @@ class TrainOptions:
     Attributes
     ----------
     epochs, batch_size, rate
-        Length, rows per step and Adam's first learning rate.
+        Number of epochs, rows per step, and Adam's initial learning rate.
     final_rate
-        The last rate as a part of the first, reached by cosine decay; 1 keeps it constant.
+        Final learning rate relative to the initial one, reached by cosine decay; 1: constant.
     threshold_rate
-        Rate of cutoffs and slopes as a part of the others'; 0 keeps the thresholds fixed.
+        Learning rate of cutoffs and slopes relative to the others; 0 keeps thresholds fixed.
     tau
         Divides the class sums before the softmax (the paper's tau_out).
     grad_factor
-        Multiplies the gradient behind every layer.
+        Multiplies the gradient after each layer in the backward pass.
     vote_threshold
-        A vote link is on when the sigmoid of its logit reaches this.
+        A vote link is on if the sigmoid of its logit is at least this.
     phases
         Train gates and links together ("unified"), or in turn: by batches, by epochs, or several
         epochs at a time (`Alternating(5)`).
     relaxation
-        What stands for a discrete choice while it is trained: the choice itself with the gradient
-        of its mixture ("straight-through"), the mixture ("soft"), or the choice under Gumbel
-        noise ("gumbel", `Gumbel(0.5)`).
+        How a discrete choice is trained: the choice itself with the gradient of its mixture
+        ("straight-through"), the mixture ("soft"), or the choice under Gumbel noise ("gumbel",
+        `Gumbel(0.5)`).
     gate_gradient
-        Which gradient the inputs of a gate under training get: that of the gate's first choice
-        ("hard") or, as in the paper, that of the mixture of all its functions ("mixture").
+        The gradient for the inputs of a gate under training: that of the most likely function
+        ("hard", as in the authors' program), or that of the mixture of all functions
+        ("mixture", the paper's formula taken literally).
     temperature
         Divides the logits of gates and links before their softmax; may be an `Annealing`.
     freezing, pruning
-        Fix layers, take out gates as the training goes on; None does not.
+        Freeze layers and remove gates during training; None does not.
     eval_every, patience, keep_best
-        Epochs between two looks at validation rows (0: never), epochs without a better look
-        before stopping (0: never), and whether to end with the best look's parameters.
+        Epochs between two evaluations on validation rows (0: never), epochs without improvement
+        before stopping (0: never), and whether to restore the parameters of the best evaluation.
     trace_every
         Epochs between two records of all parameters (0: none); see `Trace`.
     seed
-        Decides the order of the rows, and Gumbel's noise.
+        Seed of the order of the rows and of Gumbel noise.
     """
 
     epochs: int = 100
@@ -172,21 +177,21 @@ class TrainOptions:
 
 
 def check_integer(name: str, value: Any, low: int, high: int) -> None:
-    """Refuse what is not an integer from `low` to `high`."""
+    """Check that a parameter is an integer from `low` to `high`."""
     is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not (is_integer and low <= int(value) <= high):
         raise OptionError(f"{name} is {value!r}, expected an integer from {low} to {high}")
 
 
 def check_number(name: str, value: Any, low: float, high: float) -> None:
-    """Refuse what is not a number from `low` to `high`."""
+    """Check that a parameter is a number from `low` to `high`."""
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not (is_number and math.isfinite(value) and low <= float(value) <= high):
         raise OptionError(f"{name} is {value!r}, expected a number from {low:g} to {high:g}")
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...], *others: type) -> None:
-    """Refuse what is neither one of the `choices` nor an instance of the `others`."""
+    """Check that a parameter is one of the `choices` or an instance of the `others`."""
     if not isinstance(value, others) and not (isinstance(value, str) and value in choices):
         named = [repr(choice) for choice in choices] + [f"a {other.__name__}" for other in others]
         raise OptionError(f"{name} is {value!r}, expected one of {', '.join(named)}")

@@ -1,7 +1,7 @@
-"""Take out gates that settle on no function, while the network is trained.
+"""Remove gates that do not settle on a function during training.
 
-A pruned gate loses its votes and its readers: its logits there become minus infinity, as for the
-paper's subspaces. No input is ever left without a candidate, and what is frozen stays.
+A pruned gate loses its votes and its readers: these logits become minus infinity, as in the paper's
+subspaces. Each input keeps at least one candidate, and frozen parts stay as they are.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ def prune_gates(
     epoch: int,
     vote_threshold: float,
 ) -> None:
-    """Prune at the start of an epoch, in place; `pruned` (gates,) says what is gone.
+    """Prune at the start of an epoch, in place. `pruned` (gates,) marks removed gates.
 
-    In each layer the gates that are the furthest from a decision go first.
+    In each layer, the gates with the smallest largest probability are removed first.
     """
     top = _top_probability(network.gate_logits, float(schedule.temperatures[epoch]))
     kept = _find_kept(network, schedule, epoch, vote_threshold)
@@ -51,7 +51,7 @@ def _top_probability(logits: NDArray[np.float32], temperature: float) -> NDArray
 def _find_kept(
     network: Network, schedule: Schedule, epoch: int, vote_threshold: float
 ) -> NDArray[np.bool_]:
-    """Say which gates are frozen, or read by what is frozen."""
+    """Return which gates are frozen or read by frozen parts."""
     kept = np.zeros(network.n_literals + network.n_gates, dtype=bool)
     frozen = np.flatnonzero(np.repeat(schedule.layer_freeze <= epoch, network.layers))
     kept[network.n_literals + frozen] = True
@@ -62,7 +62,7 @@ def _find_kept(
 
 
 class _Readers:
-    """The candidates of all inputs that are still open, by wire."""
+    """The candidates of all inputs that are not masked, by wire."""
 
     def __init__(self, network: Network) -> None:
         self._logits = network.link_logits.reshape(-1)
@@ -74,7 +74,7 @@ class _Readers:
         self._n_left = (network.link_logits > -np.inf).sum(axis=2).reshape(-1)
 
     def mask(self, wire: int) -> bool:
-        """Mask a wire wherever it may be read, unless some input could read nothing else."""
+        """Mask a wire for all its readers, unless it is the only candidate of an input."""
         slots = self._slots[self._starts[wire] : self._starts[wire + 1]]
         slots = slots[self._logits[slots] > -np.inf]
         inputs, counts = np.unique(slots // self._n_links, return_counts=True)

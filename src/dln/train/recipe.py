@@ -1,7 +1,6 @@
-"""What to train for a table of a given size: the user's wishes completed by what works.
+"""Choose what to train for a table: the user's options, completed with defaults.
 
-The rules here were chosen by measurement (`benchmarks/default_accuracy.py`), the same for every
-table.
+The defaults were chosen by measurement (`benchmarks/default_accuracy.py`), the same for all tables.
 """
 
 from __future__ import annotations
@@ -37,30 +36,30 @@ T = TypeVar("T")
 _USUAL_TAU = 8.0
 
 MAX_WIDTH = 2_100
-"""No first layer is made wider than this unasked."""
+"""Maximum width of the first layer by default."""
 
 MAX_BATCH_SIZE = 4_096
-"""No step sees more rows than this unasked."""
+"""Maximum batch size by default."""
 
 SELECTION_ROWS = 5_000
-"""Recipes are compared on at most so many rows: enough to tell them apart."""
+"""Maximum number of rows on which recipes are compared."""
 
 SELECTION_WORK = 6e11
-"""Operations that comparing recipes may take: some ten seconds on two cores."""
+"""Operations that comparing recipes may take: about ten seconds on two cores."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Everything that decides a network and its training, but the data and the seed.
+    """Everything that determines a network and its training, except the data and the seed.
 
     Attributes
     ----------
     slope
-        First slope of the thresholds on columns scaled to [0, 1]. The paper starts at 2, so flat
-        that every row pulls on every cutoff.
+        Initial slope of the thresholds, on columns scaled to [0, 1]. The authors' program starts
+        at 2, which is so flat that every row moves every cutoff.
     vote_density
-        Part of the vote links that are on at the start. The paper starts with none, and learns
-        nothing until some have climbed to the threshold.
+        Fraction of the vote links that are on at the start. In the authors' program it is 0, and
+        earlier layers learn nothing until some logits have reached the threshold.
     """
 
     shape: Shape
@@ -69,7 +68,7 @@ class Recipe:
     vote_density: float
 
     def draw_network(self, literals: LiteralSet, n_classes: int, seed: int) -> Network:
-        """Draw a network at its start."""
+        """Draw a network with random initial parameters."""
         return build_network(
             literals,
             self.shape,
@@ -83,7 +82,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Wishes:
-    """The user's choices, "auto" where they leave it to the data; see `DLNClassifier`."""
+    """The user's options, "auto" if the data decides; see `DLNClassifier`."""
 
     layers: Auto | tuple[int, ...]
     n_networks: Auto | int
@@ -117,16 +116,16 @@ class Wishes:
 
 @dataclass(frozen=True)
 class Candidates:
-    """Recipes to choose from: one row for each size (smallest first), its temperatures in order.
+    """Recipes to choose from: one row for each size (smallest first), with its temperatures.
 
     Attributes
     ----------
     usual
-        The recipe to use where they are not compared.
+        The recipe to use without a comparison.
     n_fits
-        Networks to compare each recipe with.
+        Number of networks that are trained to compare each recipe.
     n_networks
-        Networks to train with the chosen recipe.
+        Number of networks to train with the chosen recipe.
     """
 
     grid: tuple[tuple[Recipe, ...], ...]
@@ -138,9 +137,9 @@ class Candidates:
 def make_candidates(
     wishes: Wishes, n_rows: int, n_classes: int, n_columns: int, heaviest: float = 1.0
 ) -> Candidates:
-    """Complete the wishes for a table of this size.
+    """Complete the user's options for a table of this size.
 
-    `heaviest` is the mean weight of the rows of a class, at most, as a multiple of that of all.
+    `heaviest` is the largest class weight relative to the mean row weight.
     """
     sizes = (wishes.layers,) if wishes.layers != "auto" else _sizes(n_rows, n_classes)
     taus = (wishes.tau,) if wishes.tau != "auto" else usual_taus(n_rows)
@@ -190,18 +189,18 @@ def _recipe(
 
 
 def usual_widths(n_rows: int) -> tuple[int, ...]:
-    """Give the widths of the first layer to choose from, for two classes."""
+    """Return the widths of the first layer to choose from, for two classes."""
     return (16, 32, 64) if n_rows < 2_000 else (64, 128) if n_rows < 4_000 else (100, 300)
 
 
 def widen(width: int, n_classes: int) -> int:
-    """Make a width for two classes one for more of them."""
+    """Convert a width for two classes to one for more classes."""
     growth: float = (n_classes / 2) ** 0.75
     return round(width * growth)
 
 
 def _sizes(n_rows: int, n_classes: int) -> tuple[tuple[int, ...], ...]:
-    """Give the layers to choose from: two layers, the second half as wide as the first."""
+    """Return the sizes to choose from: two layers, the second half as wide as the first."""
     scaled = [min(MAX_WIDTH, widen(width, n_classes)) for width in usual_widths(n_rows)]
     return tuple((first, -(-first // 2)) for first in dict.fromkeys(scaled))
 
@@ -209,22 +208,22 @@ def _sizes(n_rows: int, n_classes: int) -> tuple[tuple[int, ...], ...]:
 def _n_fits(
     grid: tuple[tuple[Recipe, ...], ...], n_rows: int, n_classes: int, n_columns: int
 ) -> int:
-    """Give the networks to compare each recipe with: as many as pay, within a budget."""
+    """Return how many networks to train per recipe: as many as are useful, within a budget."""
     wanted = 20 if n_rows < 1_000 else 5 if n_rows < 4_000 else 4
     rows = min(n_rows, SELECTION_ROWS)
     work = sum(_work(recipe, n_classes) for row in grid for recipe in row) * rows
-    # Each fit encodes the table anew, a small tree for every column.
+    # Each fit encodes the table again, with a small tree for each column.
     return max(1, min(wanted, int(SELECTION_WORK / work), max(5, 1_000 // max(1, n_columns))))
 
 
 def _work(recipe: Recipe, n_classes: int) -> float:
-    """Estimate the operations of a training run, per row: what its links and votes take."""
+    """Estimate the operations of a training run per row, from its links and votes."""
     layers, n_links = recipe.shape.layers, recipe.shape.n_links or 100
     return recipe.options.epochs * 2.0 * (sum(layers) * n_links + layers[-1] * n_classes)
 
 
 def usual_taus(n_rows: int) -> tuple[float, ...]:
-    """Give the temperatures to choose from. The lowest pays only where rows are few and clear."""
+    """Return the temperatures to choose from. The lowest helps only on small, clean tables."""
     return (2.0, 4.0, 8.0, 16.0, 32.0) if n_rows < 2_000 else (4.0, 8.0, 16.0, 32.0)
 
 
@@ -233,18 +232,18 @@ def _vote_density(n_classes: int) -> float:
 
 
 def _epochs(n_rows: int) -> int:
-    """Fewer passes over more rows, so that the number of steps stays within bounds."""
+    """Return the number of epochs: fewer for larger tables, to bound the number of steps."""
     if n_rows < 5_000:
         return 100
     return max(3, min(60, math.ceil(60 * 20_000 / n_rows)))
 
 
 def _batch_size(n_rows: int, heaviest: float) -> int:
-    """Give the rows of a step: more of them where the rows of a rare class weigh much.
+    """Return the batch size, which is larger if a rare class has a large weight.
 
-    A step divides by the weight of its own rows, so that a class weighs what it should only in
-    steps that see it. Of two classes, where a step of the usual size would see fewer than two rows
-    of the rarer one, it shall see about four (`benchmarks/rare_choice.py`).
+    The loss of a batch is divided by the weight of its rows, so batches without a class ignore its
+    weight. If a usual batch would hold fewer than two rows of the rarer of two classes, the batch
+    is enlarged to hold about four (`benchmarks/rare_choice.py`).
     """
     usual = 64 if n_rows < 4_000 else 128
     if 4 * heaviest <= usual:
@@ -254,7 +253,7 @@ def _batch_size(n_rows: int, heaviest: float) -> int:
 
 
 def _plain(value: Any) -> Any:
-    """Make Python's own numbers of NumPy's, of which the small ones overflow in a sum."""
+    """Convert NumPy's numbers to Python's. Sums of small NumPy integers overflow."""
     if isinstance(value, (tuple, list)):
         return tuple(int(size) for size in value)
     return value.item() if isinstance(value, np.generic) else value

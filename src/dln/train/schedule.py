@@ -1,4 +1,4 @@
-"""What changes from epoch to epoch: options and layers -> epochs, the same for every engine."""
+"""Options that change during training -> a schedule by epoch, the same for all engines."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ NEVER = 2**31 - 1
 
 @dataclass(frozen=True)
 class Schedule:
-    """When layers freeze, gates are pruned and temperatures fall; epochs count from 0.
+    """When layers freeze, gates are pruned and temperatures fall. Epochs count from 0.
 
     Attributes
     ----------
     temperatures
-        Of every epoch (epochs,), and of a first one where there is none.
+        Temperature of each epoch (epochs,); at least one entry.
     layer_freeze, vote_freeze
-        The epoch from whose start each layer (layers,) and the votes are fixed.
+        The epoch at whose start each layer (layers,) and the votes freeze.
     prune_first, prune_last
-        At the start of these epochs and those between them gates may be pruned.
+        First and last epoch at whose start gates may be pruned.
     layer_prune
-        How many gates of each layer (layers,) may be gone in the end.
+        Number of gates of each layer (layers,) that may be pruned in total.
     convergence
         Gates whose largest probability is below this may be pruned.
     """
@@ -40,7 +40,7 @@ class Schedule:
     convergence: float
 
     def prune_quota(self, epoch: int) -> NDArray[np.int32]:
-        """Give how many gates of each layer may be gone at the start of this epoch (layers,)."""
+        """Return how many gates of each layer (layers,) may be pruned up to this epoch."""
         if not self.prune_first <= epoch <= self.prune_last:
             return np.zeros_like(self.layer_prune)
         done, all_epochs = epoch - self.prune_first + 1, self.prune_last - self.prune_first + 1
@@ -48,7 +48,7 @@ class Schedule:
 
 
 def make_schedule(options: TrainOptions, network: Network) -> Schedule:
-    """Work the options out for a network."""
+    """Compute the schedule of a network from its options."""
     freeze = _freeze_epochs(options.freezing, len(network.layers), options.epochs)
     pruning = options.pruning or Pruning(start=1.0, end=1.0)
     first = round(pruning.start * options.epochs)
@@ -71,7 +71,7 @@ def _temperatures(temperature: float | Annealing, epochs: int) -> NDArray[np.flo
 
 
 def _freeze_epochs(freezing: Freezing | None, n_layers: int, epochs: int) -> list[int]:
-    """Give the epoch in which each layer, and after them the votes, are fixed.
+    """Return the epochs in which the layers freeze, and then that of the votes.
 
     >>> _freeze_epochs(Freezing(start=0.5), n_layers=2, epochs=100)
     [50, 75, 2147483647]
@@ -81,7 +81,7 @@ def _freeze_epochs(freezing: Freezing | None, n_layers: int, epochs: int) -> lis
     if freezing is None:
         return [NEVER] * (n_layers + 1)
     start = freezing.start * epochs
-    # One group each for the layers and the votes; the last of them is never fixed.
+    # Each layer is a group, and so are the votes. The last group never freezes.
     order = [round(start + (epochs - start) * place / n_layers) for place in range(n_layers)]
     order.append(NEVER)
     return order if freezing.direction == "inputs-first" else order[::-1]

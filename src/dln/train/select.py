@@ -1,7 +1,7 @@
 """Choose a recipe by cross-validation on the training rows.
 
-All recipes and folds train side by side as one population. Each fold has an encoder of its own,
-fitted without its validation rows: nothing leaks.
+All recipes and folds are trained in parallel as one population. Each fold has its own encoder,
+fitted without the validation rows, so that nothing leaks.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from dln.train.jobs import Engine, Job, OnProgress, TrainingRows
 from dln.train.recipe import Recipe
 
 SHORT_FROM_ROWS = 1_000
-"""From so many rows on, recipes are compared with half the epochs: the ranking is the same."""
+"""From this number of rows, recipes are compared with half the epochs; the ranking is the same."""
 
 MAX_TOLERANCE = 0.01
-"""Balanced accuracy given up for a smaller circuit: at most this, and one standard error."""
+"""Balanced accuracy that may be lost for a smaller circuit, and at most one standard error."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ def cross_validate(
     n_threads: int,
     on_progress: Callable[[list[Job]], OnProgress | None] = lambda jobs: None,
 ) -> tuple[Score, ...]:
-    """Score every recipe on the same folds, with about `n_fits` networks for each.
+    """Score all recipes on the same folds, with about `n_fits` networks for each.
 
-    `on_progress` is given the jobs and gives back what to call while they train.
+    `on_progress` takes the jobs and returns the function to call while they train.
     """
     jobs: list[Job] = []
     folds = _folds(target, n_fits, int(rng.integers(2**31)))
@@ -81,9 +81,9 @@ def cross_validate(
 def choose(scores: Sequence[Sequence[Score]]) -> Recipe:
     """Choose the smallest size that is about as good as the best, at its best temperature.
 
-    `scores` has a row for each size, smallest first, with its temperatures in order. Neighbouring
-    temperatures are nearly alike, so their scores are averaged first: that takes out most of the
-    noise of a small table without hiding a real difference.
+    `scores` has a row for each size, smallest first, with its temperatures in order. Scores of
+    neighbouring temperatures are averaged first. They are similar, so this removes most of the
+    noise of small tables without hiding real differences.
     """
     means = np.array([[score.mean for score in row] for row in scores])
     for _ in range(2):
@@ -100,7 +100,7 @@ def _folds(
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Split rows into training and validation parts: the first `n_fits` of repeated folds.
 
-    None where a class has a single row: it cannot be on both sides.
+    None if a class has a single row, which cannot be in both parts.
     """
     rarest = int(np.bincount(target)[np.unique(target)].min())
     n_folds = min(5, rarest)

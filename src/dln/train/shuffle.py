@@ -1,4 +1,4 @@
-"""The order of the rows in every epoch, the same as in native/train/random.h."""
+"""The order of the rows in each epoch, the same as in native/train/random.h."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MASK = 2**64 - 1
 
 
 def shuffles(rows: NDArray[np.int64], seed: int) -> Iterator[NDArray[np.int64]]:
-    """Give the rows in the order of each epoch, one after the other.
+    """Yield the rows in the order of each epoch.
 
     >>> orders = shuffles(np.arange(5), seed=0)
     >>> next(orders).tolist(), next(orders).tolist()
@@ -19,7 +19,7 @@ def shuffles(rows: NDArray[np.int64], seed: int) -> Iterator[NDArray[np.int64]]:
     """
     order, numbers = rows.tolist(), _xoshiro(seed)
     while True:
-        # Fisher and Yates, from the end.
+        # Fisher-Yates shuffle, from the end.
         for i in range(len(order), 1, -1):
             j = next(numbers) * i >> 64
             order[i - 1], order[j] = order[j], order[i - 1]
@@ -27,7 +27,7 @@ def shuffles(rows: NDArray[np.int64], seed: int) -> Iterator[NDArray[np.int64]]:
 
 
 def _xoshiro(seed: int) -> Iterator[int]:
-    """Give the numbers of xoshiro256**, seeded by splitmix64."""
+    """Yield the numbers of xoshiro256**, seeded by splitmix64."""
     state = []
     for _ in range(4):
         seed = (seed + 0x9E3779B97F4A7C15) & _MASK

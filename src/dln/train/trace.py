@@ -1,6 +1,6 @@
-"""A training run as data: the parameters of a network, record after record.
+"""The record of a training run: the parameters of a network over time.
 
-Everything here is derived from the recorded logits; drawing is left to others.
+Everything here is computed from the recorded logits. Plots are in `dln.draw`.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Trace:
-    """One network at several moments of its training.
+    """The parameters of a network at several epochs of its training.
 
     Attributes
     ----------
     network
-        The network, for its wiring: `literal_column` says which feature a threshold tests,
-        `link_wires` which wires an input may read.
+        The network with its wiring: `literal_column` has the feature of each threshold,
+        `link_wires` the wires that an input may read.
     epochs
-        Epochs done at each record (n,); the first is 0, the start, the last the end.
+        Finished epochs at each record (n,), from 0 (the start) to the end.
     loss, accuracy
-        Of the epoch before each record (n,), the accuracy balanced, on training rows; NaN at the
-        start.
+        Loss and balanced accuracy on the training rows in the epoch before each record (n,); NaN
+        at the start.
     temperatures
-        What divided the logits of gates and links then (n,).
+        Temperature of gates and links at each record (n,).
     cutoffs, slopes
-        Of every literal (n, literals), on the encoded columns: the paper's b and s. Those of
-        literals that are no thresholds never change.
+        Cutoff and slope of each literal (n, literals), on the encoded columns: the paper's b and
+        s. They are constant for literals that are not thresholds.
     gate_logits, link_logits, vote_logits
         (n, gates, choices), (n, gates, 2, candidates), (n, classes, rules): W, U and V, S.
     """
@@ -57,17 +57,17 @@ class Trace:
         return tuple(GATES[code].name for code in self.network.gate_choices.tolist())
 
     def gate_probabilities(self, gate: int | slice = slice(None)) -> Floats:
-        """Give how likely each function is for a gate (n, choices), or for all of them."""
+        """Return the probability of each function for a gate (n, choices), or for all gates."""
         return _softmax(self.gate_logits[:, gate], self.temperatures)
 
     def link_entropy(self) -> Floats:
-        """Give the entropy of every input's candidates in nats (n, gates, 2); 0 is settled."""
+        """Return the entropy of the candidates of each input in nats (n, gates, 2)."""
         probability = _softmax(self.link_logits, self.temperatures)
         logarithm = np.log(probability, where=probability > 0, out=np.zeros_like(probability))
         return np.asarray(-(probability * logarithm).sum(axis=-1))
 
     def converged(self, threshold: float = 0.9) -> Floats:
-        """Give the part of the gates whose first choice has reached this probability (n,)."""
+        """Return the fraction of gates whose most likely function has this probability (n,)."""
         top = self.gate_probabilities().max(axis=-1)
         return np.asarray((top >= threshold).mean(axis=-1), dtype=np.float32)
 
@@ -79,18 +79,18 @@ def make_trace(
     history: Floats,
     temperatures: Floats,
 ) -> Trace | None:
-    """Make a trace of what an engine recorded; None where nothing was.
+    """Make a trace from an engine's records; None if there are none.
 
     Parameters
     ----------
     epochs
-        Epochs done at each record.
+        Finished epochs at each record.
     records
-        The network's parameters, in their order and flat: (records, parameters).
+        The network's parameters, flat and in order: (records, parameters).
     history
-        Loss and accuracies of every epoch: (epochs, 4).
+        Loss and accuracies of each epoch: (epochs, 4).
     temperatures
-        Of every epoch.
+        Temperature of each epoch.
     """
     if len(epochs) == 0:
         return None
@@ -101,7 +101,7 @@ def make_trace(
         for flat, part in zip(np.split(records, ends, axis=1), parts, strict=True)
     ]
     done = np.array(epochs, dtype=np.int32)
-    # Before the first epoch nothing is known.
+    # There are no values before the first epoch.
     known = np.vstack([np.full((1, 4), np.nan, dtype=np.float32), history])[done]
     scale = temperatures[np.maximum(done - 1, 0)]
     return Trace(network, done, known[:, 0], known[:, 1], scale, *arrays)

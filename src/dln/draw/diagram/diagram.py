@@ -72,7 +72,7 @@ class Diagram:
         return to_dot(self.graph)
 
     def to_bytes(self, format: Format) -> bytes:
-        """Give the content of a file of this format; PNG and PDF require matplotlib."""
+        """Return the content of a file of this format; PNG and PDF require matplotlib."""
         if format == "svg":
             return self.to_svg().encode()
         if format == "dot":

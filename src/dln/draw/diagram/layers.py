@@ -42,7 +42,7 @@ class _Layered:
 
 
 def place_layers(graph: Graph, sizes: dict[str, Size]) -> Placement:
-    """Give every vertex a frame, and every edge its waypoints."""
+    """Return every vertex a frame, and every edge its waypoints."""
     depth = _depths(graph)
     layered = _split_edges(graph, depth)
     across = _upright(graph, _igraph_order(layered))
@@ -118,7 +118,7 @@ def _upright(graph: Graph, across: Floats) -> Floats:
 
 
 def _settle(layered: _Layered, across: Floats, heights: Floats) -> Floats:
-    """Give every vertex its height on the page, in the order across its layer that igraph found.
+    """Return every vertex its height on the page, in the order across its layer that igraph found.
 
     The fullest layer is packed; the others draw near to what they are linked with, in sweeps.
     """
@@ -159,7 +159,7 @@ class _Pulls:
         self._total = self._add_up(np.ones(len(layered.layers))) + _INERTIA
 
     def means(self, y: Floats) -> Floats:
-        """Give the mean place of each vertex's neighbours; one without keeps its own."""
+        """Return the mean place of each vertex's neighbours; one without keeps its own."""
         return (self._add_up(y) + _INERTIA * y) / self._total
 
     def _add_up(self, y: Floats) -> Floats:
@@ -176,7 +176,7 @@ def _least_offsets(heights: Floats) -> Floats:
 def _columns(
     graph: Graph, sizes: dict[str, Size], layered: _Layered
 ) -> dict[int, tuple[float, float]]:
-    """Give the left and right border of every layer; more edges between two need more room."""
+    """Return the left and right border of every layer; more edges between two need more room."""
     widths = dict.fromkeys(layered.layers, 0.0)
     for number, vertex in enumerate(graph.vertices):
         layer = layered.layers[number]

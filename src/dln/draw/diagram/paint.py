@@ -38,7 +38,7 @@ def paint(scene: Scene, form: OneOf["png", "pdf"]) -> bytes:
 
 
 def lacking(scene: Scene) -> str:
-    """Give the letters of a scene that cannot be painted, each once; needs matplotlib."""
+    """Return the letters of a scene that cannot be painted, each once; needs matplotlib."""
     texts = [shape for item in scene.items for shape in item.shapes if isinstance(shape, Text)]
     letters = [letter for x in texts for letter in x.text if ord(letter) not in _glyphs(x.bold)]
     return "".join(dict.fromkeys(letters))

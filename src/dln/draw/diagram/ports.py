@@ -13,7 +13,7 @@ from dln.draw.diagram.sizes import PORT_GAP
 def spread_arrivals(
     graph: Graph, frames: dict[str, Frame], waypoints: Sequence[Sequence[Waypoint]]
 ) -> tuple[Point, ...]:
-    """Give each edge its own point at the target: what comes from above arrives above."""
+    """Return each edge its own point at the target: what comes from above arrives above."""
     arriving: dict[str, list[int]] = {}
     for number, edge in enumerate(graph.edges):
         arriving.setdefault(edge.target, []).append(number)

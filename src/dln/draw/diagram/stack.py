@@ -11,7 +11,7 @@ _CLASS_GAP = 64.0
 
 
 def place_stack(graph: Graph, sizes: dict[str, Size]) -> Placement:
-    """Give every vertex a frame; edges go straight to their class."""
+    """Return every vertex a frame; edges go straight to their class."""
     boxes = [vertex for vertex in graph.vertices if vertex.kind in ("rule", "part")]
     classes = [vertex for vertex in graph.vertices if vertex.kind == "class"]
     width = max((sizes[vertex.key].width for vertex in boxes), default=0.0)

@@ -115,5 +115,5 @@ def compile_kernel(variant: Variant, source: str, number: int) -> Any:
 
 
 def device_name(number: int = 0) -> str:
-    """Give the name that a card has from its maker."""
+    """Return the name that a card has from its maker."""
     return str(import_cupy().cuda.runtime.getDeviceProperties(number)["name"].decode())

@@ -136,7 +136,7 @@ class Limits:
 
 
 def block_bytes(sizes: Sizes, words: int) -> tuple[int, int]:
-    """Give the bytes of a block's large parts, which grow with rows, and of its small ones."""
+    """Return the bytes of a block's large parts, which grow with rows, and of its small ones."""
     stride = 32 * words + 4
     large = _padded(4 * sizes.n_gates * stride) + _padded(4 * sizes.n_columns * stride)
     small = (
@@ -153,7 +153,7 @@ def block_bytes(sizes: Sizes, words: int) -> tuple[int, int]:
 
 
 def memory_of(sizes: Sizes, variant: Variant) -> tuple[int, int]:
-    """Give the bytes of shared and of global memory that a block of a variant needs."""
+    """Return the bytes of shared and of global memory that a block of a variant needs."""
     large, small = block_bytes(sizes, variant.words)
     shared = (large if variant.spill < 1 else 0) + (small if variant.spill < 2 else 0)
     return shared, large + small - shared
@@ -191,7 +191,7 @@ def choose_variant(sizes: Sizes, crowd: int, limits: Limits) -> Variant:
 
 
 def shared_part(variant: Variant, shared_bytes: int, limits: Limits) -> int:
-    """Give the part of a multiprocessor's fast memory, in percent, that is to be shared memory.
+    """Return the part of a multiprocessor's fast memory, in percent, that is to be shared memory.
 
     No more than the blocks need: the rest is the cache of everything else. Cards offer few sizes
     and take the next larger one, so that a percent that is rounded up may cost the cache half.

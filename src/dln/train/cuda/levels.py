@@ -14,12 +14,12 @@ Array = NDArray[Any]
 
 
 def network_of_gates(plans: Array) -> NDArray[np.intp]:
-    """Give the number of each gate's network, for the gates of all networks."""
+    """Return the number of each gate's network, for the gates of all networks."""
     return np.repeat(np.arange(len(plans)), plans["n_gates"])
 
 
 def furthest_reads(link_wire: Array, plans: Array) -> NDArray[np.int64]:
-    """Give for each gate of all networks the last gate that it may read, below 0 if none."""
+    """Return for each gate of all networks the last gate that it may read, below 0 if none."""
     n_gates = plans["n_gates"]
     if n_gates.sum() == 0:
         return np.empty(0, dtype=np.int64)
@@ -30,7 +30,7 @@ def furthest_reads(link_wire: Array, plans: Array) -> NDArray[np.int64]:
 
 
 def find_levels(kinds: Shelf[Job], plans: Array, furthest: NDArray[np.int64]) -> list[Array]:
-    """Give where the levels of each network start, and where the last one ends.
+    """Return where the levels of each network start, and where the last one ends.
 
     The layers are such runs in every network that is built here; any other order is cut anew.
     """

@@ -164,7 +164,7 @@ def check_room(population: Population, free: int) -> None:
 
 
 def memory_of_any(sizes: Sequence[Sizes], variant: Variant) -> tuple[int, int]:
-    """Give the shared and the global memory that a block needs for a network of any of these."""
+    """Return the shared and the global memory that a block needs for a network of any of these."""
     needs = [memory_of(some, variant) for some in sizes]
     return max(shared for shared, _ in needs), max(far for _, far in needs)
 

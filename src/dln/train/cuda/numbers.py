@@ -27,7 +27,7 @@ def first_states(seeds: Sequence[int]) -> NDArray[np.uint64]:
 
 @lru_cache(maxsize=64)
 def jump_images(n_steps: int) -> NDArray[np.uint64]:
-    """Give the state that each bit of a state becomes after so many steps: (256, 4)."""
+    """Return the state that each bit of a state becomes after so many steps: (256, 4)."""
     power = np.eye(256, dtype=np.float32)
     square = _as_bits(_advance(_as_words(np.eye(256, dtype=np.float32))))
     while n_steps:

@@ -57,7 +57,7 @@ class Population:
     sizes: dict[str, int]
 
     def distinct_sizes(self) -> tuple[list[Sizes], NDArray[np.intp]]:
-        """Give what decides the memory of a block: all there are, and which each network has."""
+        """Return what decides the memory of a block: all there are, and which each network has."""
         columns = np.stack([self.plans[name] for name in _SIZES], axis=1)
         distinct, which = np.unique(columns, axis=0, return_inverse=True)
         return [Sizes(*row) for row in distinct.tolist()], which.reshape(-1)
@@ -222,7 +222,7 @@ def _shared_arrays(plans: Array, shelves: _Shelves) -> dict[str, Array]:
 def _literal_freeze(
     plans: Array, shelves: _Shelves, literal_layer: Array, literal_kind: Array
 ) -> Array:
-    """Give the epoch from which on each literal is fixed: its layer's for a threshold, else 0."""
+    """Return the epoch from which on each literal is fixed: its layer's for a threshold, else 0."""
     freeze = shelves.kinds.join([np.append(s.layer_freeze, 0) for s in shelves.schedules])
     own = np.repeat(plans["layer"], plans["n_literals"]) + literal_layer
     return flat([np.where(literal_kind == ABOVE, freeze[own], 0)])
@@ -236,7 +236,7 @@ def _make_states(jobs: Sequence[Job]) -> Array:
 
 
 def _kind_of(job: Job) -> tuple[Any, ...]:
-    """Give all that decides a plan beside a network's arrays and its seed."""
+    """Return all that decides a plan beside a network's arrays and its seed."""
     network, rows = job.network, (job.rows, job.valid_rows)
     options = [value for name, value in vars(job.options).items() if name != "seed"]
     shape = (network.layers, network.gate_choices.tobytes(), len(network.vote_logits))
@@ -291,7 +291,7 @@ def sort_readers(xp: Any, wires: Any, plans: Array, lengths: Array) -> tuple[Any
 
 
 def record_epochs(every: int, epochs_done: int, n_records: int) -> list[int]:
-    """Give the epochs done at each record of a trace."""
+    """Return the epochs done at each record of a trace."""
     epochs = list(range(0, epochs_done + 1, every)) if every else []
     return epochs if len(epochs) == n_records else [*epochs, epochs_done]
 

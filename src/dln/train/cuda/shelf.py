@@ -34,7 +34,7 @@ class Shelf(Generic[Item]):
         self.which = np.array(which, dtype=np.intp)
 
     def spread(self, values: Sequence[int]) -> NDArray[np.int64]:
-        """Give every job the number that its item has."""
+        """Return every job the number that its item has."""
         return np.array(values, dtype=np.int64)[self.which]
 
     def join(self, parts: Sequence[Array], kind: Any = np.int32) -> Array:
@@ -42,7 +42,7 @@ class Shelf(Generic[Item]):
         return flat([parts[place] for place in self.which.tolist()], kind)
 
     def starts(self, lengths: Sequence[int]) -> NDArray[np.int64]:
-        """Give for every job where its item starts, the items one after the other."""
+        """Return for every job where its item starts, the items one after the other."""
         return np.cumsum([0, *lengths], dtype=np.int64)[self.which]
 
 

@@ -1,7 +1,7 @@
-"""The readable engine: the paper's layers as PyTorch modules, and their training.
+"""The reference engine: the paper's layers as PyTorch modules, and their training.
 
-The modules are the definition that the other engines are held to. They work on their own inside a
-PyTorch model, on any device, and hand over a `Circuit`.
+The other engines are tested against these modules. The modules can also be used in a PyTorch model,
+on any device, and be converted to a `Circuit`.
 """
 
 from dln.errors import ExtraMissingError

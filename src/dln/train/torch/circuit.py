@@ -23,19 +23,19 @@ def to_circuit(
     classes: Sequence[Label],
     tau: float = 1.0,
 ) -> Circuit:
-    """Discretise a `LogicNetwork`, or a threshold layer, logic layers and a sum layer in a row.
+    """Discretise a `LogicNetwork`, or a sequence of threshold, logic and sum layers.
 
     Parameters
     ----------
     layers
-        The network, or modules in order, such as an `nn.Sequential`.
+        The network, or modules in order, for example an `nn.Sequential`.
     columns
-        The inputs: names of number columns, or `Column`s. A network's category matches name the
-        column's categories by their numbers.
+        The inputs: names of number columns, or `Column` objects. Category matches of a network
+        refer to the column's categories by number.
     classes
         Labels of the outputs of the sum layer.
     tau
-        What divides the votes before the softmax.
+        Divides the votes before the softmax.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Train networks with PyTorch, one after the other, on any device.
 
-Rows come in the same order, in the same batches and phases as in the native engine, so that a run
-from the same start stays together with it until rounding drives the two apart. On a GPU sums run
-in no fixed order, and on several threads of a CPU in another one: runs differ in their last bits.
+Rows, batches and phases have the same order as in the native engine. So from the same start both
+engines compute the same, until rounding errors grow. On a GPU the order of sums is not fixed, and
+it depends on the number of CPU threads, so runs can differ in their last bits.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from dln.train.trace import make_trace
 
 REPORT_SECONDS = 0.1
 LARGE = 2**18
-"""Gates times rows of a batch from which on several threads of a CPU pay."""
+"""Gates times rows of a batch from which several CPU threads are faster."""
 
 
 def train_population(
@@ -41,12 +41,12 @@ def train_population(
     on_progress: OnProgress | None = None,
     on_interrupt: OnInterrupt = "raise",
 ) -> list[Trained]:
-    """Train every job's network in place, one after the other.
+    """Train the network of each job in place, one after the other.
 
     Parameters
     ----------
     device
-        Where to train, as PyTorch names it: "cpu", "cuda", "cuda:1".
+        PyTorch's name of the device: "cpu", "cuda", "cuda:1".
     """
     where = find_device(device)
     for job in jobs:
@@ -71,7 +71,7 @@ def train_population(
 
 
 def find_device(name: str) -> torch.device:
-    """Find a device, or say which there are."""
+    """Return a device, or raise an error that lists the available ones."""
     try:
         device = torch.device(name)
         float(torch.zeros(1, device=device))
@@ -85,7 +85,7 @@ def find_device(name: str) -> torch.device:
 
 
 class _Run:
-    """One job: the loop over epochs and batches, and what it leaves behind."""
+    """The training of one job: the loop over epochs and batches, and its records."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -99,11 +99,11 @@ class _Run:
 
     @property
     def is_large(self) -> bool:
-        """Whether more than one thread is worth its overhead."""
+        """Whether more than one thread is faster."""
         return self.job.network.n_gates * self.job.options.batch_size >= LARGE
 
     def epochs(self, device: torch.device) -> Iterator[int]:
-        """Train, giving each epoch when it is done; the network has what was learned so far."""
+        """Train, and yield each epoch when it is done. The network is up to date then."""
         job, options = self.job, self.job.options
         try:
             yield from self._train(Trainer(job, device))
@@ -162,7 +162,7 @@ class _Run:
             trainer.step(rows, phase_of(options.phases, epoch, step), rate)
 
     def _end_epoch(self, trainer: Trainer, epoch: int) -> None:
-        """Note how the epoch went; the network is up to date."""
+        """Record the results of the epoch. The network is up to date."""
         options = self.job.options
         loss, accuracy = trainer.collect()
         valid = self._look(trainer, epoch) if self._is_due(options.eval_every, epoch) else math.nan
@@ -173,12 +173,12 @@ class _Run:
         self.history.append((loss, accuracy, valid, n_live))
 
     def _look(self, trainer: Trainer, epoch: int) -> float:
-        """Look at the validation rows, where there are any."""
+        """Evaluate on the validation rows, if there are any."""
         rows = self.job.valid_rows
         if rows is None or len(rows) == 0:
             return math.nan
         accuracy = trainer.evaluate(rows)
-        if accuracy >= self.best_accuracy:  # a later look wins a tie: it was trained longer
+        if accuracy >= self.best_accuracy:  # the latest of tied epochs wins: it was trained longer
             self.best_accuracy, self.best_epoch = accuracy, epoch
             self.best_network = self.job.network.copy() if self.job.options.keep_best else None
         return accuracy
@@ -187,7 +187,7 @@ class _Run:
         return every > 0 and ((epoch + 1) % every == 0 or epoch + 1 == self.job.options.epochs)
 
     def _is_stale(self, epoch: int) -> bool:
-        """Whether the best look is so long ago that the run has lost its patience."""
+        """Return whether there was no improvement for `patience` epochs."""
         patience = self.job.options.patience
         return patience > 0 and 0 <= self.best_epoch <= epoch - patience
 
@@ -211,13 +211,13 @@ class _Run:
 
 
 def rate_of(options: TrainOptions, step: int, n_steps: int) -> float:
-    """Give the learning rate of a step: cosine decay from the first rate to the last."""
+    """Return the learning rate of a step: cosine decay from the initial to the final rate."""
     decay = 0.5 * (1 + math.cos(math.pi * step / n_steps))
     return options.rate * (options.final_rate + (1 - options.final_rate) * decay)
 
 
 def phase_of(phases: Phases, epoch: int, step: int) -> Phase:
-    """Say what is trained in this epoch and step, both counted from 0.
+    """Return the phase of an epoch and step, both counted from 0.
 
     >>> [phase_of(Alternating(2), epoch, 0).value for epoch in range(5)]
     ['gates', 'gates', 'links', 'links', 'gates']

@@ -1,4 +1,4 @@
-"""The paper's three layers. Each formula is one row of its table of layers."""
+"""The paper's three layers. Each formula is a row of the paper's table of layers."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from dln.train.torch.straight import (
 )
 
 MIN_SLOPE = 0.01
-"""Differs from the paper: a slope never changes its sign, so that a threshold is always x > b."""
+"""Differs from the paper: slopes stay positive, so a threshold is always x > b."""
 
 
 class ThresholdLayer(RelaxedLayer):
-    """Numbers to bits: Heaviside(s (x - b)), in phase I through Sigmoid(s (x - b)).
+    """Numbers to bits: Heaviside(s (x - b)), with the gradient of Sigmoid(s (x - b)) in phase I.
 
-    A missing cell (NaN) is above no cutoff.
+    Missing values (NaN) give 0.
 
     Parameters
     ----------
     columns
-        The input that each threshold reads (thresholds,).
+        The input of each threshold (thresholds,).
     cutoffs
-        The first cutoffs b (thresholds,), in the units of the inputs.
+        The initial cutoffs b (thresholds,), in the units of the inputs.
     slope
-        The first slope s, or one for each threshold; positive.
+        The initial slope s, or one for each threshold; positive.
     n_inputs
-        How many inputs there are; None means that the last of them is read.
+        Number of inputs. By default the largest column that is read, plus 1.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class ThresholdLayer(RelaxedLayer):
         self.slopes = nn.Parameter(_floats(slope).broadcast_to(self.cutoffs.shape).clone())
 
     def extra_repr(self) -> str:
-        """Say what the layer's size is."""
+        """Describe the size of the layer."""
         return f"{self.n_inputs}, {len(self.columns)}"
 
     def evaluate(self, wires: Tensor) -> Tensor:
@@ -90,21 +90,21 @@ class ThresholdLayer(RelaxedLayer):
 
 
 class LogicLayer(RelaxedLayer):
-    """Two-input gates whose functions and wiring are both learned.
+    """Two-input gates whose functions and inputs are both learned.
 
-    Every gate is bilinear, y = c0 + c1 a + c2 b + c3 ab, so a mixture of gate functions is a
-    mixture of four coefficients, and a mixture of wires is a weighted bag of rows.
+    Every gate is bilinear, y = c0 + c1 a + c2 b + c3 ab. So a mixture of gate functions is a
+    mixture of four coefficients, and a mixture of wires is a weighted sum of their values.
 
     Parameters
     ----------
     n_inputs, n_outputs
-        Wires in, gates out.
+        Number of input wires and of gates.
     n_links
         Candidate wires for each input of a gate, drawn at random; None means all.
     n_gates
-        Gate functions to choose from: the first so many of the paper's priority order.
+        Number of gate functions to choose from, in the paper's order of priority.
     rng
-        Draws the candidates and the first logits; without it `torch.manual_seed` decides.
+        Draws the candidates and the initial logits. By default `torch.manual_seed` decides.
 
     Examples
     --------
@@ -147,7 +147,7 @@ class LogicLayer(RelaxedLayer):
         gate_choices: NDArray[np.uint8],
         gate_logits: NDArray[Any],
     ) -> LogicLayer:
-        """Take a layer over from a network: links (gates, 2, candidates), gates (gates, choices).
+        """Make a layer from arrays: links (gates, 2, candidates), gates (gates, choices).
 
         A link logit of minus infinity masks its candidate.
         """
@@ -173,7 +173,7 @@ class LogicLayer(RelaxedLayer):
         self._readers: tuple[tuple[Any, ...], Readers] | None = None
 
     def extra_repr(self) -> str:
-        """Say what the layer's size is."""
+        """Describe the size of the layer."""
         n_outputs, n_gates = self.gate_logits.shape
         return (
             f"{self.n_inputs}, {n_outputs}, n_links={self.link_logits.shape[2]}, n_gates={n_gates}"
@@ -194,13 +194,14 @@ class LogicLayer(RelaxedLayer):
         elif self.mode.gate_gradient == "mixture":
             gates = straight_through(bilinear(hard, inputs).detach(), bilinear(soft, inputs))
         else:
-            # Differs from the paper: the straight-through estimator stands around the coefficients,
-            # not around the output, so that the inputs get the gradient of the hard gate.
+            # As in the authors' program, the straight-through estimator is applied to the weights,
+            # so the inputs get the gradient of the hard gate. Differs from the paper: its formula,
+            # taken literally, applies it to the output, which is gate_gradient="mixture".
             gates = hard_gates(hard, soft, inputs)
         return self.scale_gradient(gates)
 
     def read_links(self, wires: Tensor) -> Tensor:
-        """Read the inputs a and b of every gate (gates, 2, rows)."""
+        """Read the inputs a and b of each gate (gates, 2, rows)."""
         wires = wires.to(self.link_logits.dtype)
         training = self.trains(Phase.LINKS)
         logits = (self.noisy(self.link_logits) if training else self.link_logits).flatten(0, 1)
@@ -218,7 +219,7 @@ class LogicLayer(RelaxedLayer):
         return inputs.view(len(self.link_logits), 2, wires.shape[1])
 
     def _find_readers(self, candidates: Tensor, logits: Tensor, n_wires: int) -> Readers:
-        # The wiring rarely changes (a new device, a loaded state): it is turned round only then.
+        # The wiring rarely changes (new device, loaded state). The readers are computed only then.
         key = (self.link_wires.data_ptr(), self.link_wires._version, self.link_wires.device)
         if self._readers is None or self._readers[0] != key:
             is_open = logits.detach() > -torch.inf
@@ -227,9 +228,9 @@ class LogicLayer(RelaxedLayer):
 
 
 class SumLayer(RelaxedLayer):
-    """Rules to votes: each class counts the rules that are linked to it and true.
+    """Rules to votes: each class counts the true rules that are linked to it.
 
-    A link is on where Sigmoid(S) reaches the threshold; in phase II it counts Sigmoid(S).
+    A link is on if Sigmoid(S) is at least the threshold. In phase II, gradients use Sigmoid(S).
 
     Examples
     --------
@@ -261,27 +262,29 @@ class SumLayer(RelaxedLayer):
         self.vote_logits = nn.Parameter(_floats(logits))
 
     def extra_repr(self) -> str:
-        """Say what the layer's size is."""
+        """Describe the size of the layer."""
         return f"{self.n_inputs}, {len(self.vote_logits)}"
 
     @property
     def limit(self) -> float:
-        """The logit from which on a link is on, as float32."""
+        """The smallest logit for which a link is on, as float32."""
         return float(np.float32(vote_limit(self.vote_threshold)))
 
     def evaluate(self, wires: Tensor) -> Tensor:
         """Count votes (classes, rows) of rules (rules, rows)."""
-        # In half precision sums beyond 256 are not exact.
+        # In half precision, sums above 256 are not exact.
         wires = wires.to(torch.promote_types(wires.dtype, torch.float32))
         on = (self.vote_logits >= self.limit).to(wires.dtype)
         if not self.trains(Phase.LINKS):
             return on @ wires
+        # Differs from the paper: where links are trained, rules get the gradient of the soft votes.
+        # In the authors' program they get that of the hard votes.
         soft = torch.sigmoid(self.vote_logits).to(wires.dtype) @ wires
         return soft if self.mode.is_soft else straight_through(on @ wires.detach(), soft)
 
 
 def _torch_rng() -> np.random.Generator:
-    """Make a generator that `torch.manual_seed` decides."""
+    """Make a NumPy generator that depends on `torch.manual_seed`."""
     return np.random.default_rng(int(torch.randint(2**63 - 1, ())))
 
 

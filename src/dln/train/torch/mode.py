@@ -1,7 +1,7 @@
-"""How layers behave while they are trained: what is relaxed, and by what it is replaced.
+"""How layers behave in training: which choices are relaxed, and how.
 
-A layer in `eval()` is the hard circuit. In `train()` its mode says which choices are open (the
-phase) and what stands for them (the relaxation); everything else is fixed at its first choice.
+A layer in `eval()` is the hard circuit. In `train()` its mode has the phase (which choices are
+trained) and the relaxation (what replaces them). Other choices are fixed at the most likely one.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from dln.train.torch.straight import straight_through
 
 
 class Phase(Enum):
-    """What is trained: the paper's phase I, its phase II, or both at once ("unified")."""
+    """What is trained: the paper's phase I (gates), phase II (links), or both ("unified")."""
 
     GATES = "gates"
     LINKS = "links"
     BOTH = "both"
 
     def includes(self, other: Phase) -> bool:
-        """Whether what the other phase trains is trained in this one."""
+        """Return whether this phase also trains what the other phase trains."""
         return self in (Phase.BOTH, other)
 
 
@@ -42,23 +42,23 @@ class Mode:
 
     @property
     def noise(self) -> float:
-        """The scale of the noise on the logits."""
+        """Scale of the noise that is added to the logits."""
         if isinstance(self.relaxation, Gumbel):
             return self.relaxation.noise
         return Gumbel().noise if self.relaxation == "gumbel" else 0.0
 
     @property
     def is_soft(self) -> bool:
-        """Whether mixtures flow forward; otherwise their first choices do."""
+        """Whether the forward pass uses mixtures rather than the most likely choice."""
         return self.relaxation == "soft"
 
 
 class RelaxedLayer(nn.Module):
     """A layer with discrete choices that are relaxed in training.
 
-    Shapes are PyTorch's, rows first. Inside, wires come first, so that the rows of a wire lie
-    side by side in memory: `evaluate` takes and gives (wires, rows), `forward` is its transpose,
-    which copies nothing between two such layers.
+    `forward` takes and returns (rows, wires), as usual in PyTorch. `evaluate` takes and returns
+    (wires, rows), so that the rows of a wire are contiguous in memory. The transposes between two
+    such layers copy nothing.
     """
 
     def __init__(self, n_inputs: int) -> None:
@@ -68,7 +68,7 @@ class RelaxedLayer(nn.Module):
         self.frozen = False
 
     def forward(self, rows: Tensor) -> Tensor:
-        """Compute (rows, outputs) from (rows, inputs); there may be more dimensions before."""
+        """Compute (rows, outputs) from (rows, inputs); further leading dimensions are allowed."""
         if rows.shape[-1] != self.n_inputs:
             raise TableError(
                 f"the rows have {rows.shape[-1]} columns, expected {self.n_inputs} of them"
@@ -82,7 +82,7 @@ class RelaxedLayer(nn.Module):
         raise NotImplementedError
 
     def trains(self, phase: Phase) -> bool:
-        """Whether the choices of this phase are open now."""
+        """Return whether the choices of this phase are trained now."""
         return self.training and not self.frozen and self.mode.phase.includes(phase)
 
     def noisy(self, logits: Tensor) -> Tensor:
@@ -93,11 +93,11 @@ class RelaxedLayer(nn.Module):
         return logits - self.mode.noise * exponential.log()
 
     def choose(self, hard: Tensor, soft: Tensor) -> Tensor:
-        """Let the mixture flow, or its first choice with the gradient of the mixture."""
+        """Return the mixture, or the most likely choice with the gradient of the mixture."""
         return soft if self.mode.is_soft else straight_through(hard, soft)
 
     def scale_gradient(self, output: Tensor) -> Tensor:
-        """Multiply the gradient behind the layer by grad_factor; the value stays as it is."""
+        """Multiply the gradient by grad_factor; the value stays the same."""
         factor = self.mode.grad_factor
         if factor != 1.0 and output.requires_grad:
             output.register_hook(lambda gradient: gradient * factor)  # type: ignore[no-untyped-call]
@@ -118,7 +118,7 @@ def set_mode(model: nn.Module, mode: Mode) -> None:
 
 
 def freeze(layer: RelaxedLayer) -> None:
-    """Fix a layer at its first choices; gradients still pass through to the layers before it."""
+    """Fix a layer at its most likely choices. Gradients still reach the layers before it."""
     layer.frozen = True
     for parameter in layer.parameters():
         parameter.requires_grad_(False)

@@ -1,4 +1,4 @@
-"""A network of the paper's layers, made from the flat form and given back to it."""
+"""A network of the paper's layers, made from a `Network` and written back to it."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ Wires = NDArray[np.int64]
 class LogicNetwork(nn.Module):
     """Encoded rows to votes: thresholds and category matches, logic layers, class sums.
 
-    The wires are kept in chunks: the matches, one chunk for each threshold layer, one for each
-    logic layer. A layer reads the chunks that its candidates are in.
+    The wires are stored in chunks: the matches, one chunk for each threshold layer, and one for
+    each logic layer. A layer reads the chunks that contain its candidates.
 
     Parameters
     ----------
     network
-        Parameters and wiring to start from; it is copied.
+        Initial parameters and wiring; copied.
     vote_threshold
-        A vote link is on when the sigmoid of its logit reaches this.
+        A vote link is on if the sigmoid of its logit is at least this.
     """
 
     rules: Tensor | None
@@ -64,7 +64,7 @@ class LogicNetwork(nn.Module):
         reads, rules = _localise(chunks, network.rule_wires, everything)
         self.reads.append(reads)
         n_read = sum(len(chunks[chunk]) for chunk in reads)
-        # Usually the rules are the last layer as it stands.
+        # Usually the rules are exactly the last layer.
         in_order = np.array_equal(rules, np.arange(n_read))
         self.register_buffer("rules", None if in_order else torch.as_tensor(rules))
         self.votes = SumLayer(*network.vote_logits.T.shape, vote_threshold=vote_threshold)
@@ -89,7 +89,7 @@ class LogicNetwork(nn.Module):
         return [*stages, [self.votes]]
 
     def function_parameters(self) -> list[nn.Parameter]:
-        """List what phase I trains beside thresholds: gate logits (the paper's W)."""
+        """List what phase I trains besides thresholds: gate logits (the paper's W)."""
         return [layer.gate_logits for layer in self.logic]  # type: ignore[misc]
 
     def threshold_parameters(self) -> list[nn.Parameter]:
@@ -102,7 +102,7 @@ class LogicNetwork(nn.Module):
         return [*links, self.votes.vote_logits]
 
     def write_to(self, network: Network) -> None:
-        """Copy the parameters into the arrays of the network that this one was made from."""
+        """Copy the parameters to the arrays of a network with the same wiring."""
         for wires, thresholds in zip(self._threshold_wires, self.thresholds, strict=True):
             network.cutoffs[wires] = _array(thresholds.cutoffs)
             network.slopes[wires] = _array(thresholds.slopes)
@@ -112,7 +112,7 @@ class LogicNetwork(nn.Module):
 
     @torch.no_grad()
     def read_from(self, network: Network) -> None:
-        """Copy the parameters from the arrays of a network of the same wiring."""
+        """Copy the parameters from the arrays of a network with the same wiring."""
         for wires, thresholds in zip(self._threshold_wires, self.thresholds, strict=True):
             _fill(thresholds.cutoffs, network.cutoffs[wires])
             _fill(thresholds.slopes, network.slopes[wires])
@@ -123,7 +123,7 @@ class LogicNetwork(nn.Module):
 
 
 class _MatchLayer(nn.Module):
-    """Category matches and missing cells: bits that need no training."""
+    """Category matches and tests for missing values: bits without parameters."""
 
     columns: Tensor
     values: Tensor
@@ -139,7 +139,7 @@ class _MatchLayer(nn.Module):
         self.n_inputs = int(columns.max(initial=-1)) + 1
 
     def describe(self) -> list[tuple[int, float, bool]]:
-        """List column, category and whether it is matched (otherwise: missing) of each literal."""
+        """List column, category, and whether it is a match or a missing test, of each literal."""
         parts = (self.columns.tolist(), self.values.tolist(), self.matches.tolist())
         return list(zip(*parts, strict=True))
 
@@ -151,7 +151,7 @@ class _MatchLayer(nn.Module):
 
 
 def _literal_groups(network: Network) -> list[Wires]:
-    """Group the literals: those that are no thresholds, then each layer's thresholds."""
+    """Group the literals: those that are not thresholds, then the thresholds of each layer."""
     is_threshold = network.literal_kind == ABOVE
     sets = np.unique(network.literal_layer[is_threshold])
     groups = [np.flatnonzero(is_threshold & (network.literal_layer == layer)) for layer in sets]
@@ -161,7 +161,7 @@ def _literal_groups(network: Network) -> list[Wires]:
 def _localise(
     chunks: list[Wires], wires: NDArray[np.int32], is_open: NDArray[np.bool_]
 ) -> tuple[tuple[int, ...], Wires]:
-    """Find the chunks that wires are in, and number the wires within what they hold together."""
+    """Find the chunks that contain some wires, and renumber the wires within these chunks."""
     n_wires = sum(map(len, chunks))
     if np.any(wires[is_open] >= n_wires):
         raise CircuitError("a gate reads its own layer or a later one; expected an earlier layer")
@@ -173,7 +173,7 @@ def _localise(
     if reads:
         together = np.concatenate([chunks[number] for number in reads])
         local[together] = np.arange(len(together))
-    # A masked candidate may name any wire: it is never read.
+    # A masked candidate may name any wire, because it is never read.
     return reads, np.where(is_open, local[np.where(is_open, wires, 0)], 0)
 
 

@@ -1,7 +1,7 @@
 """Straight-through estimators: hard values forward, the gradients of the mixtures backward.
 
-`straight_through` is the definition. The two functions below are the same for gates and links, but
-never form the mixture that only its gradient is wanted of, and keep little for the way back.
+`straight_through` is the definition. The two functions below compute the same for gates and links,
+but without the mixture itself, of which only the gradient is needed, and with little memory.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class _StraightThrough(torch.autograd.Function):
 
 
 straight_through: Callable[[Tensor, Tensor], Tensor] = _StraightThrough.apply
-"""Give the hard value, with the gradient of the soft one.
+"""Return the hard value, with the gradient of the soft one.
 
-The paper writes detach(f - g) + g. That is the same but for rounding; here the value is exact.
+The paper writes detach(f - g) + g. That is the same except for rounding; here the value is exact.
 """
 
 
@@ -42,7 +42,7 @@ def bilinear(coefficients: Tensor, inputs: Tensor) -> Tensor:
 class _HardGates(torch.autograd.Function):
     """bilinear(hard, inputs), with the gradient of bilinear(straight_through(hard, soft), inputs).
 
-    The coefficients' gradient is four sums for each gate, which one small matrix product gives.
+    The gradient of the coefficients is four sums for each gate, computed as a matrix product.
     """
 
     @staticmethod
@@ -75,14 +75,14 @@ hard_gates: Callable[[Tensor, Tensor, Tensor], Tensor] = _HardGates.apply
 
 
 class Readers:
-    """For every wire the inputs that may read it: candidate lists, turned round.
+    """For each wire, the inputs that may read it: the inverse of the candidate lists.
 
     Parameters
     ----------
     candidates, is_open
         The wires that each input may read, and which of them are not masked (inputs, candidates).
     n_wires
-        How many wires there are.
+        Number of wires.
     """
 
     def __init__(self, candidates: Tensor, is_open: Tensor, n_wires: int) -> None:
@@ -94,7 +94,7 @@ class Readers:
         self.starts = torch.cumsum(counts, dim=0) - counts
 
     def collect(self, weights: Tensor, gradient: Tensor) -> Tensor:
-        """Add up what each wire gets of its readers' gradients (inputs, rows)."""
+        """Add up the gradients (inputs, rows) of the readers of each wire."""
         shares = weights.flatten()[self.slots]
         return embedding_bag(
             self.inputs, gradient, self.starts, per_sample_weights=shares, mode="sum"
@@ -102,7 +102,7 @@ class Readers:
 
 
 class _HardLinks(torch.autograd.Function):
-    """wires[source], with the gradient of the bag of candidates that `weights` weigh."""
+    """wires[source], with the gradient of the sum of candidates weighted by `weights`."""
 
     @staticmethod
     def forward(
@@ -130,7 +130,7 @@ def _dot_candidates(gradient: Tensor, wires: Tensor, candidates: Tensor) -> Tens
     """Multiply each input's gradient with the rows of all its candidates (inputs, candidates)."""
     n_inputs, n_candidates = candidates.shape
     bags = torch.arange(n_inputs, device=candidates.device)
-    # What autograd calls for the weights of an embedding bag: no candidate's rows are copied.
+    # The function that autograd uses for embedding bags; it does not copy the rows of candidates.
     backward = torch.ops.aten._embedding_bag_per_sample_weights_backward
     dots: Tensor = backward(
         gradient,

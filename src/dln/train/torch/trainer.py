@@ -1,4 +1,4 @@
-"""A network under training on a device: steps on batches of rows, and looks at others."""
+"""A network under training on a device: steps on batches of rows, and evaluation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dln.train.torch.network import LogicNetwork
 
 
 class Trainer:
-    """A model with its rows and Adam's moments on a device; a step does not wait for the device."""
+    """A model with its rows and Adam's moments on a device. A step does not wait for the device."""
 
     def __init__(self, job: Job, device: torch.device) -> None:
         self.device = device
@@ -34,8 +34,8 @@ class Trainer:
         self.optimizers = self._make_optimizers()
 
     def _make_optimizers(self) -> dict[Phase, torch.optim.Adam]:
-        # Only the parameters of the phase in progress are updated: the moments of the others,
-        # and Adam's count of their steps, stand still.
+        # Only the parameters of the current phase are updated. The moments of the others,
+        # and Adam's count of their steps, do not change.
         thresholds, part = self.model.threshold_parameters(), self.options.threshold_rate
         functions = [{"params": self.model.function_parameters(), "part": 1.0}]
         if part > 0 and thresholds:
@@ -91,13 +91,13 @@ class Trainer:
             layer.slopes.clamp_(min=MIN_SLOPE)
 
     def _score(self, votes: Tensor, target: Tensor) -> None:
-        """Count right answers by class; the first class wins a tie."""
+        """Count correct predictions by class. A tie goes to the first class."""
         is_right = (votes.argmax(dim=1) == target).to(self.right.dtype)
         self.right.index_add_(0, target, is_right)
         self.total.index_add_(0, target, torch.ones_like(is_right))
 
     def collect(self) -> tuple[float, float]:
-        """Give the loss and the balanced accuracy of the epoch, and start the next one."""
+        """Return the loss and the balanced accuracy of the epoch, and start the next one."""
         loss = float(self.loss / self.weight_total.clamp(min=1e-30))
         accuracy = self._balanced_accuracy()
         self.loss.zero_()
@@ -113,7 +113,7 @@ class Trainer:
 
     @torch.no_grad()
     def evaluate(self, rows: NDArray[np.int64]) -> float:
-        """Give the balanced accuracy of the hard network on some rows."""
+        """Return the balanced accuracy of the hard network on some rows."""
         self.model.eval()
         places = torch.as_tensor(rows).to(self.device)
         size = max(self.options.batch_size, 256)
@@ -124,8 +124,8 @@ class Trainer:
 
 
 def row_losses(votes: Tensor, target: Tensor, tau: float) -> Tensor:
-    """Give the cross-entropy of each row; votes are (rows, classes).
+    """Return the cross-entropy of each row; votes are (rows, classes).
 
-    In float64: in float32 the gradient p - 1 of a class that is nearly sure is rounding alone.
+    In float64: in float32 the gradient p - 1 would be only rounding error if p is close to 1.
     """
     return cross_entropy(votes.double() / tau, target, reduction="none").to(votes.dtype)
