@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -40,21 +41,71 @@ def test_predict_adds_probabilities_votes_and_columns(run: Run, model: Path, row
     assert float(lines[3][4]) == pytest.approx(1 / (1 + np.exp(-0.5)))
 
 
-@pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.csv.gz", "out.parquet"])
-def test_predict_writes_what_the_name_says(
-    run: Run, model: Path, rows: Path, tmp_path: Path, name: str
-) -> None:
-    path = tmp_path / name
-    path.write_text("an older file, which is replaced")
-    assert run("predict", model, rows, "-o", name, "--keep", "id")[0] == 0
+def read_back(path: Path) -> list[dict[str, object]]:
+    """Read a table with the library that its users have."""
+    name = path.name.lower().removesuffix(".gz")
     if name.endswith(".parquet"):
-        assert pa.parquet.read_table(path).column("prediction").to_pylist() == ANSWERS
+        frame = pd.read_parquet(path)
+    elif name.endswith(".xlsx"):
+        frame = pd.read_excel(path)
+    elif name.endswith((".jsonl", ".ndjson")):
+        frame = pd.read_json(path, lines=True)
     else:
-        packed = path.read_bytes()
-        text = (gzip.decompress(packed) if name.endswith(".gz") else packed).decode()
-        separator = "\t" if name.endswith(".tsv") else ","
-        assert text.splitlines()[1] == separator.join(("1", "ill"))
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["model.json", name, "rows.csv"]
+        frame = pd.read_csv(path, sep="\t" if name.endswith((".tsv", ".tab")) else ",")
+    return frame.to_dict("records")
+
+
+NAMES = ["csv", "CSV", "tsv", "tab", "jsonl", "ndjson", "parquet", "xlsx", "csv.gz", "jsonl.gz"]
+
+
+@pytest.mark.parametrize("ending", NAMES)
+def test_predict_writes_what_the_name_says(
+    run: Run, model: Path, rows: Path, tmp_path: Path, ending: str
+) -> None:
+    path = tmp_path / f"out.{ending}"
+    path.write_text("an older file, which is replaced")
+    assert run("predict", model, rows, "-o", path.name, "--keep", "id", "--votes") == (0, "", "")
+    found = read_back(path)
+    assert [(int(str(row["id"])), row["prediction"]) for row in found] == [
+        *enumerate(ANSWERS, start=1)
+    ]
+    assert [row["votes_ill"] for row in found] == [2, 0, 2, 0]
+    files = sorted(file.name for file in tmp_path.iterdir())
+    assert files == sorted(["model.json", path.name, "rows.csv"])
+
+
+@pytest.mark.parametrize("name", ["out.json", "out.xls", "out.parquet.gz", "out.xlsx.gz"])
+def test_predict_refuses_other_names_before_it_reads(run: Run, model: Path, name: str) -> None:
+    status, _, talk = run("predict", model, "no such table.csv", "-o", name)
+    assert status == 2
+    assert f"the output {name} ends in" in talk
+    assert ".csv, .tsv, .tab, .jsonl, .ndjson, .parquet, .xlsx" in talk
+    assert not Path(name).exists()
+
+
+def test_excel_gets_text_as_text_and_long_integers_whole(
+    run: Run, model: Path, tmp_path: Path
+) -> None:
+    table = pa.table(
+        {
+            "age": [60],
+            "smoker": [True],
+            "city": ["Basel"],
+            "note": ['=HYPERLINK("x")'],
+            "bell": ["a\x07b"],
+            "id": [9007199254740993],
+        }
+    )
+    pa.parquet.write_table(table, tmp_path / "t.parquet")
+    keep = ("--keep", "note", "--keep", "bell", "--keep", "id")
+    assert run("predict", model, "t.parquet", "-o", "out.xlsx", *keep)[0] == 0
+    (row,) = pd.read_excel(tmp_path / "out.xlsx", dtype=object).to_dict("records")
+    assert row == {
+        "note": '=HYPERLINK("x")',
+        "bell": "a\\x07b",
+        "id": "9007199254740993",
+        "prediction": "ill",
+    }
 
 
 def test_predict_reads_standard_input_and_gzip(run: Run, model: Path) -> None:

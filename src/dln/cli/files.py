@@ -126,7 +126,7 @@ def open_output(path: str) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _packed(file: IO[bytes], path: str) -> Iterator[IO[bytes]]:
-    if not path.endswith(".gz"):
+    if not path.lower().endswith(".gz"):
         yield file
         return
     # No name and no time inside: the same table gives the same bytes.

@@ -1,4 +1,4 @@
-"""`dln predict`: classify the rows of a table, however long it is."""
+"""`dln predict`: classify the rows of a table, which may be larger than memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dln.circuit import Circuit
 from dln.cli.files import check_output, load_model
 from dln.cli.layout import DETECT, Layout
-from dln.cli.options import Data, Model
+from dln.cli.options import Data, Model, Quiet
 from dln.cli.table_options import reads_table
 from dln.errors import OptionError
 from dln.table import Table
@@ -23,26 +23,31 @@ def predict(
     output: Annotated[
         str,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="CSV, TSV or Parquet by its name, .gz packs it."
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Format by its name: .csv, .tsv, .jsonl, .parquet or .xlsx; .gz packs text.",
         ),
     ] = "-",
-    proba: Annotated[bool, typer.Option("--proba", help="Add the probability of classes.")] = False,
-    votes: Annotated[bool, typer.Option("--votes", help="Add the votes for each class.")] = False,
+    proba: Annotated[bool, typer.Option("--proba", help="Add class probabilities.")] = False,
+    votes: Annotated[bool, typer.Option("--votes", help="Add the votes of each class.")] = False,
     keep: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="Copy a column of the table; can be given often."),
+        typer.Option(metavar="COLUMN", help="Copy a column of the table. Repeat for several."),
     ] = None,
     layout: Layout = DETECT,
+    quiet: Quiet = False,
 ) -> None:
-    """Predict the class of each row, in the order of the table, which may exceed the memory.
+    """Predict the class of each row. Tables may be larger than memory.
 
     Example: dln predict heart.json patients.csv --output classes.csv --proba
     """
     from dln.cli.read import open_table, read_for
     from dln.cli.strange import StrangeCells
-    from dln.cli.write import open_writer
+    from dln.cli.write import check_format, open_writer
 
     check_output(output, model, data)
+    check_format(output)
     circuit = load_model(model)
     kept = list(dict.fromkeys(keep or []))
     strange = StrangeCells(circuit)
@@ -53,13 +58,14 @@ def predict(
                 strange.count(part.typed)
                 copies = {name: part.written.column(name) for name in kept}
                 write(_joined(copies, _answers(circuit, part.table, proba=proba, votes=votes)))
-    strange.tell()
+    if not quiet:
+        strange.tell()
 
 
 def _answers(circuit: Circuit, cells: Table, *, proba: bool, votes: bool) -> dict[str, list[Any]]:
-    """Name and list what is predicted for some rows."""
+    """Return the predictions for some rows, by the names of their columns."""
     counts = circuit.votes(cells)
-    # argmax takes the first of equals, as ties do.
+    # argmax takes the first of equal votes: the class that is listed first wins a tie.
     answers = {"prediction": circuit.class_labels[counts.argmax(axis=1)].tolist()}
     if proba:
         answers |= _by_class("probability", circuit, circuit.predict_proba(cells))
@@ -77,5 +83,7 @@ def _by_class(word: str, circuit: Circuit, figures: NDArray[Any]) -> dict[str, l
 def _joined(copies: dict[str, Any], answers: dict[str, list[Any]]) -> dict[str, Any]:
     twice = [name for name in copies if name in answers]
     if twice:
-        raise OptionError(f"--keep {twice[0]} would give two columns of that name; rename yours")
+        raise OptionError(
+            f"--keep {twice[0]} would make two columns of that name; rename it in the table"
+        )
     return copies | answers

@@ -1,56 +1,127 @@
-"""Write a table in chunks: CSV, TSV or Parquet by the name of the file; .gz packs it."""
+"""Write a table in chunks, in the format that the name of the file says; .gz packs text."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
+import math
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO, Any, cast
 
 from dln.cli.arrow import pa, parquet
-from dln.cli.files import open_output
+from dln.cli.files import STANDARD, open_output
+from dln.cli.talk import visible
+from dln.errors import ExtraMissingError, OptionError, TableError
 
 Write = Callable[[Mapping[str, Any]], None]
 """Writes rows, given column by column: lists, or columns of pyarrow."""
 
+_Writer = Callable[[IO[bytes]], Iterator[Write]]
+
+_EXCEL_ROWS = 1 << 20
+_EXCEL_EXACT = 10**15
+"""Excel keeps 15 digits of a number; longer integers are written as text."""
+
+
+def check_format(path: str) -> None:
+    """Refuse a file name that no format belongs to; called before the work."""
+    if _writer_for(path) is _excel_writer:
+        _openpyxl()
+
 
 @contextmanager
 def open_writer(path: str) -> Iterator[Write]:
-    """Give a function that writes rows; the first call decides the columns."""
+    """Return a function that writes rows; the first call decides the columns."""
+    writer = _writer_for(path)
     with open_output(path) as stream:
-        if path.endswith(".parquet"):
-            yield from _parquet_writer(stream)
-        else:
-            plain = path.removesuffix(".gz")
-            yield from _text_writer(stream, "\t" if plain.endswith((".tsv", ".tab")) else ",")
+        yield from writer(stream)
 
 
-def _text_writer(stream: IO[bytes], separator: str) -> Iterator[Write]:
-    # Half a surrogate pair, which a label may hold, must not end a long run.
+def _writer_for(path: str) -> _Writer:
+    name = os.path.basename(path).lower()
+    ending = os.path.splitext(name.removesuffix(".gz"))[1]
+    if path == STANDARD or not ending or (os.path.exists(path) and not os.path.isfile(path)):
+        return _csv_writer  # standard output, a pipe, or a name that says nothing
+    found = (_TEXT_WRITERS if name.endswith(".gz") else _WRITERS).get(ending)
+    if found is None:
+        hint = "; for JSON Lines, name it .jsonl" if ending == ".json" else ""
+        raise OptionError(
+            f"the output {path} ends in {name[name.index(ending) :]!r}; supported are "
+            f"{', '.join(_WRITERS)}, and {', '.join(f'{text}.gz' for text in _TEXT_WRITERS)}{hint}"
+        )
+    return found
+
+
+def _rows(columns: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
+    return zip(*map(_values, columns.values()), strict=True)
+
+
+def _values(column: Any) -> list[Any]:
+    values: list[Any] = column if isinstance(column, list) else column.to_pylist()
+    return values
+
+
+# -- text -------------------------------------------------------------------------------------
+
+
+def _csv_writer(stream: IO[bytes]) -> Iterator[Write]:
+    yield from _separated_writer(stream, ",")
+
+
+def _tsv_writer(stream: IO[bytes]) -> Iterator[Write]:
+    yield from _separated_writer(stream, "\t")
+
+
+def _separated_writer(stream: IO[bytes], separator: str) -> Iterator[Write]:
+    with _text(stream) as text:
+        rows = csv.writer(text, delimiter=separator, lineterminator="\n")
+        header_is_written = False
+
+        def write(columns: Mapping[str, Any]) -> None:
+            nonlocal header_is_written
+            if not header_is_written:
+                rows.writerow(columns)
+                header_is_written = True
+            rows.writerows(_rows(columns))
+
+        yield write
+
+
+def _json_lines_writer(stream: IO[bytes]) -> Iterator[Write]:
+    with _text(stream) as text:
+
+        def write(columns: Mapping[str, Any]) -> None:
+            for row in _rows(columns):
+                named = {name: _finite(cell) for name, cell in zip(columns, row, strict=True)}
+                text.write(json.dumps(named, ensure_ascii=False, default=str) + "\n")
+
+        yield write
+
+
+def _finite(cell: Any) -> Any:
+    """Replace what JSON has no number for: NaN by null, infinity by text."""
+    if not isinstance(cell, float) or math.isfinite(cell):
+        return cell
+    return None if math.isnan(cell) else str(cell)
+
+
+@contextmanager
+def _text(stream: IO[bytes]) -> Iterator[io.TextIOWrapper]:
+    # A label may hold half a surrogate pair, which must not end a long run.
     text = io.TextIOWrapper(
         cast("Any", stream), encoding="utf-8", errors="backslashreplace", newline=""
     )
-    rows = csv.writer(text, delimiter=separator, lineterminator="\n")
-    header_is_written = False
-
-    def write(columns: Mapping[str, Any]) -> None:
-        nonlocal header_is_written
-        if not header_is_written:
-            rows.writerow(columns)
-            header_is_written = True
-        rows.writerows(zip(*map(_cells, columns.values()), strict=True))
-
     try:
-        yield write
+        yield text
         text.flush()
     finally:
-        text.detach()  # the stream is not ours to close
+        text.detach()  # the caller closes the stream
 
 
-def _cells(column: Any) -> list[Any]:
-    cells: list[Any] = column if isinstance(column, list) else column.to_pylist()
-    return cells
+# -- Parquet ----------------------------------------------------------------------------------
 
 
 def _parquet_writer(stream: IO[bytes]) -> Iterator[Write]:
@@ -59,7 +130,7 @@ def _parquet_writer(stream: IO[bytes]) -> Iterator[Write]:
     def write(columns: Mapping[str, Any]) -> None:
         nonlocal latest, file
         latest = pa.table(dict(columns), schema=None if file is None else file.schema)
-        if len(latest):  # otherwise there is no cell to tell the types by
+        if len(latest):  # the types of a table without rows are not known
             file = file or parquet.ParquetWriter(stream, latest.schema)
             file.write_table(latest)
 
@@ -69,3 +140,70 @@ def _parquet_writer(stream: IO[bytes]) -> Iterator[Write]:
     finally:
         if file is not None:
             file.close()
+
+
+# -- Excel ------------------------------------------------------------------------------------
+
+
+def _openpyxl() -> Any:
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise ExtraMissingError.for_packages("writing .xlsx", "openpyxl") from error
+    return openpyxl
+
+
+def _excel_writer(stream: IO[bytes]) -> Iterator[Write]:
+    openpyxl = _openpyxl()
+    book = openpyxl.Workbook(write_only=True)  # rows go to a temporary file, not to memory
+    sheet = book.create_sheet("predictions")
+    n_rows = 0
+
+    def append(row: Any) -> None:
+        nonlocal n_rows
+        n_rows += 1
+        if n_rows > _EXCEL_ROWS:
+            raise TableError(
+                f"an Excel sheet holds {_EXCEL_ROWS:,} rows, and there are more; "
+                "write .csv or .parquet"
+            )
+        sheet.append([_excel_cell(openpyxl, sheet, value) for value in row])
+
+    def write(columns: Mapping[str, Any]) -> None:
+        if not n_rows:
+            append(columns)
+        for row in _rows(columns):
+            append(row)
+
+    try:
+        yield write
+        book.save(stream)
+    finally:
+        if not sheet.closed:
+            sheet.close()
+
+
+def _excel_cell(openpyxl: Any, sheet: Any, value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    if isinstance(value, int) and abs(value) >= _EXCEL_EXACT:
+        return str(value)
+    if not isinstance(value, str):
+        return value
+    cell = openpyxl.cell.WriteOnlyCell(sheet, value=visible(value))
+    cell.data_type = "s"  # text that begins with = is no formula
+    return cell
+
+
+_TEXT_WRITERS: dict[str, _Writer] = {
+    ".csv": _csv_writer,
+    ".tsv": _tsv_writer,
+    ".tab": _tsv_writer,
+    ".jsonl": _json_lines_writer,
+    ".ndjson": _json_lines_writer,
+}
+_WRITERS: dict[str, _Writer] = {
+    **_TEXT_WRITERS,
+    ".parquet": _parquet_writer,
+    ".xlsx": _excel_writer,
+}
