@@ -287,7 +287,7 @@ def test_a_tie_a_single_class_and_no_change_are_told() -> None:
 def test_every_format_is_well_formed(data: st.DataObject, circuit: Circuit) -> None:
     for row in data.draw(rows_for(circuit, max_rows=1)):
         explanation = explain_row(circuit, row)
-        Tags(explanation._repr_html_())
+        Tags(explanation.to_html())
         read = json.loads(explanation.to_json(), parse_constant=pytest.fail)
         assert read == explanation.to_dict()
         assert read["class"] == label_to_json(explanation.label)

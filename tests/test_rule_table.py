@@ -19,6 +19,7 @@ from strategies import as_rows, circuits, law, logic_circuits, plain_votes, rows
 from test_rules_text import Reader, read_votes, renamed
 
 from dln.circuit import Circuit
+from dln.draw.diagram.colours import CLASS_COLOURS
 from dln.errors import OptionError, TableError
 from dln.explain.expression import count_terms, factored
 from dln.explain.fires import wire_values
@@ -322,13 +323,32 @@ def test_html_in_names_categories_and_classes_does_nothing() -> None:
     table = rule_table(circuit, [[EVIL, 1.0]], ["&lt;yes"])
     explanation = explain_row(circuit, [EVIL, 1.0])
     for shown in (table, table.score_card(), explanation):
-        assert shown.to_html() == shown._repr_html_()
+        assert_is_styled(shown)
         texts = "\n".join(Tags(shown.to_html()).texts)
         assert "<script>alert(1)</script>" in texts
         assert EVIL in texts
     for marked in (table.to_markdown(), table.score_card().to_markdown()):
         assert_is_markdown(marked)
         assert r"\|\`\*\_x\_\*\`" in marked
+
+
+def assert_is_styled(shown: Any) -> None:
+    """Check that a notebook gets the fragment with a style that requests nothing."""
+    style, fragment = shown._repr_html_().split("</style>\n")
+    assert fragment == shown.to_html()
+    assert style.startswith("<style>\n.dln-sheet")
+    assert not re.search(r"url\(|@import|https?:", style)
+    for selector in re.findall(r"^(.*?) \{", style, re.MULTILINE):
+        parts = re.sub(r":is\(.*?\)", "", selector).split(",")
+        assert all(".dln-sheet" in part for part in parts), selector
+
+
+def test_a_circuit_is_styled_in_notebooks_and_its_classes_have_their_colours() -> None:
+    circuit = nasty()
+    assert circuit._repr_html_() == rule_table(circuit)._repr_html_()
+    assert '<caption class="class-1">' in circuit._repr_html_()
+    for number, colour in enumerate(CLASS_COLOURS):
+        assert f".class-{number} {{ --dln-class: {colour} }}" in circuit._repr_html_()
 
 
 @law

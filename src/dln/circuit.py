@@ -192,7 +192,7 @@ class Circuit:
     def _repr_html_(self) -> str:
         from dln.explain.rules import rule_table
 
-        return rule_table(self).to_html()
+        return rule_table(self)._repr_html_()
 
     def __repr__(self) -> str:
         return (

@@ -83,7 +83,7 @@ class ScoreCard(Shown):
             rows.append((f"{row.points:+d}", row.text, *share))
         header = ("points", "rule", *(["share"] if known else []))
         title = f"Score for {label_text(self.positive)}"
-        sections = [Section(title, header, tuple(rows))]
+        sections = [Section(title, header, tuple(rows), class_number=1)]
         if self.parts:
             sections.append(Section("where", ("part", "stands for"), self.parts))
         return Sheet(self._notes(), tuple(sections))

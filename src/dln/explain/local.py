@@ -194,7 +194,7 @@ class Explanation(Shown):
             for change in self.changes
         )
         base = f"before any rule: {self._given(self.base_votes)}"
-        notes = (self._headline(), *([base] if any(self.base_votes) else []))
+        notes = (base,) if any(self.base_votes) else ()
         sections = (
             Section("Row", ("feature", "value"), cells),
             Section("Rules that fired", ("votes", "rule", "because"), fired),
@@ -208,7 +208,8 @@ class Explanation(Shown):
             ),
             Section("where", ("part", "stands for"), self.parts),
         )
-        return Sheet(notes, tuple(s for s in sections if s.rows or s.title == _NO_CHANGE))
+        kept = tuple(s for s in sections if s.rows or s.title == _NO_CHANGE)
+        return Sheet(notes, kept, self._headline())
 
 
 def explain_row(circuit: Circuit, row: Any) -> Explanation:

@@ -169,7 +169,7 @@ class RuleTable(Shown):
                 cells = statistic_cells(rule.evidence, self.classes, number)
                 rows.append((f"{rule.votes[number]:+d}", rule.text, *cells))
             title = label if rows else f"{label}: no votes"
-            sections.append(Section(title, header, tuple(rows)))
+            sections.append(Section(title, header, tuple(rows), number))
         if self.parts:
             sections.append(Section("where", ("part", "stands for"), self.parts))
         return Sheet((decision_note(self.classes), *self.notes), tuple(sections))

@@ -16,19 +16,27 @@ _MARKDOWN_SIGNS = re.compile(r"[\\`*_\[\]|~#$!]")
 
 @dataclass(frozen=True)
 class Section:
-    """A table with its title; a section without rows shows its title alone."""
+    """A table with its title; a section without rows shows its title alone.
+
+    `class_number` is that of the class that the section is about, if any.
+    """
 
     title: str
     header: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
+    class_number: int | None = None
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """Lines of text, then tables; cells are text without line breaks."""
+    """Lines of text, then tables; cells are text without line breaks.
+
+    `headline`, if any, comes before the notes.
+    """
 
     notes: tuple[str, ...]
     sections: tuple[Section, ...]
+    headline: str | None = None
 
 
 def to_markdown(sheet: Sheet) -> str:
@@ -43,7 +51,8 @@ def to_markdown(sheet: Sheet) -> str:
     | --- |
     | \*1\* |
     """
-    blocks = [_markdown_text(note) for note in sheet.notes]
+    first = () if sheet.headline is None else (sheet.headline,)
+    blocks = [_markdown_text(note) for note in (*first, *sheet.notes)]
     for section in sheet.sections:
         blocks.append(f"**{_markdown_text(section.title)}**")
         if section.rows:
@@ -66,8 +75,19 @@ def _markdown_text(text: str) -> str:
     return marked.replace("&", "&amp;").replace("<", "&lt;")
 
 
+_CELL_CLASSES = {
+    **dict.fromkeys(("votes", "points", "rows", "share", "precision", "lift"), "number"),
+    **dict.fromkeys(("rule", "because", "part", "stands for"), "code"),
+    **dict.fromkeys(("feature", "value", "from", "to", "so that"), "code"),
+}
+"""CSS classes of cells, by the header of their column."""
+
+_MOST_CLASSES = 8
+"""Classes beyond this many share a colour."""
+
+
 def to_html(sheet: Sheet) -> str:
-    """Write a sheet as an HTML fragment.
+    """Write a sheet as an HTML fragment; its CSS classes are styled where a page defines them.
 
     >>> print(to_html(Sheet(("a < b",), (Section("t", ("x",), (("1",),)),))))
     <div class="dln-sheet">
@@ -81,16 +101,32 @@ def to_html(sheet: Sheet) -> str:
     </table>
     </div>
     """
-    lines = ['<div class="dln-sheet">', *(f"<p>{html.escape(note)}</p>" for note in sheet.notes)]
+    lines = ['<div class="dln-sheet">']
+    if sheet.headline is not None:
+        lines.append(f'<p class="headline">{html.escape(sheet.headline)}</p>')
+    lines += [f"<p>{html.escape(note)}</p>" for note in sheet.notes]
     for section in sheet.sections:
-        if not section.rows:
-            lines.append(f"<p>{html.escape(section.title)}</p>")
-            continue
-        heads = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in section.header)
-        lines += ["<table>", f"<caption>{html.escape(section.title)}</caption>"]
-        lines += [f"<thead><tr>{heads}</tr></thead>", "<tbody>"]
-        for row in section.rows:
-            cells = "".join(f"<td>{html.escape(cell)}</td>" for cell in row)
-            lines.append(f"<tr>{cells}</tr>")
-        lines += ["</tbody>", "</table>"]
+        lines += _html_table(section) if section.rows else [f"<p>{html.escape(section.title)}</p>"]
     return "\n".join([*lines, "</div>"])
+
+
+def _html_table(section: Section) -> list[str]:
+    marks = [_class_of(_CELL_CLASSES.get(name)) for name in section.header]
+    heads = "".join(
+        f'<th scope="col"{mark}>{html.escape(name)}</th>'
+        for name, mark in zip(section.header, marks, strict=True)
+    )
+    number = section.class_number
+    colour = None if number is None else f"class-{min(number, _MOST_CLASSES - 1)}"
+    lines = ["<table>", f"<caption{_class_of(colour)}>{html.escape(section.title)}</caption>"]
+    lines += [f"<thead><tr>{heads}</tr></thead>", "<tbody>"]
+    for row in section.rows:
+        cells = (
+            f"<td{mark}>{html.escape(cell)}</td>" for cell, mark in zip(row, marks, strict=True)
+        )
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    return [*lines, "</tbody>", "</table>"]
+
+
+def _class_of(name: str | None) -> str:
+    return "" if name is None else f' class="{name}"'

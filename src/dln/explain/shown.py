@@ -40,4 +40,6 @@ class Shown(ABC):
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        return self.to_html()
+        from dln.explain.notebook import styled  # only in notebooks
+
+        return styled(self.to_html())
