@@ -95,7 +95,7 @@ def _fate(status: int) -> str:
     """Describe how a process ended.
 
     >>> _fate(-9)
-    'its process was killed (SIGKILL), often because memory runs out; run it again, ...'
+    'its process was killed (SIGKILL), often because memory runs out; run it again with ...'
     """
     if status >= 0:
         return f"its process ended with status {status}; run it again"
