@@ -1,7 +1,9 @@
 """Program -> an ONNX model of standard operators: raw columns in, label and probabilities out.
 
-Literals of a column are one comparison with all its cutoffs, and gates of one depth are one
-polynomial, whatever their number: y = c0 + c1·a + c2·b + c3·a·b over all rows and gates at once.
+All cutoffs of a column are one comparison. All gates of one depth are one polynomial,
+y = c0 + c1·a + c2·b + c3·a·b, over all rows and gates at once. A deep circuit with few gates of
+each depth gets one Boolean operator a gate instead: onnxruntime loads 10,000 depths of polynomials
+in minutes, and as many Boolean operators in seconds.
 """
 
 from __future__ import annotations
@@ -14,18 +16,22 @@ from numpy.typing import NDArray
 
 from dln.errors import ExtraMissingError, OptionError
 from dln.export.categories import holds_numbers, spelled_categories
-from dln.export.layout import by_depth
+from dln.export.layout import Chunks, by_depth
 from dln.export.names import identifiers
 from dln.export.program import Program
 from dln.export.text import has_utf8, head, label_words
 from dln.export.value import Export, Input
+from dln.gates import Gate
 from dln.labels import Label, label_array
 from dln.literals import Above, Among, Column
+from dln.parts import Node
 
 OPSET, IR_VERSION = 19, 9
 """Equal compares text since opset 19."""
 
 _OUTPUTS = ("label", "probabilities", "votes", "rules")
+_DEEP, _FEW = 30, 8
+"""From this depth on, with fewer gates a depth than this, each gate is an operator."""
 
 
 def export_onnx(program: Program, *, explain: bool = False) -> Export:
@@ -75,13 +81,16 @@ def missing_text(column: Column) -> str:
 def _input_names(columns: Sequence[Column]) -> list[str]:
     """Keep the user's names where ONNX can have them."""
     plain = identifiers([column.name for column in columns])
+    taken = {*_OUTPUTS, *(column.name for column in columns)}
     names: list[str] = []
     for column, identifier in zip(columns, plain, strict=True):
-        fits = column.name.isprintable() and column.name != "" and has_utf8(column.name)
-        name = column.name if fits else identifier
-        taken = {*_OUTPUTS, *names, *(x.name for x in columns if x is not column)}
-        while name in taken or name.startswith(_PREFIX):
-            name = f"_{name}"
+        name = column.name
+        fits = name.isprintable() and name != "" and has_utf8(name)
+        if not fits or name in _OUTPUTS or name.startswith(_PREFIX):
+            name = name if fits else identifier
+            while name in taken or name.startswith(_PREFIX):
+                name = f"_{name}"
+            taken.add(name)
         names.append(name)
     return names
 
@@ -104,9 +113,10 @@ class _Graph:
         """Add everything between inputs and outputs."""
         circuit = self._program.circuit
         wires, place = self._literals()
-        wires = self._gates(wires, place)
-        slots = np.array([place[rule.wire] for rule in circuit.rules], dtype=np.int64)
-        fired = self._add("Gather", wires, self._constant(slots), axis=1)
+        depth = max(self._program.depths, default=0)
+        is_deep = depth >= _DEEP and circuit.n_gates < _FEW * depth
+        wires, place = (self._boolean_gates if is_deep else self._gates)(wires, place)
+        fired = self._columns(wires, [place[rule.wire] for rule in circuit.rules])
         weights = np.array([rule.votes for rule in circuit.rules], dtype=np.float64)
         base = np.array([circuit.base_votes], dtype=np.float64)
         counted = self._add("MatMul", self._cast(fired, "DOUBLE"), self._constant(weights))
@@ -202,37 +212,102 @@ class _Graph:
         mark = np.array([[missing_text(known)]], dtype=object)
         return self._add("Equal", name, self._constant(mark))
 
-    def _gates(self, wires: str, place: dict[int, int]) -> str:
-        """Add the gates, one depth after the other."""
+    def _gates(self, wires: str, place: dict[int, int]) -> tuple[str, dict[int, int]]:
+        """Add the gates, one depth after the other.
+
+        Takes and returns a block of values, one column a wire, and the column of each wire in it.
+        Wires without a later reader are dropped when they are half of the block: a block that
+        only grew would make the work quadratic in the depth.
+        """
         circuit = self._program.circuit
-        for gates in by_depth(self._program):
+        levels = by_depth(self._program)
+        leaving = self._wires_by_last_reader(levels)
+        width = max(place.values(), default=-1) + 1
+        for gates, unread in zip(levels, leaving, strict=True):
             nodes = [circuit.nodes[gate] for gate in gates]
-            sources = [
-                self._add(
-                    "Gather",
-                    wires,
-                    self._constant(np.array([place[x] for x in side], dtype=np.int64)),
-                    axis=1,
-                )
-                for side in ([node.a for node in nodes], [node.b for node in nodes])
-            ]
-            c0, c1, c2, c3 = (
-                self._constant(np.array([part], dtype=np.float32))
-                for part in zip(*(node.gate.coefficients for node in nodes), strict=True)
-            )
-            a, b = sources
-            terms = (
-                self._add("Mul", c1, a),
-                self._add("Mul", c2, b),
-                self._add("Mul", c3, self._add("Mul", a, b)),
-            )
-            value = c0
-            for term in terms:
-                value = self._add("Add", value, term)
-            n_wires = max(place.values()) + 1
-            wires = self._add("Concat", wires, value, axis=1)
-            place |= {circuit.n_literals + gate: n_wires + at for at, gate in enumerate(gates)}
-        return wires
+            value = self._polynomial(wires, nodes, place)
+            for wire in unread:
+                place.pop(wire, None)
+            columns = sorted(set(place.values()))
+            if 2 * len(columns) < width:
+                wires = self._columns(wires, columns) if columns else ""
+                moved = {column: at for at, column in enumerate(columns)}
+                place = {wire: moved[column] for wire, column in place.items()}
+                width = len(columns)
+            wires = self._add("Concat", wires, value, axis=1) if wires else value
+            place |= {circuit.n_literals + gate: width + at for at, gate in enumerate(gates)}
+            width += len(gates)
+        return wires, place
+
+    def _boolean_gates(self, wires: str, place: dict[int, int]) -> tuple[str, dict[int, int]]:
+        """Add the gates one by one; takes and returns what `_gates` does."""
+        circuit = self._program.circuit
+        width = max(place.values()) + 1
+        columns = [f"{_PREFIX}column{number}" for number in range(width)]
+        helper, bits = self._onnx.helper, self._cast(wires, "BOOL")
+        self._nodes.append(helper.make_node("Split", [bits], columns, axis=1, num_outputs=width))
+        values = {wire: columns[column] for wire, column in place.items()}
+        inverted: dict[str, str] = {}
+        for wire, (gate, a, b) in enumerate(circuit.nodes, start=circuit.n_literals):
+            values[wire] = self._boolean_gate(gate, values[a], values[b], inverted)
+        voting = list(dict.fromkeys(rule.wire for rule in circuit.rules))
+        block = self._add("Concat", *(values[wire] for wire in voting), axis=1)
+        return self._cast(block, "FLOAT"), {wire: at for at, wire in enumerate(voting)}
+
+    def _boolean_gate(self, gate: Gate, a: str, b: str, inverted: dict[str, str]) -> str:
+        """Add one gate; `inverted` remembers the negations that there are."""
+
+        def given(value: str, *, invert: bool) -> str:
+            if not invert:
+                return value
+            if value not in inverted:
+                inverted[value] = self._add("Not", value)
+            return inverted[value]
+
+        if not (gate.reads_a or gate.reads_b):
+            return given(self._add("Xor", a, a), invert=gate.table[0] == 1)
+        if not (gate.reads_a and gate.reads_b):
+            return given(a if gate.reads_a else b, invert=gate.table[0] == 1)
+        ones = sum(gate.table)
+        if ones == 2:
+            return given(self._add("Xor", a, b), invert=gate.table[0] == 1)
+        # A single 1 in the table is an AND, a single 0 an OR, of inputs that may be inverted.
+        odd = gate.table.index(1 if ones == 1 else 0)
+        sources = (
+            given(a, invert=(odd >= 2) != (ones == 1)),
+            given(b, invert=(odd % 2 == 1) != (ones == 1)),
+        )
+        return self._add("And" if ones == 1 else "Or", *sources)
+
+    def _wires_by_last_reader(self, levels: Chunks) -> list[list[int]]:
+        """Return for each depth the wires that it is the last to read; rules read after all."""
+        circuit = self._program.circuit
+        last: dict[int, int] = {}
+        for level, gates in enumerate(levels):
+            for gate in gates:
+                _, a, b = circuit.nodes[gate]
+                last[a] = last[b] = level
+        found: list[list[int]] = [[] for _ in levels]
+        voting = {rule.wire for rule in circuit.rules}
+        for wire, level in last.items():
+            if wire not in voting:
+                found[level].append(wire)
+        return found
+
+    def _polynomial(self, wires: str, nodes: Sequence[Node], place: dict[int, int]) -> str:
+        """Compute gates of one depth from the coefficients of their polynomials."""
+        a = self._columns(wires, [place[node.a] for node in nodes])
+        b = self._columns(wires, [place[node.b] for node in nodes])
+        c0, c1, c2, c3 = (
+            self._constant(np.array([part], dtype=np.float32))
+            for part in zip(*(node.gate.coefficients for node in nodes), strict=True)
+        )
+        value = self._add("Add", c0, self._add("Mul", c1, a))
+        value = self._add("Add", value, self._add("Mul", c2, b))
+        return self._add("Add", value, self._add("Mul", c3, self._add("Mul", a, b)))
+
+    def _columns(self, wires: str, columns: Sequence[int]) -> str:
+        return self._add("Gather", wires, self._constant(np.array(columns, np.int64)), axis=1)
 
     def _probabilities(self, votes: str) -> None:
         axis = self._constant(np.array([1], dtype=np.int64))
