@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nasty import Case, fixed_cases, nasty_rows
+from nasty import Case, drawn_cases, fixed_cases, nasty_rows
 from run_c import STRICT, run_c
 from tools import find_tool
 
@@ -97,6 +97,81 @@ def test_the_header_may_be_included_unused_and_twice(tmp_path: Path) -> None:
         compiler = find_tool(name, package=name)
         command = [compiler, *STRICT, "-O2", str(source), "-o", str(tmp_path / "main")]
         subprocess.run(command, check=True)
+
+
+LANGUAGES = {
+    "gcc": ("gcc", "-xc", "-std=c99"),
+    "clang": ("clang", "-xc", "-std=c11"),
+    "g++": ("g++", "-xc++", "-std=c++11"),
+    "clang++": ("clang++", "-xc++", "-std=c++17"),
+}
+
+
+@pytest.mark.parametrize("command", LANGUAGES.values(), ids=LANGUAGES)
+def test_a_header_compiles_alone_without_warnings(command: tuple[str, ...], tmp_path: Path) -> None:
+    """The header is the whole program here, so that compilers look for what it does not use."""
+    narrow = {"integer_bits": 8, "fraction_bits": 4}
+    # No 8-bit integer exceeds 200, so that the flag of missing values is not read.
+    beyond = Circuit(
+        (Column("n", "integer"),), (Above(0, 200.0),), (), (Rule(0, (1,)),), (0,), ("a",)
+    )
+    circuits = [beyond, INTEGERS, *(case.circuit for case in (*fixed_cases(), *drawn_cases()[::5]))]
+    files = []
+    for number, circuit in enumerate(circuits):
+        for options in ({}, narrow):
+            files.append(tmp_path / f"model{number}_{len(options)}.h")
+            dln.export(circuit, to="c", **options).save(files[-1])
+    compiler = find_tool(command[0], package=command[0].replace("clang++", "clang"))
+    flags = ("-Wall", "-Wextra", "-Wunused", "-Werror", "-pedantic", "-fsyntax-only")
+    done = subprocess.run(
+        [compiler, *command[1:], *flags, *map(str, files)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[:2000]
+
+
+def test_columns_may_be_named_like_macros_and_keywords(tmp_path: Path) -> None:
+    """Each macro of the standard headers is a column, and a program includes all headers."""
+    includes = "".join(f"#include <{header}.h>\n" for header in STANDARD_HEADERS)
+    gcc = find_tool("gcc", package="gcc")
+    done = subprocess.run(
+        [gcc, "-std=c11", "-dM", "-E", "-"],
+        input=includes,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    macros = re.findall(r"#define ([A-Za-z]\w*)", done.stdout)
+    assert {"EOF", "I", "NULL", "INT_MAX", "complex", "errno"} <= set(macros)
+    macros += ["linux", "unix"]  # of gcc itself, without a standard
+    circuit = Circuit(
+        tuple(Column(name, "number") for name in macros),
+        tuple(Above(place, 0.5) for place in range(len(macros))),
+        (),
+        tuple(Rule(place, (1,)) for place in range(len(macros))),
+        (0,),
+        ("a",),
+    )
+    export = dln.export(circuit, to="c")
+    export.save(tmp_path / "model.h")
+    filled = "".join(f"    row.{column.name} = 1;\n" for column in export.inputs)
+    source = tmp_path / "main.c"
+    source.write_text(
+        f'{includes}#include "model.h"\nint main(void)\n{{\n    model_row row;\n{filled}'
+        "    return model_predict(&row);\n}\n"
+    )
+    for standard in ("c99", "c11", "gnu11"):
+        subprocess.run([gcc, f"-std={standard}", "-fsyntax-only", str(source)], check=True)
+
+
+STANDARD_HEADERS = (
+    *("assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso646", "limits"),
+    *("locale", "math", "setjmp", "signal", "stdalign", "stdarg", "stdatomic", "stdbool"),
+    *("stddef", "stdint", "stdio", "stdlib", "stdnoreturn", "string", "time", "uchar", "wchar"),
+    "wctype",
+)
 
 
 def test_a_trained_circuit_fits_a_microcontroller(tmp_path: Path) -> None:

@@ -77,7 +77,11 @@ def _write(program: Program, fields: tuple[Field, ...], word_bits: int) -> str:
                 pointers="\n".join(_pointers(fields)) or "    const char *unused;",
             ),
             *_lookups(fields, p),
-            *(fill(text, p=p) for name, text in HELPERS.items() if name in literals.helpers),
+            *(
+                fill(text, p=p, P=p.upper())
+                for name, text in HELPERS.items()
+                if name in literals.helpers
+            ),
             *literals.tables,
             *gates.tables,
             fill(
@@ -162,6 +166,7 @@ def _lookups(fields: tuple[Field, ...], p: str) -> Iterator[str]:
         yield fill(
             LOOKUP,
             p=p,
+            P=p.upper(),
             name=field.name,
             texts=",\n        ".join(c_string(text) for _, text in known) or "0",
             lengths=", ".join(str(len(text.encode())) for _, text in known) or "0",
@@ -170,7 +175,7 @@ def _lookups(fields: tuple[Field, ...], p: str) -> Iterator[str]:
         )
         if numbers:
             tests = [f"    if ({_equals(number)}) return {code};" for code, number in numbers]
-            yield fill(LOOKUP_NUMBER, p=p, name=field.name, known="\n".join(tests))
+            yield fill(LOOKUP_NUMBER, p=p, P=p.upper(), name=field.name, known="\n".join(tests))
 
 
 def _equals(number: float) -> str:

@@ -49,6 +49,7 @@ class _Writer:
         self._p = program.name
         self._column = column
         self._found = found
+        self._reads_flag = False
         self._cells = f"c->{column.name} + first"
         self._reader = {"float": "double", "code": "code"}.get(column.storage, f"int{column.bits}")
         self._literals = [
@@ -57,9 +58,7 @@ class _Writer:
 
     def write(self) -> None:
         column, p = self._column, self._p
-        if has_flag(column):
-            flags = self._call("flags", f"c->{column.name}{MISSING}, first, n")
-            self._found.statements.append(f"const {p}_word m{column.index} = {flags};")
+        start = len(self._found.statements)
         above = [(slot, x.cutoff) for slot, x in self._literals if isinstance(x, Above)]
         if above:
             self._write_above(above)
@@ -68,6 +67,16 @@ class _Writer:
                 self._write_set(slot, literal)
             elif not isinstance(literal, Above):
                 self._store(slot, self._missing())
+        if self._reads_flag:
+            flags = self._call("flags", f"c->{column.name}{MISSING}, first, n")
+            flag = f"const {p}_word m{column.index} = {flags};"
+            self._found.statements.insert(start, flag)
+
+    @property
+    def _flag(self) -> str:
+        """The variable that holds the flags of missing values."""
+        self._reads_flag = True
+        return f"m{self._column.index}"
 
     def _write_above(self, above: list[tuple[int, float]]) -> None:
         column = self._column
@@ -80,7 +89,7 @@ class _Writer:
             if integer is None:
                 self._store(slot, "0")
             elif has_flag(column) and integer < -(2 ** (column.bits - 1)):
-                self._store(slot, f"~m{column.index}")
+                self._store(slot, f"~{self._flag}")
             else:
                 rows.append((slot, _c_integer(integer)))
         if not rows:
@@ -88,7 +97,7 @@ class _Writer:
         kind = "double" if column.storage == "float" else f"int{column.bits}_t"
         cutoffs = self._table("cutoffs", kind, [cutoff for _, cutoff in rows])
         slots = self._table("slots", "int32_t", [str(slot) for slot, _ in rows])
-        present = f"~m{column.index}" if has_flag(column) else f"~({self._p}_word)0"
+        present = f"~{self._flag}" if has_flag(column) else f"~({self._p}_word)0"
         arguments = f"{self._cells}, n, {present}, {cutoffs}, {slots}, {len(rows)}, w"
         self._found.statements.append(self._call(f"above_{self._reader}", arguments) + ";")
 
@@ -103,7 +112,7 @@ class _Writer:
 
     def _missing(self) -> str:
         if has_flag(self._column):
-            return f"m{self._column.index}"
+            return self._flag
         return self._call(f"missing_{self._reader}", f"{self._cells}, n")
 
     def _call(self, helper: str, arguments: str) -> str:

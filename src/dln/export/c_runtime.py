@@ -14,18 +14,28 @@ HEADER = """\
 #define @P@_N_CLASSES @n_classes@
 #define @P@_N_RULES @n_rules@
 
+/* Marks what a program may leave unused, so that compilers do not warn. */
+#if defined(__GNUC__)
+#define @P@_UNUSED __attribute__((unused))
+#else
+#define @P@_UNUSED
+#endif
+
+/* One bit for each of up to @word_bits@ rows. */
 typedef uint@word_bits@_t @p@_word;
 
-static const char *const @p@_classes[] = {
+/* The names of the classes. */
+
+@P@_UNUSED static const char *const @p@_classes[] = {
     @classes@
 };
 
-/* One row. */
+/* One row of the table. */
 typedef struct {
 @members@
 } @p@_row;
 
-/* Many rows: an array a column. */
+/* Many rows: one array for each column. */
 typedef struct {
 @pointers@
 } @p@_columns;
@@ -33,8 +43,8 @@ typedef struct {
 """
 
 LOOKUP = """\
-/* Give the code of a category: UTF-8, without a NUL at its end. */
-static inline int32_t @p@_code_@name@(const char *text, size_t length)
+/* Return the code of a category. The text is UTF-8 of this length; it needs no NUL at its end. */
+@P@_UNUSED static inline int32_t @p@_code_@name@(const char *text, size_t length)
 {
     static const char *const known[] = {
         @texts@
@@ -53,8 +63,8 @@ static inline int32_t @p@_code_@name@(const char *text, size_t length)
 """
 
 LOOKUP_NUMBER = """\
-/* Give the code of a category that is a number; NaN is missing. */
-static inline int32_t @p@_code_@name@_number(double number)
+/* Return the code of a category that is a number. NaN is a missing value. */
+@P@_UNUSED static inline int32_t @p@_code_@name@_number(double number)
 {
     if (number != number) return -1;
 @known@
@@ -120,7 +130,7 @@ static @p@_word @p@_flags(const uint8_t *x, size_t first, int n)
     "missing_int8": _find("missing_int8(const int8_t *x, int n)", "x[i] < 0"),
     "missing_code": _find("missing_code(const int32_t *x, int n)", "x[i] == -1"),
 }
-"""Functions that turn up to a word of cells into bits; only those that are used are written."""
+"""Functions that turn up to one word of values into bits; only those in use are written."""
 
 RUNTIME = """\
 #define @P@_SLOTS @n_slots@
@@ -148,7 +158,7 @@ static inline void @p@_gates(@p@_word *w)
 @gates@
 }
 
-/* Compute up to a word of rows; bit i is row first + i. */
+/* Compute the wires of up to one word of rows; bit i belongs to row first + i. */
 static inline void @p@_run(const @p@_columns *c, size_t first, int n, @p@_word *w)
 {
     @p@_literals(c, first, n, w);
@@ -162,9 +172,10 @@ static inline void @p@_run_row(const @p@_row *row, @p@_word *w)
     @p@_run(&c, 0, 1, w);
 }
 
-/* Give the number of the class, the votes of each class, and 1 for each rule that fired.
- * fired may be 0. */
-static inline int @p@_explain(const @p@_row *row, int32_t *votes, uint8_t *fired)
+/* Return the number of the predicted class in @p@_classes. Store the votes of all @P@_N_CLASSES
+ * classes in votes, and 1 or 0 for each of the @P@_N_RULES rules in fired, which may be a null
+ * pointer. */
+@P@_UNUSED static inline int @p@_explain(const @p@_row *row, int32_t *votes, uint8_t *fired)
 {
     @p@_word w[@P@_SLOTS];
     int r, k, best = 0;
@@ -181,15 +192,15 @@ static inline int @p@_explain(const @p@_row *row, int32_t *votes, uint8_t *fired
     return best;
 }
 
-/* Give the number of the class with the most votes; ties go to the first. */
-static inline int @p@_predict(const @p@_row *row)
+/* Return the number of the class with the most votes; a tie goes to the first of them. */
+@P@_UNUSED static inline int @p@_predict(const @p@_row *row)
 {
     int32_t votes[@P@_N_CLASSES];
     return @p@_explain(row, votes, 0);
 }
 
-/* Add weight to the sum of every row whose bit is set: numbers of @P@_VOTE_BITS bits, two's
- * complement, bit b of all rows in sum[b]. */
+/* Add weight to the sum of every row whose bit is set. Sums have @P@_VOTE_BITS bits in two's
+ * complement; sum[b] holds bit b of the sums of all rows. */
 static inline void @p@_add(@p@_word *sum, @p@_word bits, int32_t weight)
 {
     @p@_word carry = 0;
@@ -202,7 +213,7 @@ static inline void @p@_add(@p@_word *sum, @p@_word bits, int32_t weight)
     }
 }
 
-/* Find the rows in which one sum is less than another. */
+/* Return the rows in which the sum a is less than the sum b. */
 static inline @p@_word @p@_less(const @p@_word *a, const @p@_word *b)
 {
     @p@_word less = 0;
@@ -213,7 +224,7 @@ static inline @p@_word @p@_less(const @p@_word *a, const @p@_word *b)
     return (a[bit] & ~b[bit]) | (less & ~(a[bit] ^ b[bit]));
 }
 
-/* Give the number of the class of each of up to a word of rows. */
+/* Store the number of the class of each of up to one word of rows. */
 static inline void @p@_classify(const @p@_word *w, int n, int32_t *classes)
 {
     @p@_word best[@P@_VOTE_BITS], sum[@P@_VOTE_BITS], place[@P@_CLASS_BITS];
@@ -240,8 +251,8 @@ static inline void @p@_classify(const @p@_word *w, int n, int32_t *classes)
     }
 }
 
-/* Give the number of the class of each of n rows. */
-static inline void @p@_predict_batch(const @p@_columns *c, size_t n, int32_t *classes)
+/* Predict n rows: store the number of the class of each row in classes. */
+@P@_UNUSED static inline void @p@_predict_batch(const @p@_columns *c, size_t n, int32_t *classes)
 {
     const size_t most = 8 * sizeof(@p@_word);
     @p@_word w[@P@_SLOTS];
