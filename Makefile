@@ -16,7 +16,7 @@ STAMP    := $(VENV)/.installed
 DLN_DATA ?= $(abspath $(wildcard ../shared/data))
 export DLN_DATA
 
-.PHONY: setup demo test lint tools check test-gpu bench sanitize pictures clean
+.PHONY: setup demo test lint tools check fuzz test-gpu bench sanitize pictures clean
 
 setup: $(STAMP)
 
@@ -60,6 +60,11 @@ check: setup tools
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 test: lint check
+
+# Compare dln with independent computations for MINUTES; a failure prints how to repeat it.
+MINUTES ?= 5
+fuzz: setup
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES)
 
 # Requires an NVIDIA GPU and CuPy. Elsewhere the tests that need them are skipped, with a reason.
 test-gpu: setup

@@ -110,6 +110,16 @@ def test_a_small_file_cannot_ask_for_much_memory(work: str, most: int) -> None:
     assert int(child.stdout) < most
 
 
+def test_a_set_without_categories_is_empty() -> None:
+    """The native program accepts it, although `Among` refuses it."""
+    arguments = native_arguments(voting_circuit(1, 2, 2)) | {
+        "column_is_category": np.ones(1, dtype=np.uint8),
+        "literal_kind": np.ones(1, dtype=np.uint8),
+    }
+    column = np.array([0, 1, -1], dtype=np.int32)
+    assert not _native.Program(**arguments).votes([column]).any()
+
+
 # -- the interpreter's lock -------------------------------------------------------------------
 
 

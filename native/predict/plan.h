@@ -117,7 +117,8 @@ class StoredPlan {
     std::sort(codes.begin(), codes.end());
     codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
     ranges_.push_back(ranges_of(codes));
-    const std::size_t n_ranges = ranges_.back().size(), n_words = std::size_t(codes.back()) / 64 + 1;
+    const std::size_t n_ranges = ranges_.back().size();
+    const std::size_t n_words = codes.empty() ? 0 : std::size_t(codes.back()) / 64 + 1;
     if (n_ranges <= few || n_words > words_per_range * n_ranges)
       return {Question::among_ranges, slot, 0, 0, slice(ranges_.back()), {}};
     std::vector<std::uint64_t> bits(n_words);
