@@ -69,7 +69,7 @@ def test_explain_tells_why_and_what_would_change_it(run: Run, model: Path, rows:
     assert found["class"] == "ill"
     status, _, talk = run("explain", model, rows, "--row", "5")
     assert status == 2
-    assert "has 4 rows, so there is no row 5" in talk
+    assert "has 4 rows; there is no row 5" in talk
 
 
 def test_rules_prints_the_circuit(run: Run, model: Path) -> None:
@@ -160,12 +160,12 @@ def test_verify_shows_a_row_that_differs(run: Run, model: Path, tmp_path: Path) 
 def test_verify_says_whether_the_classes_differ_too(run: Run, model: Path, tmp_path: Path) -> None:
     circuit(60.0).save(tmp_path / "other.json")
     out = run("verify", model, "other.json")[1]
-    assert out.splitlines()[1] == "classes there: ill and 'not ill'"
+    assert out.splitlines()[1] == "The classes differ: ill and 'not ill'."
     surer = circuit()
     replace(surer, base_votes=(0, 9), rules=(surer.rules[0],)).save(tmp_path / "ill.json")
     replace(surer, base_votes=(0, 8), rules=(surer.rules[0],)).save(tmp_path / "also.json")
     status, out, _ = run("verify", "ill.json", "also.json")
-    assert (status, out.splitlines()[1]) == (1, "both give ill there")
+    assert (status, out.splitlines()[1]) == (1, "Both models predict ill.")
 
 
 def test_verify_ends_with_3_when_undecided(

@@ -52,6 +52,25 @@ def test_the_help_has_an_example(
     assert f"Example: dln {command}" in help_of(command, capsys, monkeypatch)
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_can_be_quiet_and_its_help_fits(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = help_of(command, capsys, monkeypatch)
+    assert "-q, --quiet" in text
+    assert "<bool>" not in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_the_list_of_commands_is_not_cut(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([]) == 0
+    listed = capsys.readouterr().out.partition("Commands:")[2]
+    assert "..." not in listed
+
+
 def test_docs_show_only_commands_that_exist() -> None:
     assert re.findall(r"^### dln (\w+)$", DOCS.read_text("utf-8"), re.MULTILINE) == COMMANDS
 

@@ -225,12 +225,14 @@ def test_evaluate_measures_each_class(run: Run, model: Path) -> None:
     assert found["balanced_accuracy"] == pytest.approx((1 + 2 / 3) / 2)
     # Votes lead by 1, -1, 1 where the class is ill and by -1 where not.
     assert found["roc_auc"] == pytest.approx(roc_auc_score([1, 1, 1, 0], [1, -1, 1, -1]))
+    assert found["classes"][0]["specificity"] == pytest.approx(2 / 3)
     assert found["confusion"] == {"classes": ["not ill", "ill"], "counts": [[1, 0], [1, 2]]}
     ill = found["classes"][1]
     assert ill == {
         "class": "ill",
         "precision": 1.0,
         "recall": pytest.approx(2 / 3),
+        "specificity": 1.0,
         "f1": pytest.approx(0.8),
         "support": 3,
     }
@@ -252,7 +254,7 @@ def test_evaluate_prints_tables(run: Run, model: Path) -> None:
     status, out, _ = run("evaluate", model, "-", "-t", "state", stdin=TRUTH.encode())
     assert status == 0
     assert out.startswith("Balanced accuracy on 4 rows: 83.3 %\n")
-    assert "\nArea under the ROC curve: 0.833\n" in out
+    assert "\nAUC: 0.833\n" in out
     assert "         not ill  ill\nnot ill        1    0\nill            1    2\n" in out
 
 
@@ -260,7 +262,7 @@ def test_one_class_alone_has_no_area(run: Run, model: Path) -> None:
     healthy = TRUTH.replace(",ill", ",not ill").encode()
     _, out, _ = run("evaluate", model, "-", "-t", "state", "--json", stdin=healthy)
     assert json.loads(out)["roc_auc"] is None
-    assert "ROC curve: -\n" in run("evaluate", model, "-", "-t", "state", stdin=healthy)[1]
+    assert "AUC: -\n" in run("evaluate", model, "-", "-t", "state", stdin=healthy)[1]
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def test_train_tests_what_it_saves(run: Run, tmp_path: Path) -> None:
     assert out.startswith("Balanced accuracy on 100 test rows: ")
     assert "integer: age\n" in talk
     assert "category: city\n" in talk
-    assert "training on 300 rows, holding out 100 to test on" in talk
+    assert "training on 300 rows, testing on 100" in talk
     assert "very ill" in str(Circuit.load(tmp_path / "m.json"))
 
 
@@ -65,14 +65,34 @@ def test_train_without_a_test_uses_all_rows(run: Run, tmp_path: Path) -> None:
     data = training_table(tmp_path)
     status, out, talk = run("train", data, "-t", "state", "-o", "-", "--test", 0, *QUICK)
     assert status == 0
-    assert "training on 400 rows, all of them: nothing is tested" in talk
+    assert "training on 400 rows, testing on none" in talk
     assert json.loads(out)["format"] == "dln-circuit"  # the report went aside
 
 
-def test_train_takes_the_users_word_for_a_kind(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"ignore": ["age,dose"]}, ["city", "a,b"]),
+        ({"ignore": ["age", "dose, city"]}, ["a,b"]),
+        ({"ignore": ["a,b"]}, ["age", "city", "dose"]),
+        ({"only": ["dose, age"]}, ["age", "dose"]),
+        ({"only": ["dose", "a,b", "state"]}, ["dose", "a,b"]),
+        ({}, ["age", "city", "dose", "a,b"]),
+    ],
+)
+def test_columns_are_chosen_by_name(
+    options: dict[str, list[str]], expected: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text('age,city,dose,"a,b",state\n' + "1,x,3,4,yes\n2,y,4,5,no\n" * 3)
+    given = {"ignore": [], "only": []} | options
+    assert list(prepare(str(path), Layout(), "state", kinds=[], **given).kinds) == expected
+
+
+def test_train_uses_the_kind_that_the_user_gives(run: Run, tmp_path: Path) -> None:
     data = training_table(tmp_path)
-    wishes = ("--kind", "age=category", "--ignore", "dose", "--json")
-    _, out, _ = run("train", data, "-t", "state", "-o", "m.json", *wishes, *QUICK)
+    options = ("--kind", "age=category", "--ignore", "dose", "--json")
+    _, out, _ = run("train", data, "-t", "state", "-o", "m.json", *options, *QUICK)
     assert json.loads(out)["columns"] == {"age": "category", "city": "category"}
 
 
@@ -125,11 +145,13 @@ def test_train_hands_engine_and_device_to_the_estimator(
     ("options", "message"),
     [
         (("--target", "stat"), "no column 'stat'; did you mean 'state'? The columns are: age,"),
-        (("--target", "state", "--layers", "8,x"), "--layers is '8,x', expected gates by layer"),
+        (("--target", "state", "--layers", "8,x"), "--layers is '8,x', expected numbers of gates"),
         (("--target", "state", "--layers", "8,0"), "layers holds a size that is 0"),
         (("--target", "state", "--networks", "few"), "--networks is 'few', expected a number"),
         (("--target", "state", "--kind", "age=real"), "expected COLUMN=KIND"),
         (("--target", "state", "--ignore", "Age"), "did you mean 'age'?"),
+        (("--target", "state", "--ignore", "age,cty"), "did you mean 'city'?"),
+        (("--target", "state", "--ignore", "age", "--only", "dose"), "cannot be combined"),
         (("--target", "state", "--kind", "state=date"), "--kind names 'state', which is not"),
         (("--target", "state", "--test", "2"), "'--test'"),
         (("--target", "state", "--engine", "gpu"), "'--engine'"),

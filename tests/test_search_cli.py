@@ -22,7 +22,7 @@ def table(tmp_path: Path) -> Path:
     return tmp_path / "people.csv"
 
 
-def test_a_search_is_told_tested_drawn_and_saved(run: Run, table: Path, tmp_path: Path) -> None:
+def test_a_search_is_tested_drawn_and_saved(run: Run, table: Path, tmp_path: Path) -> None:
     command = ("search", table, "--target", "state", "--output", "best.json", "--trials", 2)
     status, shown, said = run(*command, "--storage", "search.db", "--picture", "search.svg")
     assert status == 0, said
@@ -32,7 +32,7 @@ def test_a_search_is_told_tested_drawn_and_saved(run: Run, table: Path, tmp_path
     assert score.startswith("Score on 20 folds: ")
     assert tested.startswith("Balanced accuracy on 40 test rows: ")
     assert "gate operations" in size
-    assert "searching on 120 rows, holding out 40 to test on" in said
+    assert "searching on 120 rows, testing on 40" in said
     assert Circuit.load(tmp_path / "best.json").classes == ("ill", "well")
     assert "<svg" in (tmp_path / "search.svg").read_text()
 

@@ -54,7 +54,9 @@ class _Command(typer.core.TyperCommand):
         for param in self.get_params(ctx):
             if record := param.get_help_record(ctx):
                 name, text = record
-                records[param.param_type_name].append((name.removesuffix(" <str>"), text))
+                is_argument = param.param_type_name == "argument"
+                name = name.partition(" ")[0] if is_argument else name
+                records[param.param_type_name].append((name, text))
         for title, found in (("Arguments", records["argument"]), ("Options", records["option"])):
             if found:
                 with formatter.section(title):

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from dln.cli.options import EngineChoice
-from dln.cli.talk import say, show
+from dln.cli.options import EngineChoice, Quiet
+from dln.cli.talk import sayer, show
 from dln.errors import OptionError
 
 
@@ -58,6 +58,7 @@ def bench(
     ablations: Annotated[
         bool, typer.Option("--ablations", help="Run the ablations instead of the models.")
     ] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Run the paper's experiment and write its tables.
 
@@ -94,15 +95,16 @@ def bench(
     budget = replace(make_budget(quick=quick, jobs=jobs), engine=engine)
     seconds = None if budget_minutes is None else 60 * budget_minutes
     failed = 0
+    tell = sayer(quiet)
     if run and ablations:
         left = run_ablations(
-            names, folder, say, threads=budget.threads, engine=engine, seconds=seconds
+            names, folder, tell, threads=budget.threads, engine=engine, seconds=seconds
         )
-        say(f"{left} left")
+        tell(f"{left} left")
     elif run:
-        summary = run_cells(Plan(cells, folder, budget, jobs, seconds), say)
+        summary = run_cells(Plan(cells, folder, budget, jobs, seconds), tell)
         failed = summary.n_failed
-        say(f"{summary.n_done} run, {failed} failed, {summary.n_left} left")
+        tell(f"{summary.n_done} run, {failed} failed, {summary.n_left} left")
     for path in write_everything(folder, budget):
         show(str(path))
     if failed:

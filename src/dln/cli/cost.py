@@ -1,4 +1,4 @@
-"""`dln cost`: count what a prediction takes."""
+"""`dln cost`: count the operations and bytes of a prediction."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typer
 
 from dln.circuit import Circuit
 from dln.cli.files import load_model
-from dln.cli.options import Json, Model
+from dln.cli.options import Json, Model, Quiet
 from dln.cli.talk import show, show_json
 from dln.cost.circuit import cost as count_cost
 from dln.cost.report import Cost, PartCost
@@ -18,11 +18,18 @@ _FIGURES = ("operations", "gate_operations", "values", "indices", "parameters", 
 
 def cost(
     model: Model,
-    float_bits: Annotated[int, typer.Option(help="16, 32 or 64 bits for numbers.")] = 16,
-    int_bits: Annotated[int, typer.Option(help="8, 16, 32 or 64 bits for integers.")] = 16,
+    float_bits: Annotated[
+        int, typer.Option(metavar="N", help="Bits of a number: 16, 32 or 64.")
+    ] = 16,
+    int_bits: Annotated[
+        int, typer.Option(metavar="N", help="Bits of an integer: 8, 16, 32 or 64.")
+    ] = 16,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Count the operations, gates and bytes of a model, as the paper counts them.
+    """Count the operations, gates and bytes of a model.
+
+    They are counted as in the paper.
 
     Example: dln cost heart.json
     """
@@ -34,7 +41,7 @@ def cost(
 
 
 def cost_document(counted: Cost) -> dict[str, Any]:
-    """Write a cost for programs: its parts and their total."""
+    """Return a cost for programs: its parts and their total."""
 
     def figures(part: PartCost) -> dict[str, int]:
         return {figure: getattr(part, figure) for figure in _FIGURES}
@@ -44,7 +51,7 @@ def cost_document(counted: Cost) -> dict[str, Any]:
 
 
 def size_text(circuit: Circuit) -> str:
-    """Say how large a circuit is, in one line."""
+    """Describe the size of a circuit in one line."""
     return (
         f"{circuit.n_literals:,} literals, {circuit.n_gates:,} gates, "
         f"{len(circuit.rules):,} rules, {count_cost(circuit).gate_operations:,} gate operations"

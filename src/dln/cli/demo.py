@@ -13,7 +13,8 @@ import typer
 
 import dln
 from dln.circuit import Circuit
-from dln.cli.talk import say, show
+from dln.cli.options import Quiet
+from dln.cli.talk import sayer, show
 from dln.origin import Origin
 from dln.scores import Tally, tally
 
@@ -32,16 +33,20 @@ def demo(
             show_default=False,
         ),
     ] = None,
+    quiet: Quiet = False,
 ) -> None:
-    """Train on an embedded table, breast cancer in Wisconsin, and print rules and accuracy.
+    """Train on an embedded table and print the rules.
+
+    The table is the Wisconsin breast cancer data.
 
     Example: dln demo --output demo
     """
-    result = train_demo(verbose=int(sys.stderr.isatty()))
+    result = train_demo(verbose=int(sys.stderr.isatty() and not quiet))
     show(result.text())
-    say(f"both trained in {result.seconds:.1f} s")
+    tell = sayer(quiet)
+    tell(f"both trained in {result.seconds:.1f} s")
     if output is not None:
-        say(f"wrote {' and '.join(map(str, result.write(output)))}")
+        tell(f"wrote {' and '.join(map(str, result.write(output)))}")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""`dln draw`: a picture of a circuit."""
+"""`dln draw`: draw a circuit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from dln.cli.files import STANDARD, check_output, load_model, open_output
-from dln.cli.options import Model
+from dln.cli.options import Model, Quiet
 from dln.cli.talk import say
 from dln.draw.diagram.diagram import MOST_RULES, Detail, draw_circuit, format_of
 from dln.draw.diagram.paint import BOX, lacking
@@ -21,17 +21,20 @@ def draw(
             "--output",
             "-o",
             metavar="FILE",
-            help="Where to save: .svg, .dot, .png or .pdf; - writes SVG to standard output.",
+            help="Output file: .svg, .dot, .png or .pdf. - writes SVG to standard output.",
         ),
     ] = STANDARD,
     detail: Annotated[
-        Detail, typer.Option(help="Gates as they are wired, rules in words, or what is legible.")
+        Detail, typer.Option(help="Draw gates or rules. auto chooses what is legible.")
     ] = "auto",
     most_rules: Annotated[
-        int, typer.Option("--most-rules", min=1, metavar="N", help="How many rules to show.")
+        int, typer.Option("--most-rules", min=1, metavar="N", help="Maximum number of rules.")
     ] = MOST_RULES,
+    quiet: Quiet = False,
 ) -> None:
-    """Draw a model from left to right: features, gates, classes with their votes.
+    """Draw a model as a diagram.
+
+    From left to right: features, gates, and classes with their votes.
 
     Example: dln draw heart.json --output heart.svg
     """
@@ -39,9 +42,9 @@ def draw(
     check_output(output, model)
     diagram = draw_circuit(load_model(model), detail=detail, most_rules=most_rules)
     content = diagram.to_bytes(format)
-    if format in ("png", "pdf") and (letters := lacking(diagram.scene)):
-        say(f"the font lacks {letters}, drawn as {BOX}; an .svg file has all letters")
+    if not quiet and format in ("png", "pdf") and (letters := lacking(diagram.scene)):
+        say(f"The font lacks {letters}, drawn as {BOX}. An .svg file has all letters.")
     with open_output(output) as stream:
         stream.write(content)
-    if output != STANDARD:
+    if output != STANDARD and not quiet:
         say(f"drew {diagram.detail} to {output}")

@@ -1,4 +1,4 @@
-"""`dln evaluate`: how good a model is on a table."""
+"""`dln evaluate`: measure the accuracy of a model on a table."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dln.circuit import Circuit
 from dln.cli.files import load_model
@@ -17,6 +20,7 @@ from dln.cli.options import AllRows, Data, Json, KnownTarget, Model, Quiet
 from dln.cli.table_options import reads_table
 from dln.cli.talk import say, show, show_json
 from dln.errors import TableError
+from dln.scores import Tally
 
 if TYPE_CHECKING:
     from dln.cli.own_rows import Choice
@@ -33,10 +37,10 @@ def evaluate(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Measure the accuracy of a model on a table whose classes are known.
+    """Measure a model on a table whose classes are known.
 
-    Prints accuracy, balanced accuracy, AUC, the confusion matrix, and the calibration error. Rows
-    that the model was trained on are left out.
+    Prints accuracy, AUC, the confusion matrix, sensitivity, specificity and precision of each
+    class, and the calibration error. Rows that the model was trained on are left out.
 
     Example: dln evaluate heart.json test.csv
     """
@@ -101,10 +105,16 @@ def _measure(
 
 
 def score_document(measured: Measure, circuit: Circuit) -> dict[str, Any]:
-    """Write scores for programs; what is not defined is null."""
+    """Return scores for programs; null where a score is not defined."""
     total = measured.tally
     by_class = zip(
-        circuit.classes, total.precision, total.recall, total.f1, total.support, strict=True
+        circuit.classes,
+        total.precision,
+        total.recall,
+        _specificity(total),
+        total.f1,
+        total.support,
+        strict=True,
     )
     return {
         "rows": measured.n_rows,
@@ -117,10 +127,11 @@ def score_document(measured: Measure, circuit: Circuit) -> dict[str, Any]:
                 "class": label,
                 "precision": _defined(precision),
                 "recall": _defined(recall),
+                "specificity": _defined(specificity),
                 "f1": _defined(f1),
                 "support": int(support),
             }
-            for label, precision, recall, f1, support in by_class
+            for label, precision, recall, specificity, f1, support in by_class
         ],
         "expected_calibration_error": total.calibration_error,
         "reliability": total.reliability(),
@@ -128,10 +139,10 @@ def score_document(measured: Measure, circuit: Circuit) -> dict[str, Any]:
 
 
 def score_text(measured: Measure, circuit: Circuit) -> str:
-    """Write scores for people."""
+    """Write scores as text."""
     total = measured.tally
     names = [str(label) for label in circuit.classes]
-    figures = zip(total.precision, total.recall, total.f1, strict=True)
+    figures = zip(total.recall, _specificity(total), total.precision, total.f1, strict=True)
     by_class = [
         [name, *map(_percent, row), f"{support:,}"]
         for name, row, support in zip(names, figures, total.support, strict=True)
@@ -154,17 +165,30 @@ def score_text(measured: Measure, circuit: Circuit) -> str:
         [
             f"Balanced accuracy on {measured.n_rows:,} rows: {_percent(total.balanced_accuracy)}",
             f"Accuracy: {_percent(total.accuracy)}",
-            f"Area under the ROC curve: {'-' if math.isnan(area) else f'{area:.3f}'}",
+            f"AUC: {'-' if math.isnan(area) else f'{area:.3f}'}",
             "",
-            "Rows by true class (down) and predicted class (across)",
+            "Confusion matrix (rows: true class, columns: predicted class)",
             table_text(["", *names], confusion),
             "",
-            table_text(["class", "precision", "recall", "F1", "support"], by_class),
+            table_text(
+                ["class", "sensitivity", "specificity", "precision", "F1", "rows"], by_class
+            ),
             "",
-            f"Expected calibration error: {_percent(total.calibration_error)}",
-            table_text(["probability", "rows", "mean", "came true"], bins),
+            f"Calibration error: {_percent(total.calibration_error)}",
+            table_text(["probability", "rows", "mean", "accuracy"], bins),
         ]
     )
+
+
+def _specificity(total: Tally) -> NDArray[np.float64]:
+    """Return the share of the other classes' rows that are not predicted to be of each class.
+
+    NaN where the other classes have no rows.
+    """
+    support = total.support
+    others = support.sum() - support
+    wrong = total.confusion.sum(axis=0) - total.confusion.diagonal()
+    return np.where(others > 0, 1 - wrong / np.maximum(others, 1), np.nan)
 
 
 def table_text(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

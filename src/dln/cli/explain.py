@@ -1,4 +1,4 @@
-"""`dln explain`: why one row gets its class, and what would change it."""
+"""`dln explain`: why a row gets its class, and what would change it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typer
 
 from dln.cli.files import load_model
 from dln.cli.layout import DETECT, Layout
-from dln.cli.options import Data, Json, Model
+from dln.cli.options import Data, Json, Model, Quiet
 from dln.cli.table_options import reads_table
 from dln.cli.talk import show
 from dln.errors import TableError
@@ -19,12 +19,15 @@ def explain(
     model: Model,
     data: Data,
     row: Annotated[
-        int, typer.Option("--row", "-r", min=1, help="Which row of the table, counted from 1.")
+        int, typer.Option("--row", "-r", min=1, metavar="N", help="Number of the row, from 1.")
     ] = 1,
     layout: Layout = DETECT,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Tell why a row gets its class: the rules that fired, and the smallest change that flips it.
+    """Explain the prediction of one row.
+
+    Prints the rules that fired and the smallest change that flips the class.
 
     Example: dln explain heart.json patients.csv --row 3
     """
@@ -40,4 +43,4 @@ def explain(
                 show(found.to_json() if json else str(found))
                 return
             left -= len(chunk)
-    raise TableError(f"{data} has {row - left:,} rows, so there is no row {row:,}")
+    raise TableError(f"{data} has {row - left:,} rows; there is no row {row:,}")

@@ -10,9 +10,9 @@ import typer
 from dln.circuit import Circuit
 from dln.cli.files import STANDARD, check_output, load_model, open_output
 from dln.cli.layout import DETECT, Layout
-from dln.cli.options import Model, ModelOutput
+from dln.cli.options import Model, ModelOutput, Quiet
 from dln.cli.table_options import reads_table
-from dln.cli.talk import say
+from dln.cli.talk import sayer
 from dln.errors import OptionError
 from dln.export.export import TARGETS, TargetName
 from dln.export.export import export as write_export
@@ -24,7 +24,9 @@ _LIST = "; ".join(f"{name}: {target.what}" for name, target in TARGETS.items())
 @reads_table
 def export(
     model: Model,
-    to: Annotated[TargetName, typer.Option("--to", help=f"{_LIST}.", show_choices=False)],
+    to: Annotated[
+        TargetName, typer.Option("--to", metavar="TARGET", help=f"{_LIST}.", show_choices=False)
+    ],
     output: ModelOutput = STANDARD,
     name: Annotated[
         str | None,
@@ -61,8 +63,11 @@ def export(
         typer.Option(metavar="DATA", help="Verilog: a table to make a testbench of, beside FILE."),
     ] = None,
     layout: Layout = DETECT,
+    quiet: Quiet = False,
 ) -> None:
-    """Write a model for another language, a database or hardware; it predicts the same there.
+    """Write a model as code, SQL or hardware.
+
+    The result predicts the same classes.
 
     Example: dln export heart.json --to c --output heart.h
     """
@@ -80,14 +85,15 @@ def export(
     }
     options = {option: value for option, value in given.items() if value is not None}
     found = write_export(circuit, to, name=_usual_name(output) if name is None else name, **options)
+    tell = sayer(quiet)
     for note in found.notes:
-        say(f"note: {note}")
+        tell(f"note: {note}")
     if output != STANDARD:
         for path in found.save(output):
-            say(f"wrote {path}")
+            tell(f"wrote {path}")
         needed = next(iter(found.files))
         if TARGETS[to].fixed_name and Path(output).name != needed:
-            say(f"its name has to be {needed} before it is compiled: rename it, or say --name")
+            tell(f"its name has to be {needed} before it is compiled: rename it, or say --name")
         return
     if len(found.files) > 1:
         raise OptionError("with --rows two files are written; say where with --output")

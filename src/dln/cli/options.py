@@ -1,4 +1,4 @@
-"""Options and arguments that several verbs share: one name and one help text each."""
+"""Options and arguments that several commands share: one name and one help text each."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import typer
 from dln.train.engines import EngineName
 
 Model = Annotated[
-    str, typer.Argument(metavar="MODEL", help="A saved circuit (JSON), - for standard input.")
+    str, typer.Argument(metavar="MODEL", help="Model file (JSON). - reads standard input.")
 ]
 Data = Annotated[
     str,
-    typer.Argument(metavar="DATA", help="CSV, TSV or Parquet, in gzip too; - for standard input."),
+    typer.Argument(
+        metavar="DATA", help="Table: CSV, TSV or Parquet, also in gzip. - reads standard input."
+    ),
 ]
 Target = Annotated[
     str, typer.Option("--target", "-t", metavar="COLUMN", help="Column with the class of each row.")
@@ -25,53 +27,72 @@ KnownTarget = Annotated[
         "--target",
         "-t",
         metavar="COLUMN",
-        help="Column with the class of each row. By default the target of the training.",
+        help="Column with the class of each row. Default: the target of the training.",
         show_default=False,
     ),
 ]
 AllRows = Annotated[
-    bool, typer.Option("--all-rows", help="Use every row, also those of the training.")
+    bool, typer.Option("--all-rows", help="Use every row, including training rows.")
 ]
 NoRows = Annotated[
     bool,
     typer.Option(
         "--no-rows",
-        help="Save no row hashes. With them, anyone who has the model file can check whether a "
-        "row they know was used.",
+        help="Save no row hashes. With row hashes, anyone who has the model file can check whether "
+        "a row they know was used.",
     ),
 ]
 ModelOutput = Annotated[
     str,
-    typer.Option("--output", "-o", metavar="FILE", help="Where to save; - for standard output."),
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="Output file. - writes to standard output."
+    ),
 ]
 TestPart = Annotated[
     float,
     typer.Option(
-        min=0.0, max=0.9, metavar="PART", help="Part of each class held out to test on; 0: none."
+        min=0.0,
+        max=0.9,
+        metavar="SHARE",
+        help="Share of each class to keep as test rows. 0 tests nothing.",
     ),
 ]
 Ignore = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMN", help="Leave out a column; can be given often."),
+    typer.Option(metavar="COLUMNS", help="Columns to leave out, separated by commas."),
+]
+Only = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMNS", help="Columns to learn from, separated by commas."),
 ]
 Kind = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMN=KIND",
-        help="Do not guess: number, integer, boolean, date or category; can be given often.",
+        help="Set the type of a column: number, integer, boolean, date or category. Repeatable.",
     ),
 ]
 ClassWeight = Annotated[
-    OneOf["balanced", "none"], typer.Option(help="Whether all classes count the same.")
+    OneOf["balanced", "none"],
+    typer.Option(help="Give all classes the same weight, or all rows."),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Decides the test rows and all else.")]
+Seed = Annotated[
+    int, typer.Option(min=0, metavar="N", help="Random seed, also of the choice of test rows.")
+]
 EngineChoice = Annotated[
-    EngineName, typer.Option(help="Compiled code, PyTorch, or kernels on an NVIDIA card.")
+    EngineName, typer.Option(help="Compiled code, PyTorch, or CUDA kernels on an NVIDIA GPU.")
 ]
-Device = Annotated[str, typer.Option(help="Where PyTorch or kernels train: cpu, cuda, cuda:1.")]
-Jobs = Annotated[int, typer.Option(metavar="N", help="Threads; -1 for all cores.")]
+Device = Annotated[
+    str, typer.Option(metavar="NAME", help="Device for torch and cuda: cpu, cuda or cuda:1.")
+]
+Jobs = Annotated[int, typer.Option(metavar="N", help="Number of threads. -1 uses all cores.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on standard error.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print no messages, only results and errors.")
+]
 TimeLimit = Annotated[
-    float, typer.Option("--time-limit", min=0.0, metavar="SECONDS", help="When to give up.")
+    float,
+    typer.Option(
+        "--time-limit", min=0.0, metavar="SECONDS", help="Stop the proof after this time."
+    ),
 ]

@@ -38,7 +38,9 @@ def predict(
     layout: Layout = DETECT,
     quiet: Quiet = False,
 ) -> None:
-    """Predict the class of each row. Tables may be larger than memory.
+    """Predict the class of each row of a table.
+
+    Tables may be larger than memory.
 
     Example: dln predict heart.json patients.csv --output classes.csv --proba
     """

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dln.circuit import Circuit
 from dln.cli.arrow import Column, Frame, pa, pc
+from dln.cli.columns import choose_features
 from dln.cli.holdout import hold_out
 from dln.cli.kinds import clear, infer_kind, reading_of, tidy, without_words
 from dln.cli.labelled import rows_without_class
@@ -84,17 +85,20 @@ class Prepared:
 
 
 def prepare(
-    path: str, layout: Layout, target: str, *, kinds: Sequence[str], ignore: Sequence[str]
+    path: str,
+    layout: Layout,
+    target: str,
+    *,
+    kinds: Sequence[str],
+    ignore: Sequence[str],
+    only: Sequence[str] = (),
 ) -> Prepared:
     """Read a table whole, infer what its columns hold and separate the target.
 
     Rows without a class are left out, with a note.
     """
     with open_table(path, layout) as source:
-        for name in (target, *ignore):
-            source.check_column(name)
-        ignored = {target, *ignore}
-        features = [name for name in source.names if name not in ignored]
+        features = choose_features(source, target, ignore=ignore, only=only)
         given = _given_kinds(kinds, source, features)
         if not features:
             raise TableError(f"{source.name} has no column beside the target {target!r}")

@@ -1,4 +1,4 @@
-"""`dln prune`: a smaller model that may predict otherwise, and what each size gives up."""
+"""`dln prune`: make a model smaller at the price of some accuracy."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ def prune(
     tolerance: Annotated[
         str,
         typer.Option(
-            metavar="N or PART",
-            help="Predictions that may change (a whole number), or balanced accuracy that may be "
-            "lost (0.01 is one percentage point).",
+            metavar="N|SHARE",
+            help="Number of predictions that may change, or share of balanced accuracy that may be "
+            "lost (0.01).",
         ),
     ] = "0",
     all_rows: Annotated[
-        bool, typer.Option("--all-rows", help="Use every row, also the test rows of the model.")
+        bool, typer.Option("--all-rows", help="Use every row, including test rows.")
     ] = False,
     layout: Layout = DETECT,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Make a model smaller at the price of some accuracy, and print what each size costs.
+    """Make a model smaller at the price of some accuracy.
 
-    Unlike simplify, this changes predictions. The figures are those of the rows in DATA. Test rows
-    of the model are left out, so dln report can still test on them.
+    Unlike simplify, this changes predictions. Prints the accuracy of each size on the rows of DATA.
+    Test rows of the model are left out, so dln report can still test on them.
 
     Example: dln prune heart.json heart.csv --tolerance 0.01 --output small.json
     """
@@ -79,7 +79,7 @@ def prune(
 
 
 def _with_origin(circuit: Circuit, data: str, tolerance: str) -> Circuit:
-    """Let the model remember, where it does so at all, that training alone does not give it."""
+    """Record in the origin, if there is one, that the model was pruned."""
     if circuit.origin is None:
         return circuit
     settings = dict(circuit.origin.settings)
@@ -88,12 +88,12 @@ def _with_origin(circuit: Circuit, data: str, tolerance: str) -> Circuit:
 
 
 def _bound(text: str) -> int | float:
-    """Tell rows from accuracy by how the number is written: 1 is a row, 0.01 a part."""
+    """Read a number of rows (1) or a share of accuracy (0.01)."""
     try:
         return float(text) if "." in text or "e" in text.lower() else int(text)
     except ValueError:
         raise OptionError(
-            f"--tolerance is {text!r}, expected a whole number of rows, or a part such as 0.01"
+            f"--tolerance is {text!r}, expected a whole number of rows, or a share such as 0.01"
         ) from None
 
 

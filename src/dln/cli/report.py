@@ -24,22 +24,30 @@ def report(
     data: Annotated[
         str,
         typer.Option(
-            "--data", "-d", metavar="DATA", help="Test rows: CSV, TSV or Parquet, in gzip too."
+            "--data", "-d", metavar="DATA", help="Table with test rows: CSV, TSV or Parquet."
         ),
     ],
     output: Annotated[
         str,
-        typer.Option("--output", "-o", metavar="FILE", help="Where to write the HTML; - to pipe."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Output file (HTML). - writes to standard output.",
+        ),
     ],
     target: KnownTarget = None,
     all_rows: AllRows = False,
-    title: Annotated[str, typer.Option(help="The heading.", show_default=False)] = "",
+    title: Annotated[
+        str, typer.Option(metavar="TEXT", help="Heading of the page.", show_default=False)
+    ] = "",
     layout: Layout = DETECT,
     quiet: Quiet = False,
 ) -> None:
-    """Write a report that can be mailed: accuracy, rules, diagram, and the model to try out.
+    """Write a report of a model as one web page.
 
-    One HTML file that needs no network. Rows that the model was trained on are left out.
+    The page shows accuracy, rules and a diagram, and runs the model. It needs no network. Rows that
+    the model was trained on are left out.
 
     Example: dln report heart.json --data heart.csv --output heart.html
     """

@@ -24,16 +24,14 @@ Format = OneOf["text", "markdown", "html", "json"]
 @reads_table
 def rules(
     model: Model,
-    format: Annotated[
-        Format, typer.Option("--format", "-f", help="How to write the rules.")
-    ] = "text",
+    format: Annotated[Format, typer.Option("--format", "-f", help="Output format.")] = "text",
     card: Annotated[
-        bool, typer.Option("--card", help="Two classes as one signed score card.")
+        bool, typer.Option("--card", help="Print a score card. For two classes.")
     ] = False,
     data: Annotated[
         str | None,
         typer.Option(
-            metavar="DATA", help="A table to count the support, precision and lift of rules on."
+            metavar="DATA", help="Table to measure the rules on: support, precision, lift."
         ),
     ] = None,
     target: KnownTarget = None,

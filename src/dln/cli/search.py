@@ -1,4 +1,4 @@
-"""`dln search`: a table with a target column -> the model of the best parameters, tested."""
+"""`dln search`: search for the best parameters for a table, and test the model."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from dln.cli.options import (
     Kind,
     ModelOutput,
     NoRows,
+    Only,
     Quiet,
     Seed,
     Target,
@@ -54,40 +55,41 @@ def search(
     target: Target,
     output: ModelOutput,
     trials: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Sets of parameters to try.")
+        int, typer.Option(min=1, metavar="N", help="Number of parameter sets to try.")
     ] = 32,
     space: Annotated[
-        OneOf["default", "paper"], typer.Option(help="What to try: ours, or the paper's search.")
+        OneOf["default", "paper"], typer.Option(help="Search space: the default, or the paper's.")
     ] = "default",
     objective: Annotated[
         OneOf["accuracy", "pareto"],
-        typer.Option(help="Look for accuracy, or for accuracy and a small circuit together."),
+        typer.Option(help="Optimise accuracy, or accuracy and size."),
     ] = "accuracy",
     choose: Annotated[
         OneOf["best", "small"],
-        typer.Option(help="Save the best, or the smallest within one standard error of it."),
+        typer.Option(help="Save the best model, or the smallest within one standard error of it."),
     ] = "best",
     storage: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="Keep what is finished here; the same command goes on with it."
+            metavar="FILE", help="Save finished trials here. The same command resumes them."
         ),
     ] = None,
     picture: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Draw the trials: a .png, .svg or .pdf file."),
+        typer.Option(metavar="FILE", help="Plot the trials to a .png, .svg or .pdf file."),
     ] = None,
     time_limit: Annotated[
         float | None,
-        typer.Option(min=0.0, metavar="SECONDS", help="Begin no more trials after that."),
+        typer.Option(min=0.0, metavar="SECONDS", help="Start no trial after this time."),
     ] = None,
     test: TestPart = 0.25,
     ignore: Ignore = None,
+    only: Only = None,
     kind: Kind = None,
     class_weight: ClassWeight = "balanced",
     seed: Seed = 0,
     backend: Annotated[
-        OneOf["local", "ray"], typer.Option(help="Train on this machine, or on a Ray cluster.")
+        OneOf["local", "ray"], typer.Option(help="Run on this machine, or on a Ray cluster.")
     ] = "local",
     engine: EngineChoice = "native",
     device: Device = "cpu",
@@ -97,10 +99,10 @@ def search(
     no_rows: NoRows = False,
     quiet: Quiet = False,
 ) -> None:
-    """Search for the parameters that suit a table, test the model on rows held out, and save it.
+    """Search for the best parameters, test the model and save it.
 
-    Trials are judged by folds of the training rows alone. The model that is saved is the one that
-    was tested. Ctrl-C ends the search and keeps the best so far.
+    Trials are compared by cross-validation on the training rows. The test rows are used once, at
+    the end. Ctrl-C ends the search early and keeps the best model so far.
 
     Example: dln search heart.csv --target disease --output heart.json --storage heart.db
     """
@@ -111,8 +113,8 @@ def search(
     if picture:
         check_output(picture, data, storage, output)
         ending_of(picture, _PICTURES)
-        make_axes(None, 1, (1.0, 1.0))  # tells that matplotlib is missing now, not in the end
-    wanted = DLNSearchCV(
+        make_axes(None, 1, (1.0, 1.0))  # reports a missing matplotlib before the search
+    searched = DLNSearchCV(
         space=space,
         n_trials=trials,
         objective=objective,
@@ -128,13 +130,13 @@ def search(
         verbose=int(sys.stderr.isatty() and not quiet),
         on_interrupt="keep",
     )
-    prepared = prepare(data, layout, target, kinds=kind or [], ignore=ignore or [])
+    prepared = prepare(data, layout, target, kinds=kind or [], ignore=ignore or [], only=only or [])
     rows, test_rows = prepared.split(test, seed)
     if not quiet:
         say(prepared.text())
-        say(f"searching on {len(rows):,} rows, holding out {len(test_rows):,} to test on")
-    fit_aloud(wanted, prepared.X.take(rows), prepared.y[rows], quiet=quiet)
-    sketch = sketch_table(prepared, wanted.circuit_, rows, test_rows, seed)
+        say(f"searching on {len(rows):,} rows, testing on {len(test_rows):,}")
+    fit_aloud(searched, prepared.X.take(rows), prepared.y[rows], quiet=quiet)
+    sketch = sketch_table(prepared, searched.circuit_, rows, test_rows, seed)
     notes = repeat_notes(sketch)
     if not quiet:
         for note in notes:
@@ -142,54 +144,55 @@ def search(
     origin = origin_of(
         data,
         target,
-        wanted.best_estimator_,
+        searched.best_estimator_,
         n_rows=len(rows),
         test_part=test,
         seed=seed,
         rows=None if no_rows else sketch,
     )
-    circuit = replace(wanted.circuit_, origin=remember_words(origin, layout.missing))
+    circuit = replace(searched.circuit_, origin=remember_words(origin, layout.missing))
     total = measure_held_out(circuit, prepared, test_rows)
     save_model(circuit, output)
     if picture:
         with open_output(picture) as stream:
-            wanted.draw().savefig(stream, format=ending_of(picture, _PICTURES))
+            searched.draw().savefig(stream, format=ending_of(picture, _PICTURES))
     document = {
         **prepared.document(),
         "notes": [*prepared.notes, *notes],
         "training_rows": len(rows),
-        **_search_document(wanted),
+        **_search_document(searched),
         **tested_document(circuit, total),
     }
-    text = f"{_search_text(wanted)}\n{tested_text(circuit, total)}"
+    text = f"{_search_text(searched)}\n{tested_text(circuit, total)}"
     show_saved(output, document if json else text, quiet=quiet)
 
 
-def _search_text(wanted: DLNSearchCV) -> str:
-    chosen = wanted.trials_[wanted.best_index_]
+def _search_text(searched: DLNSearchCV) -> str:
+    chosen = searched.trials_[searched.best_index_]
     params = ", ".join(f"{name}={_short(value)}" for name, value in chosen.params.items())
     return (
-        f"Trial {chosen.number + 1} of {len(wanted.trials_)}: {params}\n"
-        f"Score on {len(chosen.fold_scores)} folds: {100 * chosen.score:.1f} %{_why(wanted)}"
+        f"Trial {chosen.number + 1} of {len(searched.trials_)}: {params}\n"
+        f"Score on {len(chosen.fold_scores)} folds: {100 * chosen.score:.1f} %{_why(searched)}"
     )
 
 
-def _why(wanted: DLNSearchCV) -> str:
-    """Say why it is not the highest score that was chosen, where that is so."""
-    chosen = wanted.trials_[wanted.best_index_]
-    highest = max(trial.score for trial in wanted.trials_ if not trial.stopped)
-    if wanted.refit == "small" or chosen.score == highest:
+def _why(searched: DLNSearchCV) -> str:
+    """Explain why the chosen trial does not have the highest score."""
+    chosen = searched.trials_[searched.best_index_]
+    highest = max(trial.score for trial in searched.trials_ if not trial.stopped)
+    if searched.refit == "small" or chosen.score == highest:
         return ""
-    return f" (the highest is {100 * highest:.1f} %: luck, by the scores of similar trials)"
+    why = "similar trials score lower, so it is likely to be luck"
+    return f" (the highest is {100 * highest:.1f} %; {why})"
 
 
 def _short(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def _search_document(wanted: DLNSearchCV) -> dict[str, Any]:
+def _search_document(searched: DLNSearchCV) -> dict[str, Any]:
     return {
-        "best": wanted.best_index_,
+        "best": searched.best_index_,
         "trials": [
             {
                 "params": dict(trial.params),
@@ -199,7 +202,7 @@ def _search_document(wanted: DLNSearchCV) -> dict[str, Any]:
                 "folds": len(trial.fold_scores),
                 "stopped": trial.stopped,
             }
-            for trial in wanted.trials_
+            for trial in searched.trials_
         ],
-        "front": [trial.number for trial in wanted.pareto_],
+        "front": [trial.number for trial in searched.pareto_],
     }

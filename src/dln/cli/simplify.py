@@ -8,7 +8,7 @@ import typer
 
 from dln.cli.cost import cost_document, size_text
 from dln.cli.files import STANDARD, check_output, load_model, save_model
-from dln.cli.options import Json, Model, ModelOutput, TimeLimit
+from dln.cli.options import Json, Model, ModelOutput, Quiet, TimeLimit
 from dln.cli.talk import show, show_json
 from dln.cost.circuit import cost
 from dln.errors import ExtraMissingError
@@ -22,12 +22,15 @@ def simplify(
     output: ModelOutput,
     effort: Annotated[
         Effort,
-        typer.Option(help="How hard to try; auto: normal if its packages are installed, or quick."),
+        typer.Option(help="Effort. auto is normal if its packages are installed, otherwise quick."),
     ] = "auto",
     time_limit: TimeLimit = 60.0,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Make a model smaller and prove that it predicts the same on every possible row.
+    """Make a model smaller, with the same predictions.
+
+    The result is proven to be equal on every possible row.
 
     Example: dln simplify heart.json --output small.json
     """

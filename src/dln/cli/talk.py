@@ -10,7 +10,7 @@ import difflib
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dln.wording import some
@@ -34,6 +34,11 @@ def say(text: str) -> None:
     """Write a line for people, to standard error."""
     sys.stderr.write(f"{visible(text)}\n")
     sys.stderr.flush()
+
+
+def sayer(quiet: bool) -> Callable[[str], None]:
+    """Return `say`, or a function that prints nothing."""
+    return (lambda _: None) if quiet else say
 
 
 def show(text: str, *, aside: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""`dln train`: a table with a target column -> a tested model."""
+"""`dln train`: learn a model from a table and test it."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from dln.cli.options import (
     Kind,
     ModelOutput,
     NoRows,
+    Only,
     Quiet,
     Seed,
     Target,
@@ -53,23 +54,24 @@ def train(
     output: ModelOutput,
     test: TestPart = 0.25,
     ignore: Ignore = None,
+    only: Only = None,
     kind: Kind = None,
     layers: Annotated[
-        str, typer.Option(metavar="N,N,...", help="Gates in each layer, the voting layer last.")
+        str, typer.Option(metavar="N,N,...", help="Number of gates in each layer.")
     ] = "auto",
     networks: Annotated[
-        str, typer.Option(metavar="N", help="Networks that vote together; 1 for the fewest rules.")
+        str, typer.Option(metavar="N", help="Number of networks that vote together.")
     ] = "auto",
     cutoffs: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Cutoffs that a column of numbers starts with.")
+        int, typer.Option(min=1, metavar="N", help="Thresholds per numeric column at the start.")
     ] = 6,
-    tau: Annotated[
-        str, typer.Option(metavar="NUMBER", help="Divides the votes; the larger, the smoother.")
+    tau: Annotated[str, typer.Option(metavar="NUMBER", help="Temperature of the votes.")] = "auto",
+    epochs: Annotated[
+        str, typer.Option(metavar="N", help="Passes over the training rows.")
     ] = "auto",
-    epochs: Annotated[str, typer.Option(metavar="N", help="Passes over the rows.")] = "auto",
     class_weight: ClassWeight = "balanced",
     simplify: Annotated[
-        _Parts, typer.Option(help="How much to make the circuit smaller, with the same votes.")
+        _Parts, typer.Option(help="Effort to make the circuit smaller, with the same votes.")
     ] = "quick",
     seed: Seed = 0,
     engine: EngineChoice = "native",
@@ -80,10 +82,10 @@ def train(
     no_rows: NoRows = False,
     quiet: Quiet = False,
 ) -> None:
-    """Learn a model from a table, test it on rows held out, and save it.
+    """Train a model on a table, test it and save it.
 
-    The model that is saved is the one that was tested: it has not seen the test rows. What the
-    columns hold is guessed and told. Ctrl-C ends the training and keeps what was learned.
+    A quarter of the rows is kept for the test. Column types are inferred and printed. Ctrl-C ends
+    the training early and keeps the model.
 
     Example: dln train heart.csv --target disease --output heart.json
     """
@@ -105,12 +107,14 @@ def train(
         verbose=int(sys.stderr.isatty() and not quiet),
         on_interrupt="keep",
     )
-    prepared: Prepared = prepare(data, layout, target, kinds=kind or [], ignore=ignore or [])
+    prepared: Prepared = prepare(
+        data, layout, target, kinds=kind or [], ignore=ignore or [], only=only or []
+    )
     if not quiet:
         say(prepared.text())
     rows, test_rows = prepared.split(test, seed)
     if not quiet:
-        say(f"training on {len(rows):,} rows" + _holding_out(len(test_rows)))
+        say(_split_text(len(rows), len(test_rows)))
     fit_aloud(classifier, prepared.X.take(rows), prepared.y[rows], quiet=quiet)
     total = measure_held_out(classifier.circuit_, prepared, test_rows)
     sketch = sketch_table(prepared, classifier.circuit_, rows, test_rows, seed)
@@ -138,18 +142,21 @@ def train(
     show_saved(output, document if json else tested_text(circuit, total), quiet=quiet)
 
 
-def _holding_out(n_rows: int) -> str:
-    return f", holding out {n_rows:,} to test on" if n_rows else ", all of them: nothing is tested"
+def _split_text(n_rows: int, n_test_rows: int) -> str:
+    tested = f"testing on {n_test_rows:,}" if n_test_rows else "testing on none"
+    return f"training on {n_rows:,} rows, {tested}"
 
 
 def _layers(text: str) -> OneOf["auto"] | tuple[int, ...]:
-    """Read "16,8"; the estimator looks at the numbers themselves."""
+    """Read "16,8". The estimator checks the numbers."""
     if text == "auto":
         return "auto"
     try:
         return tuple(int(size) for size in text.split(","))
     except ValueError:
-        raise OptionError(f"--layers is {text!r}, expected gates by layer such as 16,8") from None
+        raise OptionError(
+            f"--layers is {text!r}, expected numbers of gates, for example 16,8"
+        ) from None
 
 
 def _number(option: str, text: str, read: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`dln trends`: which way each feature moves a class, proven."""
+"""`dln trends`: prove how each feature moves the classes."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from typing import Annotated, Any
 
 import typer
 
-from dln.cells import cell_to_json
+from dln.cells import cell_text, cell_to_json
 from dln.circuit import Circuit
 from dln.cli.files import load_model
-from dln.cli.options import Json, Model, TimeLimit
+from dln.cli.options import Json, Model, Quiet, TimeLimit
 from dln.cli.talk import show, show_json, unknown
 from dln.errors import OptionError
 from dln.explain.trends import find_trends
 from dln.labels import Label, label_text
+from dln.literals import format_text
 from dln.prove.clock import Clock
 from dln.prove.monotone import Direction, prove_monotone
 from dln.prove.result import Proof, Reversal, Undecided
 
-SO, NOT_SO, UNDECIDED = 0, 1, 3
+PROVEN, REFUTED, UNDECIDED = 0, 1, 3
 
 Answer = tuple[Direction, str, Proof | Reversal | Undecided]
 
@@ -27,24 +28,28 @@ Answer = tuple[Direction, str, Proof | Reversal | Undecided]
 def trends(
     model: Model,
     label: Annotated[
-        str | None, typer.Option("--class", metavar="NAME", help="The class that is asked about.")
+        str | None, typer.Option("--class", metavar="NAME", help="The class to check.")
     ] = None,
     rising: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="Ask: does the class never lose as this grows?"),
+        typer.Option(
+            metavar="COLUMN", help="Check that the class never loses as this grows. Repeatable."
+        ),
     ] = None,
     falling: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="Ask: does the class never gain as this grows?"),
+        typer.Option(
+            metavar="COLUMN", help="Check that the class never gains as this grows. Repeatable."
+        ),
     ] = None,
     time_limit: TimeLimit = 60.0,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Prove which way each feature moves the classes as it grows, all else being equal.
+    """Prove how each feature moves the prediction, others fixed.
 
-    With --class, --rising and --falling, which can be given often, only that is asked, and rows are
-    shown that go against it. The exit status is 0 if all is so, 1 if something is not, 3 if
-    something was not decided in time.
+    With --class and --rising or --falling: check only these, and print counterexamples. The exit
+    status is then 0 if proven, 1 if refuted, 3 if undecided in time.
 
     Example: dln trends heart.json --class ill --rising age --falling pulse
     """
@@ -57,11 +62,12 @@ def trends(
         found = find_trends(circuit, time_limit=time_limit)
         show(found.to_json() if json else found.to_text())
         return
-    answers = _ask(circuit, _find_class(circuit, label), questions, time_limit)
+    asked = _find_class(circuit, label)
+    answers = _ask(circuit, asked, questions, time_limit)
     if json:
         show_json([_document(*answer) for answer in answers])
     else:
-        show("\n".join(_line(*answer) for answer in answers))
+        show("\n".join(_line(circuit, asked, *answer) for answer in answers))
     raise typer.Exit(_status(result for _, _, result in answers))
 
 
@@ -69,7 +75,9 @@ def _ask(
     circuit: Circuit, label: Label, questions: list[tuple[Direction, str]], time_limit: float
 ) -> list[Answer]:
     if not questions:
-        raise OptionError("--class asks nothing alone; say --rising COLUMN or --falling COLUMN")
+        raise OptionError(
+            "--class needs a column to check; add --rising COLUMN or --falling COLUMN"
+        )
     known = [column.name for column in circuit.columns]
     for _, name in questions:
         if name not in known:
@@ -82,7 +90,7 @@ def _ask(
 
 
 def _find_class(circuit: Circuit, text: str | None) -> Label:
-    """Find a class by what rules call it, or by its plain text."""
+    """Find a class by its name in rules, or by its plain text."""
     for label in circuit.classes:
         if text in (label_text(label), str(label)):
             return label
@@ -91,8 +99,41 @@ def _find_class(circuit: Circuit, text: str | None) -> Label:
     raise OptionError(f"{found}; the classes are: {classes}")
 
 
-def _line(way: Direction, name: str, result: Proof | Reversal | Undecided) -> str:
-    return str(result) if isinstance(result, Proof) else f"{way} {name}: {result}"
+def _line(
+    circuit: Circuit, label: Label, way: Direction, name: str, result: Proof | Reversal | Undecided
+) -> str:
+    verb = "loses" if way == "rising" else "gains"
+    claim = f"{label_text(label)} never {verb} as {format_text(name)} grows"
+    if isinstance(result, Proof):
+        return f"Proven: {claim} ({result.method}, {result.seconds:.2f} s)."
+    if isinstance(result, Undecided):
+        return f"Undecided after {result.seconds:.2f} s: {claim}. Raise --time-limit."
+    return f"Refuted: {_refutation(circuit, label, way, result)}"
+
+
+def _refutation(circuit: Circuit, label: Label, way: Direction, found: Reversal) -> str:
+    """Describe two rows that refute a claim: "raising age from 0 to 50 costs 'ill' a vote."."""
+    place = circuit.classes.index(label)
+
+    def change(other: int) -> int:
+        before, after = found.votes_before, found.votes_after
+        return (after[place] - after[other]) - (before[place] - before[other])
+
+    others = [number for number in range(len(circuit.classes)) if number != place]
+    other = (min if way == "rising" else max)(others, key=change)
+    n_votes = abs(change(other))
+    votes = "a vote" if n_votes == 1 else f"{n_votes:,} votes"
+    against = f" against {_class(circuit.classes[other])}" if len(others) > 1 else ""
+    where = ", ".join(f"{format_text(n)} = {cell_text(cell)}" for n, cell in found.row.items())
+    return (
+        f"raising {format_text(found.feature)} from {cell_text(found.before)} to "
+        f"{cell_text(found.after)} {'costs' if way == 'rising' else 'gains'} {_class(label)} "
+        f"{votes}{against}" + (f", where {where}." if where else ".")
+    )
+
+
+def _class(label: Label) -> str:
+    return repr(label) if isinstance(label, str) else f"class {label_text(label)}"
 
 
 def _document(way: Direction, name: str, result: Proof | Reversal | Undecided) -> dict[str, Any]:
@@ -120,4 +161,4 @@ def _document(way: Direction, name: str, result: Proof | Reversal | Undecided) -
 
 def _status(results: Iterable[Proof | Reversal | Undecided]) -> int:
     kinds = {type(result) for result in results}
-    return NOT_SO if Reversal in kinds else UNDECIDED if Undecided in kinds else SO
+    return REFUTED if Reversal in kinds else UNDECIDED if Undecided in kinds else PROVEN

@@ -1,4 +1,4 @@
-"""`dln verify`: prove that two models are the same, or show a row on which they differ."""
+"""`dln verify`: prove that two models are equal, or show a row on which they differ."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from dln.cells import cell_to_json
 from dln.cli.files import load_model
-from dln.cli.options import Json, TimeLimit
+from dln.cli.options import Json, Quiet, TimeLimit
 from dln.cli.talk import show, show_json
 from dln.labels import Label, label_text, label_to_json
 from dln.prove.equal import prove_equal
@@ -21,19 +21,20 @@ EQUAL, DIFFERENT, UNDECIDED = 0, 1, 3
 
 
 def verify(
-    a: Annotated[str, typer.Argument(metavar="A", help="A saved circuit (JSON).")],
-    b: Annotated[str, typer.Argument(metavar="B", help="Another one.")],
+    a: Annotated[str, typer.Argument(metavar="A", help="Model file (JSON).")],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another model file.")],
     classes: Annotated[
-        bool, typer.Option("--classes", help="Compare classes alone, not probabilities.")
+        bool, typer.Option("--classes", help="Compare only classes, not probabilities.")
     ] = False,
     time_limit: TimeLimit = 60.0,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Prove that two models predict the same on every possible row, or show one that differs.
+    """Prove that two models are equal on every possible row.
 
-    Equal models give the same class and the same probabilities; with --classes, the same class. Of
-    a row that differs, the second line says whether the classes do. The exit status is 0 if the
-    models are equal, 1 if they are not, 3 if that was not decided in time.
+    Equal models give the same class and the same probabilities, or with --classes the same class.
+    If they differ, a row that shows it is printed. The exit status is 0 if equal, 1 if not equal,
+    3 if undecided in time.
 
     Example: dln verify heart.json small.json
     """
@@ -49,10 +50,10 @@ def verify(
 
 
 def _classes_line(result: Result, classes: tuple[Label, ...]) -> Iterator[str]:
-    """Say whether the models differ in the class, too."""
+    """Describe whether the models differ in the class, too."""
     if isinstance(result, Counterexample):
         a, b = (label_text(_winner(votes, classes)) for votes in (result.votes_a, result.votes_b))
-        yield f"classes there: {a} and {b}" if a != b else f"both give {a} there"
+        yield f"The classes differ: {a} and {b}." if a != b else f"Both models predict {a}."
 
 
 def _winner(votes: tuple[int, ...], classes: tuple[Label, ...]) -> Label:

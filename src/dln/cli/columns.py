@@ -1,0 +1,40 @@
+"""Choose the columns to learn from: `--ignore` and `--only`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dln.cli.read import Source
+from dln.errors import OptionError
+
+
+def choose_features(
+    source: Source, target: str, *, ignore: Sequence[str], only: Sequence[str]
+) -> list[str]:
+    """Return the columns to learn from, in the order of the table; never the target.
+
+    Each text in `ignore` and `only` is the name of a column, or several names with commas between
+    them.
+    """
+    if ignore and only:
+        raise OptionError("--ignore and --only cannot be combined; use one of them")
+    source.check_column(target)
+    chosen = _named(only, source) if only else set(source.names)
+    chosen -= _named(ignore, source) | {target}
+    return [name for name in source.names if name in chosen]
+
+
+def _named(texts: Sequence[str], source: Source) -> set[str]:
+    known = set(source.names)
+    found = set()
+    for text in texts:
+        # A column whose name has a comma is meant as it is.
+        names = [text] if text in known else [_trimmed(name, known) for name in text.split(",")]
+        for name in names:
+            source.check_column(name)
+            found.add(name)
+    return found
+
+
+def _trimmed(name: str, known: set[str]) -> str:
+    return name if name in known else name.strip()
