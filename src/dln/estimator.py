@@ -1,4 +1,4 @@
-"""The scikit-learn face: composes the stages, holds no algorithm of its own."""
+"""`DLNClassifier`: the scikit-learn interface. It connects the stages and holds no algorithm."""
 
 from __future__ import annotations
 
@@ -34,109 +34,126 @@ from dln.train.options import Annealing, Freezing, GateGradient, Phases, Pruning
 class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Learn a small logic circuit that classifies the rows of a table.
 
-    Tables may be pandas or polars frames, NumPy arrays or lists of rows, with numbers, booleans,
-    text, categories, dates and missing cells as they come: nothing has to be scaled, encoded or
-    imputed. The defaults suit a table of any size; what is "auto" is chosen from the data, where
-    need be by cross-validation on the training rows.
+    A table may be a pandas or polars frame, a NumPy array or a list of rows. It may hold numbers,
+    booleans, text, categories, dates and missing values; nothing has to be scaled, encoded or
+    imputed. The defaults suit tables of any size. Parameters that are "auto" are chosen from the
+    data, some by cross-validation on the training rows.
 
     Parameters
     ----------
     layers : "auto" or tuple of int
-        Gates in each layer, the voting layer last.
+        Number of gates in each layer. The last layer votes.
     n_networks : "auto" or int
-        Networks trained from different starts; all of them vote in the circuit. More are somewhat
-        more accurate, fewer are smaller.
+        Number of networks to train from different starts. All of them vote in the circuit. More
+        networks are slightly more accurate; fewer give a smaller circuit.
     n_cutoffs : int
-        Thresholds that a numeric column starts with, at most.
+        Maximum number of thresholds that a numeric column starts with.
     scaling : {"quantiles", "range"}
-        How numeric columns come to [0, 1] for training: evenly filled, or linearly (the paper).
+        How numeric columns are scaled to [0, 1] for training: by their quantiles, or linearly from
+        minimum to maximum (as in the paper).
     n_links : int or None
-        Candidate wires for each input of a gate (the paper's link subspace); None means all.
+        Number of candidate wires for each input of a gate (the paper's link subspace). None means
+        all wires.
     n_gates : int
-        Gate functions to choose from: the first so many (1 to 16) of the paper's order.
+        Number of gate functions to choose from, 1 to 16, in the paper's order.
     concatenation : {"separate", "shared", "none"}
-        Thresholds that later layers see beside the layer before: their own, the first layer's,
-        or none.
+        Thresholds that later layers read besides the previous layer: their own, those of the first
+        layer, or none.
     tau : "auto" or float
-        Divides the votes before the softmax. On small tables it is the regulariser that matters:
-        the larger, the smoother.
+        The votes are divided by tau before the softmax. On small tables tau is the regulariser
+        that matters most: larger values give smoother models.
     epochs, batch_size : "auto" or int
-        Passes over the rows, and rows of a step. A class weighs what it should only in steps that
-        see it, so that "auto" takes larger steps where one is rare.
+        Number of passes over the rows, and number of rows in a batch. Batches without a class
+        ignore its weight, so "auto" uses larger batches if a class is rare.
     learning_rate, final_rate : float
-        Adam's first rate, and the last as a part of it (cosine decay; 1 keeps it constant).
+        Adam's initial learning rate, and the final rate as a fraction of it. The rate falls along
+        a cosine; final_rate=1 keeps it constant.
     threshold_rate : float
-        Rate of cutoffs and slopes as a part of the learning rate; 0 keeps the cutoffs fixed.
+        Learning rate of thresholds and slopes as a fraction of the learning rate; 0 keeps the
+        thresholds fixed.
     slope : float
-        First slope of the thresholds, on columns scaled to [0, 1].
+        Initial slope of the thresholds, on columns scaled to [0, 1].
     phases : {"unified", "epochs", "batches"} or Alternating
-        Train gates and links together, or in turn by epochs (the paper) or by batches.
-        `Alternating(5)` takes five epochs of each (the paper's E; its T rounds are epochs / 2E).
+        Train gates and links together, or alternate between them by epochs (the paper) or by
+        batches. `Alternating(5)` trains each for five epochs in turn (the paper's E; its T rounds
+        are epochs / 2E).
     relaxation : {"straight-through", "soft", "gumbel"} or Gumbel
-        What stands for a discrete choice while it is trained: the choice itself with the gradient
-        of its mixture, the mixture, or the choice under noise (`Gumbel(noise=0.5)`). The last two
-        need engine="torch".
+        What replaces a discrete choice during training: the choice itself with the gradient of the
+        mixture, the mixture, or the choice under noise (`Gumbel(noise=0.5)`). The last two require
+        engine="torch".
     gate_gradient : {"hard", "mixture"}
-        The gradient that passes a gate under training: that of its first choice, or (the paper)
-        of the mixture of its functions.
+        Gradient that passes through a gate: that of its most likely function, or that of the
+        mixture of its functions (the paper).
     temperature : float or Annealing
-        Divides the logits of gates and links before their softmax; `Annealing(1, 0.1)` lets it
-        fall from epoch to epoch.
+        The logits of gates and links are divided by the temperature before their softmax.
+        `Annealing(1, 0.1)` lowers it from epoch to epoch.
     freezing : Freezing or None
-        Fix one layer after another as the training goes on.
+        Fix one layer after another during training.
     pruning : Pruning or None
-        Take out gates that settle on no function as the training goes on.
+        Remove gates that settle on no function during training.
     grad_factor : float
-        Multiplies the gradient behind every layer. Adam evens out a common factor, so this matters
-        only where layers share wires (concatenation="shared").
+        Factor of the gradient behind every layer. Adam cancels a common factor, so it has an effect
+        only if layers share wires (concatenation="shared").
     vote_threshold : float
-        A vote link is on when the sigmoid of its logit reaches this.
+        A vote link is on if the sigmoid of its logit is at least this.
     vote_density : "auto" or float
-        Part of the vote links that are on at the start (the paper: 0).
+        Fraction of vote links that are on at the start (the paper: 0).
     validation_fraction : float
-        Part of the rows held back to keep the best epoch; 0 trains on all rows to the end.
+        Fraction of the rows that are set aside to choose the best epoch. 0 trains on all rows and
+        keeps the last epoch.
     selection_fits : "auto" or int
-        Networks trained for each candidate when "auto" is decided by cross-validation; 0 decides
-        by the size of the table alone, and so does "auto" with engine="torch".
+        Number of networks trained for each candidate when "auto" parameters are chosen by
+        cross-validation. 0 chooses by the size of the table alone; so does "auto" with
+        engine="torch".
     class_weight : "balanced", None or dict
-        Weights of the classes; "balanced" makes all classes count the same.
+        Weights of the classes. "balanced" gives all classes the same total weight.
     engine : {"native", "torch", "cuda"}
-        Compiled code on all cores, PyTorch on any device, or all
-        networks at once on an NVIDIA GPU with CuPy.
+        What trains the networks: compiled code on all cores, PyTorch on any device, or all networks
+        at once on an NVIDIA GPU. PyTorch and CUDA are extras: `pip install ".[torch]"` and
+        `pip install ".[cuda]"` in a clone.
     device : str
-        Where PyTorch trains: "cpu", "cuda", "cuda:1"; with engine="cuda" the card, "cuda:1" for
-        the second.
-    simplify : {"auto", "quick", "normal", "high"} or None
-        How hard to try to make the circuit smaller without changing a prediction, see
-        `dln.simplify`. "normal" and "high" require aigverse and python-sat, and leave a proof in
-        `circuit_.proof`. "auto" is "normal" if these are installed, else "quick".
+        Device of engine="torch" ("cpu", "cuda", "cuda:1") or GPU of engine="cuda" ("cuda:1" is the
+        second).
+    simplify : {"quick", "normal", "high"} or None
+        Effort to make the circuit smaller without changing the vote differences between classes,
+        see `dln.simplify`. "normal" and "high" require `pip install ".[simplify]"` in a clone and
+        keep a proof in `circuit_.proof`.
     trace_every : int
-        Record all parameters every so many epochs, in `traces_`; 0 does not.
+        Record all parameters every so many epochs in `traces_`. 0 records nothing.
     random_state : int, RandomState or None
-        Decides every random draw.
+        Seed of every random draw. The same seed gives the same circuit.
     n_jobs : int or None
-        Threads; None or -1 means all cores, -2 all but one. With the native engine the result does
-        not depend on it; with PyTorch large networks may differ in their last bits.
+        Number of threads. None and -1 mean all cores, -2 all but one. With engine="native" the
+        result does not depend on it; with PyTorch large networks may differ in their last bits.
     verbose : int
         1 shows a live progress bar on standard error.
     on_interrupt : {"raise", "keep"}
-        On Ctrl-C, raise KeyboardInterrupt or keep what was learned so far, with a warning.
+        On Ctrl-C, raise KeyboardInterrupt, or keep what was learned so far and warn.
 
     Attributes
     ----------
     circuit_ : Circuit
-        The learned circuit: prints as rules, predicts, saves to JSON.
+        The learned circuit. It prints as rules, predicts, explains, and saves to JSON.
     classes_ : ndarray
-        Class labels; ties go to the first.
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        The class labels. If classes tie, the one listed first wins.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Names of the columns seen in `fit`, if they are all text.
     history_ : dict of str to ndarray (n_networks, epochs)
-        loss, train_accuracy, valid_accuracy (balanced; NaN where not looked at) and gates. The
-        first two are those of the network as it is trained, with its relaxation.
+        loss, train_accuracy and valid_accuracy (both balanced; NaN where not measured) and gates,
+        for each network and epoch. loss and train_accuracy are those of the network with its
+        relaxation.
     traces_ : list of Trace
-        Parameters of each network as its training went on; empty unless trace_every is set.
+        The parameters of each network during training; empty unless trace_every is set.
     selection_ : list of dict
-        The candidates compared by cross-validation, with their accuracy; empty if none were.
+        The candidates compared by cross-validation, with their accuracy; empty if there were none.
+
+    Warns
+    -----
+    DlnWarning
+        If the model never predicts a class of the training rows, if it has no rules, or if a
+        column of numbers contains text.
 
     Examples
     --------
@@ -227,14 +244,19 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X
-            Table (n_rows, n_columns).
-        y
-            Class labels (n_rows,): text, numbers, booleans or dates, none missing.
-        sample_weight
-            Weights of the rows (n_rows,), not negative. A row of weight 0 is left out.
+        X : table of shape (n_rows, n_columns)
+            The training rows.
+        y : array-like of shape (n_rows,)
+            The class labels: text, numbers, booleans or dates. None may be missing.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of the rows, not negative. Rows of weight 0 are ignored.
+
+        Returns
+        -------
+        self : DLNClassifier
+            The fitted classifier.
         """
-        read_wishes(self)  # refuses what is out of range, before the table is read
+        read_wishes(self)  # refuses parameters out of range before the table is read
         engine = find_engine(self.engine, self.device)
         n_threads = count_threads(self.n_jobs)
         rng = np.random.default_rng(draw_seed(self.random_state))
@@ -251,7 +273,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 on_progress=on_progress,
                 on_interrupt=self.on_interrupt,
             )
-        # Together: the labels of a circuit stay its own where a later fit is broken off.
+        # Assigned together, so that an interrupted second fit leaves a circuit with its labels.
         self.circuit_, self.classes_ = self._simplified(fitted.circuit), classes
         self.history_ = _history(fitted.histories)
         self.traces_ = fitted.traces
@@ -266,7 +288,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             for row in fitted.scores
             for score in row
         ]
-        # Last: the model is complete where warnings are turned into errors.
+        # Last, so that the model is complete even if warnings are turned into errors.
         warn_of_mixtures(self.circuit_.columns)
         if fitted.interrupted:
             warn_user("The fit was interrupted. The model keeps what it had learned so far.")
@@ -283,31 +305,61 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # -- prediction -----------------------------------------------------------------------------
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Give the class with the most votes for each row; ties go to the first class."""
+        """Return the class with the most votes for each row.
+
+        If classes tie, the one listed first in `classes_` wins.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows with the columns seen in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
         check_is_fitted(self)
         table = read_features(self, X, reset=False)
         winners: NDArray[Any] = self.classes_[self.circuit_.winners(table)]
         return winners
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Give the softmax of votes / temperature: (n_rows, n_classes), monotone in the margin.
+        """Return the probability of each class: the softmax of votes / temperature.
 
-        With class_weight="balanced" these are probabilities for classes of equal frequency.
+        With class_weight="balanced" the probabilities assume that all classes are equally frequent.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows with the columns seen in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
         """
         check_is_fitted(self)
         return self.circuit_.predict_proba(read_features(self, X, reset=False))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Give the votes: (n_rows, n_classes), or for two classes the lead of the second (n_rows,).
+        """Return the votes of each class, or for two classes the vote margin of the second.
 
-        For two classes, the second wins where the lead is positive.
+        For two classes, the second one wins where the margin is positive.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows with the columns seen in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes), or (n_rows,) for two classes
         """
         check_is_fitted(self)
         votes = self.circuit_.votes(read_features(self, X, reset=False)).astype(np.float64)
         return votes[:, 1] - votes[:, 0] if votes.shape[1] == 2 else votes
 
     def __sklearn_is_fitted__(self) -> bool:
-        # A fit that was broken off leaves the columns' names behind, but no circuit.
+        # An interrupted fit leaves the names of the columns behind, but no circuit.
         return hasattr(self, "circuit_")
 
     def __sklearn_tags__(self) -> Any:
@@ -319,7 +371,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _history(histories: list[NDArray[np.float32]]) -> dict[str, NDArray[np.float32]]:
-    """Stack the histories of the networks, padded with NaN where one stopped earlier."""
+    """Stack the histories of the networks; those that stopped earlier are padded with NaN."""
     longest = max(len(history) for history in histories)
     stack = np.full((len(histories), longest, len(HISTORY)), np.nan, dtype=np.float32)
     for index, history in enumerate(histories):
