@@ -71,7 +71,8 @@ def test_trends_read_well() -> None:
 def test_trends_come_in_every_format() -> None:
     found = find_trends(mixed())
     assert "| down | never gains |" in found.to_markdown()
-    assert found._repr_html_().endswith("<td>never gains</td>" in found.to_html())
+    assert "<td>never gains</td>" in found.to_html()
+    assert found._repr_html_().endswith(found.to_html())
     assert json.loads(found.to_json()) == found.to_dict()
     assert found.to_dict()["features"]["either"] == ["both"]
 
