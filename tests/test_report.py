@@ -1,4 +1,4 @@
-"""The report's page runs the circuit: in a real browser, and like Python."""
+"""The report's page evaluates the circuit like Python does, in a real browser."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from browser import Tab, open_browser, open_tab
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris
 from strategies import as_objects, circuits, rows_for
@@ -34,7 +34,7 @@ ANSWERS = """() => testRows.map((row) => {
     ],
   };
 })"""
-"""Load every test row into the form; tell what the page shows then."""
+"""Load every test row into the form; return what the page shows."""
 
 TYPED = """(rows) => rows.map((cells) => {
   for (const control of controls) {
@@ -49,7 +49,7 @@ TYPED = """(rows) => rows.map((cells) => {
   }
   return find("prediction").textContent;
 })"""
-"""Use the form as a person does: tick, choose, type; tell the prediction for each row."""
+"""Use the form as a person does: tick, choose, type. Return the prediction for each row."""
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def tab(browser: Any) -> Iterator[Tab]:
 
 
 def mixed_circuit() -> Circuit:
-    """A circuit that reads every kind of column, and asks for missing cells."""
+    """A circuit that reads every kind of column and tests for missing values."""
     gates = [GATE_BY_NAME[name] for name in ("AND", "OR", "XOR", "NAND")]
     return Circuit(
         columns=(
@@ -129,7 +129,7 @@ def shown_classes(circuit: Circuit, X: Any) -> list[str]:
 def check_answers(
     circuit: Circuit, X: Any, answers: list[dict[str, Any]], rows: list[Any], every: int = 1
 ) -> None:
-    """Compare every answer with Python's, and the smallest change for every so many rows."""
+    """Compare every answer with Python, and the smallest change of every n-th row."""
     shown, votes = shown_classes(circuit, X), circuit.votes(X).tolist()
     for answer in answers:
         row = answer["number"] - 1
@@ -147,7 +147,7 @@ def check_answers(
         assert answer["change"] == expected
 
 
-def test_page_answers_like_python_for_every_kind_of_cell(tab: Tab, tmp_path: Path) -> None:
+def test_page_answers_like_python_for_every_kind_of_value(tab: Tab, tmp_path: Path) -> None:
     circuit, frame = mixed_circuit(), mixed_rows(600)
     y = circuit.class_labels[np.random.default_rng(1).integers(0, 3, 600)]
     page = tab.open(make_report(circuit, frame, y).html, tmp_path / "report.html")
@@ -174,6 +174,7 @@ def test_form_predicts_what_is_typed_and_chosen(tab: Tab, tmp_path: Path) -> Non
     max_examples=25,
     deadline=None,
     derandomize=True,
+    phases=(Phase.generate,),  # shrinking takes minutes in a browser
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(data=st.data(), circuit=circuits())
@@ -204,7 +205,7 @@ def test_names_are_shown_as_text_whatever_they_hold(tab: Tab, tmp_path: Path) ->
     report = make_report(circuit, X, [HOSTILE, HOSTILE, "<i>no</i>"], title=HOSTILE)
     page = tab.open(report.html, tmp_path / "report.html")
     assert page.evaluate("window.hacked") is None
-    assert page.locator("img, b b, main u, dd i, output i").count() == 0
+    assert page.locator("img, b b, main u, output i, header i").count() == 0
     assert page.locator("h1").inner_text() == HOSTILE
     answers = page.evaluate(ANSWERS)
     check_answers(circuit, X, answers, X)
@@ -231,28 +232,22 @@ def test_rows_are_chosen_and_changes_applied_by_keyboard(
     place = page.evaluate(
         "() => testRows.findIndex((row) => nearestChanges(circuit, features, row.cells).length)"
     )
-    row = page.locator("#rows-table tbody tr").nth(place)
-    row.focus()
-    page.keyboard.press("Enter")
-    assert row.get_attribute("aria-current") == "true"
-    number = int(row.locator("td").first.inner_text())
+    number = page.evaluate(f"() => testRows[{place}].number")
+    page.evaluate(f"() => {{ first = {place}; showTable(); }}")
+    page.get_by_role("button", name=f"Load row {number}", exact=True).press("Enter")
+    row = page.locator("#rows-table tr[aria-current=true]")
+    assert int(row.locator("td").first.inner_text()) == number
     assert page.locator("#prediction").inner_text() == shown_classes(circuit, X)[number - 1]
     before = page.locator("#prediction").inner_text()
-    page.locator("#changes button").first.focus()
-    page.keyboard.press("Enter")
+    page.locator("#changes button").first.press("Enter")
     assert page.locator("#prediction").inner_text() != before
-    slider = page.locator("#form input[type=range]").first
     value = page.evaluate("() => controls[0].cell")
-    slider.focus()
-    page.keyboard.press("ArrowRight")
+    page.locator("#form input[type=range]").first.press("ArrowRight")
     assert page.evaluate("() => controls[0].cell") > value
-    page.locator("#rows-filter").select_option("wrong predictions")
-    wrong = int((circuit.predict(X) != y).sum())
-    assert page.locator("#rows-place").inner_text().endswith(f"of {wrong}" if wrong else "none")
     assert tab.complaints == []
 
 
-def test_pointing_at_a_rule_lights_its_path_alone(
+def test_pointing_at_a_rule_highlights_its_path_only(
     tab: Tab, tmp_path: Path, cancer: tuple[Circuit, pd.DataFrame, Any]
 ) -> None:
     circuit, X, y = cancer
@@ -310,7 +305,8 @@ def test_page_fits_its_window(
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     with open_tab(browser, offline=True, **options) as tab:
         page = tab.open(make_report(circuit, X, y).html, tmp_path / "report.html")
-        page.screenshot(path=SCREENSHOTS / f"report-{name}.png", full_page=True)
+        # Playwright hides the caret by a style element, which the page forbids.
+        page.screenshot(path=SCREENSHOTS / f"report-{name}.png", full_page=True, caret="initial")
         wide = page.evaluate("() => [document.documentElement.scrollWidth, window.innerWidth]")
         assert wide[0] <= wide[1]
         assert tab.complaints == []
@@ -338,7 +334,7 @@ def test_a_report_on_many_rows_can_be_mailed() -> None:
     X = iris.data.to_numpy()[rows] + rng.random((30_000, 4))
     report = make_report(circuit, X, iris.target.to_numpy()[rows])
     assert len(report.html.encode()) < 2_000_000
-    assert '"total": 30000' in report.html
+    assert '"total":30000' in report.html
 
 
 def test_a_report_on_many_cutoffs_can_be_mailed(tab: Tab, tmp_path: Path) -> None:
@@ -361,7 +357,7 @@ def test_a_report_on_many_cutoffs_can_be_mailed(tab: Tab, tmp_path: Path) -> Non
 
 def test_numbers_of_rows_that_are_too_few_are_refused() -> None:
     circuit = Circuit((Column("x", "number"),), (), (), (), (0, 0), ("a", "b"))
-    with pytest.raises(OptionError, match="numbers of 1 rows, but the table has 2"):
+    with pytest.raises(OptionError, match="has 1 row numbers, but the table has 2 rows"):
         make_report(circuit, [[1.0], [2.0]], ["a", "b"], data=DataNote(numbers=(7,)))
 
 

@@ -1,4 +1,4 @@
-"""`dln report` from the command line, and what a model file remembers of its training."""
+"""`dln report` from the command line, and the origin that a model file records."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from dln import Circuit
 from dln.cli.holdout import hold_out
 from dln.errors import CircuitFileError
 from dln.origin import Origin
-from dln.report.intervals import accuracy, balanced_accuracy, share_of
-from dln.scores import tally
 
 QUICK = ("--layers", "4,4", "--networks", "1", "--epochs", "10", "--tau", "2")
 
@@ -49,10 +47,10 @@ def test_report_after_train_uses_the_test_rows(table: Path, tmp_path: Path) -> N
     shown = json.loads(re.search(r'id="page">(.*?)</script>', html, re.S)[1])  # type: ignore[index]
     labels = [line.rsplit(",", 1)[1] for line in table.read_text().splitlines()[1:]]
     _, held_out = hold_out(np.array([label == "yes" for label in labels], dtype=int), 0.25, 0)
-    assert sorted(row["number"] for row in shown["test"]["rows"]) == (held_out + 1).tolist()
+    assert [row[0] for row in shown["test"]["rows"]] == (held_out + 1).tolist()
 
 
-def test_report_says_so_where_the_rows_were_trained_on(table: Path, run: Run) -> None:
+def test_report_says_if_the_model_was_trained_on_the_rows(table: Path, run: Run) -> None:
     assert run("train", table, "-t", "is above", "-o", "m.json", "--test", "0", *QUICK)[0] == 0
     status, _, talk = run("report", "m.json", "--data", table, "-o", "r.html")
     assert status == 0
@@ -65,10 +63,23 @@ def test_report_on_a_longer_file_leaves_out_the_training_rows(table: Path, run: 
     status, _, talk = run("report", "m.json", "--data", "more.csv", "-o", "r.html")
     assert status == 0
     assert talk.startswith("60 of the 81 rows were used to train this model; they are left out.")
-    assert '"total": 21' in Path("r.html").read_text(encoding="utf-8")
+    assert '"total":21' in Path("r.html").read_text(encoding="utf-8")
 
 
-def test_mistakes_are_told_in_one_line_and_write_nothing(table: Path, run: Run) -> None:
+def test_no_rows_leaves_the_rows_out(table: Path, run: Run) -> None:
+    run("train", table, "-t", "is above", "-o", "m.json", *QUICK)
+    _, _, talk = run("report", "m.json", "--data", table, "-o", "r.html")
+    assert "The file contains test rows; --no-rows leaves them out." in talk
+    status, _, talk = run("report", "m.json", "--data", table, "-o", "none.html", "--no-rows")
+    assert status == 0
+    assert "contains test rows" not in talk
+    html = Path("none.html").read_text(encoding="utf-8")
+    assert '"rows":null' in html
+    model = json.loads(re.search(r'id="model">(.*?)</script>', html, re.S)[1])  # type: ignore[index]
+    assert "rows" not in model["origin"]  # hashes that a known row could be compared with
+
+
+def test_mistakes_give_one_line_and_write_nothing(table: Path, run: Run) -> None:
     run("train", table, "-t", "is above", "-o", "m.json", *QUICK)
     replace(Circuit.load("m.json"), origin=None).save("bare.json")
     for arguments, message in (
@@ -120,53 +131,3 @@ def test_a_damaged_origin_is_refused(tmp_path: Path, origin: str) -> None:
     path.write_text(path.read_text().replace('"temperature"', f'"origin": {origin}, "temperature"'))
     with pytest.raises(CircuitFileError, match="origin"):
         Circuit.load(path)
-
-
-# -- ranges -----------------------------------------------------------------------------------
-
-
-def test_ranges_hold_the_share_and_shrink_with_rows() -> None:
-    for hits, rows in ((0, 1), (1, 1), (3, 10), (99, 100), (500, 1000)):
-        few, many = share_of(hits, rows), share_of(100 * hits, 100 * rows)
-        assert few is not None
-        assert many is not None
-        assert 0 <= few.low <= few.share <= few.high <= 1
-        assert many.high - many.low < few.high - few.low
-    assert share_of(0, 0) is None
-
-
-def test_ranges_of_accuracies_hold_the_truth_as_often_as_they_say() -> None:
-    rng = np.random.default_rng(0)
-    truth = np.array([0.9, 0.7])
-    inside = np.zeros(2)
-    for _ in range(300):
-        target = np.repeat([0, 1], 60)
-        right = rng.random(120) < truth[target]
-        predicted = np.where(right, target, 1 - target)
-        counted = tally(target, predicted, np.eye(2)[predicted])
-        for place, share in enumerate((accuracy(counted), balanced_accuracy(counted))):
-            inside[place] += share.low <= truth.mean() <= share.high
-    assert np.all(inside / 300 > 0.9)
-
-
-@pytest.mark.parametrize(("n_classes", "n_rows", "truth"), [(30, 10, 0.95), (10, 30, 0.99)])
-def test_the_range_of_balanced_accuracy_holds_the_truth_with_many_classes(
-    n_classes: int, n_rows: int, truth: float
-) -> None:
-    rng = np.random.default_rng(0)
-    target = np.repeat(np.arange(n_classes), n_rows)
-    inside = 0
-    for _ in range(100):
-        right = rng.random(len(target)) < truth
-        predicted = np.where(right, target, (target + 1) % n_classes)
-        share = balanced_accuracy(tally(target, predicted, np.eye(n_classes)[predicted]))
-        assert share.low <= share.share <= share.high
-        inside += share.low <= truth <= share.high
-    assert inside > 80
-
-
-def test_with_one_class_met_the_two_ranges_are_the_same() -> None:
-    target, predicted = np.zeros(9, dtype=int), np.array([0] * 7 + [1] * 2)
-    counted = tally(target, predicted, np.eye(2)[predicted])
-    one, other = accuracy(counted), balanced_accuracy(counted)
-    assert (one.share, one.range) == (other.share, other.range)

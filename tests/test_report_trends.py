@@ -22,7 +22,7 @@ def section(circuit: Circuit) -> str:
 
 def test_trends_are_told_of_columns_that_have_an_order() -> None:
     text = section(circuit_of([AGE, HUE], [Above(0, 50.0), Among(1, (0,))]))
-    assert re.findall(r"<tr><th>(.*?)</th>", text) == ["age"]
+    assert re.findall(r'<tr><th scope="row">(.*?)</th>', text) == ["age"]
     assert text.count("never loses</span>") == 0
     text = section(circuit_of([AGE, HUE], [Above(0, 50.0)]))
     assert text.count("never loses</span>") == 1

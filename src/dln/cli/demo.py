@@ -81,7 +81,7 @@ class Demo:
 
         folder.mkdir(parents=True, exist_ok=True)
         model, page = folder / "model.json", folder / "report.html"
-        about = DataNote(_TABLE, note="a quarter of the rows, not trained on")
+        about = DataNote(_TABLE, note="The model was not trained on these rows.")
         report = make_report(self.small, self.X_test, self.y_test, title=_TITLE, data=about)
         self.small.save(model)
         report.save(page)

@@ -1,4 +1,4 @@
-"""`dln report`: everything there is to know about a model, in one HTML file."""
+"""`dln report`: write a report on a model as one HTML file."""
 
 from __future__ import annotations
 
@@ -41,19 +41,32 @@ def report(
     title: Annotated[
         str, typer.Option(metavar="TEXT", help="Heading of the page.", show_default=False)
     ] = "",
+    no_rows: Annotated[
+        bool, typer.Option("--no-rows", help="Leave out test rows: show counts and ranges only.")
+    ] = False,
     layout: Layout = DETECT,
     quiet: Quiet = False,
 ) -> None:
     """Write a report of a model as one web page.
 
-    The page shows accuracy, rules and a diagram, and runs the model. It needs no network. Rows that
-    the model was trained on are left out.
+    The page shows performance, rules and a diagram, and runs the model. It needs no network. Rows
+    that the model was trained on are left out.
+
+    The page contains test rows. If they are confidential, add --no-rows or do not share the file.
 
     Example: dln report heart.json --data heart.csv --output heart.html
     """
     check_output(output, model, data)
     circuit = load_model(model)
-    made, note = _make(circuit, data, layout, target_of(circuit, target), title, all_rows=all_rows)
+    made, note = _make(
+        circuit,
+        data,
+        layout,
+        target_of(circuit, target),
+        title,
+        all_rows=all_rows,
+        with_rows=not no_rows,
+    )
     with open_output(output) as stream:
         stream.write(made.html.encode("utf-8", "backslashreplace"))
     if not quiet:
@@ -61,10 +74,19 @@ def report(
             say(note.note)
         if output != STANDARD:
             say(f"wrote {output} ({len(made.html) / 1000:,.0f} kB); open it in a browser")
+        if not no_rows:
+            say("The file contains test rows; --no-rows leaves them out.")
 
 
 def _make(
-    circuit: Circuit, path: str, layout: Layout, target: str, title: str, *, all_rows: bool
+    circuit: Circuit,
+    path: str,
+    layout: Layout,
+    target: str,
+    title: str,
+    *,
+    all_rows: bool,
+    with_rows: bool,
 ) -> tuple[Report, DataNote]:
     from dln.cli.own_rows import choose_rows
     from dln.report import DataNote, make_report
@@ -74,4 +96,5 @@ def _make(
     )
     numbers = tuple((chosen.numbers + 1).tolist()) if chosen.choice.n_left_out else None
     about = DataNote(data_name(path), digest_of(path), chosen.choice.note, numbers)
-    return make_report(circuit, chosen.X, chosen.y, title=title, data=about), about
+    made = make_report(circuit, chosen.X, chosen.y, title=title, data=about, rows=with_rows)
+    return made, about

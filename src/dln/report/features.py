@@ -1,7 +1,7 @@
-"""A circuit's features -> what the page's form needs: atoms, ranges and names.
+"""A circuit's features -> what the page's form needs: atoms, ranges, bars and names.
 
-An atom (`dln.conditions`) is a class of cells that the circuit cannot tell apart; the page tries
-them all to find the smallest change. Everything here is plain values for JSON.
+An atom (`dln.conditions`) is a set of values that the circuit cannot distinguish; the page tries
+all atoms to find the smallest change. Everything here is plain values for JSON.
 """
 
 from __future__ import annotations
@@ -15,33 +15,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.circuit import Circuit
+from dln.codes import MISSING_CODE, UNSEEN_CODE
 from dln.conditions import Atom, Cell, ColumnAtoms, Gap, column_atoms
+from dln.draw.diagram.colours import CLASS_COLOURS, class_colour
 from dln.explain.change import entry_from_above, entry_from_below
 from dln.literals import Above, Column, format_category, format_name
 from dln.report.rows import PageCell, to_cell
 
 _SLIDER_STEPS = 200
 _BINS = 24
+_MOST_CATEGORIES = 8
+"""Categories with a bar; the others share one."""
+_OUTER = (0.05, 0.95)
+"""Quantiles that stand for the ends where single rows must not be shown."""
 
 
 def describe_features(
-    circuit: Circuit, cells: Sequence[NDArray[Any] | None], target: NDArray[np.int64]
+    circuit: Circuit,
+    cells: Sequence[NDArray[Any] | None],
+    target: NDArray[np.int64],
+    *,
+    rows: bool,
 ) -> list[dict[str, Any]]:
     """Describe each column that the circuit reads.
 
     Parameters
     ----------
     cells
-        For each column that is read, its cells in all rows: numbers, or codes of categories.
+        For each column that is read, its values in all rows: numbers, or category codes.
     target
-        The number of each row's class.
+        The class number of each row.
+    rows
+        Whether values of single rows may be shown, such as the smallest and the largest.
     """
     used = sorted({literal.column for literal in circuit.literals})
-    return [_describe(circuit, number, cells[number], target) for number in used]
+    colours = np.array([class_colour(number) for number in range(circuit.n_classes)])[target]
+    return [_describe(circuit, number, cells[number], colours, rows=rows) for number in used]
 
 
 def _describe(
-    circuit: Circuit, number: int, cells: NDArray[Any] | None, target: NDArray[np.int64]
+    circuit: Circuit,
+    number: int,
+    cells: NDArray[Any] | None,
+    colours: NDArray[np.int64],
+    *,
+    rows: bool,
 ) -> dict[str, Any]:
     assert cells is not None
     column = circuit.columns[number]
@@ -49,9 +67,11 @@ def _describe(
     literals = [circuit.literals[wire] for wire in wires]
     found = column_atoms(column, literals)
     cutoffs = sorted({literal.cutoff for literal in literals if isinstance(literal, Above)})
+    n_colours = min(circuit.n_classes, len(CLASS_COLOURS))
     description: dict[str, Any] = {
         "column": number,
         "name": column.name,
+        "title": column.name if column.name.strip() else format_name(column.name),
         "text": format_name(column.name),
         "kind": column.kind,
         "literals": wires,
@@ -62,22 +82,19 @@ def _describe(
             for place, atom in enumerate(found.atoms)
         ],
     }
-    if column.is_numeric:
-        low, high, step = _slider(column, cells.astype(np.float64), cutoffs)
-        description |= {"low": low, "high": high, "step": step}
-        if column.kind != "boolean":
-            edges = np.linspace(low, high, _BINS + 1)
-            description["bars"] = _bars(cells.astype(np.float64), target, edges, circuit.n_classes)
-    else:
-        description["categories"] = [format_category(each) for each in column.categories]
-    return description
+    if not column.is_numeric:
+        return description | _category_part(column, cells, colours, n_colours)
+    numbers = cells.astype(np.float64)
+    if column.kind == "boolean":
+        return description | _boolean_part(numbers, colours, n_colours)
+    return description | _number_part(column, numbers, cutoffs, colours, n_colours, rows=rows)
 
 
 def _true_wires(wires: Sequence[int], found: ColumnAtoms, atom: int) -> list[int]:
     """List the literals that are true in an atom.
 
-    Those of a gap are left to the page, which compares its low end with their cutoffs: where a
-    column has many cutoffs, lists for each of its gaps would fill the file.
+    Gaps have no such list: it would fill the file if a column has many cutoffs. The page compares
+    the gap's low end with the cutoffs instead.
     """
     return [wire for wire, true in zip(wires, found.truths(atom), strict=True) if true]
 
@@ -112,14 +129,14 @@ def _entry(enter: Any, gap: Gap) -> dict[str, Any]:
 
 
 def _bound(columns: tuple[Column, ...], number: int, cutoff: float, *, negated: bool) -> str | None:
-    """Say on which side of a cutoff a cell lies; None where there is no cutoff."""
+    """Describe one side of a cutoff; None if the cutoff is infinite."""
     if math.isinf(cutoff):
         return None
     return Above(number, cutoff).describe(columns, negated=negated)
 
 
 def _number(cell: Cell) -> PageCell:
-    """Give a cell of a numeric column as tables are read: dates in seconds."""
+    """Return a value of a numeric column as tables are read: dates in seconds."""
     if isinstance(cell, (datetime, np.datetime64)):
         ticks = np.array([cell], dtype="datetime64[us]").astype(np.int64)
         return int(ticks[0]) / 1e6
@@ -131,28 +148,99 @@ def _finite(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-# -- sliders and bars -------------------------------------------------------------------------
+# -- ranges, sliders and bars ------------------------------------------------------------------
+
+
+def _number_part(
+    column: Column,
+    numbers: NDArray[np.float64],
+    cutoffs: Sequence[float],
+    colours: NDArray[np.int64],
+    n_colours: int,
+    *,
+    rows: bool,
+) -> dict[str, Any]:
+    """Describe the slider, the range of the test rows, and the histogram.
+
+    "bars" lists [from, to, counts], with one count for each class colour. If "isWhole", bins hold
+    whole numbers and their edges are halves.
+    """
+    known = numbers[np.isfinite(numbers)]
+    is_whole = _is_whole(column, known, cutoffs)
+    ends = known if rows or not len(known) else np.quantile(known, _OUTER)
+    low, high, step = _slider(column.kind, ends, cutoffs, is_whole=is_whole)
+    shown_range = [to_cell(float(ends.min())), to_cell(float(ends.max()))] if len(ends) else None
+    start = float(np.median(known)) if len(known) else low
+    return {
+        "low": low,
+        "high": high,
+        "step": step,
+        "range": shown_range if rows else [low, high],
+        "start": min(max(_round_to(round(start / step), step), low), high),
+        "isWhole": is_whole,
+        "bars": _histogram(numbers, colours, low, high, n_colours, is_whole=is_whole),
+        "missing": _count(colours[np.isnan(numbers)], n_colours),
+    }
+
+
+def _is_whole(column: Column, known: NDArray[np.float64], cutoffs: Sequence[float]) -> bool:
+    """Return whether bins and slider should use whole numbers.
+
+    Not beyond 10^12: there the edges between whole numbers lose their meaning.
+    """
+    if column.kind not in ("integer", "number") or np.abs([*known, *cutoffs, 0.0]).max() > 1e12:
+        return False
+    return column.kind == "integer" or (len(known) > 0 and bool((known % 1 == 0).all()))
+
+
+def _boolean_part(
+    numbers: NDArray[np.float64], colours: NDArray[np.int64], n_colours: int
+) -> dict[str, Any]:
+    """Describe the two values: "bars" lists [value, counts]."""
+    return {
+        "low": 0,
+        "start": int(np.nansum(numbers == 1) * 2 > np.isfinite(numbers).sum()),
+        "bars": [[value, _count(colours[numbers == value], n_colours)] for value in (0, 1)],
+        "missing": _count(colours[np.isnan(numbers)], n_colours),
+    }
+
+
+def _category_part(
+    column: Column, codes: NDArray[Any], colours: NDArray[np.int64], n_colours: int
+) -> dict[str, Any]:
+    """Describe the most common categories: "bars" lists [code, counts], "other" pools the rest."""
+    sizes = np.bincount(codes[codes >= 0], minlength=len(column.categories))
+    shown = sorted(np.argsort(-sizes, kind="stable")[:_MOST_CATEGORIES].tolist())
+    is_other = (codes == UNSEEN_CODE) | ((codes >= 0) & ~np.isin(codes, shown))
+    return {
+        "categories": [format_category(each) for each in column.categories],
+        "start": int(sizes.argmax()) if len(sizes) else "other",
+        "bars": [[code, _count(colours[codes == code], n_colours)] for code in shown],
+        "others": len(column.categories) - len(shown),
+        "other": _count(colours[is_other], n_colours),
+        "missing": _count(colours[codes == MISSING_CODE], n_colours),
+    }
 
 
 def _slider(
-    column: Column, cells: NDArray[np.float64], cutoffs: Sequence[float]
+    kind: str, ends: NDArray[np.float64], cutoffs: Sequence[float], *, is_whole: bool
 ) -> tuple[float, float, float]:
-    """Choose a range that holds the rows and both sides of every cutoff, in round steps."""
-    if column.kind == "boolean":
-        return 0.0, 1.0, 1.0
-    known = [*cells[np.isfinite(cells)].tolist(), *cutoffs] or [0.0, 1.0]
+    """Choose a range with the rows and both sides of every cutoff, in round steps."""
+    known = [*ends.tolist(), *cutoffs] or [0.0, 1.0]
     low, high = min(known), max(known)
-    # Numbers near the largest float64 would overflow; nobody slides there.
+    # Arithmetic with numbers near the largest float64 would overflow.
     low, high = max(low, -1e300), min(high, 1e300)
     room = (high - low) / 20 or abs(low) / 20 or 1.0
-    low = low - room if cutoffs and low >= cutoffs[0] else low
-    high = high + room if cutoffs and high <= cutoffs[-1] else high
-    if high - low < 1e-290:  # one number, or numbers that no slider can tell apart
+    if cutoffs and not (ends <= cutoffs[0]).any():
+        low -= room
+    if cutoffs and high <= cutoffs[-1]:
+        high += room
+    if high - low < 1e-290:  # one number, or numbers that a slider cannot distinguish
         low, high = low - 1.0, high + 1.0
     step = 10.0 ** math.floor(math.log10((high - low) / _SLIDER_STEPS))
-    if column.kind == "integer":
+    if is_whole or kind == "integer":
         step = max(1.0, step)
-    if column.kind == "date":
+    if kind == "date":
         step = max(86400.0, step) if high - low > 20 * 86400 else max(1.0, step)
     return _round_to(math.floor(low / step), step), _round_to(math.ceil(high / step), step), step
 
@@ -162,16 +250,33 @@ def _round_to(count: int, step: float) -> float:
     return float(f"{count * step:.12g}")
 
 
-def _bars(
-    cells: NDArray[np.float64],
-    target: NDArray[np.int64],
-    edges: NDArray[np.float64],
-    n_classes: int,
-) -> list[list[int]]:
-    """Count the rows of each class between edges: (n_bins, n_classes)."""
-    inside = np.isfinite(cells)
-    places = np.clip(np.searchsorted(edges, cells[inside], side="left") - 1, 0, len(edges) - 2)
-    counts = np.zeros((len(edges) - 1, n_classes), dtype=np.int64)
-    np.add.at(counts, (places, target[inside]), 1)
-    bars: list[list[int]] = counts.tolist()
-    return bars
+def _histogram(
+    numbers: NDArray[np.float64],
+    colours: NDArray[np.int64],
+    low: float,
+    high: float,
+    n_colours: int,
+    *,
+    is_whole: bool,
+) -> list[list[Any]]:
+    """Count rows by class colour in bins of equal width; numbers beyond the ends join these."""
+    edges = np.linspace(low, high, _BINS + 1)
+    if is_whole:
+        width = math.ceil((high - low + 1) / _BINS)
+        n_bins = math.ceil((high - low + 1) / width)
+        edges = np.linspace(low - 0.5, low - 0.5 + width * n_bins, n_bins + 1)
+    inside = np.isfinite(numbers)
+    # A bin holds its upper edge, as a cutoff belongs to the numbers below it.
+    places = np.clip(np.searchsorted(edges, numbers[inside], side="left") - 1, 0, len(edges) - 2)
+    counts = np.zeros((len(edges) - 1, n_colours), dtype=np.int64)
+    np.add.at(counts, (places, colours[inside]), 1)
+    return [
+        [float(f"{start:.9g}"), float(f"{end:.9g}"), count.tolist()]
+        for start, end, count in zip(edges[:-1].tolist(), edges[1:].tolist(), counts, strict=True)
+    ]
+
+
+def _count(colours: NDArray[np.int64], n_colours: int) -> list[int]:
+    """Count rows by class colour."""
+    counts: list[int] = np.bincount(colours, minlength=n_colours).tolist()
+    return counts

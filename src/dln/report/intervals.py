@@ -1,81 +1,111 @@
-"""Right and wrong predictions -> accuracies with the range in which the true ones lie.
+"""Counts of correct predictions -> figures with 95 % confidence intervals.
 
-Rows are taken as drawn at random from those that the circuit will meet. With Jeffreys' prior the
-share of a class's rows that is predicted rightly is then Beta(right + 1/2, wrong + 1/2); ranges are
-its quantiles. The range of the mean over classes is put together from theirs: the distances from
-the figure to the ends are added as errors that know nothing of each other, squared. The mean of
-draws from the Beta distributions would not do: the prior pulls every class towards 1/2 alike, and
-over many classes that does not average out.
+Test rows are treated as a random sample of the rows that the model will see.
+
+- A proportion has Wilson's score interval. The page computes it too (`page/statistics.js`), because
+  its counts change with the threshold; a test compares the two.
+- The mean over classes combines the intervals of the classes: distances to the limits are added as
+  independent errors, in squares (Zou and Donner, 2008).
+- The area under the ROC curve has Newcombe's score interval (2006, part 2, method 5), which also
+  works at 0 % and 100 %.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
-from scipy.stats import beta
 
 from dln.scores import Tally
 
-LEVEL = 0.95
+Z = 1.959963984540054
+"""The 97.5 % quantile of the normal distribution."""
+_BISECTIONS = 60
 
 
 @dataclass(frozen=True)
-class Share:
-    """A share of rows, with the range that holds the true one with 95 % probability."""
+class Estimate:
+    """A figure between 0 and 1 with its 95 % confidence interval."""
 
-    share: float
+    value: float
     low: float
     high: float
 
     def __str__(self) -> str:
-        return f"{100 * self.share:.1f} %"
+        return f"{100 * self.value:.1f} %"
 
     @property
     def range(self) -> str:
-        """Write the range."""
+        """The interval as text."""
         return f"{100 * self.low:.1f} to {100 * self.high:.1f} %"
 
 
-def share_of(some: int, whole: int) -> Share | None:
-    """Estimate a share; None where there are no rows.
+def proportion(hits: int, total: int) -> Estimate | None:
+    """Estimate a proportion with Wilson's interval; None if there are no rows.
 
-    >>> share_of(9, 10).range
-    '61.9 to 98.9 %'
+    >>> proportion(9, 10).range
+    '59.6 to 98.2 %'
     """
-    if not whole:
+    if not total:
         return None
-    low, high = beta.ppf(_tails(), some + 0.5, whole - some + 0.5)
-    return Share(some / whole, 0.0 if some == 0 else float(low), 1.0 if some == whole else high)
+    share, weight = hits / total, Z * Z / total
+    centre = (share + weight / 2) / (1 + weight)
+    half = Z * math.sqrt(share * (1 - share) / total + weight / (4 * total)) / (1 + weight)
+    # Rounding must not put a limit beyond the figure itself at 0 % and 100 %.
+    low = 0.0 if hits == 0 else max(centre - half, 0.0)
+    high = 1.0 if hits == total else min(centre + half, 1.0)
+    return Estimate(share, low, high)
 
 
-def accuracy(tally: Tally) -> Share:
-    """Estimate the share of all rows that is predicted rightly."""
-    found = share_of(int(tally.confusion.trace()), int(tally.confusion.sum()))
+def accuracy(tally: Tally) -> Estimate:
+    """Estimate the accuracy."""
+    found = proportion(int(tally.confusion.trace()), int(tally.confusion.sum()))
     assert found is not None
     return found
 
 
-def balanced_accuracy(tally: Tally) -> Share:
-    """Estimate the mean over classes of the share that is predicted rightly."""
+def balanced_accuracy(tally: Tally) -> Estimate:
+    """Estimate the mean sensitivity of the classes that have rows."""
     recalls = [recall for _, recall in by_class(tally) if recall is not None]
-    share = tally.balanced_accuracy
-    below = math.hypot(*(recall.share - recall.low for recall in recalls)) / len(recalls)
-    above = math.hypot(*(recall.high - recall.share for recall in recalls)) / len(recalls)
-    return Share(share, max(share - below, 0.0), min(share + above, 1.0))
+    value = tally.balanced_accuracy
+    below = math.hypot(*(recall.value - recall.low for recall in recalls)) / len(recalls)
+    above = math.hypot(*(recall.high - recall.value for recall in recalls)) / len(recalls)
+    return Estimate(value, max(value - below, 0.0), min(value + above, 1.0))
 
 
-def by_class(tally: Tally) -> list[tuple[Share | None, Share | None]]:
-    """Estimate precision and recall of each class; None where there are no rows to tell."""
+def by_class(tally: Tally) -> list[tuple[Estimate | None, Estimate | None]]:
+    """Estimate precision and recall of each class; None where it has no rows."""
     right = tally.confusion.diagonal().tolist()
     predicted, support = tally.confusion.sum(axis=0).tolist(), tally.support.tolist()
     return [
-        (share_of(hits, n_predicted), share_of(hits, n_rows))
+        (proportion(hits, n_predicted), proportion(hits, n_rows))
         for hits, n_predicted, n_rows in zip(right, predicted, support, strict=True)
     ]
 
 
-def _tails() -> NDArray[np.float64]:
-    return np.array([(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+def area(auc: float, n_positive: int, n_negative: int) -> Estimate:
+    """Add the interval to an area under the ROC curve.
+
+    >>> area(1.0, 20, 20).range
+    '86.9 to 100.0 %'
+    """
+    size = (n_positive + n_negative) / 2
+
+    def outside(truth: float) -> bool:
+        """Return whether the observed area would be unlikely if this were the true one."""
+        spread = (1 - truth) / (2 - truth) + truth / (1 + truth)
+        variance = truth * (1 - truth) * (1 + (size - 1) * spread) / (n_positive * n_negative)
+        return (truth - auc) ** 2 > Z * Z * variance
+
+    return Estimate(auc, _limit(outside, 0.0, auc), _limit(outside, 1.0, auc))
+
+
+def _limit(outside: Callable[[float], bool], end: float, inside: float) -> float:
+    """Find where the interval begins between its end of the scale and a point inside it."""
+    if not outside(end):
+        return end
+    far, near = end, inside
+    for _ in range(_BISECTIONS):
+        middle = (far + near) / 2
+        far, near = (middle, near) if outside(middle) else (far, middle)
+    return near

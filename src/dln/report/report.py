@@ -1,16 +1,17 @@
 """Report: one HTML file about a circuit and the rows that it was tested on.
 
-The file needs nothing beside itself and asks no server for anything; its policy forbids it. The
-model in the page is the circuit's own JSON, and the page's program evaluates that.
+The file needs nothing else and sends no requests; its content security policy forbids them. The
+model in the page is the circuit's own JSON, and the page's script evaluates it.
 
-Promise: whatever the user's names, categories and classes hold, it is shown as text.
+Promise: names, categories and classes are shown as text, whatever they hold.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.resources import files
 from os import PathLike
@@ -19,16 +20,18 @@ from typing import Any
 import dln
 from dln.circuit import Circuit, check_is_circuit
 from dln.cost.circuit import cost
-from dln.draw.diagram.diagram import draw_circuit
+from dln.draw.diagram.colours import CLASS_COLOURS, DARK_CLASS_COLOURS, class_colour
+from dln.draw.diagram.diagram import MOST_GATES, MOST_LITERALS, draw_circuit
 from dln.errors import ExtraMissingError, OptionError
-from dln.explain.rules import RuleTable, rule_table
+from dln.explain.rules import rule_table
 from dln.explain.statistics import percent
 from dln.explain.text import decision_note
 from dln.explain.trends import TREND_WORDS, Trend, Trends, find_trends
 from dln.export.identity import circuit_id
-from dln.gates import GATES
-from dln.report.features import describe_features
+from dln.report.content import make_content
+from dln.report.curves import make_curves, mean_auc
 from dln.report.intervals import accuracy, balanced_accuracy, by_class
+from dln.report.policy import content_policy, embed_json
 from dln.report.rows import read_rows
 from dln.scores import tally
 from dln.store import circuit_to_json
@@ -37,12 +40,32 @@ from dln.target import class_numbers
 from dln.whole import write_whole
 from dln.wording import some
 
-_SCRIPTS = ("circuit.js", "change.js", "diagram.js", "controls.js", "page.js")
-_MOST_BYTES = 1_900_000
-"""What a report should not exceed, so that it can be mailed; the rows of its table get the rest."""
-_MOST_ROW_BYTES, _LEAST_ROW_BYTES = 600_000, 20_000
-"""What the table of test rows may take at most, and where nothing is left."""
+_SCRIPTS = (
+    "circuit.js",
+    "change.js",
+    "dom.js",
+    "text.js",
+    "statistics.js",
+    "bars.js",
+    "controls.js",
+    "data.js",
+    "outcome.js",
+    "form.js",
+    "rows.js",
+    "plots.js",
+    "performance.js",
+    "rules.js",
+    "diagram.js",
+    "start.js",
+)
+"""In the order in which they run; each may use those before it."""
 
+_MOST_BYTES = 1_900_000
+"""The largest report, so that it can be mailed. Test rows get what the rest leaves."""
+_MOST_ROW_BYTES, _LEAST_ROW_BYTES = 600_000, 20_000
+"""Limits for the test rows; the second holds even if nothing is left."""
+_MOST_DRAWN_GATES, _MOST_DIAGRAM_BYTES = 500, 700_000
+"""Larger diagrams are left out: nobody can follow them."""
 
 _TREND_SIGNS: dict[Trend, str] = {
     "none": "–",
@@ -52,7 +75,7 @@ _TREND_SIGNS: dict[Trend, str] = {
     "undecided": "?",
 }
 _TREND_SECONDS = 20.0
-"""A thousand gates take half a second; what is harder is left undecided."""
+"""A thousand gates take half a second; harder questions stay undecided."""
 
 
 @dataclass(frozen=True)
@@ -68,24 +91,24 @@ class Report:
     html: str
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the file; one of that name is replaced only by a whole new one."""
+        """Write the file; an existing file is replaced only when the new one is complete."""
         write_whole(path, self.html)
 
 
 @dataclass(frozen=True)
 class DataNote:
-    """What the reader is told about the rows.
+    """What the report says about the test rows.
 
     Attributes
     ----------
     name
-        The name of the file, or whatever the rows are called.
+        The name of the file, or any name for the rows.
     digest
-        SHA-256 of the file; "" where there is none.
+        SHA-256 of the file; "" if there is none.
     note
-        How the rows were chosen.
+        How the rows were chosen, in full sentences.
     numbers
-        The number of each row in the file; counted from 1 unless given.
+        The number of each row in the file; counted from 1 by default.
     """
 
     name: str = "the rows given"
@@ -95,22 +118,32 @@ class DataNote:
 
 
 def make_report(
-    circuit: Circuit, X: Any, y: Any, *, title: str = "", data: DataNote | None = None
+    circuit: Circuit,
+    X: Any,
+    y: Any,
+    *,
+    title: str = "",
+    data: DataNote | None = None,
+    rows: bool = True,
 ) -> Report:
-    """Measure a circuit on rows that it was not trained on, and write all there is to know of it.
+    """Measure a circuit on rows that it was not trained on, and write a report.
 
-    Requires jinja2 and igraph.
+    The report embeds test rows, so that readers can load them into the page. Do not publish it if
+    the rows are confidential; `rows=False` leaves them out. Requires jinja2 and igraph.
 
     Parameters
     ----------
     circuit
         Any circuit; simplify it first for the shortest rules.
     X, y
-        Rows and their classes, in any form that `DLNClassifier.fit` takes.
+        Rows and their classes, in any form that `DLNClassifier.fit` accepts.
     title
-        The heading; made of the classes unless given.
+        The heading; the target and the classes by default.
     data
         What to say about the rows.
+    rows
+        Whether to embed test rows. Without them the page shows counts and rounded ranges only:
+        all figures, plots, rules and the form remain.
 
     Examples
     --------
@@ -127,58 +160,72 @@ def make_report(
     table = read_table(X)
     _check_numbers(data.numbers, table.n_rows)
     target = class_numbers(y, circuit.classes, table.n_rows)
-    counted = tally(target, circuit.winners(table), circuit.predict_proba(table))
-    rows = read_rows(circuit, table, target)
+    proba = circuit.predict_proba(table)
+    counted = tally(target, circuit.winners(table), proba)
+    curves = make_curves(proba, target)
+    labelled = read_rows(circuit, table, target)
     rules = rule_table(circuit, table, y)
-    classes = [str(label) for label in circuit.classes]
-    page: dict[str, Any] = {
-        "classes": classes,
-        "rules": [rule.text for rule in rules.rules],
-        "gates": {gate.name: gate.table for gate in GATES},
-        "features": describe_features(circuit, rows.cells, target),
-    }
+    content = make_content(circuit, labelled, rules, counted, curves, with_rows=rows)
+    diagram = _diagram(circuit)
+    style, script = _style(), "\n".join(_asset(name) for name in _SCRIPTS)
+    classes = content["classes"]
     write = partial(
         _template().render,
         title=title or _title(circuit, classes),
         version=dln.__version__,
+        policy=content_policy([script], [style, *_styles_in(diagram)]),
         circuit=circuit,
         model_id=circuit_id(circuit),
         classes=classes,
+        colours=[class_colour(number) for number in range(len(classes))],
+        n_colours=len(CLASS_COLOURS),
         data=data,
         tally=counted,
         accuracy=accuracy(counted),
         balanced_accuracy=balanced_accuracy(counted),
+        auc=mean_auc(curves),
         by_class=by_class(counted),
         f1=counted.f1.tolist(),
+        aucs=[curve.auc for curve in curves],
         percent=_percent,
         decision=decision_note(circuit.classes),
         rules=rules,
-        voting=[_voting(rules, number) for number in range(len(classes))],
         trends=_trends(circuit),
         trend_words=TREND_WORDS,
         trend_signs=_TREND_SIGNS,
-        page_features=len(page["features"]),
+        n_features=len(content["features"]),
+        with_rows=rows,
         cost=cost(circuit),
-        diagram=draw_circuit(circuit).to_svg(),
-        model=_embed(circuit_to_json(circuit)),
-        style=_asset("style.css"),
-        scripts=[_asset(name) for name in _SCRIPTS],
+        diagram=diagram,
+        is_small=_is_small(circuit),
+        model=embed_json(circuit_to_json(circuit if rows else _without_row_hashes(circuit))),
+        style=style,
+        script=script,
     )
-    left = _MOST_BYTES - len(write(page=_page_json(page)).encode(errors="surrogatepass"))
-    max_bytes = min(max(left, _LEAST_ROW_BYTES), _MOST_ROW_BYTES)
-    page["test"] = rows.to_json(max_bytes, data.numbers)
-    return Report(write(page=_page_json(page)))
+    if rows:
+        left = _MOST_BYTES - len(write(page=_to_json(content)).encode(errors="surrogatepass"))
+        max_bytes = min(max(left, _LEAST_ROW_BYTES), _MOST_ROW_BYTES)
+        content["test"] |= labelled.to_json(max_bytes, data.numbers)
+    return Report(write(page=_to_json(content)))
 
 
-def _page_json(page: dict[str, Any]) -> str:
-    return _embed(json.dumps(page, ensure_ascii=False, allow_nan=False))
+def _without_row_hashes(circuit: Circuit) -> Circuit:
+    """Remove the hashes of rows: with them a reader could test whether a known row was used."""
+    if circuit.origin is None:
+        return circuit
+    return replace(circuit, origin=replace(circuit.origin, rows=None))
+
+
+def _to_json(content: dict[str, Any]) -> str:
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return embed_json(text)
 
 
 def _check_numbers(numbers: tuple[int, ...] | None, n_rows: int) -> None:
     if numbers is not None and len(numbers) != n_rows:
         raise OptionError(
-            f"the note on the data has numbers of {len(numbers)} rows, but the table has {n_rows}; "
-            "give one number a row, or none at all"
+            f"data.numbers has {len(numbers)} row numbers, but the table has {n_rows} rows; "
+            "give one number per row, or leave them out"
         )
 
 
@@ -188,28 +235,51 @@ def _title(circuit: Circuit, classes: list[str]) -> str:
 
 
 def _trends(circuit: Circuit) -> Trends | None:
-    """Find the trends; None where they need a solver that is not installed."""
+    """Find the trends; None if they need a solver that is not installed."""
     try:
         return find_trends(circuit, time_limit=_TREND_SECONDS)
     except ExtraMissingError:
         return None
 
 
-def _voting(rules: RuleTable, number: int) -> list[int]:
-    """List the rules that vote for or against a class, the strongest first, by their place."""
-    places = [place for place, rule in enumerate(rules.rules) if rule.votes[number]]
-    return sorted(places, key=lambda place: -abs(rules.rules[place].votes[number]))
+def _is_small(circuit: Circuit) -> bool:
+    """Return whether people can follow the diagram, so that the page shows it at once."""
+    return circuit.n_gates <= MOST_GATES and circuit.n_literals <= MOST_LITERALS
+
+
+def _diagram(circuit: Circuit) -> str:
+    """Draw all gates; "" if there are too many."""
+    if circuit.n_gates > _MOST_DRAWN_GATES:
+        return ""
+    svg = draw_circuit(circuit, detail="gates").to_svg()
+    return svg if len(svg) <= _MOST_DIAGRAM_BYTES else ""
 
 
 def _percent(share: float | None) -> str:
     return percent(None if share is None or math.isnan(share) else share)
 
 
-def _embed(text: str) -> str:
-    """Keep JSON from ending its script: the signs of HTML occur in it inside strings only."""
-    for sign in "<>&\u2028\u2029":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return text
+# -- assets -----------------------------------------------------------------------------------
+
+
+def _style() -> str:
+    """Write the style sheet, with the class colours of diagrams and figures."""
+    light, dark = map(_colour_variables, (CLASS_COLOURS, DARK_CLASS_COLOURS))
+    marks = "".join(f".c{i}{{--class:var(--c{i})}}" for i in range(len(CLASS_COLOURS)))
+    dark_rule = f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
+    return f":root{{{light}}}\n{dark_rule}\n{marks}\n{_asset('style.css')}"
+
+
+def _colour_variables(colours: tuple[str, ...]) -> str:
+    return "".join(
+        f"--c{number}:{colour};--dln-class-{number}:{colour};"
+        for number, colour in enumerate(colours)
+    )
+
+
+def _styles_in(svg: str) -> list[str]:
+    """Return the text of each style element, which the policy must allow."""
+    return re.findall(r"<style>(.*?)</style>", svg, re.DOTALL)
 
 
 @cache

@@ -1,4 +1,8 @@
-"""Test rows -> cells for the page: those predicted wrongly first, as many as fit."""
+"""Test rows -> the rows that the page can load: all of them, or as many as fit.
+
+If not all fit, errors come first and the rest is a random sample. Figures always come from all
+rows; the page says how many it holds.
+"""
 
 from __future__ import annotations
 
@@ -16,65 +20,111 @@ from dln.codes import MISSING_CODE, UNSEEN_CODE, encode_cells, places_of
 from dln.table import RawColumn, Table
 
 PageCell = float | int | str | None
-"""A number ("inf" and "-inf" where it is infinite), the code or text of a category, or missing."""
+"""A number ("inf" and "-inf" if infinite), the code or text of a category, or missing."""
+
+_SEED = 0
+_ERROR_SHARE = 0.6
+"""The largest part of the space that errors may take if not all rows fit."""
 
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """All rows of a table as a circuit reads them, with their true and predicted classes.
+    """All test rows as a circuit reads them, with their true and predicted classes.
 
     Attributes
     ----------
+    columns
+        Numbers of the columns that the circuit reads, ascending.
     raw, cells
-        By column, None where it is not read: as in the table, and as numbers or category codes.
+        By column: values as in the table, and as numbers or category codes. None if not read.
     target, winners
-        Numbers of classes, one a row.
+        True and predicted class numbers, one per row.
     votes
         (n_rows, n_classes).
     """
 
+    columns: Sequence[int]
     raw: Sequence[RawColumn | None]
     cells: Sequence[NDArray[Any] | None]
     target: NDArray[np.int64]
     winners: NDArray[np.int64]
     votes: NDArray[np.int64]
 
+    @property
+    def wrong(self) -> NDArray[np.bool_]:
+        """Which rows are predicted wrongly."""
+        return np.not_equal(self.target, self.winners)
+
     def to_json(self, max_bytes: int, numbers: Sequence[int] | None = None) -> dict[str, Any]:
-        """Give as many rows as fit: wrong ones first, the most clearly wrong at the top.
+        """Return rows for the page, in the order of the table.
 
-        The reader knows the rows by these numbers; they are counted from 1 unless given.
+        Parameters
+        ----------
+        max_bytes
+            How long the rows may be as JSON.
+        numbers
+            Row numbers that the reader knows; counted from 1 by default.
         """
-        chosen: list[dict[str, Any]] = []
-        used = 0
-        for row in self._order().tolist():
-            part = {"number": numbers[row] if numbers else row + 1, **self._row(row)}
-            used += len(json.dumps(part)) + 1
-            if used > max_bytes:
+        kept = sorted(self._sample(max_bytes))
+        typical = self.typical_row(kept)
+        return {
+            "rows": [
+                [numbers[row] if numbers else row + 1, int(self.target[row]), *self._cells(row)]
+                for row in kept
+            ],
+            "start": kept.index(typical) if kept else None,
+        }
+
+    def typical_row(self, among: Sequence[int]) -> int:
+        """Return a correctly predicted row with the median vote margin.
+
+        If every prediction is wrong, return the first row; -1 if there are no rows.
+        """
+        if not among:
+            return -1
+        rows = np.asarray(among)
+        right = rows[~self.wrong[rows]]
+        if not len(right):
+            return int(rows[0])
+        margins = self.margins()[right]
+        middle = np.sort(margins)[(len(margins) - 1) // 2]
+        return int(right[np.argmax(margins == middle)])
+
+    def margins(self) -> NDArray[np.int64]:
+        """Return by how many votes each row's prediction leads the next class."""
+        if self.votes.shape[1] < 2:
+            return np.zeros(len(self.votes), dtype=np.int64)
+        ranked = np.sort(self.votes, axis=1)
+        return np.asarray(ranked[:, -1] - ranked[:, -2])
+
+    def _sample(self, max_bytes: int) -> list[int]:
+        """Choose the rows that fit: errors up to their share, then others at random."""
+        n_rows = len(self.target)
+        shuffled = np.random.default_rng(_SEED).permutation(n_rows)
+        wrong, right = shuffled[self.wrong[shuffled]], shuffled[~self.wrong[shuffled]]
+        chosen, used = self._fill(wrong, 0, round(max_bytes * _ERROR_SHARE))
+        others, used = self._fill(right, used, max_bytes)
+        more, _ = self._fill(wrong[len(chosen) :], used, max_bytes)
+        return [*chosen, *others, *more]
+
+    def _fill(self, rows: NDArray[np.int64], used: int, most: int) -> tuple[list[int], int]:
+        """Take rows until they are as long as allowed; return them and the length so far."""
+        chosen: list[int] = []
+        for row in rows.tolist():
+            length = len(json.dumps(self._cells(row))) + 16
+            if used + length > most:
                 break
-            chosen.append(part)
-        return {
-            "rows": chosen,
-            "total": len(self.target),
-            "wrong": int((self.target != self.winners).sum()),
-        }
+            used += length
+            chosen.append(row)
+        return chosen, used
 
-    def _order(self) -> NDArray[np.int64]:
-        rows = np.arange(len(self.target))
-        lead = self.votes.max(axis=1) - self.votes[rows, self.target]
-        wrong = self.target != self.winners
-        # A tie that another class wins is wrong too; right ones keep the table's order.
-        return np.lexsort((rows, np.where(wrong, -lead, 0), ~wrong))
-
-    def _row(self, row: int) -> dict[str, Any]:
-        return {
-            "target": int(self.target[row]),
-            "cells": [self._cell(column, row) for column in range(len(self.cells))],
-        }
+    def _cells(self, row: int) -> list[PageCell]:
+        return [self._cell(column, row) for column in self.columns]
 
     def _cell(self, column: int, row: int) -> PageCell:
         cells, raw = self.cells[column], self.raw[column]
-        if cells is None or raw is None:
-            return None
+        assert cells is not None
+        assert raw is not None
         if cells.dtype == np.int32:  # codes of categories
             code = int(cells[row])
             known = {MISSING_CODE: None, UNSEEN_CODE: str(raw.values[row])}
@@ -83,7 +133,7 @@ class LabelledRows:
 
 
 def read_rows(circuit: Circuit, table: Table, target: NDArray[np.int64]) -> LabelledRows:
-    """Read every column that the circuit does, and predict."""
+    """Read every column that the circuit reads, and predict."""
     used = sorted({literal.column for literal in circuit.literals})
     places = places_of(table, circuit.columns, used)
     raw: list[RawColumn | None] = [None] * len(circuit.columns)
@@ -94,11 +144,13 @@ def read_rows(circuit: Circuit, table: Table, target: NDArray[np.int64]) -> Labe
         encoded = encode_cells(found, circuit.columns[column])
         is_numeric = circuit.columns[column].is_numeric
         cells[column] = encoded.astype(np.float64) if is_numeric else encoded
-    return LabelledRows(raw, cells, target, circuit.winners(table), circuit.votes(table))
+    return LabelledRows(used, raw, cells, target, circuit.winners(table), circuit.votes(table))
 
 
-def to_cell(number: float) -> float | str | None:
-    """Give a number as JSON can hold it."""
+def to_cell(number: float) -> float | int | str | None:
+    """Return a number as JSON can hold it; whole numbers without a decimal point."""
     if math.isnan(number):
         return None
-    return number if math.isfinite(number) else str(number)
+    if not math.isfinite(number):
+        return str(number)
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number

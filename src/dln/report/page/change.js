@@ -1,6 +1,6 @@
-/* The nearest other cell of each feature that alone changes the class, the smallest change first.
+/* For each feature, the nearest other value that changes the class; the smallest change first.
  *
- * A feature's cells fall into atoms that the circuit cannot tell apart; every one is tried, so that
+ * A feature's values fall into atoms that the circuit cannot distinguish. All atoms are tried, so
  * the answer is exact. Distances and their order are those of Circuit.explain in Python.
  */
 "use strict";
@@ -34,10 +34,10 @@ function nearestInFeature(circuit, feature, cell, literals, present) {
   return { feature, ...steps[best], condition, winner: winners[best] };
 }
 
-/** The row's literals, but those of the feature as they are in one of its atoms. */
+/** The row's literals, with those of one feature replaced by their values in one atom. */
 function withAtom(circuit, literals, feature, atom) {
   const changed = literals.slice();
-  const low = atom.low ?? -Infinity; // a cell of a gap is above a cutoff that the low end reaches
+  const low = atom.low ?? -Infinity; // values of a gap are above every cutoff up to its low end
   for (const literal of feature.literals) {
     changed[literal] = atom.gap ? low >= circuit.model.literals[literal].above : 0;
   }
@@ -83,7 +83,7 @@ function relativeTo(value, upwards, distance) {
   return larger < Infinity ? distance / larger : 1;
 }
 
-/** Say in what atoms the class is that of the chosen one: its neighbours among numbers too. */
+/** Describe the atoms around the chosen one that give the same class. */
 function conditionOf(feature, winners, place) {
   const { atoms } = feature;
   if (!atoms[place].gap) return atoms[place].text;
@@ -91,7 +91,7 @@ function conditionOf(feature, winners, place) {
   while (atoms[first - 1]?.gap && winners[first - 1] === winners[place]) first--;
   while (atoms[last + 1]?.gap && winners[last + 1] === winners[place]) last++;
   const bounds = [atoms[first].above, atoms[last].upTo].filter((text) => text !== null);
-  // A missing cell is not above the cutoff either: where its class is another, that is said.
+  // A missing value is not above the cutoff either. If its class differs, say so.
   const apart = atoms[0].missing && winners[0] !== winners[place];
   if (atoms[first].above === null && (apart || !bounds.length)) {
     bounds.push(`${feature.text} is not missing`);

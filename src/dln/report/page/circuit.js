@@ -1,8 +1,8 @@
-/* A circuit as its JSON file has it: cells of a row -> literals -> gates -> votes -> class.
+/* A circuit as in its JSON file: values of a row -> literals -> gates -> votes -> class.
  *
- * A cell of a numeric column is a number, that of a category column the place of its category among
- * the column's, or text where it is none of them; null is a missing cell. Tests are made as Python
- * makes them: a missing cell is above no cutoff and in no set, a tie goes to the first class.
+ * A value of a numeric column is a number; a value of a category column is the index of its
+ * category, or text if the category is unknown; null is missing. Tests follow Python: a missing
+ * value is above no threshold and in no set of categories, and the first class wins a tie.
  */
 "use strict";
 
@@ -13,7 +13,7 @@ class Circuit {
     this.gates = model.gates.map(([name, a, b]) => ({ table: gateTables[name], a, b }));
   }
 
-  /** Which literals are true for a row: cells by the number of their column. */
+  /** Which literals are true for a row of cells, by column number. */
   literals(cells) {
     return Uint8Array.from(this.model.literals, (literal) => {
       const cell = cells[literal.column];

@@ -1,4 +1,4 @@
-/* The diagram: zoom and move by its view box, and light what a rule depends on. */
+/* The diagram: zoom, move, and highlight the path of a rule. Large ones are made when opened. */
 "use strict";
 
 class Picture {
@@ -6,7 +6,7 @@ class Picture {
     this.svg = box.querySelector("svg");
     const { x, y, width, height } = this.svg.viewBox.baseVal;
     this.whole = { x, y, width, height };
-    // Whatever part is shown, the picture keeps its place on the page.
+    // The element keeps its height whatever part of the picture it shows.
     this.svg.style.height = `${this.svg.getBoundingClientRect().height}px`;
     this.begin();
     this.svg.addEventListener("pointerdown", (event) => this.drag(event));
@@ -17,17 +17,17 @@ class Picture {
     this.show({ ...this.whole });
   }
 
-  /** Show all of it where that can be read, and otherwise the top. */
+  /** Show all of it if that can be read, and otherwise the top. */
   begin() {
     this.fit();
     if (this.unitsPerPixel() < 1.5) return;
     const place = this.svg.getBoundingClientRect();
     const { x, y, width } = this.whole;
-    const left = x + Math.min(0, (width - place.width) / 2); // in the middle where it is narrower
+    const left = x + Math.min(0, (width - place.width) / 2); // centred if it is narrower
     this.show({ x: left, y, width: place.width, height: place.height });
   }
 
-  /** Zoom about a point given in parts of the picture, its middle unless told. */
+  /** Zoom around a point given as shares of width and height; the middle by default. */
   zoom(factor, across = 0.5, down = 0.5) {
     const { x, y, width, height } = this.view;
     const wide = Math.min(this.whole.width * 1.5, Math.max(this.whole.width / 40, width / factor));
@@ -57,7 +57,7 @@ class Picture {
     this.svg.addEventListener("pointercancel", end, { once: true });
   }
 
-  /** Without Ctrl the wheel scrolls the page, as everywhere. */
+  /** Without Ctrl the wheel scrolls the page as usual. */
   wheel(event) {
     if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
@@ -72,7 +72,7 @@ class Picture {
     return Math.max(this.view.width / place.width, this.view.height / place.height);
   }
 
-  /** Light the paths of some rules; null puts the light out. */
+  /** Highlight the paths of some rules; null ends it. */
   light(rules) {
     this.svg.classList.toggle("dln-picking", rules !== null);
     const wanted = new Set((rules ?? []).map(String));
@@ -81,4 +81,38 @@ class Picture {
       part.classList.toggle("dln-lit", own.some((rule) => wanted.has(rule)));
     }
   }
+}
+
+let picture = null;
+
+/** Make the picture, out of its template if that was not done yet. */
+function openDiagram() {
+  const box = find("picture");
+  if (picture || !box) return;
+  const template = find("diagram-template");
+  if (template) box.append(template.content.cloneNode(true));
+  picture = new Picture(box);
+}
+
+function rulesOf(target) {
+  const part = target.closest?.("[data-rule], [data-rules]");
+  if (!part) return null;
+  return part.dataset.rules !== undefined ? part.dataset.rules.split(" ") : [part.dataset.rule];
+}
+
+function startDiagram() {
+  for (const [start, end] of [["mouseover", "mouseout"], ["focusin", "focusout"]]) {
+    document.addEventListener(start, (event) => {
+      const rules = rulesOf(event.target);
+      if (rules) picture?.light(rules);
+    });
+    document.addEventListener(end, (event) => { if (rulesOf(event.target)) picture?.light(null); });
+  }
+  if (!find("picture")) return;
+  const box = find("diagram-box");
+  if (box.tagName === "DETAILS") box.addEventListener("toggle", () => { if (box.open) openDiagram(); });
+  else openDiagram();
+  find("zoom-in").addEventListener("click", () => picture?.zoom(1.4));
+  find("zoom-out").addEventListener("click", () => picture?.zoom(1 / 1.4));
+  find("zoom-fit").addEventListener("click", () => picture?.fit());
 }

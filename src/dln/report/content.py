@@ -1,0 +1,78 @@
+"""Circuit and test rows -> the one JSON object that the page reads.
+
+| key | content |
+| --- | --- |
+| `target` | name of the target column, "" if unknown |
+| `classes` | class labels as text, in the model's order |
+| `gates` | truth tables of the gates by name |
+| `rules` | per rule: `text`, `columns` (numbers), `share` of the test rows where it fires, and per class `precision` and `lift` |
+| `parts` | [name, text] of expressions that rules mention by name |
+| `features` | per column that the circuit reads: see `features.py` |
+| `confusion` | rows by true class (outer) and predicted class (inner) |
+| `curves` | per class against the rest: see `curves.py` |
+| `test` | `total` and `wrong`: numbers of rows; `rows`: [number, true class, values…] or null; `start`: the row to open on |
+
+Values of single rows are in `test.rows`, and in each feature's `range` and slider ends. Both are left out without rows.
+"""  # noqa: E501
+
+from __future__ import annotations
+
+from typing import Any
+
+from dln.circuit import Circuit
+from dln.explain.rules import RuleTable
+from dln.gates import GATES
+from dln.report.curves import Curve
+from dln.report.features import describe_features
+from dln.report.rows import LabelledRows
+from dln.scores import Tally
+
+
+def make_content(
+    circuit: Circuit,
+    rows: LabelledRows,
+    rules: RuleTable,
+    tally: Tally,
+    curves: list[Curve],
+    *,
+    with_rows: bool,
+) -> dict[str, Any]:
+    """Make the object, still without rows."""
+    reads = columns_of_rules(circuit)
+    return {
+        "target": circuit.origin.target if circuit.origin else "",
+        "classes": [str(label) for label in circuit.classes],
+        "gates": {gate.name: gate.table for gate in GATES},
+        "rules": [
+            {
+                "text": rule.text,
+                "columns": sorted(columns),
+                "share": _short(rule.share),
+                "precision": [_short(value) for value in rule.precision or ()],
+                "lift": [_short(value) for value in rule.lift or ()],
+            }
+            for rule, columns in zip(rules.rules, reads, strict=True)
+        ],
+        "parts": [list(part) for part in rules.parts],
+        "features": describe_features(circuit, rows.cells, rows.target, rows=with_rows),
+        "confusion": tally.confusion.tolist(),
+        "curves": [curve.to_json() for curve in curves],
+        "test": {
+            "total": len(rows.target),
+            "wrong": int(rows.wrong.sum()),
+            "rows": None,
+            "start": None,
+        },
+    }
+
+
+def columns_of_rules(circuit: Circuit) -> list[frozenset[int]]:
+    """Find the columns that each rule reads, directly or through gates."""
+    reads = [frozenset((literal.column,)) for literal in circuit.literals]
+    for _, a, b in circuit.nodes:
+        reads.append(reads[a] | reads[b])
+    return [reads[rule.wire] for rule in circuit.rules]
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)

@@ -1,0 +1,124 @@
+/* What the model says about the row in the form: class, votes, changes, and rules that fire. */
+"use strict";
+
+const MOST_CHANGES = 5, MOST_FIRED = 8;
+
+/** Show the outcome of a valid row. */
+function showOutcome(cells, outcome) {
+  const { votes, winner } = outcome;
+  const probabilities = circuit.probabilities(votes);
+  find("prediction").replaceChildren(classMark(winner));
+  find("probability").textContent = `Probability ${percent(probabilities[winner])}.`;
+  find("margin").textContent = marginText(votes, winner);
+  showSplit(probabilities);
+  showVotes(votes, winner);
+  showFired(outcome.fired);
+  showChanges(nearestChanges(circuit, features, cells));
+}
+
+/** Show that there is no outcome; nothing of the last one stays. */
+function showNoOutcome(invalid) {
+  const names = invalid.map((control) => `“${control.feature.title}”`).join(", ");
+  find("prediction").textContent = "No prediction";
+  find("probability").textContent = `Correct the value of ${names}.`;
+  find("margin").textContent = "";
+  find("votes").removeAttribute("aria-label");
+  for (const id of ["split", "votes", "changes", "fired"]) find(id).replaceChildren();
+  find("fired-count").textContent = "";
+  lightFiring([]);
+}
+
+function marginText(votes, winner) {
+  if (votes.length < 2) return "It is the only class.";
+  const { margin, second } = leadOf(votes, winner);
+  if (margin) return `${counted(margin, "vote")} ahead of ${page.classes[second]}.`;
+  const first = page.classes[winner];
+  return `Tie with ${page.classes[second]}; “${first}” wins because it is listed first.`;
+}
+
+/** A thin bar of all probabilities. */
+function showSplit(probabilities) {
+  find("split").replaceChildren(...probabilities.map((share, label) => {
+    const part = element("i", { class: `c${colourOf(label)}` });
+    part.style.width = `${100 * share}%`;
+    return part;
+  }));
+}
+
+function showVotes(votes, winner) {
+  const least = Math.min(0, ...votes), most = Math.max(1, ...votes);
+  const ranked = votes.map((vote, label) => [vote, label]);
+  if (votes.length > 8) ranked.sort(([one], [other]) => other - one).splice(8);
+  find("votes").setAttribute("aria-label", ranked.map(([vote, label]) => `${page.classes[label]}: ${vote}`).join(", "));
+  find("votes").replaceChildren(...ranked.map(([vote, label]) => {
+    const fill = element("i", { class: `c${colourOf(label)}` });
+    fill.style.width = `${(100 * (vote - least)) / (most - least)}%`;
+    return element(
+      "div", { class: label === winner ? "vote won" : "vote" },
+      element("span", { class: "name", title: page.classes[label] }, page.classes[label]),
+      element("span", { class: "track" }, fill), element("span", { class: "num" }, String(vote)),
+    );
+  }));
+}
+
+/** One chip per class that gets votes: "+2 ill". */
+function voteChips(votes) {
+  const ranked = votes.map((vote, label) => [vote, label]).filter(([vote]) => vote);
+  ranked.sort(([one], [other]) => Math.abs(other) - Math.abs(one));
+  const chips = ranked.slice(0, 4).map(([vote, label]) =>
+    element("span", { class: `chip c${colourOf(label)}${vote < 0 ? " against" : ""}` }, `${signed(vote)} ${page.classes[label]}`));
+  if (ranked.length > 4) chips.push(element("span", { class: "chip" }, `and ${ranked.length - 4} more`));
+  return chips;
+}
+
+let allFired = false;
+
+function showFired(fired) {
+  const rules = fired.flatMap((fires, rule) => (fires ? [rule] : []));
+  const weight = (rule) => Math.max(...circuit.model.rules[rule].votes.map(Math.abs));
+  rules.sort((one, other) => weight(other) - weight(one));
+  const shown = allFired ? rules : rules.slice(0, MOST_FIRED);
+  const lines = shown.map((rule) => {
+    const { votes } = circuit.model.rules[rule];
+    return element("li", { "data-rule": String(rule), class: `c${colourOf(mainClass(votes))}` },
+      element("span", { class: "chips" }, ...voteChips(votes)), ` ${page.rules[rule].text}`);
+  });
+  if (shown.length < rules.length) {
+    const more = element("button", { type: "button" }, `Show all ${rules.length}`);
+    more.addEventListener("click", () => { allFired = true; showFired(fired); });
+    lines.push(element("li", { class: "plain" }, more));
+  }
+  const base = circuit.model.base_votes;
+  if (base.some((vote) => vote)) {
+    lines.unshift(element("li", { class: `c${colourOf(mainClass(base))}` }, element("span", { class: "chips" }, ...voteChips(base)), " always"));
+  }
+  find("fired").replaceChildren(...(lines.length ? lines : [element("li", { class: "plain" }, "No rule fires.")]));
+  find("fired-count").textContent = `${rules.length} of ${page.rules.length}`;
+  lightFiring(fired);
+}
+
+/** Mark the rules that fire in the list of all rules. */
+function lightFiring(fired) {
+  for (const row of document.querySelectorAll("tr[data-rule]")) {
+    const fires = Boolean(fired[row.dataset.rule]);
+    row.classList.toggle("fired", fires);
+    row.firstElementChild.textContent = fires ? "✓" : "";
+    row.firstElementChild.title = fires ? "Fires for the values in the form" : "";
+  }
+}
+
+function showChanges(changes) {
+  const lines = changes.slice(0, MOST_CHANGES).map((change) => {
+    const { feature, after, condition, winner } = change;
+    const apply = element("button", { type: "button" }, "Apply");
+    const exact = feature.kind === "category" || feature.kind === "boolean" || after === null;
+    const text = exact ? condition : `${condition}, for example ${cellText(feature, after)}`;
+    apply.setAttribute("aria-label", `Apply ${text}`);
+    apply.addEventListener("click", () => {
+      controls.find((control) => control.feature === feature).choose(after);
+    });
+    return element("li", {}, `${text}: `, classMark(winner), " ", apply);
+  });
+  const none = element("li", { class: "plain" }, "No change of a single feature flips the class.");
+  find("changes").replaceChildren(...(lines.length ? lines : [none]));
+}

@@ -1,0 +1,22 @@
+/* Start every part of the page, and prepare it for paper. */
+"use strict";
+
+startForm();
+load(typicalCells());
+startPerformance();
+startRules();
+startRows();
+startDiagram();
+for (const box of document.querySelectorAll(".scroll")) hintScroll(box);
+
+find("download").addEventListener("click", () => {
+  const link = element("a", { download: "model.json" });
+  link.href = URL.createObjectURL(new Blob([modelText], { type: "application/json" }));
+  link.click();
+  URL.revokeObjectURL(link.href);
+});
+
+window.addEventListener("beforeprint", () => {
+  for (const part of document.querySelectorAll("details:not(#diagram-box)")) part.open = true;
+  picture?.fit();
+});
