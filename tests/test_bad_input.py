@@ -1,6 +1,8 @@
 """Bad input: one clear error, or a documented behaviour."""
 
 import io
+import json
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -12,13 +14,18 @@ from classifiers import UNDERTRAINED
 from numpy.testing import assert_array_equal
 
 from dln import (
+    Among,
+    Circuit,
+    Column,
     ColumnTypeError,
     DLNClassifier,
     DlnError,
     DlnWarning,
     MissingColumnError,
+    Rule,
     TableError,
 )
+from dln.cli import main
 
 
 def small(**parameters: Any) -> DLNClassifier:
@@ -203,6 +210,53 @@ def test_text_in_a_numeric_column_is_refused(model: DLNClassifier, frame: pd.Dat
 def test_numbers_in_a_text_column_are_refused(model: DLNClassifier, frame: pd.DataFrame) -> None:
     with pytest.raises(ColumnTypeError, match="column 'colour' holds"):
         model.predict(frame.assign(colour=1.5))
+
+
+def category_circuit(*categories: Any) -> Circuit:
+    """Vote yes where the column is the first category."""
+    column = Column("code", "category", categories)
+    return Circuit((column,), (Among(0, (0,)),), (), (Rule(0, (0, 1)),), (0, 0), ("no", "yes"))
+
+
+def test_text_in_a_column_of_number_categories_is_refused() -> None:
+    circuit = category_circuit(10115, 80331)
+    with pytest.raises(ColumnTypeError, match=r"'code' holds the text '10115'.*\(10115, 80331\)"):
+        circuit.predict(pd.DataFrame({"code": ["10115", None]}))
+    assert circuit.predict(pd.DataFrame({"code": [10115, None]})).tolist() == ["yes", "no"]
+
+
+@pytest.mark.parametrize("categories", [(1, "a"), ("1", 2)])
+@pytest.mark.parametrize("text", ["code\n1\na\n", "code\n1\n2\n"])
+def test_a_column_of_numbers_and_text_is_read_alike_from_python_and_from_the_command_line(
+    categories: tuple[Any, ...], text: str, tmp_path: Path
+) -> None:
+    circuit = category_circuit(*categories)
+    circuit.save(tmp_path / "m.json")
+    (tmp_path / "t.csv").write_text(text)
+    arguments = ["predict", tmp_path / "m.json", tmp_path / "t.csv", "-o", tmp_path / "out.csv"]
+    assert main([str(argument) for argument in arguments]) == 0
+    found = pd.read_csv(tmp_path / "out.csv")["prediction"].tolist()
+    assert found == circuit.predict(pd.read_csv(tmp_path / "t.csv")).tolist() == ["yes", "no"]
+
+
+@pytest.mark.parametrize("code", [9007199254740992, 2**62, 2**63, 2**64])
+def test_long_integers_are_separate_classes_and_categories(
+    code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As floats they are equal. Neither Python nor the command line confuses them."""
+    classes = (code, code + 1)
+    assert small().fit([[0], [1]] * 9, [*classes] * 9).classes_.tolist() == [*classes]
+    if code > 2**63:
+        return  # no column of a table has integers of more than 64 bits
+    column = Column("code", "category", classes)
+    circuit = Circuit((column,), (Among(0, (0,)),), (), (Rule(0, (2, 0)),), (0, 1), classes)
+    circuit.save(tmp_path / "m.json")
+    (tmp_path / "t.csv").write_text(f"code,y\n{code},{code}\n{code + 1},{code + 1}\n")
+    frame = pd.read_csv(tmp_path / "t.csv")
+    assert circuit.predict(frame).tolist() == frame["y"].tolist()
+    arguments = ["evaluate", tmp_path / "m.json", tmp_path / "t.csv", "-t", "y", "--json"]
+    assert main([str(argument) for argument in arguments]) == 0
+    assert json.loads(capsys.readouterr().out)["accuracy"] == 1.0
 
 
 def test_dates_in_a_numeric_column_are_refused(model: DLNClassifier, frame: pd.DataFrame) -> None:

@@ -159,6 +159,15 @@ def test_dates_without_time_and_numpy_moments_are_dates() -> None:
     )
 
 
+@pytest.mark.parametrize("dtype", ["date32", "date64", "timestamp[us]", "timestamp[ns, tz=UTC]"])
+def test_dates_of_pyarrow_in_pandas_may_be_missing(dtype: str) -> None:
+    """What `pandas.read_parquet(dtype_backend="pyarrow")` returns."""
+    cells = pd.Series([dt.date(2020, 1, 1), None], dtype=object)
+    moments = pd.to_datetime(cells).dt.tz_localize("UTC" if "tz" in dtype else None)
+    frame = (cells if "date" in dtype else moments).astype(f"{dtype}[pyarrow]").to_frame()
+    assert read_column(frame) == ("date", [NEW_YEAR, None])
+
+
 def test_the_first_and_the_last_day_are_dates_in_every_time_zone() -> None:
     west, east = (dt.timezone(dt.timedelta(hours=hours)) for hours in (-5, 5))
     ends = [dt.datetime(9999, 12, 31, 23, tzinfo=west), dt.datetime(1, 1, 1, tzinfo=east)]
@@ -255,6 +264,12 @@ def test_arrays_have_no_names_and_are_shown_as_x0_x1() -> None:
 def test_two_columns_of_one_name_are_refused(names: list[Any]) -> None:
     with pytest.raises(TableError, match=r"two columns are named '(a|1)'; rename one"):
         read_table(pd.DataFrame([[1, 2]], columns=names))
+
+
+def test_two_columns_of_one_name_are_refused_in_pyarrow_too() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    with pytest.raises(TableError, match="two columns are named 'a'; rename one"):
+        read_table(pyarrow.table([[1], [2], [3]], names=["b", "a", "a"]))
 
 
 # -- views of a table --------------------------------------------------------------------------

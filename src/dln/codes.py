@@ -6,6 +6,7 @@ for numbers, nor dates for either.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +22,8 @@ MISSING_CODE, UNSEEN_CODE = -1, -2
 
 NATIVE_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 """Floats that the native program reads as they are."""
+
+_WHOLE_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,299})")
 
 _KIND_WORDS: dict[ColumnKind, str] = {
     "number": "numbers",
@@ -79,7 +82,15 @@ def _wrong_kind(found: str, column: Column) -> ColumnTypeError:
 def _category_codes(raw: RawColumn, column: Column) -> NDArray[np.int32]:
     if raw.kind != "category":
         return _category_codes_of_numbers(raw, column)
-    codes = {category: code for code, category in enumerate(column.categories)}
+    codes: dict[Any, int] = {category: code for code, category in enumerate(column.categories)}
+    if _holds_text(column):
+        # Text and numbers together come from tables without types, where 1 may be read as "1".
+        for category, code in tuple(codes.items()):
+            codes.setdefault(str(category), code)
+    elif column.categories:
+        text = next((cell for cell in raw.values if isinstance(cell, str)), None)
+        if text is not None:
+            raise _other_categories(f"the text {text!r}", column, "numbers")
     found = (MISSING_CODE if cell is None else codes.get(cell, UNSEEN_CODE) for cell in raw.values)
     return np.fromiter(found, dtype=np.int32, count=len(raw.values))
 
@@ -87,21 +98,33 @@ def _category_codes(raw: RawColumn, column: Column) -> NDArray[np.int32]:
 def _category_codes_of_numbers(raw: RawColumn, column: Column) -> NDArray[np.int32]:
     """Find numbers among the categories: a column of text and numbers may bring only the latter."""
     missing = np.isnan(raw.values)
-    numbers = {
+    numbers: dict[Any, int] = {
         category: code
         for code, category in enumerate(column.categories)
         if not isinstance(category, str)
     }
     if not missing.all() and (raw.kind == "date" or not numbers):
-        known = ", ".join(repr(category) for category in column.categories[:3]) or "none"
-        raise ColumnTypeError(
-            f"column {column.name!r} holds {_KIND_WORDS[raw.kind]}, expected categories such as "
-            f"those it was trained on ({known}); convert the column to text"
-        )
+        raise _other_categories(_KIND_WORDS[raw.kind], column, "text")
+    if _holds_text(column):
+        for code, category in enumerate(column.categories):
+            if isinstance(category, str) and _WHOLE_NUMBER.fullmatch(category):
+                numbers.setdefault(int(category), code)
     found = (numbers.get(cell, UNSEEN_CODE) for cell in raw.values.tolist())
     codes = np.fromiter(found, dtype=np.int32, count=len(raw.values))
     codes[missing] = MISSING_CODE
     return codes
+
+
+def _holds_text(column: Column) -> bool:
+    return any(isinstance(category, str) for category in column.categories)
+
+
+def _other_categories(found: str, column: Column, convert_to: str) -> ColumnTypeError:
+    known = ", ".join(repr(category) for category in column.categories[:3]) or "none"
+    return ColumnTypeError(
+        f"column {column.name!r} holds {found}, expected categories such as "
+        f"those it was trained on ({known}); convert the column to {convert_to}"
+    )
 
 
 def native_numbers(numbers: NDArray[Any]) -> NDArray[Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import numbers
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -102,7 +103,9 @@ def read_table(X: Any) -> Table:
     try:
         frame = nw.from_native(X, eager_only=True)
     except nw.exceptions.DuplicateError:
-        raise _named_twice([str(name) for name in X.columns]) from None
+        # The columns of a pyarrow table are its values, not its names.
+        names = getattr(X, "column_names", None) or X.columns
+        raise _named_twice([str(name) for name in names]) from None
     except TypeError:
         # A frame of another library, read as an array, would lose the names of its columns.
         if hasattr(X, "__array__") and not hasattr(X, "__dataframe__"):
@@ -298,7 +301,7 @@ def _from_frame(frame: nw.DataFrame[Any]) -> Table:
 
 
 def _named_twice(names: Sequence[str]) -> TableError:
-    twice = next(name for name in names if names.count(name) > 1)
+    twice, _ = Counter(names).most_common(1)[0]
     return TableError(f"two columns are named {twice!r}; rename one of them")
 
 
@@ -313,7 +316,10 @@ def _read_series(series: nw.Series[Any], name: str) -> RawColumn:
     if dtype in (nw.Datetime, nw.Date):
         if getattr(dtype, "time_zone", None):
             series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-        return RawColumn("date", _seconds(series.to_numpy().astype("datetime64[us]")))
+        moments = series.to_numpy()
+        if moments.dtype == object:  # dates of pyarrow in pandas, of which some are missing
+            return _read_objects(moments, name)
+        return RawColumn("date", _seconds(moments.astype("datetime64[us]")))
     if dtype == nw.Duration:
         raise _unsupported(name, _first_known(series.to_list(), dtype))
     cells = np.fromiter(series.to_list(), dtype=object, count=len(series))

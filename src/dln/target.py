@@ -114,7 +114,10 @@ def _find_classes(labels: Iterable[Any], classes: Sequence[Label]) -> NDArray[np
 
 def _as_array(y: Any, dtype: type[object] | None = None) -> NDArray[Any]:
     # With `to_numpy`, pandas' nullable integers stay integers.
-    return np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y, dtype=dtype)
+    labels = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y, dtype=dtype)
+    if labels.dtype.kind == "f" and isinstance(y, (list, tuple)) and {type(x) for x in y} == {int}:
+        return np.asarray(y, dtype=object)  # NumPy makes floats of integers beyond 64 bits
+    return labels
 
 
 def _check_length(labels: NDArray[Any], n_rows: int) -> None:
@@ -146,8 +149,11 @@ def _labels_of_one_type(labels: NDArray[Any]) -> NDArray[Any]:
         raise TableError(
             f"Unknown label type: the target mixes {names}; convert all labels to one type"
         )
-    dates = all(issubclass(kind, datetime.date) for kind in types)
-    return labels if dates else np.array(labels.tolist())
+    if all(issubclass(kind, datetime.date) for kind in types):
+        return labels
+    numbers = np.array(labels.tolist())
+    # NumPy makes floats of integers beyond 64 bits, which confuses classes.
+    return labels if types == {int} and numbers.dtype.kind == "f" else numbers
 
 
 def _class_weights(
