@@ -97,7 +97,7 @@ def test_the_docs_name_what_json_holds(verb: str, arguments: str, run: Run) -> N
     prepare()
     replace(CIRCUIT, base_votes=(1, 0)).save("other.json")
     found = set(json.loads(run(verb, *arguments.split(), "--json")[1]))
-    text = (ROOT / "docs" / "cli.md").read_text("utf-8").partition("## For programs")[2]
+    text = (ROOT / "docs" / "cli.md").read_text("utf-8").partition("## JSON output")[2]
     (row,) = re.findall(rf"^\| `{verb}` \| (.*) \|$", text, re.M)
     named = set(re.findall(r"`(\w+)`", re.sub(r"\([^)]*\)", "", row)))
     assert found <= named
