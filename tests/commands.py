@@ -1,4 +1,4 @@
-"""How tests start the command, and a model and tables to run it on."""
+"""The command line as a subprocess, and a model and tables for tests."""
 
 import sys
 from pathlib import Path
@@ -12,11 +12,11 @@ from dln import Above, Among, Circuit, Column, Node, Rule
 from dln.gates import GATE_BY_NAME
 
 COMMAND = [sys.executable, "-m", "dln"]
-LONG = 60.0  # a stuck child is a failure, a slow machine is not
+LONG = 60.0  # seconds; long enough for a slow machine
 
 
 def circuit(cutoff: float = 54.0) -> Circuit:
-    """Ill is who is older than the cutoff and smokes, or lives in Bern."""
+    """Return a model: ill are smokers older than the cutoff, and people who live in Bern."""
     return Circuit(
         columns=(
             Column("age", "integer"),

@@ -1,4 +1,4 @@
-"""The verbs that read a circuit, from the command line to output and exit status; mistakes."""
+"""Commands that read a model: their output, exit status and error messages."""
 
 import io
 import json
@@ -33,7 +33,7 @@ from dln.gates import GATE_BY_NAME
 # -- circuits ---------------------------------------------------------------------------------
 
 
-def test_rules_come_in_every_format_with_figures_where_data_is_given(
+def test_rules_are_printed_in_every_format_and_measured_on_data(
     run: Run, model: Path, rows: Path
 ) -> None:
     labelled = rows.parent / "labelled.csv"
@@ -59,7 +59,7 @@ def test_rules_come_in_every_format_with_figures_where_data_is_given(
         assert run("rules", model, *options) == (2, "", f"dln: {message}\n")
 
 
-def test_explain_tells_why_and_what_would_change_it(run: Run, model: Path, rows: Path) -> None:
+def test_explain_prints_rules_and_the_smallest_change(run: Run, model: Path, rows: Path) -> None:
     status, output, _ = run("explain", model, rows, "--row", "1")
     assert status == 0
     assert output.startswith("ill, 1 vote ahead of 'not ill'")
@@ -76,7 +76,7 @@ def test_rules_prints_the_circuit(run: Run, model: Path) -> None:
     assert run("rules", model) == (0, f"{circuit()}\n", "")
 
 
-def test_cost_counts_as_the_library_does(run: Run, model: Path) -> None:
+def test_cost_prints_the_same_as_the_library(run: Run, model: Path) -> None:
     assert run("cost", model)[1] == f"{dln.cost(circuit())}\n"
     counted = json.loads(run("cost", model, "--json", "--int-bits", "32")[1])
     expected = dln.cost(circuit(), int_bits=32)
@@ -84,7 +84,7 @@ def test_cost_counts_as_the_library_does(run: Run, model: Path) -> None:
     assert counted["feature_tests"]["bytes"] == expected.feature_tests.bytes
 
 
-def test_simplify_says_what_it_saved_and_proves_it(run: Run, tmp_path: Path) -> None:
+def test_simplify_prints_sizes_and_the_proof(run: Run, tmp_path: Path) -> None:
     once = circuit()
     twice = Circuit(
         once.columns,
@@ -107,7 +107,7 @@ def test_simplify_says_what_it_saved_and_proves_it(run: Run, tmp_path: Path) -> 
     assert run("verify", "twice.json", "small.json")[0] == 0
 
 
-def test_prune_prints_the_curve_and_saves_the_chosen(run: Run, tmp_path: Path) -> None:
+def test_prune_prints_the_curve_and_saves_the_chosen_model(run: Run, tmp_path: Path) -> None:
     data = training_table(tmp_path)
     circuit().save(tmp_path / "m.json")
     known = data.read_text().replace("very ill", "ill").replace("well", "not ill")
@@ -157,7 +157,7 @@ def test_verify_shows_a_row_that_differs(run: Run, model: Path, tmp_path: Path) 
     assert {found["class_a"], found["class_b"]} == {"ill", "not ill"}
 
 
-def test_verify_says_whether_the_classes_differ_too(run: Run, model: Path, tmp_path: Path) -> None:
+def test_verify_prints_whether_the_classes_differ(run: Run, model: Path, tmp_path: Path) -> None:
     circuit(60.0).save(tmp_path / "other.json")
     out = run("verify", model, "other.json")[1]
     assert out.splitlines()[1] == "The classes differ: ill and 'not ill'."
@@ -251,7 +251,7 @@ def test_an_output_never_replaces_an_input(
     assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
 
 
-def test_links_to_an_input_are_seen_through(run: Run, model: Path, rows: Path) -> None:
+def test_an_output_that_is_a_link_to_an_input_is_refused(run: Run, model: Path, rows: Path) -> None:
     Path("symbolic.csv").symlink_to("rows.csv")
     Path("hard.csv").hardlink_to("rows.csv")
     for name in ("symbolic.csv", "hard.csv", f"{rows.parent}/../{rows.parent.name}/rows.csv"):
@@ -261,7 +261,7 @@ def test_links_to_an_input_are_seen_through(run: Run, model: Path, rows: Path) -
 
 
 def test_a_device_may_be_both_input_and_output(run: Run, rows: Path) -> None:
-    """A terminal is; nothing of it is lost."""
+    """A terminal is both, and nothing is overwritten."""
     _, _, talk = run("predict", "/dev/null", rows, "-o", "/dev/null")
     assert "same file" not in talk
 
@@ -315,7 +315,7 @@ def test_a_warning_of_the_library_is_one_line(
     assert run("cost", model) == (0, "cost\n", "Warning: The model never predicts 'ill'.\n")
 
 
-def test_a_value_that_is_none_of_the_choices_is_listed(run: Run, model: Path) -> None:
+def test_an_invalid_choice_lists_the_valid_ones(run: Run, model: Path) -> None:
     status, _, talk = run("export", model, "--to", "sas")
     assert status == 2
     assert talk.startswith("dln: Invalid value for '--to': 'sas' is not one of 'c', 'verilog'")
@@ -326,7 +326,7 @@ def test_version_and_help(run: Run) -> None:
     assert "evaluate" in run()[1]
 
 
-def test_without_typer_the_command_names_the_extra(
+def test_without_typer_the_command_says_what_to_install(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in [name for name in sys.modules if name.startswith("dln.cli.")]:
@@ -336,7 +336,7 @@ def test_without_typer_the_command_names_the_extra(
     assert "pip install typer rich pyarrow igraph jinja2\n" in capsys.readouterr().err
 
 
-def test_without_pyarrow_tables_name_the_extra(
+def test_without_pyarrow_commands_say_what_to_install(
     run: Run, model: Path, rows: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("dln.cli.arrow", "dln.cli.read", "dln.cli.kinds"):

@@ -1,4 +1,4 @@
-"""`dln train`, from the command line to a tested model."""
+"""`dln train`: options, messages and the saved model."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from dln.cli.prepare import prepare
 QUICK = ("--layers", "6,4", "--networks", "1", "--epochs", "20", "--tau", "2")
 
 
-def test_train_tests_what_it_saves(run: Run, tmp_path: Path) -> None:
+def test_train_tests_and_saves_a_model(run: Run, tmp_path: Path) -> None:
     data = training_table(tmp_path)
     status, out, talk = run("train", data, "--target", "state", "-o", "m.json", *QUICK)
     assert status == 0
@@ -29,14 +29,14 @@ def test_train_tests_what_it_saves(run: Run, tmp_path: Path) -> None:
     assert "very ill" in str(Circuit.load(tmp_path / "m.json"))
 
 
-def test_train_says_what_the_fit_warns_of_unless_quiet(run: Run, tmp_path: Path) -> None:
+def test_train_prints_warnings_unless_quiet(run: Run, tmp_path: Path) -> None:
     (tmp_path / "same.csv").write_text("x,class\n" + "1,a\n1,b\n" * 20)
     train = ("train", "same.csv", "-t", "class", "-o", "m.json", *QUICK)
     assert (
         run(*train)[2].count("The model has no rules, so it predicts the same class for every row.")
         == 1
     )
-    # In a process of its own: under pytest, warnings that nobody catches are errors.
+    # In a separate process: under pytest, uncaught warnings are errors.
     quiet = subprocess.run(
         [*COMMAND, *train, "-q"], capture_output=True, text=True, timeout=LONG, check=True
     )
@@ -50,7 +50,7 @@ def test_train_gives_the_same_model_for_the_same_seed(run: Run, tmp_path: Path) 
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
 
 
-def test_train_reports_to_programs(run: Run, tmp_path: Path) -> None:
+def test_train_prints_json(run: Run, tmp_path: Path) -> None:
     data = training_table(tmp_path)
     longer = (*QUICK, "--epochs", "100")
     status, out, talk = run("train", data, "-t", "state", "-o", "m.json", "--json", "-q", *longer)
@@ -66,7 +66,7 @@ def test_train_without_a_test_uses_all_rows(run: Run, tmp_path: Path) -> None:
     status, out, talk = run("train", data, "-t", "state", "-o", "-", "--test", 0, *QUICK)
     assert status == 0
     assert "training on 400 rows, testing on none" in talk
-    assert json.loads(out)["format"] == "dln-circuit"  # the report went aside
+    assert json.loads(out)["format"] == "dln-circuit"  # the result went to standard error
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_train_uses_the_kind_that_the_user_gives(run: Run, tmp_path: Path) -> No
         ("--jobs", "1"),
     ],
 )
-def test_train_hands_its_options_to_the_estimator(
+def test_train_passes_its_options_to_the_estimator(
     run: Run, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
     data = training_table(tmp_path)
@@ -125,7 +125,7 @@ def test_train_hands_its_options_to_the_estimator(
     assert Circuit.load(tmp_path / "m.json") == expected.circuit_
 
 
-def test_train_hands_engine_and_device_to_the_estimator(
+def test_train_passes_engine_and_device_to_the_estimator(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: dict[str, object] = {}
@@ -170,7 +170,7 @@ def test_a_wrong_option_of_train_is_one_line(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a terminal and SIGINT")
-def test_ctrl_c_keeps_what_was_learned_and_shows_progress_before(tmp_path: Path) -> None:
+def test_ctrl_c_shows_progress_and_keeps_the_model(tmp_path: Path) -> None:
     import pty
 
     data = training_table(tmp_path)
@@ -185,7 +185,7 @@ def test_ctrl_c_keeps_what_was_learned_and_shows_progress_before(tmp_path: Path)
     try:
         os.close(theirs)
         talk = b""
-        while b"epoch " not in talk:  # ends with an error where the child ends before
+        while b"epoch " not in talk:  # raises an error if the child ends before
             talk += os.read(ours, 1 << 16)
         child.send_signal(signal.SIGINT)
         while b"saved" not in talk:

@@ -183,9 +183,7 @@ def test_evaluate_gives_the_figures_of_the_training(run: Run, tmp_path: Path) ->
 # -- other tables -----------------------------------------------------------------------------
 
 
-def test_new_rows_are_all_used_and_training_rows_among_them_left_out(
-    run: Run, tmp_path: Path
-) -> None:
+def test_new_rows_are_used_and_training_rows_left_out(run: Run, tmp_path: Path) -> None:
     data = training_table(tmp_path)
     header, *lines = data.read_text().splitlines()
     run("train", data, "-t", "state", "-o", "m.json", "--test", "0", *QUICK)
@@ -228,7 +226,7 @@ def test_a_table_without_some_training_columns_cannot_be_checked(run: Run, tmp_p
 
 
 @pytest.mark.parametrize("value", ["many", "1e", ""])
-def test_a_value_that_does_not_fit_an_unread_column_hides_only_its_row(
+def test_an_invalid_value_in_an_unread_column_hides_only_its_row(
     run: Run, tmp_path: Path, value: str
 ) -> None:
     data = training_table(tmp_path)
@@ -307,7 +305,7 @@ def test_a_sampled_sketch_checks_some_rows_without_a_mistake() -> None:
 
 
 @given(st.lists(st.integers(0, 5), max_size=60), st.integers(0, 60), st.integers(1, 20))
-def test_of_equal_rows_as_many_are_found_as_the_part_has(
+def test_equal_rows_are_found_as_often_as_they_were_used(
     rows: list[int], n_training: int, chunk: int
 ) -> None:
     hashes = np.array(rows, dtype=np.uint64)

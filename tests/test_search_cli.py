@@ -1,4 +1,4 @@
-"""`dln search`: from the command line to a tested model."""
+"""`dln search`: options, messages and the saved model."""
 
 import json
 from collections.abc import Callable

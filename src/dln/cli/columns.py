@@ -28,7 +28,7 @@ def _named(texts: Sequence[str], source: Source) -> set[str]:
     known = set(source.names)
     found = set()
     for text in texts:
-        # A column whose name has a comma is meant as it is.
+        # A text that is the name of a column is not split at its commas.
         names = [text] if text in known else [_trimmed(name, known) for name in text.split(",")]
         for name in names:
             source.check_column(name)

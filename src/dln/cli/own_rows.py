@@ -286,7 +286,7 @@ def own_rows(circuit: Circuit, path: str, layout: Layout, target: str, part: Par
         source.check_column(target)
         classes = find_classes(source.whole([target]), source, circuit, target).classes
     rows, test_rows = hold_out(classes, origin.test_part, origin.seed)
-    if len(rows) != origin.n_rows:  # other options: the table was read otherwise
+    if len(rows) != origin.n_rows:  # the table was read with other options
         return None
     mask = np.zeros(len(classes), dtype=bool)
     mask[rows if part == "training" else test_rows] = True

@@ -34,7 +34,7 @@ from dln.cli.options import (
 from dln.cli.table_options import reads_table
 from dln.cli.talk import say
 from dln.cli.tested import (
-    measure_held_out,
+    measure_test_rows,
     repeat_notes,
     show_saved,
     sketch_table,
@@ -151,7 +151,7 @@ def search(
         rows=None if no_rows else sketch,
     )
     circuit = replace(searched.circuit_, origin=remember_words(origin, layout.missing))
-    total = measure_held_out(circuit, prepared, test_rows)
+    total = measure_test_rows(circuit, prepared, test_rows)
     save_model(circuit, output)
     if picture:
         with open_output(picture) as stream:

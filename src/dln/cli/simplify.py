@@ -1,4 +1,4 @@
-"""`dln simplify`: a smaller model, proven to be the same."""
+"""`dln simplify`: make a model smaller, with proven equal predictions."""
 
 from __future__ import annotations
 

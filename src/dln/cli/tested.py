@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dln.cli.prepare import Prepared
 
 
-def measure_held_out(
+def measure_test_rows(
     circuit: Circuit, prepared: Prepared, rows: NDArray[np.int64]
 ) -> Measure | None:
     """Measure a circuit on the test rows; None where there are none."""

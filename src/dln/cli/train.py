@@ -35,7 +35,7 @@ from dln.cli.options import (
 from dln.cli.table_options import reads_table
 from dln.cli.talk import say
 from dln.cli.tested import (
-    measure_held_out,
+    measure_test_rows,
     repeat_notes,
     show_saved,
     sketch_table,
@@ -116,7 +116,7 @@ def train(
     if not quiet:
         say(_split_text(len(rows), len(test_rows)))
     fit_aloud(classifier, prepared.X.take(rows), prepared.y[rows], quiet=quiet)
-    total = measure_held_out(classifier.circuit_, prepared, test_rows)
+    total = measure_test_rows(classifier.circuit_, prepared, test_rows)
     sketch = sketch_table(prepared, classifier.circuit_, rows, test_rows, seed)
     notes = repeat_notes(sketch)
     if not quiet:
