@@ -74,7 +74,7 @@ Kind = Annotated[
 ]
 ClassWeight = Annotated[
     OneOf["balanced", "none"],
-    typer.Option(help="Give all classes the same weight, or all rows."),
+    typer.Option(help="Weight classes equally (balanced) or rows equally (none)."),
 ]
 Seed = Annotated[
     int, typer.Option(min=0, metavar="N", help="Random seed, also of the choice of test rows.")
