@@ -1,6 +1,6 @@
 // Instruction-set levels: the kernels are compiled once per level and chosen at run time.
 //
-// Promise: every level computes the same bits, so a level changes speed and nothing else.
+// Promise: every level computes the same bits. Levels differ only in speed.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace dln {
 
 enum class Level { generic, avx2, avx512 };
 
-// The levels that this build holds and this processor runs, slowest first.
+// The levels that this build contains and this processor supports, slowest first.
 std::vector<Level> available_levels();
 
 std::string level_name(Level level);

@@ -1,4 +1,4 @@
-// The Python face of the native core: dln._native.
+// The Python module dln._native.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -11,9 +11,9 @@ void bind_program(nb::module_& module);     // predict/program.cpp
 void bind_population(nb::module_& module);  // train/population.cpp
 
 NB_MODULE(_native, module) {
-  // Circuits may live until the interpreter ends; nanobind would call that a leak, on stderr.
+  // Circuits may live until the interpreter ends. nanobind would report them as leaks on stderr.
   nb::set_leak_warnings(false);
-  module.doc() = "Train networks and evaluate circuits; every argument is checked before use.";
+  module.doc() = "Train networks and evaluate circuits. Every argument is checked before use.";
   module.def("levels", [] {
     std::vector<std::string> names;
     for (dln::Level level : dln::available_levels()) names.push_back(dln::level_name(level));

@@ -1,4 +1,4 @@
-"""A circuit decides on the training rows what its networks decided, bit for bit."""
+"""A circuit predicts the same as its networks on every training row."""
 
 from dataclasses import replace
 from typing import Any
@@ -126,7 +126,7 @@ def to_circuit(frame: Any, encoder: Any, networks: list[Network], cells: Any, n:
 
 
 def assert_same_decisions(circuit: Circuit, frame: pd.DataFrame, expected: Any) -> None:
-    # A vote that all classes get is left out: what counts is the lead over the first class.
+    # Votes that all classes get are left out. Compare the vote differences to the first class.
     votes = circuit.votes(frame)
     assert_array_equal(votes - votes[:, :1], expected - expected[:, :1])
     assert_array_equal(circuit.winners(frame), expected.argmax(axis=1))
@@ -137,7 +137,7 @@ def assert_same_decisions(circuit: Circuit, frame: pd.DataFrame, expected: Any) 
 
 @settings(max_examples=150)
 @given(problem=problems(), layers=st.sampled_from([(4,), (8, 4), (6, 6, 3)]))
-def test_the_circuit_decides_every_training_row_like_its_networks(
+def test_the_circuit_predicts_every_training_row_like_its_networks(
     problem: tuple[pd.DataFrame, Any, int, int], layers: tuple[int, ...]
 ) -> None:
     frame, target, n_classes, seed = problem
@@ -177,11 +177,11 @@ def test_the_trainer_reports_the_accuracy_of_the_circuit(seed: int) -> None:
     assert trained.history[-1, 2] == pytest.approx(found, abs=1e-6)
 
 
-# -- what the literals look like -----------------------------------------------------------------
+# -- literals of the circuit ---------------------------------------------------------------------
 
 
 def one_threshold(column: Any, cutoffs: list[float], **frame_options: Any) -> Circuit:
-    """Make the circuit of a network whose gates copy thresholds at these scaled cutoffs."""
+    """Create the circuit of a network whose gates copy literals with these scaled cutoffs."""
     frame = pd.DataFrame({"x": column}, **frame_options)
     target = (np.arange(len(frame)) % 2).astype(np.int32)
     encoder, (network, _), cells = train(frame, target, 2, 0, layers=(len(cutoffs),))
@@ -222,7 +222,7 @@ def test_a_cutoff_above_all_values_never_fires_and_one_below_always_does() -> No
     assert circuit.base_votes == (0, 2)
 
 
-def test_a_cutoff_below_all_values_asks_whether_the_cell_is_known() -> None:
+def test_a_cutoff_below_all_values_tests_for_missing_values() -> None:
     circuit = one_threshold([1.0, 2.0, np.nan, 9.0], [-0.5])
     assert circuit.literals == (Missing(0),)
     assert_array_equal(circuit.winners(pd.DataFrame({"x": [5.0, np.nan]})), [1, 0])
@@ -238,7 +238,7 @@ def test_groups_of_categories_become_sets() -> None:
     assert circuit.literals
 
 
-def test_a_table_that_tells_no_rows_apart_gives_a_circuit_without_literals() -> None:
+def test_a_table_of_equal_rows_gives_a_circuit_without_literals() -> None:
     frame = pd.DataFrame({"x": [1.0] * 6, "y": [None] * 6})
     encoder, networks, cells = train(
         frame, np.array([0, 1] * 3, dtype=np.int32), 2, 0, layers=(4, 2)
@@ -247,7 +247,7 @@ def test_a_table_that_tells_no_rows_apart_gives_a_circuit_without_literals() -> 
     assert circuit.literals == ()
 
 
-def test_merging_networks_keeps_literals_apart_only_where_they_differ() -> None:
+def test_merging_networks_shares_equal_literals() -> None:
     frame = pd.DataFrame({"x": [1.0, 2.0, 8.0, 9.0]})
     target = np.array([0, 0, 1, 1], dtype=np.int32)
     encoder, networks, cells = train(frame, target, 2, 0, layers=(4, 2))

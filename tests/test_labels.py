@@ -86,3 +86,11 @@ def test_what_cannot_be_a_label_is_refused(value: Any) -> None:
 def test_json_that_is_no_label_is_refused(value: Any) -> None:
     with pytest.raises(ValueError, match=r"expected|too large|isoformat|month"):
         label_from_json(value)
+
+
+def test_one_long_label_does_not_make_all_of_them_long() -> None:
+    """An array of text would take 4 MB for each of the labels."""
+    labels = ["x" * 2**20, *map(str, range(1000))]
+    array = label_array(labels)
+    assert array.nbytes < 10_000
+    assert array.tolist() == labels

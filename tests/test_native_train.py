@@ -1,4 +1,4 @@
-"""The native trainer: its gradients against plain NumPy, its promises about results."""
+"""The native trainer: its gradients agree with NumPy, and its results are reproducible."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 
 @dataclass
 class Oracle:
-    """Forward and backward in float64, written for reading: one wire at a time."""
+    """A simple forward and backward pass in float64, one wire at a time."""
 
     network: Network
     data: TrainingRows
@@ -150,7 +150,7 @@ def test_gradients_equal_those_of_plain_numpy(
     bound = bind(_native, job, make_schedule(job.options, job.network))
     found = bound.gradients(job.rows, PHASES[phase], level)
     for name, values in expected.items():
-        # Where the class is nearly sure, 1 - p has few digits left in float32.
+        # If the class is nearly certain, 1 - p has few correct digits in float32.
         scale = max(float(np.abs(values).max()), 1e-2)
         got = np.asarray(found[name]).reshape(values.shape)
         assert_allclose(got, values, atol=1e-4 * scale, err_msg=name)
@@ -184,7 +184,7 @@ def test_every_instruction_set_trains_the_same_bits(phases: str) -> None:
         assert_same_parameters(results[0], other)
 
 
-def test_the_result_does_not_depend_on_the_number_of_threads_or_the_company() -> None:
+def test_the_result_does_not_depend_on_the_number_of_threads_or_on_other_jobs() -> None:
     crowd = [random_job(seed, n_rows=50 + 10 * seed) for seed in range(12)]
     train_population(crowd, n_threads=4)
     for seed, job in enumerate(crowd):
@@ -227,7 +227,7 @@ def test_fixed_thresholds_do_not_move_and_trained_ones_do() -> None:
 
 
 def test_every_row_is_trained_on_in_every_epoch() -> None:
-    # 65 rows in batches of 64: the authors' program would drop one of them in each epoch.
+    # 65 rows in batches of 64: the program of the paper's authors drops one of them in each epoch.
     job = random_job(7, n_rows=65, options=TrainOptions(epochs=1, batch_size=64, rate=0.0))
     (result,) = train_population([job])
     oracle = Oracle(job.network, job.data, job.options)
@@ -237,7 +237,7 @@ def test_every_row_is_trained_on_in_every_epoch() -> None:
     assert_allclose(result.history[0, 0], np.average(losses, weights=weights), rtol=1e-4)
 
 
-def test_keep_best_ends_with_the_parameters_of_the_best_look() -> None:
+def test_keep_best_ends_with_the_parameters_of_the_best_validation() -> None:
     options = TrainOptions(epochs=30, rate=0.3, eval_every=1, keep_best=True)
     job = replace(random_job(8, n_rows=120, options=options), valid_rows=np.arange(80, 120))
     job = replace(job, rows=np.arange(80))
@@ -253,7 +253,7 @@ def test_patience_stops_a_run_that_no_longer_improves() -> None:
     options = TrainOptions(epochs=500, rate=0.0, eval_every=1, patience=10)
     job = replace(random_job(9, options=options), valid_rows=np.arange(50))
     (result,) = train_population([job])
-    # Nothing changes at rate 0, and a later look wins a tie: it is never stale.
+    # Nothing changes at rate 0, and on a tie the later epoch counts as better.
     assert len(result.history) == 500
     noisy = replace(random_job(9, options=replace(options, rate=0.5)), valid_rows=np.arange(20))
     (result,) = train_population([noisy])
@@ -276,7 +276,7 @@ def test_balanced_accuracy_is_the_mean_over_classes() -> None:
     assert_allclose(result.history[0, 1], np.mean(recalls), rtol=1e-6)
 
 
-# -- what it refuses --------------------------------------------------------------------------
+# -- refused arguments ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -311,7 +311,7 @@ def test_a_network_shared_by_two_jobs_is_refused() -> None:
         train_population([job, job])
 
 
-def test_an_exception_of_the_callback_stops_the_training() -> None:
+def test_an_exception_in_the_callback_stops_the_training() -> None:
     job = random_job(0, options=TrainOptions(epochs=10**6))
 
     def fail(histories: object) -> None:

@@ -1,4 +1,4 @@
-"""Votes are the same for every form of table, layout, type, instruction set and stand-in."""
+"""Votes are the same for every kind of table, memory layout, type and instruction set."""
 
 from __future__ import annotations
 
@@ -72,7 +72,9 @@ def test_native_levels_and_numpy_agree(data: st.DataObject, circuit: Circuit) ->
 
 @law
 @given(data=st.data(), circuit=circuits(kinds=NUMERIC))
-def test_layouts_and_types_of_arrays_change_no_vote(data: st.DataObject, circuit: Circuit) -> None:
+def test_layouts_and_types_of_arrays_do_not_change_votes(
+    data: st.DataObject, circuit: Circuit
+) -> None:
     cells = data.draw(rows_for(circuit))
     rows = np.array(cells, dtype=np.float64).reshape(len(cells), len(circuit.columns))
     for matrix in matrices(rows):
@@ -125,7 +127,7 @@ def test_integers_beyond_float_precision_are_compared_as_float64() -> None:
         assert_array_equal(circuit.votes(pd.DataFrame(table, columns=["x"])), expected)
 
 
-def test_the_number_of_threads_changes_no_vote() -> None:
+def test_the_number_of_threads_does_not_change_votes() -> None:
     rng = np.random.default_rng(1)
     table = rng.normal(size=(140_000, 2)).astype(np.float32) * 60
     votes = AGE.votes(table)
@@ -173,7 +175,7 @@ def test_for_two_classes_the_probability_rises_with_the_margin(temperature: floa
     assert_array_equal(circuit.predict(table), margins > 0)
 
 
-def test_a_machine_without_the_extension_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extension_votes_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     table = [[60.0, 1.0], [54.0, 2.0], [math.nan, 3.0]]
     with_native = [f(AGE, table) for f in (Circuit.votes, Circuit.predict, Circuit.predict_proba)]
     monkeypatch.setattr(predict, "_NATIVE_PROGRAM", None)
@@ -185,7 +187,7 @@ def test_a_machine_without_the_extension_gives_the_same(monkeypatch: pytest.Monk
         assert one.dtype == other.dtype
 
 
-def test_the_extension_is_looked_for_and_may_be_absent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_extension_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:
     assert predict._find_native() is _native.Program
     monkeypatch.setitem(__import__("sys").modules, "dln._native", None)
     assert predict._find_native() is None
@@ -253,12 +255,12 @@ def test_text_in_a_column_of_numbers_is_refused(table: Any) -> None:
         AGE.predict(table)
 
 
-def test_text_among_numbers_is_refused_even_where_it_comes_late() -> None:
+def test_text_after_many_numbers_is_refused() -> None:
     with pytest.raises(ColumnTypeError, match="column 'age' holds 'old', expected numbers"):
         AGE.predict([[60.0, 1.0], ["old", 1.0]])
 
 
-def test_all_missing_cells_are_missing_whatever_the_column_holds() -> None:
+def test_a_column_of_missing_values_fits_every_kind() -> None:
     for circuit in (COLOUR, BORN, circuit_of(Column("a", "number"), literals=(Above(0, 1.0),))):
         name = circuit.columns[0].name
         blank = [None, None]
@@ -267,7 +269,7 @@ def test_all_missing_cells_are_missing_whatever_the_column_holds() -> None:
             assert circuit.predict(table).tolist() == ["no", "no"]
 
 
-def test_missing_cells_have_a_literal_of_their_own() -> None:
+def test_a_literal_tests_for_missing_values() -> None:
     columns = (Column("a", "number"), Column("c", "category", ("x",)), Column("d", "date"))
     circuit = circuit_of(*columns, literals=tuple(Missing(index) for index in range(3)))
     day = datetime.datetime(2020, 1, 1)
@@ -316,7 +318,7 @@ def test_numbers_declared_as_categories_are_compared_as_numbers(kind: Any) -> No
         circuit.votes(pd.DataFrame({"x": pd.Categorical([0, "1"])}))
 
 
-def test_a_column_without_known_categories_accepts_text_and_missing_cells_only() -> None:
+def test_a_column_without_known_categories_accepts_only_text_and_missing_values() -> None:
     circuit = circuit_of(Column("c", "category"), literals=(Missing(0),))
     assert circuit.votes([["a"], [None]])[:, 1].tolist() == [0, 1]
     with pytest.raises(ColumnTypeError, match=r"holds integers, expected categories.*\(none\)"):
@@ -369,7 +371,7 @@ def test_infinities_and_negative_zero_compare_like_numbers() -> None:
 
 
 @pytest.mark.parametrize("cutoff", [0.1, 16777217.0, 1e300, -1e300, 5e-324])
-def test_float32_cells_are_compared_exactly_with_float64_cutoffs(cutoff: float) -> None:
+def test_float32_values_are_compared_exactly_with_float64_cutoffs(cutoff: float) -> None:
     circuit = circuit_of(Column("x", "number"), literals=(Above(0, cutoff),))
     with np.errstate(over="ignore"):
         near = np.float32(cutoff)

@@ -49,7 +49,7 @@ def test_saving_and_loading_is_the_identity(
     assert str(loaded) == str(circuit)
 
 
-def test_the_file_is_plain_json_of_a_known_form() -> None:
+def test_the_file_is_json_of_the_documented_form() -> None:
     assert json.loads(TEXT) == {
         "format": "dln-circuit",
         "version": 1,
@@ -73,10 +73,10 @@ def test_the_file_is_plain_json_of_a_known_form() -> None:
         "classes": ["healthy", "ill"],
         "temperature": 0.75,
     }
-    assert '\n    ["XOR", 3, 2]\n' in TEXT  # one line a part, so that two files can be compared
+    assert '\n    ["XOR", 3, 2]\n' in TEXT  # one part per line, so that diff can compare two files
 
 
-def test_names_that_utf8_cannot_write_survive(tmp_path: Path) -> None:
+def test_names_that_utf8_cannot_encode_are_kept(tmp_path: Path) -> None:
     circuit = Circuit((Column("half \ud800", "number"),), (), (), (), (0,), ("\udfff",))
     circuit.save(tmp_path / "c.json")
     assert Circuit.load(tmp_path / "c.json") == circuit
@@ -85,7 +85,7 @@ def test_names_that_utf8_cannot_write_survive(tmp_path: Path) -> None:
 # -- files ------------------------------------------------------------------------------------
 
 
-def test_a_missing_file_is_the_usual_error(tmp_path: Path) -> None:
+def test_a_missing_file_raises_file_not_found(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         Circuit.load(tmp_path / "absent.json")
     with pytest.raises(FileNotFoundError):

@@ -1,4 +1,4 @@
-"""What is no circuit file, or an edited one, is one clear line and nothing worse."""
+"""Files that hold no valid circuit are refused with one clear line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _assert_one_clear_line(error: CircuitFileError) -> None:
     assert 10 < len(str(error)) < 1000
 
 
-# -- what is no circuit -----------------------------------------------------------------------
+# -- files of something else ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def _assert_one_clear_line(error: CircuitFileError) -> None:
         (b'{"format": "dln-circuit", "version": NaN}', "NaN is not a number that JSON allows"),
     ],
 )
-def test_what_is_no_circuit_file_is_refused(content: bytes, message: str, tmp_path: Path) -> None:
+def test_a_file_of_something_else_is_refused(content: bytes, message: str, tmp_path: Path) -> None:
     path = tmp_path / "c.json"
     path.write_bytes(content)
     with pytest.raises(CircuitFileError, match=message) as caught:
@@ -183,7 +183,7 @@ def test_an_edited_file_is_refused_with_what_is_wrong(
 
 
 @pytest.mark.parametrize("again", ['"base_votes": [5, 0], "temperature"', '"wire": 0, "wire"'])
-def test_what_a_file_says_twice_is_refused(again: str) -> None:
+def test_a_repeated_name_is_refused(again: str) -> None:
     once = again.rsplit(maxsplit=1)[-1]
     with pytest.raises(CircuitFileError, match=r"'(base_votes|wire)' occurs twice") as caught:
         circuit_from_json(TEXT.replace(once, again, 1))
@@ -223,7 +223,7 @@ def test_numbers_beyond_every_range_are_refused_everywhere(number: str, place: s
 
 
 @pytest.mark.parametrize("depth", [100, 900, 990, 995])
-def test_nesting_that_the_parser_still_bears_is_refused_in_one_line(depth: int) -> None:
+def test_deep_nesting_that_the_parser_accepts_is_refused_in_one_line(depth: int) -> None:
     deep = "[" * depth + "]" * depth
     for key in ("version", "columns", "classes", "temperature"):
         edited = json.loads(TEXT) | {key: "HERE"}
@@ -232,7 +232,7 @@ def test_nesting_that_the_parser_still_bears_is_refused_in_one_line(depth: int) 
         _assert_one_clear_line(caught.value)
 
 
-def test_many_columns_with_a_twin_at_the_end_are_refused_quickly() -> None:
+def test_a_repeated_name_among_many_columns_is_refused_quickly() -> None:
     columns = [{"name": f"x{index}", "kind": "number"} for index in range(50_000)]
     document = json.loads(TEXT) | {"columns": [*columns, columns[-1]], "literals": [], "gates": []}
     with pytest.raises(CircuitFileError, match="two columns are named 'x49999'"):
@@ -286,7 +286,7 @@ def test_random_edits_give_a_valid_circuit_or_the_one_error(
             for step in path[:-1]:
                 place = place[step]
             place[path[-1]] = value
-        except (TypeError, IndexError, KeyError):  # an earlier edit took that place away
+        except (TypeError, IndexError, KeyError):  # an earlier edit removed this place
             continue
     try:
         circuit = circuit_from_json(json.dumps(document))
@@ -335,14 +335,14 @@ def test_a_part_may_reach_its_bound_and_not_exceed_it(
         circuit_to_json(CIRCUIT)
 
 
-def test_of_an_endless_file_only_the_allowed_part_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_an_endless_file_stops_at_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(BOUNDS, "characters in the file", 1000)
     with pytest.raises(CircuitFileError, match="1,001 characters in the file"):
         Circuit.load("/dev/zero")
 
 
 def test_bounds_are_checked_before_the_parts_are_read() -> None:
-    """The file asks for too many classes; its other parts are wrong too, but not looked at."""
+    """The file asks for too many classes; its other parts are wrong too, but are not read."""
     document = json.loads(TEXT) | {"classes": ["x"] * 10_001, "columns": [3], "rules": "many"}
     with pytest.raises(CircuitFileError, match="10,001 classes; at most 10,000 are allowed"):
         circuit_from_json(json.dumps(document))

@@ -1,6 +1,6 @@
-// Circuit to answers: the netlist of its votes for each class, or of the class with most votes.
+// Circuit -> answers: a netlist that counts the votes of each class or finds the winning class.
 //
-// Promise: of several classes with most votes, the first wins.
+// Promise: if several classes have the most votes, the first of them wins.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace dln {
 
-// A number that the plan answers: the bits, and what to add to them.
+// A number that the plan computes for each row: its bits, and a constant to add.
 struct Answer {
   Bits bits;
   std::int32_t offset = 0;
@@ -45,7 +45,8 @@ inline std::vector<Answer> count_votes(const Circuit& circuit, Netlist& netlist)
   return votes;
 }
 
-// The votes that most classes get from a rule; of equally common ones, those of the first class.
+// The number of votes that most classes get from a rule. If two numbers are equally common, the one
+// of the first class.
 inline std::int64_t commonest_vote(const Circuit& circuit, std::size_t rule) {
   std::map<std::int64_t, std::size_t> count;
   for (std::size_t label = 0; label < circuit.n_classes(); ++label)
@@ -56,8 +57,8 @@ inline std::int64_t commonest_vote(const Circuit& circuit, std::size_t rule) {
   return commonest;
 }
 
-// What every class gets from a rule cannot change the winner and is left out. With two classes the
-// first is then left with nothing to count: one count remains, compared with a constant.
+// Votes that a rule gives to all classes cannot change the winner, so they are subtracted. With two
+// classes one of them then has nothing to count: only one count remains, compared with a constant.
 inline std::vector<Counter> count_contest(const Circuit& circuit,
                                           const std::vector<Signal>& rules) {
   std::vector<Counter> counters(circuit.n_classes());
@@ -73,7 +74,7 @@ inline std::vector<Counter> count_contest(const Circuit& circuit,
   return counters;
 }
 
-// The index of the class with most votes, the first of several.
+// The index of the class with the most votes, the first if several tie.
 inline std::vector<Answer> find_winner(const Circuit& circuit, Netlist& netlist) {
   std::vector<Counter> counters = count_contest(circuit, build_rules(circuit, netlist));
   Bits winner, most = counters[0].total(netlist);

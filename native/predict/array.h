@@ -1,7 +1,8 @@
-// Python arrays to memory, through the buffer protocol: it costs a fraction of a microsecond, takes
-// read-only arrays and tells all strides.
+// Python arrays -> memory, through the buffer protocol. It takes a fraction of a microsecond,
+// accepts read-only arrays and reports strides.
 //
-// Promise: the elements are of a type that the kernels know, in as many dimensions as expected.
+// Promise: the elements have a type that the kernels support, and the array has the expected number
+// of dimensions.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -27,7 +28,8 @@ inline std::optional<CellType> find_cell_type(const Py_buffer& view) {
   if (*format == '@' || *format == '=' || *format == native_order) ++format;
   if (format[0] == '\0' || format[1] != '\0') return std::nullopt;
 
-  // The size decides within a family: the letters for integers differ between platforms.
+  // The item size decides the type: the letters for integers mean different sizes on different
+  // platforms.
   const auto of_size = [&](std::initializer_list<std::pair<int, CellType>> family) {
     for (const auto& [size, type] : family)
       if (size == view.itemsize) return std::optional(type);
@@ -42,7 +44,7 @@ inline std::optional<CellType> find_cell_type(const Py_buffer& view) {
   return std::nullopt;
 }
 
-// What an array is called in messages.
+// The name of an array in messages.
 struct Name {
   const char* what;
   std::int64_t index = -1;
@@ -52,7 +54,7 @@ inline std::string text(const Name& name) {
   return name.index < 0 ? name.what : name.what + (" " + std::to_string(name.index));
 }
 
-// An array's memory, held for as long as this object lives.
+// The memory of an array. It is kept alive as long as this object exists.
 class Array {
  public:
   Array(nb::handle object, Name name, int n_dims, int flags = PyBUF_RECORDS_RO) {
@@ -73,7 +75,7 @@ class Array {
     }
   }
   ~Array() { PyBuffer_Release(&view_); }
-  Array(const Array&) = delete;  // a view may point into itself
+  Array(const Array&) = delete;  // the pointers of a view may point into the view itself
   Array& operator=(const Array&) = delete;
 
   CellType type() const { return type_; }

@@ -1,7 +1,7 @@
 // Check a circuit that came from Python.
 //
-// Promise: planning and running a checked circuit reads no memory but its own, and no vote
-// overflows int32.
+// Promise: planning and running a checked circuit never reads memory out of bounds, and no vote
+// count overflows int32.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// A circuit as it comes from Python: plain arrays. It promises nothing until check.h has
-// checked it.
+// A circuit as it comes from Python: plain arrays. Nothing about them is guaranteed until check.h
+// has checked them.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace dln {
 
-// The names and the meanings are those of the arguments of `Program`.
+// Names and meanings are the same as for the arguments of `Program`.
 struct Circuit {
   enum class LiteralKind : std::uint8_t { above, among, missing };
 

@@ -13,7 +13,7 @@
 namespace dln::DLN_LEVEL {
 namespace {
 
-// Bits of a wire for one block: eight words, or one where few rows are left.
+// Bits of a wire for one block: eight words, or one word if few rows are left.
 typedef std::uint64_t EightWords __attribute__((vector_size(64)));
 
 template <class Bits, class Combine>
@@ -62,7 +62,7 @@ class Evaluation {
 
   char* strip_of(std::size_t used) { return strips_ + used * bytes_per_strip; }
 
-  // Bring a strip of rows to bits, from word first_word of each slot on.
+  // Convert a strip of rows to bits, starting at word first_word of each slot.
   void read_literals(std::size_t row, std::size_t n_rows, std::size_t first_word) {
     const bool is_turned = turn_rows(row, n_rows);
     for (std::size_t used = 0; used < plan_.columns.size; ++used)
@@ -92,7 +92,7 @@ class Evaluation {
     });
   }
 
-  // Turn a whole strip of row-major rows into columns, if that is what the rows are.
+  // Transpose a complete strip of rows into columns, if the table is row-major.
   bool turn_rows(std::size_t row, std::size_t n_rows) {
     if (!table_.is_row_major || n_rows < rows_per_strip || plan_.columns.size == 0) return false;
     bool is_turned = false;
@@ -110,7 +110,7 @@ class Evaluation {
     constexpr std::size_t per_chunk = cells_per_chunk<Cell>;
     if (table_.n_columns < per_chunk) return false;
     for (std::size_t used = 0; used < plan_.columns.size;) {
-      // The last chunk overlaps the one before rather than reach over the end of the row.
+      // The last chunk overlaps the previous one instead of reading past the end of the row.
       const std::size_t wanted = plan_.columns[used].column;
       const std::size_t last_start = table_.n_columns - per_chunk;
       const std::size_t start = wanted < last_start ? wanted : last_start;
@@ -150,7 +150,7 @@ class Evaluation {
     }
   }
 
-  // Eight planes of a number for eight rows: the byte of each row, the first row's the lowest.
+  // Eight planes of a number for eight rows: one byte per row, the first row in the lowest byte.
   std::uint64_t read_bytes(const Number& number, std::size_t first_plane, std::size_t row) {
     std::uint64_t bytes = 0;
     for (std::size_t p = 0; p < 8 && first_plane + p < number.planes.size; ++p) {
@@ -161,7 +161,7 @@ class Evaluation {
     return bytes;
   }
 
-  // Pass on the value of a number for every row, without its offset.
+  // Call `use` with the value of a number for every row, without its offset.
   template <class Use>
   void for_each_value(const Number& number, std::size_t n_rows, Use use) {
     for (std::size_t row = 0; row < n_rows; row += 8) {
@@ -191,7 +191,7 @@ class Evaluation {
   }
 
 #if defined(__AVX512F__)
-  // All labels fit in a register, from which eight rows choose at once.
+  // All labels fit in one register, and eight rows are looked up at once.
   void write_few_labels(std::uint64_t* labelled, std::size_t n_rows) {
     const auto first = [](std::size_t n) { return __mmask8(n < 8 ? (1u << n) - 1 : 0xff); };
     const __m512i labels = _mm512_maskz_loadu_epi64(first(answers_.n_labels), answers_.labels);
@@ -233,7 +233,7 @@ class Evaluation {
 
 void predict_rows(const Plan& plan, const TableView& table, const Answers& answers,
                   std::size_t first, std::size_t last, std::byte* scratch) {
-  // The two sizes of block lay the scratch memory out differently: each block starts afresh.
+  // The two block sizes use the scratch memory differently, so each block starts from nothing.
   for (std::size_t row = first; row < last; row += rows_per_block) {
     const std::size_t left = last - row;
     if (left <= rows_per_word)

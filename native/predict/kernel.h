@@ -1,7 +1,8 @@
-// What the kernels read and write: a planned circuit, a table of cells, and where answers go.
+// The inputs and outputs of the kernels: a planned circuit, a table of values and the answers.
 //
-// Everything here is plain data behind pointers. The kernel is compiled once per instruction set,
-// and any library template it instantiated could be linked into code that runs on older processors.
+// Everything here is plain data behind pointers. The kernel is compiled once per instruction set.
+// If it used a library template, the linker could keep the copy with new instructions for all
+// levels, and older processors would crash.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +25,8 @@ struct Slice {
   [[gnu::always_inline]] const Item& operator[](std::size_t i) const { return items[i]; }
 };
 
-// Gates and adders alike become these few operations. Inverted wires are folded into them, so that
-// a wire is never inverted by a step of its own.
+// Gates and adders are both built from these operations. Inversions are folded into them, so that
+// no step is needed just to invert a wire.
 enum class Operation : std::uint8_t {
   both,          // a & b
   but_not,       // a & ~b
@@ -42,7 +43,7 @@ struct Step {
   std::uint32_t out, a, b, c;
 };
 
-// Steps of the same operation stand in a row, so that the interpreter branches once per run.
+// Steps of the same operation are grouped into runs, so that the kernel branches once per run.
 struct StepRun {
   Operation operation;
   std::uint32_t n_steps;
@@ -56,14 +57,14 @@ struct CodeRange {
 
 enum class Question : std::uint8_t { above, missing, among_ranges, among_codes };
 
-// A literal: the question asked of every cell of one column, and the slot for the answers.
+// A literal: the test of every value of one column, and the slot for the resulting bits.
 struct Test {
   Question question;
   std::uint32_t slot;
   double cutoff;
   float cutoff_float32;            // the largest float32 that is not above `cutoff`
   Slice<CodeRange> ranges;         // among_ranges
-  Slice<std::uint64_t> code_bits;  // among_codes: bit i tells whether code i is among them
+  Slice<std::uint64_t> code_bits;  // among_codes: bit i is set if code i is in the set
 };
 
 struct UsedColumn {
@@ -72,10 +73,10 @@ struct UsedColumn {
   Slice<Test> tests;
 };
 
-// A number per row, as bit planes: plane p is the slot with the bits worth 2^p.
+// A number per row, as bit planes: plane p is the slot with the bits of weight 2^p.
 struct Number {
   Slice<std::uint32_t> planes;
-  std::int32_t offset;  // added to what the planes say
+  std::int32_t offset;  // added to the value of the planes
 };
 
 struct Plan {
@@ -99,10 +100,11 @@ struct Column {
 struct TableView {
   const Column* columns;  // one per used column of the plan
   std::size_t n_columns;  // used or not
-  bool is_row_major;      // the n_columns cells of a row lie side by side, all of one type
+  bool is_row_major;      // the values of a row are contiguous and have one type
 };
 
-// Where answers go: labels[number 0] to `labelled`, or else every number to a row of `votes`.
+// Where the answers are written: labels[number 0] to `labelled` or, if `labels` is null, all
+// numbers of a row to `votes`.
 struct Answers {
   const std::uint64_t* labels;
   std::size_t n_labels;
@@ -110,18 +112,19 @@ struct Answers {
   std::int32_t* votes;
 };
 
-// Cells are read a strip of rows at a time: few enough to stay in the first-level cache.
+// Values are read in strips of rows that are small enough for the first-level cache.
 inline constexpr std::size_t rows_per_strip = 256;
-// One line more than the cells need: columns a power of two apart would share few cache sets.
+// One cache line more than the values need. Otherwise strips would be a power of two apart and
+// compete for few cache sets.
 inline constexpr std::size_t bytes_per_strip = rows_per_strip * sizeof(double) + 64;
 
 inline std::size_t scratch_bytes(const Plan& plan) {
-  const std::size_t n_strips = plan.columns.size + 1;  // one for columns read along but not used
+  const std::size_t n_strips = plan.columns.size + 1;  // one for unused columns that are read along
   return plan.n_slots * rows_per_block / 8 + n_strips * bytes_per_strip;
 }
 
-// Evaluate rows first <= row < last. `scratch` has scratch_bytes(plan), zeroed when it was made and
-// aligned to 64 bytes; no two threads share it.
+// Evaluate rows first <= row < last. `scratch` has scratch_bytes(plan), zeroed when it was
+// allocated and aligned to 64 bytes. Threads do not share it.
 using PredictRows = void(const Plan& plan, const TableView& table, const Answers& answers,
                          std::size_t first, std::size_t last, std::byte* scratch);
 using Kernel = PredictRows*;

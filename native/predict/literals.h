@@ -1,7 +1,7 @@
-// Cells to bits: ask a literal's question of cells that lie side by side, 64 answers to a word.
+// Values -> bits: evaluate a literal on contiguous values, 64 results per word.
 //
-// Promise: exact comparisons, the same answers at every level. Finding the cells in a table and
-// laying them side by side is left to strips.h.
+// Promise: comparisons are exact and give the same bits at every level. strips.h finds the values
+// in a table and makes them contiguous.
 #pragma once
 
 #include <cstring>
@@ -13,8 +13,8 @@
 namespace dln::DLN_LEVEL {
 namespace {
 
-// Lanes<Cell>: as many cells as a register holds, and the questions that literals ask of them.
-// pack_word: the answers for 64 cells, the first cell in the lowest bit.
+// Lanes<Cell>: one register of values, and the tests that literals make.
+// pack_word: the results for 64 values, the first value in the lowest bit.
 #if defined(__AVX512F__)
 
 template <class Cell>
@@ -46,7 +46,7 @@ struct Lanes<std::int32_t> {
   }
 };
 
-// Masks go to memory one by one: joining four of them in registers takes more instructions.
+// Masks are stored one by one. Joining four of them in registers takes more instructions.
 template <class Cell, class Ask>
 void pack_word(const char* cells, char* bits, Ask ask) {
   for (std::size_t byte = 0; byte < rows_per_word * sizeof(Cell); byte += 64) {
@@ -79,9 +79,9 @@ struct Lanes {
   }
 };
 
-// Lane l of the v-th vector is worth bit v * n_lanes + l. The bits of a lane are collected for as
-// many rows as a lane has bits, then the lanes are joined: no instruction is needed that gathers
-// the signs of a vector, which not every processor has.
+// Lane l of the v-th vector becomes bit v * n_lanes + l. Each lane collects one bit per vector
+// until it is full, then the lanes are joined. This needs no instruction that gathers the signs of
+// a vector: not every processor has one.
 template <class Cell, class Ask>
 void pack_word(const char* cells, char* bits, Ask ask) {
   using L = Lanes<Cell>;
@@ -130,7 +130,7 @@ void look_up_codes(const Slice<std::uint64_t>& code_bits, const char* cells, std
     std::uint64_t word = 0;
     for (std::size_t i = 0; i < rows_per_word; ++i, cells += sizeof(std::int32_t)) {
       std::uint32_t code;
-      std::memcpy(&code, cells, sizeof code);  // negative codes become large and are not among them
+      std::memcpy(&code, cells, sizeof code);  // negative codes become large and match nothing
       const bool is_among = code / 64 < code_bits.size && (code_bits[code / 64] >> code % 64 & 1);
       word |= std::uint64_t{is_among} << i;
     }

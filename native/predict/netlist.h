@@ -1,7 +1,7 @@
-// Gates to the word operations of the kernels, simplified while they are built.
+// Gates -> word operations of the kernels, simplified while they are built.
 //
-// Promise: a signal computes what its builder was asked for. Nodes that nothing needs are left to
-// schedule.h.
+// Promise: a signal computes the function that its builder is named after. schedule.h drops nodes
+// that nothing needs.
 #pragma once
 
 #include <array>
@@ -16,12 +16,12 @@
 
 namespace dln {
 
-// Twice a wire of the netlist, plus one where it is inverted. Wire 0 is constantly false.
+// Twice the number of a wire, plus one if it is inverted. Wire 0 is always false.
 using Signal = std::uint32_t;
 inline constexpr Signal never = 0, always = 1;
 
-// Word operations in the order they were asked for. Each builder returns the simplest signal it
-// knows: constants fold, inversions move into the operations, twins are built once.
+// Word operations in the order of their creation. Each builder returns the simplest signal that it
+// can find: constants are folded, inversions move into the operations, equal nodes are built once.
 class Netlist {
  public:
   struct Node {
@@ -88,8 +88,8 @@ class Netlist {
     return differ(no, both(condition, differ(yes, no)));
   }
 
-  // The gate with truth table t00 t01 t10 t11, t00 the highest bit: a chooses between two functions
-  // of b alone. Every one of the 16 tables comes out as one operation, or none.
+  // The gate with the truth table t00 t01 t10 t11, where t00 is the highest bit: `a` selects one of
+  // two functions of `b`. Each of the 16 tables takes at most one operation.
   Signal gate(unsigned table, Signal a, Signal b) {
     const auto of_b = [b](unsigned half) -> Signal {  // half: values for b = 0 (high), b = 1 (low)
       const Signal at_0 = half >> 1, at_1 = half & 1;
@@ -98,7 +98,7 @@ class Netlist {
     return select(a, of_b(table & 3), of_b(table >> 2));
   }
 
-  // A wire, not inverted, that carries the signal.
+  // A wire that carries the signal without inversion.
   std::uint32_t wire_of(Signal signal) {
     return (is_inverted(signal) ? add(Operation::neither, signal, signal) : signal) / 2;
   }

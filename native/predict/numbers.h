@@ -1,6 +1,6 @@
-// Numbers made of signals: add up, compare and choose them, as nodes of a netlist.
+// Numbers whose bits are signals: sums, comparisons and selections as nodes of a netlist.
 //
-// Promise: exact. A sum has as many bits as its largest value needs.
+// Promise: results are exact. A sum has as many bits as its largest value needs.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +14,10 @@
 
 namespace dln {
 
-// An unsigned number per row, the lowest bit first.
+// An unsigned number per row, lowest bit first.
 using Bits = std::vector<Signal>;
 
-// Adds up weighted signals. What is below zero goes to an offset: -w * x = w * ~x - w.
+// Adds weighted signals. Negative weights use an offset: -w * x = w * ~x - w.
 class Counter {
  public:
   std::int64_t offset = 0;
@@ -33,12 +33,13 @@ class Counter {
       if (left & 1) column(bit).push_back(signal);
   }
 
-  // Replace three signals worth 2^i by one worth 2^i and one worth twice that, until one is left.
+  // Full adders: replace three signals of one weight by one of the same weight and one of twice the
+  // weight, until one signal of each weight is left.
   Bits total(Netlist& netlist) {
-    const std::size_t n_bits = std::size_t(std::bit_width(most_));  // what carries beyond is zero
+    const std::size_t n_bits = std::size_t(std::bit_width(most_));  // higher carries are zero
     Bits sum;
     for (std::size_t bit = 0; bit < n_bits; ++bit) {
-      // First come, first added: a tree rather than a chain, whose steps wait less for each other.
+      // A queue gives a tree of adders instead of a chain, so steps wait less for each other.
       std::size_t next = 0;
       while (column(bit).size() - next > 1) {
         const Signal a = columns_[bit][next++], b = columns_[bit][next++];
@@ -61,12 +62,12 @@ class Counter {
   std::uint64_t most_ = 0;
 };
 
-// Beyond its highest bit a number is zero.
+// A number is zero beyond its highest bit.
 inline Signal bit_of(const Bits& number, std::size_t bit) {
   return bit < number.size() ? number[bit] : never;
 }
 
-// From the lowest bit up: a bit that differs overrules those before it.
+// From the lowest bit up: a higher bit that differs decides.
 inline Signal is_greater(const Bits& a, const Bits& b, Netlist& netlist) {
   Signal greater = never;
   for (std::size_t bit = 0; bit < std::max(a.size(), b.size()); ++bit)

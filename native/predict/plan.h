@@ -1,7 +1,7 @@
-// Circuit to plan: what the kernels run, with the memory that it points to.
+// Circuit -> plan for the kernels, with the memory that the plan points to.
 //
-// Promise: a plan computes what the circuit says on every row, reads only the literals and holds
-// only the steps that its answers need. Checks are left to check.h.
+// Promise: a plan gives the circuit's answers on every row. It contains only the literals and steps
+// that its answers need. The circuit must have been checked by check.h.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@
 
 namespace dln {
 
-// The largest float32 that is not above `cutoff`: no float32 lies between the two, so that all of
-// them compare alike with both.
+// The largest float32 that is not above `cutoff`. No float32 lies between the two, so every float32
+// compares the same with both.
 inline float round_down(double cutoff) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   constexpr float largest = std::numeric_limits<float>::max();
@@ -32,7 +32,7 @@ inline float round_down(double cutoff) {
   return nearest > cutoff ? std::nextafter(nearest, -infinity) : nearest;
 }
 
-// The fewest ranges that cover codes in rising order.
+// The fewest ranges that cover ascending codes.
 inline std::vector<CodeRange> ranges_of(const std::vector<std::int32_t>& codes) {
   std::vector<CodeRange> ranges;
   for (std::int32_t code : codes) {
@@ -131,7 +131,7 @@ class StoredPlan {
   ScheduledSteps schedule_;
   std::vector<Number> numbers_;
   std::vector<UsedColumn> columns_;
-  // Vectors of vectors: the inner ones stay in place while the outer ones grow.
+  // Vectors of vectors: the elements of the inner vectors do not move when the outer vector grows.
   std::vector<std::vector<Test>> tests_;
   std::vector<std::vector<CodeRange>> ranges_;
   std::vector<std::vector<std::uint64_t>> code_bits_;

@@ -1,4 +1,4 @@
-// The Python face of prediction: check a circuit, plan it, and run the plan over tables.
+// The Python class Program: check a circuit, plan it and run the plan on tables.
 //
 // Promise: no argument crashes the interpreter.
 #include <nanobind/nanobind.h>
@@ -28,7 +28,7 @@ namespace {
 
 class Program {
  public:
-  // This is called without the lock of the interpreter: it must not touch Python.
+  // Python's global lock is released during this call: it must not use Python.
   Program(const Circuit& circuit, const std::string& level)
       : level_(find_level(level)), n_columns_(circuit.column_is_category.size()),
         votes_(circuit, count_votes), winner_(circuit, find_winner),
@@ -147,8 +147,8 @@ void bind_program(nb::module_& module) {
            "n_rows"_a = nb::none(), "Votes of every row for every class: int32 (n, n_classes).")
       .def("classify", &Program::classify, "source"_a.none(), "n_threads"_a = 1,
            "n_rows"_a = nb::none(),
-           "Index of the class with most votes, the first of several: int64 (n,).")
+           "Index of the class with the most votes, the first if several tie: int64 (n,).")
       .def("classify_into", &Program::classify_into, "source"_a.none(), "labels"_a, "out"_a,
            "n_threads"_a = 1, "n_rows"_a = nb::none(),
-           "Write the label of the class with most votes to `out`, for every row.");
+           "Write the label of the class with the most votes to `out`, for every row.");
 }

@@ -1,6 +1,6 @@
-// Refuse what Python must not pass: a condition and the words of a complaint to an exception.
+// Check conditions on arguments from Python.
 //
-// Promise: what does not hold becomes a ValueError (require) or a TypeError (require_type).
+// Promise: a false condition raises ValueError (require) or TypeError (require_type).
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -13,11 +13,11 @@ namespace nb = nanobind;
 
 namespace dln {
 
-// Null is empty: a buffer need not have a format.
+// A buffer may have no format, which is a null pointer.
 inline std::string text(const char* part) { return part ? part : ""; }
 inline std::string text(std::integral auto part) { return std::to_string(part); }
 
-// The complaint is put together only where it is needed: most calls have nothing to complain about.
+// The message is built only if the condition is false.
 template <class... Parts>
 void require(bool holds, const Parts&... complaint) {
   if (!holds) [[unlikely]] throw std::invalid_argument((text(complaint) + ...));

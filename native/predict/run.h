@@ -1,6 +1,6 @@
-// Run a plan over an open table: choose the kernel, share the rows out to threads, lend memory.
+// Run a plan on an open table: choose the kernel, divide the rows among threads, provide memory.
 //
-// Promise: answers depend neither on the level nor on the number of threads.
+// Promise: answers do not depend on the level or the number of threads.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -21,7 +21,7 @@
 
 namespace dln {
 
-// Memory for the kernels, kept from run to run: it grows but never shrinks.
+// Memory for the kernels. It is reused by later runs and never shrinks.
 class Scratch {
  public:
   std::byte* at_least(size_t n_bytes) {
@@ -42,20 +42,20 @@ class Scratch {
 };
 
 inline constexpr size_t rows_worth_a_thread = 65536;
-// Releasing and taking the lock of the interpreter costs about as much as evaluating so many rows
-// of a small circuit, or one row with so many steps.
+// Releasing and retaking Python's global lock costs about as much as evaluating this many rows of a
+// small circuit, or one row of a circuit with this many steps.
 inline constexpr size_t rows_worth_the_lock = 512;
 inline constexpr size_t steps_worth_the_lock = 4096;
 
 inline size_t count_workers(size_t n_rows, int n_threads) {
   const size_t n_wanted = std::min(size_t(n_threads), n_rows / rows_worth_a_thread);
   if (n_wanted < 2) return 1;
-  // Asked last: it reads files of the system, which takes longer than to evaluate a few rows.
+  // Asked last: it reads system files, which takes longer than evaluating a few rows.
   const size_t n_cores = std::thread::hardware_concurrency();
   return n_cores == 0 ? n_wanted : std::min(n_wanted, n_cores);
 }
 
-// Each worker has rows of its own and whole blocks of them, so that no answer depends on the split.
+// Each worker has its own rows, in complete blocks, so that answers do not depend on the division.
 inline void run_in_parallel(Kernel kernel, const Plan& plan, const OpenTable& open,
                             const Answers& answers, size_t n_workers) {
   const size_t n_blocks = (open.n_rows() + rows_per_block - 1) / rows_per_block;
@@ -73,7 +73,7 @@ inline void run_in_parallel(Kernel kernel, const Plan& plan, const OpenTable& op
   try {
     for (; started < n_workers; ++started) threads.emplace_back(work, started);
   } catch (const std::system_error&) {
-    // The system grants no more threads: do their share here.
+    // The system refuses more threads: this thread does their work.
   }
   work(0);
   for (size_t worker = started; worker < n_workers; ++worker) work(worker);

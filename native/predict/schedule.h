@@ -1,7 +1,7 @@
-// Netlist to steps over slots.
+// Netlist -> steps over slots.
 //
-// Promise: only what the outputs need is run, every node after its inputs; no slot is written while
-// a later step still reads what it holds.
+// Promise: only nodes that the outputs need are run, each after its inputs. A slot is not
+// overwritten while a later step still reads its value.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +17,11 @@
 
 namespace dln {
 
-// The steps of a netlist that its outputs need, ordered and with a slot for every wire.
+// The steps that the outputs of a netlist need, in order, and the slot of every wire.
 struct ScheduledSteps {
   std::vector<StepRun> runs;
   std::vector<Step> steps;
-  std::vector<std::uint32_t> slots;  // of each wire; 0 where it is not read
+  std::vector<std::uint32_t> slots;  // of each wire; 0 if nothing reads it
   std::uint32_t n_slots = 1;
 };
 
@@ -48,7 +48,7 @@ class Scheduler {
         for (std::uint32_t wire : nodes_[n].wires) is_needed_[wire] = true;
   }
 
-  // Of all nodes whose inputs are ready, run those of the commonest operation.
+  // Of all nodes whose inputs are ready, run those with the most frequent operation next.
   void order_nodes() {
     std::vector<std::vector<std::uint32_t>> readers(nodes_.size());
     std::vector<int> n_waiting(nodes_.size(), 0);
@@ -69,7 +69,7 @@ class Scheduler {
     for (;;) {
       auto& longest = *std::max_element(ready.begin(), ready.end(), shorter);
       if (longest.empty()) break;
-      for (std::size_t i = 0; i < longest.size(); ++i) {  // the queue grows on the way
+      for (std::size_t i = 0; i < longest.size(); ++i) {  // the queue grows during the loop
         order_.push_back(longest[i]);
         for (std::uint32_t reader : readers[longest[i]])
           if (--n_waiting[reader] == 0) queue(reader).push_back(reader);
@@ -79,7 +79,7 @@ class Scheduler {
     }
   }
 
-  // A slot is free again after the last step that reads it, so that few are touched in all.
+  // A slot is free after the last step that reads it. Reusing slots keeps the memory small.
   void assign_slots() {
     constexpr std::size_t never_free = std::numeric_limits<std::size_t>::max();
     std::vector<std::size_t> last_read(n_wires(), 0);

@@ -1,6 +1,6 @@
-// Table to strips: cells of one column, side by side and of a type that literals compare.
+// Table -> strips: contiguous values of one column, of a type that literals compare.
 //
-// Promise: a cell keeps its value; integers of 64 bits round to the nearest float64.
+// Promise: values do not change, except that 64-bit integers round to the nearest float64.
 #pragma once
 
 #include <cstring>
@@ -27,8 +27,8 @@ void fetch(const char* cells, std::ptrdiff_t stride, std::size_t n_rows, char* s
   }
 }
 
-// Return n_rows cells as `To`, side by side and readable up to a whole number of words: the table's
-// own memory where it is like that, or else a copy in `strip`.
+// Return n_rows contiguous values of type `To`, readable up to a multiple of 64: the table's own
+// memory if it already has this form, otherwise a copy in `strip`.
 template <class From, class To>
 const char* side_by_side(const char* cells, std::ptrdiff_t stride, std::size_t n_rows,
                          char* strip) {
@@ -37,11 +37,11 @@ const char* side_by_side(const char* cells, std::ptrdiff_t stride, std::size_t n
     return strip;
   }
   if (std::is_same_v<From, To> && n_rows % rows_per_word == 0) return cells;
-  fetch<From, To>(cells, sizeof(From), n_rows, strip);  // with a stride known to the compiler
+  fetch<From, To>(cells, sizeof(From), n_rows, strip);  // the compiler knows this stride
   return strip;
 }
 
-// Call `use` with a zero of the type.
+// Call `use` with a value of the type, so that it can deduce the type.
 template <class Use>
 void with_cell_type(CellType type, Use use) {
   switch (type) {
@@ -58,13 +58,14 @@ void with_cell_type(CellType type, Use use) {
   }
 }
 
-// Row-major tables are turned a chunk of 16 bytes of each row at a time, as many rows at once as
-// fill vectors with their chunks: the shuffles then never cross a chunk, which keeps them cheap.
+// Row-major tables are transposed in chunks of 16 bytes per row, for as many rows at once as a
+// vector has chunks. The shuffles then never cross a chunk, which makes them cheap.
 inline constexpr std::size_t chunk_bytes = 16;
 template <class Cell>
 inline constexpr std::size_t cells_per_chunk = chunk_bytes / sizeof(Cell);
 
-// Narrower cells would be converted one by one while turning: fetching them is as fast.
+// Narrower values would be converted one by one while transposing, which is not faster than
+// fetching.
 template <class From>
 inline constexpr bool is_worth_turning = sizeof(From) == sizeof(CellFor<From>);
 
@@ -113,7 +114,7 @@ Chunks interleave(Chunks a, Chunks b) {
 
 void store(Chunks cells, char* strip) { std::memcpy(strip, &cells, sizeof cells); }
 
-// Turn the chunks of vector_bytes / sizeof(cell) rows into as many cells of each of their columns.
+// Transpose the chunks of vector_bytes / sizeof(cell) rows into as many values of each column.
 template <class From>
 [[gnu::always_inline]] inline void turn(const char* row, std::ptrdiff_t stride,
                                         char* const* strips, std::size_t at) {

@@ -1,7 +1,7 @@
-// Python table to the columns that a plan reads: from a 2-D array, or a sequence of 1-D ones.
+// Python table -> the columns that a plan reads: from a 2-D array or a sequence of 1-D arrays.
 //
-// Promise: every cell that the kernels will read is there, of the right kind, and stays in place
-// for as long as the table is open.
+// Promise: every value that the kernels read exists, has the right type and stays in memory while
+// the table is open.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -18,7 +18,7 @@
 
 namespace dln {
 
-// A table that Python gave, opened for one plan: only the columns that it reads are looked at.
+// A table from Python, opened for one plan. Only the columns that the plan reads are examined.
 class OpenTable {
  public:
   OpenTable(const Plan& plan, size_t n_columns, nb::handle source,

@@ -1,8 +1,8 @@
 // Vectors as wide as the registers of an instruction-set level.
 //
-// This header, literals.h and strips.h are parts of kernel.cpp, which is
-// compiled once per level. All they define is in an unnamed namespace: the linker could otherwise
-// merge it with code of another level, to be run on a processor that lacks the instructions.
+// This header, literals.h and strips.h are parts of kernel.cpp, which is compiled once per level.
+// Everything in them is in an unnamed namespace. Otherwise the linker could merge it with the code
+// of another level and run instructions that the processor lacks.
 #pragma once
 
 #include <cstddef>

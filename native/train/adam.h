@@ -1,4 +1,4 @@
-// Parameters with all that Adam keeps of them, and its steps.
+// Parameters with the state of the Adam optimiser, and its steps.
 #pragma once
 
 #include <algorithm>

@@ -27,8 +27,8 @@ void Trainer::pass_on(int wire, const Gradient& d) {
   }
 }
 
-// The whole gradient of a wire: what was passed on, and with soft links its share of every input
-// that might read it. Returns false where nothing arrived.
+// The complete gradient of a wire: what its readers passed on and, with soft links, its share of
+// every input that might read it. Returns false if there is none.
 bool Trainer::collect(int wire, bool soft, Gradient& d) const {
   bool any = reached_[wire];
   for (int i = 0; i < kChunks; ++i)
@@ -105,8 +105,8 @@ void Trainer::backward_gates(Phase phase) {
     Gradient d, to_a, to_b;
     const bool any = collect(net_.n_literals + g, trains_links, d);
     if (any) {
-      // Differs from the paper: unless the mixture is asked for, through the hard gate, also while
-      // the gates are being trained.
+      // Differs from the paper: unless the mixture gradient is requested, the gradient passes
+      // through the hard gate, also while gates are trained.
       const Bilinear c =
           trains_gates && options_.mixture_gradient ? mixture_[g] : bilinear(code_[g]);
       for (int i = 0; i < kChunks; ++i) {
@@ -144,9 +144,9 @@ void Trainer::backward_gates(Phase phase) {
   }
 }
 
-// Through the sigmoid that stands for the step: s(x - b) with derivative y (1 - y).
+// The sigmoid of s(x - b) replaces the step; its derivative is y (1 - y).
 void Trainer::backward_literals(bool soft) {
-  constexpr int kGroup = kLanes / 2;  // two sums a literal, 16 sums at a time
+  constexpr int kGroup = kLanes / 2;  // two sums per literal, 16 sums at a time
   v16f sums[kLanes] = {};
   int group[kGroup], size = 0;
   const auto flush = [&] {
@@ -165,7 +165,7 @@ void Trainer::backward_literals(bool soft) {
     v16f to_cutoff = {}, to_slope = {};
     for (int i = 0; i < kChunks; ++i) {
       const v16f distance = load(cells + i * kLanes) - fill(cutoff);
-      const v16i known = distance * distance < fill(1e30f);  // false where the cell is missing
+      const v16i known = distance * distance < fill(1e30f);  // false for missing values
       const v16f finite = select(known, distance, fill(0.0f));
       const v16f e = exp_nonpositive(minus_magnitude(finite * fill(slope)));
       const v16f one_plus = fill(1.0f) + e;

@@ -1,4 +1,5 @@
-// A job as Python holds it: arrays that it borrows, checked completely, so the kernels check nothing.
+// A job as Python sees it: borrowed arrays. They are checked completely, so the kernels check
+// nothing.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -33,7 +34,7 @@ inline void check_range(double value, double low, double high, const char* name)
                                 std::to_string(high));
 }
 
-// A network in training, with the arrays that it borrows kept alive.
+// A network in training. It keeps the arrays that it borrows alive.
 class BoundJob {
  public:
   BoundJob(Array<const float, 2> cells, Array<const int32_t, 1> target,
@@ -84,7 +85,7 @@ class BoundJob {
     check(gate_logit.shape(0) == link_wire.shape(0) && gate_logit.shape(1) == gate_choice.shape(0),
           "gate_logit must be (gates, choices)");
     check(vote_logit.shape(1) == rule_wire.shape(0), "vote_logit must be (classes, rules)");
-    // Sizes as the trainer pads them, to whole tiles of 16: its indices have 31 bits.
+    // Sizes as the trainer pads them, to complete tiles of 16. Its indices have 31 bits.
     const auto padded = [](size_t n) { return static_cast<double>(n + 15); };
     check(padded(2 * link_wire.shape(0)) * link_wire.shape(2) < 2e9 &&
               padded(rule_wire.shape(0)) * vote_logit.shape(0) < 2e9 &&
@@ -94,8 +95,8 @@ class BoundJob {
     check_all();
   }
 
-  // Everything that the kernels rely on. Arrays may have changed since the job was made, so this
-  // is asked again before every use.
+  // Everything that the kernels rely on. Arrays may have changed since the job was created, so this
+  // is checked again before every use.
   void check_all() const {
     check_rows();
     check_network();
@@ -170,7 +171,7 @@ class BoundJob {
   bool busy = false;  // changed only while the GIL is held
 
  private:
-  // Rows to look at now, with all that the kernels rely on checked.
+  // Rows to evaluate now, after checking everything that the kernels rely on.
   std::vector<int64_t> take_rows(const Array<const int64_t, 1>& rows) const {
     std::vector<int64_t> chosen(rows.data(), rows.data() + rows.shape(0));
     for (int64_t row : chosen)

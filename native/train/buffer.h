@@ -1,8 +1,8 @@
-// Vectors of a kernel's own: aligned to cache lines, and of a type that no other level shares.
+// Vectors for the kernels: aligned to cache lines, and of a separate type in each level.
 //
-// The second part matters as much as the first. std::vector<float> is one type for all levels, and
-// of the copies of its functions the linker keeps one: AVX-512 code could end up in the generic
-// level. With an allocator inside the level's namespace every level has its own.
+// std::vector<float> is one type for all levels, and the linker keeps one copy of its functions:
+// AVX-512 code could end up in the generic level. An allocator in the namespace of the level makes
+// the types different.
 #pragma once
 
 #include <cstddef>

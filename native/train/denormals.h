@@ -1,7 +1,7 @@
-// Treat numbers too small for a normal float as zero, while this object lives.
+// Treat denormal numbers (too small for a normal float) as zero while this object exists.
 //
-// Adam's moments of a parameter without gradient decay into that range and stay there; arithmetic on
-// them is many times slower, and they mean nothing.
+// Adam's moments of a parameter without gradient decay into that range and stay there. Arithmetic
+// on denormals is many times slower, and such small moments have no effect.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ uint64_t evaluate_gate(uint8_t code, uint64_t a, uint64_t b) {
 void Trainer::load_block(const int64_t* rows, int n) {
   const Table& table = job_.table;
   for (int r = 0; r < kRows; ++r) {
-    if (r >= n) {  // an empty place: it weighs nothing
+    if (r >= n) {  // an empty place: its weight is zero
       target_[r] = -1;
       weight_[r] = 0.0f;
       continue;
@@ -33,7 +33,7 @@ void Trainer::load_block(const int64_t* rows, int n) {
   }
 }
 
-// Rows come in random order: in a large table each of them is a wait for memory otherwise.
+// Rows are in random order. Without prefetching, each row of a large table would wait for memory.
 void Trainer::prefetch(const int64_t* rows, const int64_t* end) const {
   constexpr int kLine = 64 / sizeof(float);
   const Table& table = job_.table;
@@ -73,7 +73,7 @@ void Trainer::count_votes() {
   }
 }
 
-// Count right answers by class; the first class wins a tie.
+// Count correct predictions by class; the first class wins a tie.
 void Trainer::score_block(int n) {
   int32_t winner[kRows];
   for (int i = 0; i < kChunks; ++i) {
@@ -109,11 +109,12 @@ void Trainer::loss_gradient(float scale) {
       store(&score_[c * kRows + i * kLanes], e);
     }
     const v16f total = chosen + others;
-    // The odds against the class, not its probability: of a sure class that is nearly 1, and its
-    // logarithm rounding alone. Those of a lost row stay finite.
+    // Use the odds against the class instead of its probability. If the class is nearly certain,
+    // the probability is nearly 1 and its logarithm only a rounding error. For a row with a tiny
+    // probability the odds stay finite.
     store(row_loss_ + i * kLanes, others / larger(chosen, total * fill(1.17549435e-38f)));
-    // Of the true class it is minus the sum of the others': 1 - p would be rounding alone where the
-    // class is nearly sure.
+    // The gradient of the true class is minus the sum of the others. 1 - p would only be a rounding
+    // error if the class is nearly certain.
     const v16f part = weight / total * inverse_tau;
     for (int c = 0; c < net_.n_classes; ++c) {
       const v16f e = load(&score_[c * kRows + i * kLanes]);

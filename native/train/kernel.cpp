@@ -1,4 +1,4 @@
-// A training run: set-up, batches and phases, updates, and looks at the validation rows.
+// A training run: set-up, batches and phases, updates and validation.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -83,7 +83,7 @@ void Trainer::unpack() {
                 net_.vote_logit + c * net_.n_rules);
 }
 
-// Candidates masked with -infinity pad a short list; nothing flows through them.
+// Candidates masked with -infinity pad a short list. They have no probability and no gradient.
 void Trainer::list_readers() {
   reader_start_.assign(n_wires_ + 1, 0);
   const auto each_link = [&](auto&& visit) {
@@ -170,8 +170,8 @@ void Trainer::clear_gradients() {
 }
 
 // Forward and backward over n rows, in blocks; leaves sums that finish_gradients completes. The
-// list of rows goes on until `end`: what comes next is fetched while a block is at work. Returns
-// false when it was told to stop before it was done.
+// list of rows continues until `end`, and the next rows are fetched while a block is computed.
+// Returns false if it was asked to stop before it was done.
 bool Trainer::accumulate(const int64_t* rows, int n, const int64_t* end, Phase phase) {
   double total = 0.0;
   for (int r = 0; r < n; ++r) total += job_.table.weight[rows[r]];
@@ -290,7 +290,7 @@ void Trainer::run(const std::atomic<bool>& stop) {
     std::fill(right_.begin(), right_.end(), 0);
     std::fill(total_.begin(), total_.end(), 0);
     for (int64_t batch = 0; batch < n_batches; ++batch, ++batch_number, step += 1.0) {
-      // Batches of nearly equal size: no row is dropped and none is in a tiny batch.
+      // Batches of nearly equal size: no row is dropped and no batch is tiny.
       const int64_t start = n * batch / n_batches, end = n * (batch + 1) / n_batches;
       const Phase phase = phase_of(epoch, batch_number);
       clear_gradients();
@@ -313,7 +313,7 @@ void Trainer::run(const std::atomic<bool>& stop) {
       const double accuracy = evaluate(job_.valid_rows);
       if (stopped()) return finish();
       record.valid_accuracy = static_cast<float>(accuracy);
-      if (accuracy >= best) {  // a later look wins a tie: it was trained longer
+      if (accuracy >= best) {  // on a tie the later epoch wins: it was trained longer
         best = accuracy;
         job_.best_epoch = epoch;
         if (options_.keep_best) unpack();
@@ -330,7 +330,7 @@ void Trainer::run(const std::atomic<bool>& stop) {
   finish();
 }
 
-// Hand the parameters over, unless those of the best look have been handed over already.
+// Copy the parameters to the network, unless those of the best validation are there already.
 void Trainer::finish() {
   if (!options_.keep_best || job_.best_epoch < 0) unpack();
 }

@@ -1,4 +1,4 @@
-// What a trainer reads and changes: a table, a flat network and the options of one training run.
+// The data of a trainer: a table, a flat network and the options of one training run.
 //
 // Wires are numbered once: literals first, then gates in topological order. A gate holds a logit
 // for each gate function of the subspace and, for each of its two inputs, a list of candidate
@@ -15,7 +15,7 @@ enum class LiteralKind : uint8_t { above = 0, equals = 1, missing = 2 };
 enum class Phase : uint8_t { gates = 0, links = 1, both = 2 };
 enum class Phases : uint8_t { unified = 0, epochs = 1, batches = 2 };
 
-// Rows of cells (n_rows x n_columns), NaN where missing, with a class and a weight each.
+// Rows of values (n_rows x n_columns), NaN if missing, with a class and a weight for each row.
 struct Table {
   const float* cells;
   const int32_t* target;
@@ -45,33 +45,33 @@ struct Options {
   int32_t epochs = 100;
   int32_t batch_size = 64;
   float rate = 0.05f;
-  float final_rate = 0.03f;      // the last rate as a part of the first: cosine decay, 1 = constant
-  float threshold_rate = 0.1f;   // rate of cutoffs and slopes as a part of the others'; 0 = fixed
+  float final_rate = 0.03f;      // final / first rate: cosine decay, 1 = constant
+  float threshold_rate = 0.1f;   // rate of cutoffs and slopes / other rate; 0 = fixed
   float tau = 1.0f;              // divides the class sums before the softmax
   float grad_factor = 1.0f;      // multiplies the gradient behind every layer
   float vote_threshold = 0.8f;   // a vote link is on when sigmoid(logit) reaches this
   Phases phases = Phases::unified;
   int32_t phase_epochs = 1;      // with Phases::epochs: epochs before the phase changes
   bool mixture_gradient = false; // to a gate's inputs through the mixture of its functions
-  int32_t eval_every = 0;        // epochs between two looks at the validation rows; 0 = never
-  int32_t patience = 0;          // epochs without a better look before stopping; 0 = never stop
-  bool keep_best = false;        // end with the best look's parameters instead of the last epoch's
+  int32_t eval_every = 0;        // epochs between two validations; 0 = never
+  int32_t patience = 0;          // epochs without improvement before stopping; 0 = never
+  bool keep_best = false;        // keep the parameters of the best validation, not the last
   int32_t trace_every = 0;       // epochs between two records of all parameters; 0 = none
   uint64_t seed = 0;
 };
 
-// What changes from epoch to epoch.
+// Settings that change from epoch to epoch.
 struct Schedule {
   std::vector<float> temperature;     // (epochs) divides the logits of gates and links
-  std::vector<int32_t> layer_freeze;  // (n_layers) the epoch from whose start a layer is fixed
+  std::vector<int32_t> layer_freeze;  // (n_layers) the epoch at whose start a layer is fixed
   int32_t vote_freeze = 0;            // the same for the votes
   int32_t prune_first = 0, prune_last = 0;  // epochs at whose start gates may be pruned
-  std::vector<int32_t> layer_prune;   // (n_layers) how many may be gone in the end
+  std::vector<int32_t> layer_prune;   // (n_layers) how many gates may be pruned in total
   float convergence = 0.0f;           // a gate below this probability may be pruned
 };
 
 struct EpochRecord {
-  float loss, train_accuracy, valid_accuracy;  // accuracies are balanced; NaN where not looked at
+  float loss, train_accuracy, valid_accuracy;  // accuracies are balanced; NaN if not evaluated
   float live_gates;                            // gates that some vote depends on
 };
 
@@ -100,7 +100,7 @@ struct Gradients {
   float loss = 0.0f;
 };
 
-// Room for n more values at the end of the trace. Not part of a level: see buffer.h.
+// Make room for n more values at the end of the trace. Compiled once for all levels: see buffer.h.
 float* grow_trace(Job& job, size_t n);
 
 #define DLN_DECLARE_LEVEL(level)                                                        \

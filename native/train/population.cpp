@@ -1,6 +1,6 @@
-// Train many networks side by side: the Python face of the trainer.
+// The Python face of the trainer: train many networks in parallel.
 //
-// Jobs share nothing that is written, so the result is the same for any number of threads.
+// Jobs share no data that is written, so the result is the same for any number of threads.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -34,7 +34,7 @@ TrainFunction train_function(Level level) {
   }
 }
 
-// Marks jobs as being trained while it lives.
+// Marks jobs as being trained while this object exists.
 class BusyMark {
  public:
   explicit BusyMark(const std::vector<BoundJob*>& jobs) : jobs_(jobs) {
@@ -48,7 +48,7 @@ class BusyMark {
   const std::vector<BoundJob*> jobs_;
 };
 
-// Jobs run side by side: what one of them writes, no other may touch.
+// Jobs run in parallel: no job may use an array that another one writes.
 void check_nothing_shared(const std::vector<BoundJob*>& jobs) {
   std::vector<const void*> written(jobs.begin(), jobs.end());
   for (const BoundJob* bound : jobs) {
@@ -59,24 +59,24 @@ void check_nothing_shared(const std::vector<BoundJob*>& jobs) {
   }
   std::sort(written.begin(), written.end());
   check(std::adjacent_find(written.begin(), written.end()) == written.end(),
-        "two jobs share an array that is trained; give each a network of its own");
+        "two jobs share an array that is trained; give each job its own network");
 }
 
-// Train all jobs in place. Between waits the callback may look at the jobs, and Ctrl-C or an
-// exception of the callback stops the workers within a batch; the jobs keep what they learned.
+// Train all jobs in place. The callback is called regularly and may read the jobs. Ctrl-C or an
+// exception in the callback stops the workers within a batch; the jobs keep what they learned.
 void train(const std::vector<BoundJob*>& jobs, int n_threads, nb::object on_progress,
            const std::string& level) {
   check(n_threads >= 1, "n_threads must be at least 1");
   for (BoundJob* bound : jobs) check(bound != nullptr, "a job is None");
   check_nothing_shared(jobs);
   for (BoundJob* bound : jobs) {
-    check(!bound->busy, "a job is being trained already");
+    check(!bound->busy, "a job is already being trained");
     bound->check_all();
   }
   const BusyMark mark(jobs);
   for (BoundJob* bound : jobs) {
     bound->job.history.clear();
-    bound->job.history.reserve(bound->job.options.epochs);  // read while it is written
+    bound->job.history.reserve(bound->job.options.epochs);  // Python may read it while it grows
     bound->job.epochs_done = 0;
     bound->job.trace.clear();
     bound->job.trace_epochs.clear();
@@ -162,7 +162,7 @@ void bind_population(nb::module_& module) {
       .def_prop_ro("best_epoch", [](const BoundJob& b) { return b.job.best_epoch; })
       .def("history", &BoundJob::history,
            "(epochs, 4): loss, training and validation balanced accuracy, live gates.")
-      .def("trace", &BoundJob::trace, "(records, parameters): what was recorded on the way.")
+      .def("trace", &BoundJob::trace, "(records, parameters): recorded during training.")
       .def_prop_ro("trace_epochs", [](const BoundJob& b) { return b.job.trace_epochs; })
       .def("votes", &BoundJob::votes, "rows"_a, "level"_a = "")
       .def("gradients", &BoundJob::gradients, "rows"_a, "phase"_a, "level"_a = "");

@@ -1,4 +1,5 @@
-// A small, fast generator with one meaning on every machine (xoshiro256**, seeded by splitmix64).
+// A small, fast generator with the same numbers on every machine (xoshiro256**, seeded by
+// splitmix64).
 #pragma once
 
 #include <array>
@@ -30,7 +31,8 @@ class Random {
     return result;
   }
 
-  // Below `n`, which is small beside 2^64: the bias of the multiplication is out of sight.
+  // A number below `n`. `n` is small compared to 2^64, so the bias of the multiplication is
+  // negligible.
   uint64_t below(uint64_t n) {
     return static_cast<uint64_t>((static_cast<unsigned __int128>(next()) * n) >> 64);
   }
@@ -45,7 +47,8 @@ class Random {
   std::array<uint64_t, 4> state_;
 };
 
-// cos(pi x) for x in [0, 1] by a short Taylor series: the C library's may differ between machines.
+// cos(pi x) for x in [0, 1] by a short Taylor series. The C library's result may differ between
+// machines.
 inline double cosine(double x) {
   const double y = 3.14159265358979323846 * (x - 0.5);  // cos(pi x) = -sin(pi (x - 1/2))
   double term = y, sum = y;

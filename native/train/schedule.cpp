@@ -1,7 +1,7 @@
-// What changes from epoch to epoch: temperatures fall, layers freeze, gates are pruned.
+// Changes from epoch to epoch: temperatures fall, layers freeze, gates are pruned.
 //
-// A frozen gate or link is one whose probability stands on its first choice: its gradient is then
-// exactly 0, and without Adam's first moment it stays where it is. No loop asks what is frozen.
+// A frozen gate or link has all its probability on its best choice. Its gradient is then exactly 0,
+// and Adam's first moment is cleared, so it does not change. No other loop needs to check for it.
 #include <algorithm>
 #include <limits>
 
@@ -56,7 +56,7 @@ void Trainer::freeze_votes() {
   std::fill(vote_logits_.first.begin(), vote_logits_.first.end(), 0.0f);
 }
 
-// In each layer the gates that are the furthest from a decision go first, as many as are due.
+// In each layer the gates that are furthest from a decision are pruned first, as many as are due.
 bool Trainer::prune(int epoch) {
   const Schedule& schedule = job_.schedule;
   if (epoch < schedule.prune_first || epoch > schedule.prune_last) return false;
@@ -71,7 +71,7 @@ bool Trainer::prune(int epoch) {
     for (int k = 0; k < net_.n_links; ++k)
       n_left[i] += link_logits_.value[link_layout_.at(i, k)] != kMinusInfinity;
 
-  // What is frozen stays, and so do the gates that it reads.
+  // Frozen gates and the gates that they read are kept.
   Buffer<uint8_t> kept(n_wires_, 0);
   for (int g = 0; g < net_.n_gates; ++g)
     if (gate_frozen_[g])
@@ -102,7 +102,7 @@ bool Trainer::prune(int epoch) {
   return any;
 }
 
-// Mask a gate wherever it is read, unless some input could read nothing else.
+// Mask a gate for all inputs that may read it, unless an input would have nothing left to read.
 bool Trainer::try_to_prune(int gate, Buffer<int32_t>& n_left) {
   const int wire = net_.n_literals + gate;
   const int start = reader_start_[wire], end = reader_start_[wire + 1];

@@ -1,7 +1,7 @@
-// Sixteen floats at a time, with bits as masks: the few operations that the kernels are made of.
+// Vectors of sixteen floats with bit masks: the operations that the kernels use.
 //
-// Promise: each operation gives the same bits at every instruction-set level. Sums therefore have
-// one fixed order (sum16's tree), and nothing here may be contracted to a fused multiply-add.
+// Promise: each operation gives the same bits at every instruction-set level. Sums therefore have a
+// fixed order (the tree of sum16), and no operation may be contracted to a fused multiply-add.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,7 @@
 #include <immintrin.h>
 #endif
 
-// These must vanish into their callers: a vector that is passed through memory costs more than the
-// operation on it.
+// These functions must be inlined: passing a vector through memory costs more than the operation.
 #define DLN_INLINE [[gnu::always_inline]] inline
 
 namespace dln::DLN_LEVEL {
@@ -45,8 +44,7 @@ DLN_INLINE void store(int32_t* p, v16i x) { std::memcpy(p, &x, sizeof x); }
 
 #else
 
-// As many registers as it takes: the compiler would fall back to scalars if left alone with 64
-// bytes.
+// Several registers. The compiler would fall back to scalars for a single vector type of 64 bytes.
 #if defined(__AVX2__)
 constexpr int kPartBytes = 32;
 #else
@@ -73,7 +71,7 @@ DLN_INLINE Result each(F f) {
   for (int i = 0; i < kParts; ++i) y.part[i] = f(i);
   return y;
 }
-// Part by part: a copy of the whole struct would go through narrower registers and stall.
+// Copied part by part: a copy of the struct would use narrower registers and stall.
 template <typename Result, typename From>
 DLN_INLINE Result load_parts(const From* p) {
   return each<Result>([&](int i) __attribute__((always_inline)) {
@@ -127,8 +125,8 @@ DLN_INLINE v16f to_power(const v16f& x) {
 DLN_INLINE v16f larger(v16f x, v16f y) { return select(y < x, x, y); }
 DLN_INLINE v16f minus_magnitude(v16f x) { return select(x < fill(0.0f), x, fill(0.0f) - x); }
 
-// The 16 bits of a word that belong to one chunk of the block. By reference: a mask register is
-// loaded from memory faster than from a shifted integer.
+// The 16 bits of a word that belong to one chunk of the block. The word is passed by reference
+// because loading a mask register from memory is faster than shifting an integer.
 DLN_INLINE uint16_t chunk_bits(const uint64_t& word, int chunk) {
   uint16_t bits;
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -178,7 +176,7 @@ DLN_INLINE v16f choose(uint16_t bits, const v16f& yes, const v16f& no) {
 
 #endif
 
-// Bits of the rows whose cell is above the cutoff; a missing cell (NaN) never is.
+// Bits of the rows whose value is above the cutoff. A missing value (NaN) never is.
 DLN_INLINE uint64_t above(const float* cells, float cutoff) {
   uint64_t word = 0;
 #if defined(__AVX512F__)

@@ -1,7 +1,7 @@
 // Rows of candidates (links of an input, functions of a gate) kept in tiles of 16 rows.
 //
 // In a tile, lane i of every vector belongs to row i: a softmax, an argmax or a gradient over the
-// candidates is a loop over vectors, without any step across lanes.
+// candidates is a loop over vectors that never crosses lanes.
 #pragma once
 
 #include <vector>
@@ -59,7 +59,7 @@ inline void settle_lane(float* probabilities, int n_candidates, int lane, int be
 }
 
 // From d loss / d mixture weight to d loss / d logit, in place: p (G - sum p G) / temperature.
-// A settled lane's is exactly 0.
+// It is exactly 0 for a lane whose choice is final.
 inline void softmax_gradient_tile(const float* probabilities, float* gradient, int n_candidates,
                                   float inverse_temperature) {
   v16f mean = {};

@@ -1,4 +1,4 @@
-// Train one network: the hard circuit forward, its relaxation's gradient backward, Adam.
+// Train one network: forward through the hard circuit, backward through its relaxation, Adam.
 //
 // A block is 64 rows: a wire's values are the bits of one word, a gradient is four vectors of 16
 // floats. Parameters are kept in tiles (tiles.h). kernel.cpp sets up and runs, the two other
@@ -73,12 +73,12 @@ class Trainer {
   void finish_gradients(Phase phase);
   void update(Phase phase, float rate);
 
-  // What follows from the parameters.
+  // Values derived from the parameters.
   void refresh_gates();
   void refresh_links();
   void refresh_votes();
 
-  // What changes from epoch to epoch.
+  // Settings that change from epoch to epoch.
   void begin_epoch(int epoch);
   void freeze_layer(int layer);
   void freeze_votes();
@@ -101,8 +101,8 @@ class Trainer {
   Network& net_;
   const Options& options_;
   Random random_;
-  const std::atomic<bool>* stop_ = nullptr;  // looked at before every block
-  Buffer<int64_t> order_;                    // the rows of the job, shuffled anew each epoch
+  const std::atomic<bool>* stop_ = nullptr;  // read before every block
+  Buffer<int64_t> order_;                    // the rows of the job, shuffled again in each epoch
   const int n_wires_, n_inputs_;
   const TileLayout link_layout_, gate_layout_;
   int n_rules_padded_ = 0;
@@ -111,11 +111,11 @@ class Trainer {
   AdamStep gate_steps_, link_steps_;
 
   Buffer<int32_t> link_wire_;                            // tiled, as link_logits_
-  Buffer<int32_t> reader_start_, reader_slot_, reader_input_;  // by wire: who may read it
+  Buffer<int32_t> reader_start_, reader_slot_, reader_input_;  // by wire: its possible readers
   Floats link_probability_, gate_probability_;                // tiled
   Buffer<int32_t> source_;                               // (n_inputs) the hard link
   Buffer<uint8_t> code_;                                 // (n_gates) the hard gate
-  Buffer<Bilinear> mixture_;  // (n_gates) of the functions by their probability, where asked for
+  Buffer<Bilinear> mixture_;  // (n_gates) expected gate function, if requested
   Buffer<Bilinear> choice_;                              // (n_choices)
   Floats vote_weight_;                                        // (n_classes, n_rules_padded) soft
   Buffer<Buffer<int32_t>> voters_;                        // by class: rules whose link is on

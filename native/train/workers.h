@@ -1,6 +1,6 @@
-// Threads that train jobs side by side, the longest first.
+// Threads that train jobs in parallel, the longest first.
 //
-// Jobs share nothing that is written, so which thread takes which job does not matter.
+// Jobs share no data that is written, so it does not matter which thread takes which job.
 #pragma once
 
 #include <algorithm>
@@ -20,12 +20,12 @@ namespace dln {
 
 using TrainFunction = void (*)(Job&, const std::atomic<bool>&);
 
-// Workers that take the next job until none is left or they are told to stop.
+// Workers that take the next job until none is left or they are asked to stop.
 class Workers {
  public:
   Workers(std::vector<Job*> jobs, int n_threads, TrainFunction train)
       : jobs_(std::move(jobs)), train_(train) {
-    // The longest first, so that no thread is left alone with one at the end.
+    // The longest jobs first, so that no thread works alone on a long job at the end.
     std::stable_sort(jobs_.begin(), jobs_.end(),
                      [](Job* x, Job* y) { return work(*x) > work(*y); });
     const int n = std::min<int>(n_threads, static_cast<int>(jobs_.size()));
@@ -41,7 +41,7 @@ class Workers {
 
   void stop() { stop_.store(true); }
 
-  // Wait until all is done or the time is over; true when all is done.
+  // Wait until all jobs are done or the time is over. Returns whether all are done.
   bool wait_for(std::chrono::milliseconds time) {
     std::unique_lock lock(mutex_);
     return done_.wait_for(lock, time, [this] { return running_ == 0; });
@@ -57,7 +57,7 @@ class Workers {
            (job.network.n_gates * (2.0 * job.network.n_links + job.network.n_choices) + 1.0);
   }
 
-  // With fewer threads than asked for the work only takes longer.
+  // If the system gives fewer threads than requested, the work only takes longer.
   bool start_thread() {
     {
       std::lock_guard lock(mutex_);

@@ -7,10 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 def levels() -> list[str]:
-    """Name the instruction-set levels that run here, slowest first."""
+    """List the instruction-set levels that this processor supports, slowest first."""
 
 class Program:
-    """A circuit, checked and planned for fast evaluation."""
+    """A circuit, checked and planned for fast evaluation.
+
+    Raises ValueError or TypeError for invalid arguments, and OverflowError if the plan would take
+    over 2^20 operations.
+    """
 
     def __init__(
         self,
@@ -47,7 +51,7 @@ class Program:
         n_threads: int = 1,
         n_rows: int | None = None,
     ) -> NDArray[np.int64]:
-        """Give the index of the class with most votes, the first of several: (n,)."""
+        """Return the index of the class with the most votes, the first if several tie: (n,)."""
 
     def classify_into(
         self,
@@ -57,10 +61,10 @@ class Program:
         n_threads: int = 1,
         n_rows: int | None = None,
     ) -> None:
-        """Write the label of the class with most votes to `out`, for every row."""
+        """Write the label of the class with the most votes to `out`, for every row."""
 
 class Options:
-    """How one network is trained."""
+    """Options for training one network."""
 
     def __init__(self) -> None: ...
     epochs: int
@@ -81,7 +85,7 @@ class Options:
     seed: int
 
 class Schedule:
-    """What changes from epoch to epoch."""
+    """Settings that change from epoch to epoch."""
 
     def __init__(self) -> None: ...
     temperature: list[float]
@@ -93,7 +97,7 @@ class Schedule:
     convergence: float
 
 class Gradients(TypedDict):
-    """What `Job.gradients` gives: flat lists in the order of the network's arrays."""
+    """The result of `Job.gradients`: flat lists in the order of the network's arrays."""
 
     loss: float
     cutoff: list[float]
@@ -133,14 +137,14 @@ class Job:
     @property
     def best_epoch(self) -> int: ...
     def history(self) -> NDArray[np.float32]:
-        """Give (epochs, 4): loss, training and validation balanced accuracy, live gates."""
+        """Return (epochs, 4): loss, training and validation balanced accuracy, live gates."""
 
     @property
     def trace_epochs(self) -> list[int]:
         """Epochs done at each record of the trace."""
 
     def trace(self) -> NDArray[np.float32]:
-        """Give (records, parameters): cutoffs, slopes, gate, link and vote logits, flat."""
+        """Return (records, parameters): cutoffs, slopes, gate, link and vote logits, flat."""
 
     def votes(self, rows: NDArray[np.int64], level: str = "") -> NDArray[np.int32]:
         """Count the votes of the hard network: (rows, classes)."""

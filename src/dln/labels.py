@@ -20,6 +20,8 @@ from dln.wording import type_of
 Label = str | int | float | bool | datetime.date | datetime.datetime
 
 _ARRAY_KINDS = {str: "U", int: "i", float: "f", bool: "b"}
+_LONGEST_TEXT = 256
+"""Characters of the longest label in an array of text, where every label takes as much memory."""
 
 
 def plain_labels(classes: Iterable[Any]) -> tuple[Label, ...]:
@@ -54,7 +56,8 @@ def is_label(value: object) -> bool:
 def label_array(labels: Sequence[Label]) -> NDArray[Any]:
     """Make an array whose elements equal the labels, of objects only if need be."""
     types = {type(label) for label in labels}
-    if len(types) == 1:
+    longest = max((len(label) for label in labels if isinstance(label, str)), default=0)
+    if len(types) == 1 and longest <= _LONGEST_TEXT:
         array = np.array(labels)
         # NumPy drops NULs at the end of text and makes floats of integers beyond 64 bits.
         if array.dtype.kind == _ARRAY_KINDS.get(types.pop()) and array.tolist() == list(labels):

@@ -33,7 +33,7 @@ def check_nothing_shared(jobs: Sequence[Job]) -> None:
     """Check that no array would be trained twice at once."""
     parts = [part for job in jobs for part in job.network.parameters() if part.size]
     if len({part.ctypes.data for part in parts}) < len(parts):
-        raise ValueError("two jobs share an array that is trained; give each a network of its own")
+        raise ValueError("two jobs share an array that is trained; give each job its own network")
 
 
 def check_sizes(plans: Array, layers: Sequence[Sequence[int]]) -> None:
