@@ -44,6 +44,7 @@ def test_report_after_train_uses_the_test_rows(table: Path, tmp_path: Path) -> N
     assert "60 of the 80 rows were used to train this model; they are left out." in done.stderr
     html = page.read_text(encoding="utf-8")
     assert html.startswith("<!doctype html>")
+    assert "<dt>tested on</dt><dd>points.csv: 20 rows." in html
     shown = json.loads(re.search(r'id="page">(.*?)</script>', html, re.S)[1])  # type: ignore[index]
     labels = [line.rsplit(",", 1)[1] for line in table.read_text().splitlines()[1:]]
     _, held_out = hold_out(np.array([label == "yes" for label in labels], dtype=int), 0.25, 0)

@@ -64,7 +64,7 @@ _MOST_BYTES = 1_900_000
 """The largest report, so that it can be mailed. Test rows get what the rest leaves."""
 _MOST_ROW_BYTES, _LEAST_ROW_BYTES = 600_000, 20_000
 """Limits for the test rows; the second holds even if nothing is left."""
-_MOST_DRAWN_GATES, _MOST_DIAGRAM_BYTES = 500, 700_000
+_MOST_DRAWN_GATES, _MOST_DIAGRAM_BYTES = 500, 900_000
 """Larger diagrams are left out: nobody can follow them."""
 
 _TREND_SIGNS: dict[Trend, str] = {

@@ -1,7 +1,7 @@
 /* The list of rules: each once, grouped by the class it votes for or by a column it reads. */
 "use strict";
 
-const MOST_OPEN = 40; // in all groups together; more begin closed
+const MOST_OPEN = 40; // with more rules in all groups together, only the first group begins open
 const ruleColumns = new Map(features.map((feature) => [feature.column, feature]));
 const votesOf = (rule) => circuit.model.rules[rule].votes;
 const strength = (rule) => Math.max(...votesOf(rule).map(Math.abs));
@@ -42,7 +42,7 @@ function showRules() {
   const groups = groupRules(by, column);
   const total = sum(groups.map((group) => group.rules.length));
   find("rules-count").textContent = counted(total, "rule");
-  find("rules-list").replaceChildren(...groups.map((group) => makeGroup(group, total <= MOST_OPEN)));
+  find("rules-list").replaceChildren(...groups.map((group, place) => makeGroup(group, total <= MOST_OPEN || place === 0)));
   for (const box of find("rules-list").querySelectorAll(".scroll")) hintScroll(box);
   if (controls.every((control) => !control.problem)) lightFiring(predict(currentRow()).fired);
 }
