@@ -335,7 +335,7 @@ BAD_CELLS: dict[str, tuple[Callable[[], Any], str]] = {
     "time": (lambda: pl.DataFrame({"n": [dt.time(1)]}), "a time"),
     "dates and text": (
         lambda: pd.DataFrame({"d": [None, pd.Timestamp("2020-01-01"), "unknown"]}),
-        "'d' holds dates, but also 'unknown'; convert the column, with missing cells for what is",
+        "'d' holds dates, but also 'unknown'; convert the column; use missing values for what",
     ),
     "moments and numbers": (
         lambda: np.array([[np.datetime64("2020-01-01", "ns")], [7]], dtype=object),

@@ -112,7 +112,7 @@ __all__ = [
     "simplify",
 ]
 
-# These need scikit-learn, which takes two seconds to load; who only predicts need not wait for it.
+# These need scikit-learn, which takes two seconds to import. Prediction does not need it.
 _LATER = {
     "Between": "dln.search.space",
     "DLNClassifier": "dln.estimator",

@@ -1,8 +1,8 @@
 """Build a circuit part by part, folding as it grows.
 
-Promise: what is built votes like what was described. Constants, copies, negations and twins (also
-twins that are each other's negation) never become gates, parts that no vote depends on are left
-out, and a negation is placed only where a rule reads one that no gate can give it.
+Promise: the built circuit votes like the described one. Constants, copies, negations and
+duplicates (also negated duplicates) never become gates. Parts that no vote depends on are left out.
+A negation becomes a gate only if a rule reads it and no other gate can provide it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _NOT = GATE_BY_NAME["NOT_A"]
 
 
 class Signal(NamedTuple):
-    """What a wire carries: a part of the circuit or its negation; without a part a constant."""
+    """The value of a wire: a part or its negation; a constant if there is no part."""
 
     part: int | None
     negated: bool
 
     def invert(self, wanted: bool = True) -> Signal:
-        """Give the negation where it is wanted, else the signal itself."""
+        """Return the negation if it is wanted, else the signal itself."""
         return Signal(self.part, self.negated ^ wanted)
 
 
@@ -51,7 +51,7 @@ class CircuitBuilder:
         self._columns = columns
         self._classes = classes
         self._temperature = temperature
-        # A node's a and b are numbers of parts here, and every node is 0 where both are 0.
+        # Here, a and b of a node are indices of parts. Every node is 0 where both are 0.
         self._parts: list[Literal | Node] = []
         self._numbers: dict[Literal | Node, int] = {}
         self._votes: dict[Signal, tuple[int, ...]] = {}
@@ -61,10 +61,10 @@ class CircuitBuilder:
         return Signal(self._add(literal), False)
 
     def gate(self, gate: Gate, a: Signal, b: Signal) -> Signal:
-        """Find or add a gate of two signals, or the simpler signal that it comes down to."""
+        """Find or add a gate of two signals; return the simpler signal if it reduces to one."""
         gate = _absorb_a(_absorb_a(gate.swap(), b).swap(), a)
         if a.part == b.part:
-            # One part behind both inputs: only (0, 0) and (1, 1) can occur.
+            # Both inputs are the same part: only (0, 0) and (1, 1) can occur.
             t00, _, _, t11 = gate.table
             gate = gate_of((t00, t00, t11, t11))
         negated = gate.table[0] == 1
@@ -80,12 +80,12 @@ class CircuitBuilder:
         return Signal(self._add(node), negated)
 
     def vote(self, signal: Signal, votes: tuple[int, ...]) -> None:
-        """Give votes to the classes where the signal is 1."""
+        """Add votes for the classes where the signal is 1."""
         old = self._votes.get(signal, (0,) * len(self._classes))
         self._votes[signal] = tuple(x + y for x, y in zip(old, votes, strict=True))
 
     def finish(self) -> Circuit:
-        """Make the circuit of the parts that some vote depends on, literals first."""
+        """Build the circuit from the parts that some vote depends on, literals first."""
         voted = {
             signal: votes
             for signal, votes in self._votes.items()
@@ -113,7 +113,7 @@ class CircuitBuilder:
         wires = {Signal(part, False): wire for wire, part in enumerate(literals)}
         nodes: list[Node] = []
         for part, (gate, a, b) in gates.items():
-            # Only rules read a negation: where nobody reads the gate itself, it is turned round.
+            # Only rules read negations. If nothing reads the gate itself, it is negated.
             negated = part not in read and Signal(part, False) not in voted
             wires[Signal(part, negated)] = len(literals) + len(nodes)
             gate = gate.negate() if negated else gate
@@ -126,7 +126,7 @@ class CircuitBuilder:
         return tuple(literals.values()), tuple(nodes), wires
 
     def _find_read(self, voted: Collection[Signal]) -> set[int]:
-        """Find the parts that are read by a gate that some vote depends on."""
+        """Find the parts that are read by gates that some vote depends on."""
         live = {signal.part for signal in voted}
         read: set[int] = set()
         for part in range(len(self._parts) - 1, -1, -1):
@@ -143,7 +143,7 @@ class CircuitBuilder:
 
 
 def _in_order(gate: Gate, a: int, b: int) -> Node:
-    """Make a node whose first input is the smaller one, so that twins look alike."""
+    """Make a node with the smaller input first, so that duplicates are equal."""
     return Node(gate, a, b) if a <= b else Node(gate.swap(), b, a)
 
 

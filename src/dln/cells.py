@@ -1,4 +1,4 @@
-"""A cell of a user's table -> text, and a JSON value."""
+"""A value of the user's table -> text or a JSON value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NUMBERS = Column("", "number")
 
 
 def cell_text(cell: Cell) -> str:
-    """Write a cell the way its user would, exactly.
+    """Write a value as its user would, exactly.
 
     >>> cell_text(None), cell_text(54.0), cell_text(datetime.datetime(2020, 1, 2)), cell_text("7")
     ('missing', '54', '2020-01-02', "'7'")
@@ -33,7 +33,7 @@ def cell_text(cell: Cell) -> str:
 
 
 def cell_to_json(cell: Cell) -> Any:
-    """Give a cell as a JSON value: null if missing, moments and infinities as labels have them."""
+    """Return a value as JSON: null if missing, dates and infinities as in class labels."""
     if cell is None:
         return None
     if isinstance(cell, np.datetime64):

@@ -1,4 +1,4 @@
-"""The rules that every circuit keeps, checked when it is made.
+"""The rules that every circuit keeps, checked by its constructor.
 
 Wires point backwards, literals fit their columns, votes fit their classes, nothing is listed twice.
 """
@@ -176,7 +176,7 @@ def _is_index(value: object, size: int) -> bool:
 
 
 def _find_twin(values: Iterable[_T]) -> _T | None:
-    """Find the first value that equals one before it."""
+    """Find the first value that equals an earlier one."""
     seen = set()
     for value in values:
         if value in seen:

@@ -2,10 +2,10 @@
 
 A row becomes bits (literals), bits pass through two-input gates, and each rule whose wire is 1
 gives its votes to the classes. The class with the most votes wins; **ties go to the first class**,
-here and in everything that is made from a circuit. A circuit stands alone: cutoffs are in the
-user's units, columns and classes have the user's names.
+here and in everything that is made from a circuit. A circuit is complete in itself: thresholds are
+in the user's units, columns and classes have the user's names.
 
-Promise: a Circuit that exists is valid. What breaks the rules is refused when it is made.
+Promise: every Circuit is valid. The constructor refuses anything else.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Circuit:
     Parameters
     ----------
     columns
-        The columns of the table, in its order, read or not.
+        All columns of the table in order, including columns that the circuit does not read.
     literals
         Bits computed from a row.
     nodes
@@ -57,10 +57,10 @@ class Circuit:
     temperature
         Divides the votes before the softmax of `predict_proba`.
     proof
-        That the circuit equals the one that it was simplified from, where that was proven; it is
+        Proof that the circuit equals the one it was simplified from, if there is one. It is
         neither compared nor saved.
     origin
-        What the circuit was trained on, where that is known; it is saved, but not compared.
+        What the circuit was trained on, if known. It is saved but not compared.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class Circuit:
 
     def __post_init__(self) -> None:
         for name in ("columns", "literals", "nodes", "rules", "base_votes", "classes"):
-            # A list could be changed behind the circuit's back.
+            # A list could be changed later, from outside.
             object.__setattr__(self, name, tuple(getattr(self, name)))
         check_circuit(self)
 
@@ -102,22 +102,22 @@ class Circuit:
 
     @property
     def n_literals(self) -> int:
-        """How many bits are computed from a row."""
+        """Number of bits computed from a row."""
         return len(self.literals)
 
     @property
     def n_gates(self) -> int:
-        """How many gates the circuit has."""
+        """Number of gates."""
         return len(self.nodes)
 
     @property
     def n_wires(self) -> int:
-        """How many wires there are: literals and gates."""
+        """Number of wires: literals and gates."""
         return len(self.literals) + len(self.nodes)
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are."""
+        """Number of classes."""
         return len(self.classes)
 
     # -- prediction ---------------------------------------------------------------------------
@@ -129,8 +129,8 @@ class Circuit:
         ----------
         X
             pandas or polars frame (columns are found by name), NumPy array or list of rows
-            (columns are found by position). Missing cells (NaN, None, NA) are above no cutoff
-            and match no category; unknown categories match nothing.
+            (columns are found by position). Missing values (NaN, None, NA) are above no threshold
+            and match no category. Unknown categories match nothing.
 
         Returns
         -------
@@ -139,15 +139,15 @@ class Circuit:
         return self._predictor.votes(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Give the class with the most votes for each row; ties go to the first class."""
+        """Return the class with the most votes for each row; ties go to the first class."""
         return self._predictor.predict(X)
 
     def winners(self, X: Any) -> NDArray[np.int64]:
-        """Give the number of the class with the most votes for each row."""
+        """Return the index of the class with the most votes for each row."""
         return self._predictor.winners(X)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Give the softmax of votes / temperature: (n_rows, n_classes), monotone in the margin."""
+        """Return class probabilities (n_rows, n_classes): the softmax of votes / temperature."""
         return self._predictor.predict_proba(X)
 
     @cached_property
@@ -162,7 +162,7 @@ class Circuit:
     # -- explanation --------------------------------------------------------------------------
 
     def explain(self, row: Any) -> Explanation:
-        """Tell why a row gets its class, and the smallest change of one feature that changes it.
+        """Explain why a row gets its class, and the smallest change of one feature that changes it.
 
         Parameters
         ----------
@@ -176,15 +176,15 @@ class Circuit:
     # -- files --------------------------------------------------------------------------------
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the circuit as JSON; a file of that name is replaced only by a whole new one."""
+        """Save the circuit as JSON; an existing file is replaced only by a complete new one."""
         write_circuit_file(self, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Circuit:
-        """Read a circuit back; raises `CircuitFileError` for anything but a valid file."""
+        """Load a saved circuit; raises `CircuitFileError` if the file is not valid."""
         return read_circuit_file(path)
 
-    # -- faces --------------------------------------------------------------------------------
+    # -- display ------------------------------------------------------------------------------
 
     def __str__(self) -> str:
         return render_rules(self)
@@ -201,7 +201,7 @@ class Circuit:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        # Only the fields: what is derived is made again, natively, where the pickle is read.
+        # Only the fields: cached values such as the predictor are created again.
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -209,16 +209,16 @@ class Circuit:
 
 
 def check_is_circuit(given: object, taker: str, also: str = "") -> None:
-    """Refuse what is no circuit, such as the classifier that holds one.
+    """Raise `OptionError` if the argument is not a circuit, for example if it is a classifier.
 
     Parameters
     ----------
     given
-        What a user gave.
+        The argument.
     taker
-        The function that takes it, by the name that users call it by.
+        The public name of the function that takes it.
     also
-        What else users may have meant, after a comma.
+        Other things the user may have meant, after a comma.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Columns of a table -> the numbers and category codes that a circuit's literals test.
 
-Columns are found by name, or by position where a table has no names. Promise: text is never taken
-for numbers, nor dates for either.
+Columns are found by name, or by position if the table has no names. Promise: text is never read
+as numbers, and dates are read as neither.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from dln.literals import Column, ColumnKind
 from dln.table import RawColumn, Table, read_numbers
 
 MISSING_CODE, UNSEEN_CODE = -1, -2
-"""Codes of cells that are none of a column's categories."""
+"""Codes of values that are none of a column's categories."""
 
 NATIVE_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
-"""Floats that the native program reads as they are."""
+"""Float types that the native code reads without conversion."""
 
 _WHOLE_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,299})")
 
@@ -35,7 +35,7 @@ _KIND_WORDS: dict[ColumnKind, str] = {
 
 
 def places_of(table: Table, columns: Sequence[Column], used: Sequence[int]) -> dict[int, int]:
-    """Say where each used column stands in this table."""
+    """Return the position of each used column in this table."""
     if table.names is None:
         if table.n_columns != len(columns):
             raise TableError(
@@ -54,9 +54,9 @@ def places_of(table: Table, columns: Sequence[Column], used: Sequence[int]) -> d
 
 
 def encode_cells(raw: RawColumn, column: Column) -> NDArray[Any]:
-    """Turn the cells of one column into numbers, or into category codes (int32).
+    """Turn the values of one column into numbers, or into category codes (int32).
 
-    Raises `ColumnTypeError` where a number was expected and text was found, or the reverse.
+    Raises `ColumnTypeError` if a number was expected and text was found, or the reverse.
     """
     if not column.is_numeric:
         return _category_codes(raw, column)
@@ -64,10 +64,10 @@ def encode_cells(raw: RawColumn, column: Column) -> NDArray[Any]:
         text = next((cell for cell in raw.values if isinstance(cell, str)), None)
         if text is not None:
             raise _wrong_kind(repr(text), column)
-        raw = read_numbers(raw, column.name)  # a table may declare numbers to be categories
+        raw = read_numbers(raw, column.name)  # a table may declare numbers as categories
     if (raw.kind == "date") == (column.kind == "date"):
         return native_numbers(raw.values)
-    if np.isnan(raw.values).all():  # such a column may look like any other
+    if np.isnan(raw.values).all():  # a column without values may be of any kind
         return np.full(len(raw.values), np.nan)
     raise _wrong_kind(_KIND_WORDS[raw.kind], column)
 
@@ -75,7 +75,7 @@ def encode_cells(raw: RawColumn, column: Column) -> NDArray[Any]:
 def _wrong_kind(found: str, column: Column) -> ColumnTypeError:
     return ColumnTypeError(
         f"column {column.name!r} holds {found}, expected {_KIND_WORDS[column.kind]}; "
-        "convert the column, with missing cells for what has no value"
+        "convert the column; use missing values for what has no value"
     )
 
 
@@ -96,7 +96,7 @@ def _category_codes(raw: RawColumn, column: Column) -> NDArray[np.int32]:
 
 
 def _category_codes_of_numbers(raw: RawColumn, column: Column) -> NDArray[np.int32]:
-    """Find numbers among the categories: a column of text and numbers may bring only the latter."""
+    """Find numbers among the categories; a column of text and numbers may contain only numbers."""
     missing = np.isnan(raw.values)
     numbers: dict[Any, int] = {
         category: code
@@ -128,6 +128,6 @@ def _other_categories(found: str, column: Column, convert_to: str) -> ColumnType
 
 
 def native_numbers(numbers: NDArray[Any]) -> NDArray[Any]:
-    """Convert what the native program does not read: half and extended floats."""
+    """Convert float types that the native code does not read: half and extended precision."""
     odd = numbers.dtype.kind == "f" and numbers.dtype not in NATIVE_FLOATS
     return numbers.astype(np.float64) if odd else numbers

@@ -1,13 +1,13 @@
-"""Literals of one column -> the atoms: which of them can be true together, and for which cell.
+"""Literals of one column -> its atoms: which literals can be true together, and for which value.
 
-Literals of one column are not free of each other: `x > 5` implies `x > 3`, a cell has one category,
-a missing cell is above no cutoff. All of it is said by one list: the column's *atoms*, classes of
-cells that its literals cannot tell apart. Every possible cell lies in exactly one atom, every atom
-holds at least one possible cell, and a literal is the set of atoms in which it is true.
+Literals of one column depend on each other: `x > 5` implies `x > 3`, a value has one category, a
+missing value is above no cutoff. The column's *atoms* express all of this. An atom is a set of
+values that the literals cannot distinguish. Every possible value is in exactly one atom, every atom
+contains at least one possible value, and a literal is the set of atoms in which it is true.
 
-Possible cells, by the column's kind; each may also be missing:
+Possible values, by the column's kind; each may also be missing:
 
-- number: every float64, the infinities among them;
+- number: every float64, including the infinities;
 - integer: whole numbers that float64 holds;
 - boolean: False and True;
 - date: moments in whole microseconds, as `datetime64[us]` holds them (292,000 years around 1970);
@@ -27,7 +27,7 @@ from dln.decimals import readable_cutoff
 from dln.literals import Above, Among, Category, Column, ColumnKind, Literal, Missing
 
 Cell = Category | datetime.datetime | np.datetime64 | None
-"""What a user's table holds; None where the cell is missing."""
+"""A value of the user's table; None if it is missing."""
 
 _FIRST_TICK, _LAST_TICK = -(2**63) + 1, 2**63 - 1
 _EPOCH = datetime.datetime(1970, 1, 1)
@@ -44,7 +44,7 @@ class Gap:
 
     @property
     def cell(self) -> Cell:
-        """Give the most readable cell in the gap."""
+        """Return the most readable value in the gap."""
         least = _least_above(self.low, self.kind)
         assert least is not None
         if self.kind == "boolean":
@@ -52,8 +52,8 @@ class Gap:
         if self.kind == "date":
             return _readable_moment(least, self.low, self.high)
         number = least
-        if math.isfinite(least):  # otherwise only infinity is above the cutoff
-            # Beside an infinite end the most readable number is near the other end.
+        if math.isfinite(least):  # else only infinity is above the cutoff
+            # If one end is infinite, the most readable number is near the other end.
             low = least if math.isfinite(self.low) else -math.inf
             number = readable_cutoff(low, math.nextafter(self.high, math.inf), self.kind)
         return int(number) if self.kind == "integer" else number
@@ -61,7 +61,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class Choice:
-    """Cells that match the same literals as this category; None: missing cells."""
+    """Values that match the same literals as this category; None means missing values."""
 
     cell: Cell
 
@@ -76,26 +76,26 @@ class ColumnAtoms:
     Attributes
     ----------
     atoms
-        Missing cells first where a literal tells them from others, then numbers in their order,
-        or categories. `atom.cell` is an example in the user's units.
+        Missing values first if a literal distinguishes them, then numbers in order, or categories.
+        `atom.cell` is an example in the user's units.
     where
-        For each literal, in the order given, the numbers of the atoms in which it is true,
-        ascending; a `range` for cutoffs. Literals that are equal on every cell have equal ones.
+        For each literal, in the order given, the indices of the atoms in which it is true,
+        ascending; a `range` for cutoffs. Literals that are equal on every value have equal entries.
     """
 
     atoms: tuple[Atom, ...]
     where: tuple[Sequence[int], ...]
 
     def truths(self, atom: int) -> tuple[bool, ...]:
-        """Tell which literals are true in an atom."""
+        """Return which literals are true in an atom."""
         return tuple(atom in true for true in self.where)
 
 
 def column_atoms(column: Column, literals: Sequence[Literal]) -> ColumnAtoms:
     """Find the atoms of one column for literals that all read it.
 
-    No two atoms make the same literals true. Time and size are linear in what the literals list,
-    but for sorting.
+    No two atoms make the same literals true. Apart from sorting, time and size are linear in the
+    number of cutoffs and categories of the literals.
 
     >>> age = column_atoms(Column("age", "integer"), (Above(0, 3.2), Above(0, 3.7), Above(0, 9.0)))
     >>> [(atom.cell, age.truths(number)) for number, atom in enumerate(age.atoms)]
@@ -118,7 +118,8 @@ def _atoms_of_cutoffs(column: Column, literals: Sequence[Literal]) -> ColumnAtom
         least = _least_above(low, column.kind)
         if least is not None and least <= high:
             gaps.append(Gap(column.kind, low, high))
-    # Missing cells are like those below all cutoffs, unless a literal asks or there are none.
+    # Missing values are like values below all cutoffs, unless a literal tests for missing values or
+    # no value is below all cutoffs.
     below_all = not cutoffs or n_below[cutoffs[0]] > 0
     apart = not below_all or any(isinstance(literal, Missing) for literal in literals)
     atoms: tuple[Atom, ...] = (*([Choice(None)] if apart else []), *gaps)
@@ -179,9 +180,9 @@ def _least_above(low: float, kind: ColumnKind) -> float | None:
 
 
 def _first_tick(reached: Callable[[int], bool]) -> int:
-    """Find the first microsecond from which on something is so, by bisection.
+    """Find the first microsecond for which `reached` is true, by bisection.
 
-    Dividing by 1e6 is how tables are read; the quotients never fall, but are not all different.
+    Tables are read by dividing by 1e6. The quotients never fall, but some are equal.
     """
     low, high = _FIRST_TICK, _LAST_TICK + 1
     while low < high:
@@ -199,7 +200,7 @@ def _readable_moment(least: float, low: float, high: float) -> datetime.datetime
         start = max(least, end - _TWO_YEARS)
     seconds = readable_cutoff(start, math.nextafter(end, math.inf), "date")
     tick = _first_tick(lambda tick: tick / 1e6 >= seconds)
-    if tick > _LAST_TICK or tick / 1e6 != seconds:  # not a moment that tables can hold
+    if tick > _LAST_TICK or tick / 1e6 != seconds:  # tables cannot hold this moment
         tick = _first_tick(lambda tick: tick / 1e6 >= least)
     try:
         return _EPOCH + datetime.timedelta(microseconds=tick)

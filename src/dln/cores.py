@@ -1,4 +1,4 @@
-"""How many cores and threads there are to use."""
+"""Count the cores and threads that may be used."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def count_cores() -> int:
 
 
 def count_threads(n_jobs: int | None) -> int:
-    """Say how many threads to use for scikit-learn's n_jobs.
+    """Return the number of threads for scikit-learn's n_jobs.
 
-    None and -1 mean all cores, as in joblib -2 means all but one.
+    None and -1 mean all cores; -2 means all but one, as in joblib.
     """
     cores = count_cores()
     if n_jobs is None:
@@ -26,4 +26,4 @@ def count_threads(n_jobs: int | None) -> int:
     if not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
         raise OptionError(f"n_jobs is {n_jobs!r}, expected an integer other than 0, or None")
     wanted = int(n_jobs) if n_jobs > 0 else cores + 1 + int(n_jobs)
-    return max(1, min(wanted, cores))  # more than there are would not help
+    return max(1, min(wanted, cores))  # more threads than cores would not help

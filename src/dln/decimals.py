@@ -1,4 +1,4 @@
-"""The most readable number in a gap."""
+"""Find the most readable number in an interval."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _MOST_DECIMALS = 345
 def readable_cutoff(low: float, high: float, kind: ColumnKind) -> float:
     """Choose t with low <= t < high, so that `x > t` is false for low and true for high.
 
-    The decimal with the fewest digits is chosen, 0 before all others, else the one nearest to the
-    middle; for an integer column an integer; for dates the roundest moment (a year, a month, a
-    day, …). Beside an infinite end the number stays near the other end.
+    The decimal with the fewest digits is chosen; 0 is preferred, then the one nearest to the
+    middle. Integer columns get an integer. Dates get the roundest moment (a year, a month, a day,
+    …). If one end is infinite, the number is near the other end.
 
     >>> readable_cutoff(0.4471, 0.4602, "number"), readable_cutoff(54.0, 58.0, "integer")
     (0.45, 56.0)
@@ -37,20 +37,22 @@ def readable_cutoff(low: float, high: float, kind: ColumnKind) -> float:
 
 
 def _short_decimals(low: float, high: float, smallest: int) -> Iterator[float]:
-    """Give decimals in [low, high), those of the fewest digits first, down to 10**smallest.
+    """Yield decimals in [low, high), those with the fewest digits first, down to 10**smallest.
 
-    As floats: rounding may carry one over an end.
+    They are floats, so rounding may move one past an end.
     """
     lowest, highest = Decimal(repr(low)), Decimal(repr(high))  # the ends as people write them
     middle = (lowest + highest) / 2
-    # From the power of ten above both ends down: the coarsest step has the fewest digits.
+    # Start at the power of ten above both ends: the coarsest step has the fewest digits.
     largest = math.frexp(max(abs(low), abs(high)))[1] * 30103 // 100000 + 1
     for exponent in range(largest, smallest - 1, -1):
         step = Decimal(1).scaleb(exponent)
         found = _nearest_multiple(lowest, highest, middle, step)
         if found is None:
             continue
-        if abs(found) < 10 * step and exponent > smallest:  # one digit; a finer one may do too
+        if (
+            abs(found) < 10 * step and exponent > smallest
+        ):  # one digit; a finer step may give one too
             finer = _nearest_multiple(lowest, highest, middle, step / 10)
             if finer is not None and abs(finer) < step:
                 found = min(found, finer, key=lambda number: abs(number - middle))
@@ -58,7 +60,7 @@ def _short_decimals(low: float, high: float, smallest: int) -> Iterator[float]:
 
 
 def _finite_ends(low: float, high: float) -> tuple[float, float]:
-    """Replace an infinite end by one that is as far from the other as that is from 0."""
+    """Replace an infinite end; its distance to the other end is the other end's distance to 0."""
     if math.isinf(low) and math.isinf(high):
         return -1.0, 1.0
     if math.isinf(high):

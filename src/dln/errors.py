@@ -9,8 +9,8 @@
     ├── CircuitError (ValueError)          a circuit that breaks its own rules
     │   └── CircuitFileError               a file that does not hold a valid circuit
     ├── OptionError (ValueError)           a parameter out of its range
-    ├── TrainingError (ArithmeticError)    a training whose loss is not a number
-    ├── DeviceMemoryError (MemoryError)    a device without the memory for a network
+    ├── TrainingError (ArithmeticError)    training failed: the loss is not a number
+    ├── DeviceMemoryError (MemoryError)    a device lacks the memory for a network
     └── ExtraMissingError (ImportError)    an optional part that is not installed
     DlnWarning (UserWarning)               a result that a user should look at
 
@@ -54,11 +54,11 @@ class OptionError(DlnError, ValueError):
 
 
 class TrainingError(DlnError, ArithmeticError):
-    """A training that came to nothing: its loss is not a number."""
+    """Training failed: the loss is not a number."""
 
 
 class DeviceMemoryError(DlnError, MemoryError):
-    """A device has not the memory that a network and its batch need."""
+    """A device lacks the memory for a network and its batch."""
 
 
 class ExtraMissingError(DlnError, ImportError):

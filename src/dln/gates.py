@@ -36,7 +36,7 @@ _NAMES = (
 class Gate:
     """A two-input gate; `table` is its output for (a, b) = 00, 01, 10, 11.
 
-    >>> AND = GATES[1]
+    >>> AND = GATE_BY_NAME["AND"]
     >>> AND.name, AND.table, AND.hard(1, 1)
     ('AND', (0, 0, 0, 1), 1)
     >>> AND.soft(0.5, 0.5)
@@ -47,7 +47,7 @@ class Gate:
     table: tuple[int, int, int, int]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return gate_of, (self.table,)  # there are 16 gates, also after pickling and copying
+        return gate_of, (self.table,)  # pickling and copying create no further gates
 
     @cached_property
     def code(self) -> int:
@@ -83,21 +83,21 @@ class Gate:
         return c0 + c1 * a + c2 * b + c3 * (a * b)
 
     def negate_a(self) -> Gate:
-        """Give the gate that reads NOT a where this one reads a."""
+        """Return the gate that reads NOT a instead of a."""
         t00, t01, t10, t11 = self.table
         return gate_of((t10, t11, t00, t01))
 
     def negate_b(self) -> Gate:
-        """Give the gate that reads NOT b where this one reads b."""
+        """Return the gate that reads NOT b instead of b."""
         t00, t01, t10, t11 = self.table
         return gate_of((t01, t00, t11, t10))
 
     def negate(self) -> Gate:
-        """Give the gate whose output is the opposite of this one's."""
+        """Return the gate with the opposite output."""
         return GATES[15 - self.code]
 
     def swap(self) -> Gate:
-        """Give the gate that computes the same with its inputs exchanged."""
+        """Return the gate that computes the same with its inputs swapped."""
         t00, t01, t10, t11 = self.table
         return gate_of((t00, t10, t01, t11))
 

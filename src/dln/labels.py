@@ -25,7 +25,7 @@ _LONGEST_TEXT = 256
 
 
 def plain_labels(classes: Iterable[Any]) -> tuple[Label, ...]:
-    """Turn NumPy scalars and other spellings into plain Python labels.
+    """Convert NumPy scalars and similar types to plain Python labels.
 
     >>> plain_labels(np.array([1, 2]))
     (1, 2)
@@ -38,7 +38,7 @@ def _plain(label: Any) -> Label:
         label = label.astype("datetime64[us]").item()
     elif isinstance(label, np.generic):
         label = label.item()
-    elif isinstance(label, datetime.datetime):  # pandas.Timestamp among them
+    elif isinstance(label, datetime.datetime):  # includes pandas.Timestamp
         label = datetime.datetime.fromisoformat(label.isoformat())
     if is_label(label):
         plain: Label = label
@@ -49,17 +49,17 @@ def _plain(label: Any) -> Label:
 
 
 def is_label(value: object) -> bool:
-    """Tell whether a value can be a class label; NaN cannot, as it does not equal itself."""
+    """Check whether a value can be a class label; NaN cannot, as it does not equal itself."""
     return isinstance(value, (str, bool, int, float, datetime.date)) and value == value
 
 
 def label_array(labels: Sequence[Label]) -> NDArray[Any]:
-    """Make an array whose elements equal the labels, of objects only if need be."""
+    """Make an array whose elements equal the labels; of type object only if needed."""
     types = {type(label) for label in labels}
     longest = max((len(label) for label in labels if isinstance(label, str)), default=0)
     if len(types) == 1 and longest <= _LONGEST_TEXT:
         array = np.array(labels)
-        # NumPy drops NULs at the end of text and makes floats of integers beyond 64 bits.
+        # NumPy drops trailing NULs of text and converts integers beyond 64 bits to floats.
         if array.dtype.kind == _ARRAY_KINDS.get(types.pop()) and array.tolist() == list(labels):
             return array
     array = np.empty(len(labels), dtype=object)
@@ -73,13 +73,13 @@ def label_to_json(label: Label) -> Any:
         return {"moment": label.isoformat()}
     if isinstance(label, datetime.date):
         return {"date": label.isoformat()}
-    if isinstance(label, float) and math.isinf(label):  # JSON has no word for it
+    if isinstance(label, float) and math.isinf(label):  # JSON has no infinities
         return {"number": str(label)}
     return label
 
 
 def label_from_json(value: Any) -> Label:
-    """Read a label back; raises ValueError for anything else."""
+    """Read a label from a JSON value; raises ValueError for anything else."""
     match value:
         case {"moment": str(text), **rest} if not rest:
             return datetime.datetime.fromisoformat(text)
@@ -95,7 +95,7 @@ def label_from_json(value: Any) -> Label:
 
 
 def label_text(label: Label) -> str:
-    """Write a class label as people read it.
+    """Write a class label for people.
 
     >>> label_text("not ill"), label_text(1)
     ("'not ill'", '1')

@@ -1,7 +1,7 @@
 """Columns of the user's table, and the literals that turn a row into bits.
 
-One literal form each: a number above a cutoff, a category in a set, a missing cell. Everything
-else is a negation. A missing cell is above no cutoff and in no set of categories.
+There are three kinds of literals: a number above a cutoff, a category in a set, a missing value.
+Everything else is a negation. A missing value is above no cutoff and in no set of categories.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ _MISREAD = re.compile(
     r"""|^(true|false|nan|inf|[\d._]+(e[+-]?\d+)?)$""",
     re.IGNORECASE,
 )
-"""Text that the words and signs around it could change the meaning of."""
+"""Text that could be misread among the words and signs around it."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One feature: its name in the user's table, what it holds and its known categories.
+    """One feature: its name in the user's table, its kind and its known categories.
 
     Numbers, integers, booleans (0 or 1) and dates (seconds since 1970) are compared as float64.
 
     Attributes
     ----------
     name
-        The user's name for it.
+        The name in the user's table.
     kind
         "number", "integer", "boolean", "date" or "category".
     categories
@@ -55,13 +55,13 @@ class Column:
 
     @property
     def is_numeric(self) -> bool:
-        """Whether cells are compared with cutoffs; otherwise they are matched with categories."""
+        """Whether values are compared with cutoffs; otherwise they are matched with categories."""
         return self.kind != "category"
 
 
 @dataclass(frozen=True)
 class Above:
-    """True where the cell of `column` is a number greater than `cutoff`.
+    """True if the value of `column` is a number greater than `cutoff`.
 
     >>> Above(0, 54.0).describe((Column("age", "integer"),), negated=True)
     'age <= 54'
@@ -73,7 +73,7 @@ class Above:
     cutoff: float
 
     def describe(self, columns: tuple[Column, ...], *, negated: bool = False) -> str:
-        """Say the literal, or its negation, in the user's words."""
+        """Write the literal, or its negation, in the user's words."""
         column = columns[self.column]
         name = format_name(column.name)
         if 0 <= self.cutoff < 1:
@@ -86,7 +86,7 @@ class Above:
 
 @dataclass(frozen=True)
 class Among:
-    """True where the cell of `column` is one of `categories` (indices into the column's).
+    """True if the value of `column` is one of `categories` (indices into the column's).
 
     >>> Among(0, (0, 2)).describe((Column("hue", "category", ("blue", "green", "red")),))
     'hue in {blue, red}'
@@ -96,7 +96,7 @@ class Among:
     categories: tuple[int, ...]
 
     def describe(self, columns: tuple[Column, ...], *, negated: bool = False) -> str:
-        """Say the literal, or its negation, in the user's words."""
+        """Write the literal, or its negation, in the user's words."""
         column = columns[self.column]
         name = format_name(column.name)
         shown = [format_category(column.categories[index]) for index in self.categories]
@@ -107,7 +107,7 @@ class Among:
 
 @dataclass(frozen=True)
 class Missing:
-    """True where the cell of `column` is missing.
+    """True if the value of `column` is missing.
 
     >>> Missing(0).describe((Column("age", "integer"),))
     'age is missing'
@@ -116,7 +116,7 @@ class Missing:
     column: int
 
     def describe(self, columns: tuple[Column, ...], *, negated: bool = False) -> str:
-        """Say the literal, or its negation, in the user's words."""
+        """Write the literal, or its negation, in the user's words."""
         name = format_name(columns[self.column].name)
         return f"{name} is {'not ' if negated else ''}missing"
 
@@ -125,7 +125,7 @@ Literal = Above | Among | Missing
 
 
 def format_value(value: float, column: Column) -> str:
-    """Write a number of this column the way its user would, exactly.
+    """Write a number of this column as its user would, exactly.
 
     >>> format_value(54.0, Column("age", "integer")), format_value(86400.0, Column("d", "date"))
     ('54', '1970-01-02')
@@ -161,7 +161,7 @@ def format_name(name: str) -> str:
 
 
 def format_text(text: str) -> str:
-    """Write a name or a category; it is quoted only where the bare words could be misread.
+    """Write a name or a category; it is quoted only if it could be misread.
 
     >>> print(format_text("petal length (cm)"), format_text("salt and pepper"), format_text("7"))
     petal length (cm) 'salt and pepper' '7'
@@ -171,7 +171,7 @@ def format_text(text: str) -> str:
 
 
 def _is_balanced(text: str) -> bool:
-    """Tell whether every parenthesis in the text has its partner."""
+    """Check whether the parentheses in the text are balanced."""
     depth = 0
     for letter in text:
         depth += (letter == "(") - (letter == ")")

@@ -1,4 +1,4 @@
-"""What the scikit-learn faces share: reading what users give, and warning of what they get."""
+"""What the scikit-learn estimators share: they read the user's input and warn about the result."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from dln.train.fit import Problem
 from dln.wording import some
 
 _FEW_ROWS = 100_000
-"""Rows that are looked at before all are: among so many, nearly every class wins one."""
+"""Number of rows to try first: among so many, nearly every class wins at least one row."""
 
 
 def read_problem(
     estimator: Any, X: Any, y: Any, sample_weight: Any, class_weight: Any
 ) -> tuple[Problem, NDArray[Any]]:
-    """Read what to learn; gives it, rows of weight 0 among it, and the classes."""
+    """Read the training data; return it (including rows of weight 0) and the classes."""
     table = read_features(estimator, X, reset=True)
     target, classes = read_target(y, table.n_rows)
     weight = row_weights(target, classes, sample_weight, class_weight)
@@ -37,15 +37,15 @@ def read_problem(
 
 
 def read_features(estimator: Any, X: Any, *, reset: bool) -> Table:
-    """Read a table, and remember its columns (`reset`) or hold it to those of the fit."""
+    """Read a table; remember its columns (`reset`) or compare them with those of the fit."""
     table = read_table(X)
     try:
-        # Within narwhals' wrapping scikit-learn would not see the names.
+        # scikit-learn does not see the names of a frame that narwhals wraps.
         bare = nw.to_native(X, pass_through=True)
         validate_data(estimator, bare, reset=reset, skip_check_array=True)
-    except ValueError as error:  # scikit-learn's words on missing, extra or reordered columns
+    except ValueError as error:  # scikit-learn's message on missing, extra or reordered columns
         raise TableError(str(error)) from error
-    except TypeError as error:  # and on names that are partly text
+    except TypeError as error:  # its message on names that are only partly text
         raise ColumnTypeError(str(error)) from error
     if table.n_rows == 0 and reset:
         raise TableError("the table has 0 rows (0 sample(s)); a minimum of 1 is required")
@@ -95,7 +95,7 @@ def warn_of_lost_classes(circuit: Circuit, problem: Problem, class_weight: Any) 
 
 
 def _lost_classes(circuit: Circuit, problem: Problem) -> list[int]:
-    """Find the classes that have rows and win none."""
+    """Find the classes that have rows but are predicted for none."""
     table, lost = problem.table, set(np.unique(problem.target).tolist())
     if table.n_rows > _FEW_ROWS:
         few = np.arange(0, table.n_rows, -(-table.n_rows // _FEW_ROWS))
@@ -106,7 +106,7 @@ def _lost_classes(circuit: Circuit, problem: Problem) -> list[int]:
 
 
 def draw_seed(random_state: Any) -> int:
-    """Draw a seed from what scikit-learn calls a random state."""
+    """Draw a seed from scikit-learn's random_state."""
     try:
         return int(check_random_state(random_state).randint(2**31 - 1))
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a circuit is made of beside its literals: placed gates and voting rules."""
+"""The parts of a circuit besides its literals: nodes and voting rules."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from dln.circuit import Circuit
 
 MAX_VOTES = 2**31 - 1
-"""Votes of a class, without their signs, add up to no more: they fit in 32 bits everywhere."""
+"""Maximum sum of the absolute votes of a class, so that votes fit in 32 bits everywhere."""
 
 
 class Node(NamedTuple):
@@ -22,7 +22,7 @@ class Node(NamedTuple):
 
     @property
     def sources(self) -> set[int]:
-        """The wires whose value matters to the gate."""
+        """The wires that the gate depends on."""
         read = ((self.a, self.gate.reads_a), (self.b, self.gate.reads_b))
         return {source for source, reads in read if reads}
 
@@ -34,10 +34,10 @@ class Rule(NamedTuple):
     votes: tuple[int, ...]
 
     def to_sympy(self, circuit: Circuit) -> Any:
-        """Give the rule as a SymPy expression; requires SymPy.
+        """Return the rule as a SymPy expression; requires SymPy.
 
-        Numbers and dates (seconds since 1970) are real symbols that are compared with cutoffs;
-        everything else is a symbol of its own, named as it prints.
+        Numbers and dates (seconds since 1970) are real symbols that are compared with thresholds.
+        Every other test is a symbol, named as it prints.
 
         >>> from dln import GATE_BY_NAME, Above, Circuit, Column, Node
         >>> circuit = Circuit(

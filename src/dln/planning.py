@@ -1,4 +1,4 @@
-"""A classifier's parameters -> what its fit is to try: for the classifier, and for searches."""
+"""A classifier's parameters -> the plan of its fit, for the classifier and for searches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KNOTS = {"quantiles": 33, "range": 2}
 
 
 def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
-    """Say what to try and what to train on a table."""
+    """Plan what to compare and what to train on a table."""
     candidates = make_candidates(
         read_wishes(model),
         len(problem.target),
@@ -34,7 +34,7 @@ def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
 
 
 def read_wishes(model: DLNClassifier) -> Wishes:
-    """Collect a classifier's wishes; refuses any parameter that is out of its range."""
+    """Collect a classifier's options; raises `OptionError` for a parameter out of its range."""
     _check_others(model)
     return Wishes(
         layers=model.layers,
@@ -58,18 +58,18 @@ def read_wishes(model: DLNClassifier) -> Wishes:
         grad_factor=model.grad_factor,
         vote_threshold=model.vote_threshold,
         vote_density=model.vote_density,
-        # PyTorch trains one network after the other: too slow to compare hundreds of them.
+        # PyTorch trains networks one by one, which is too slow to compare hundreds of them.
         selection_fits=0 if _is_auto_on_torch(model) else model.selection_fits,
         trace_every=model.trace_every,
     )
 
 
 def _check_others(model: DLNClassifier) -> None:
-    """Check the parameters that wishes do not hold."""
+    """Check the parameters that `Wishes` does not contain."""
     check_choice("on_interrupt", model.on_interrupt, get_args(OnInterrupt))
     part = model.validation_fraction
     if isinstance(part, bool) or not isinstance(part, numbers.Real) or not 0 <= part < 1:
-        raise OptionError(f"validation_fraction is {part!r}, expected 0 up to below 1")
+        raise OptionError(f"validation_fraction is {part!r}, expected a number from 0 to below 1")
     if model.simplify is not None:
         check_choice("simplify", model.simplify, get_args(Effort))
         choose_effort(model.simplify)

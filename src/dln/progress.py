@@ -1,4 +1,4 @@
-"""Live progress bars for long work, on standard error."""
+"""Live progress bars on standard error."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _TITLES = {"select": "choosing", "train": "training"}
 
 
 Show = Callable[[str, float, str], None]
-"""Shows a task: its title, the part that is done, and a line on its state."""
+"""Shows a task: its title, the fraction that is done, and its state."""
 
 
 @contextmanager
 def live_bars(*, enabled: bool) -> Iterator[Show | None]:
-    """Give a function that shows how far tasks are, or None where that is not wanted."""
+    """Yield a function that shows the progress of tasks, or None if disabled."""
     if not enabled:
         yield None
         return
@@ -57,13 +57,13 @@ def _show_plain(title: str, done: float, state: str) -> None:
 
 @contextmanager
 def progress_bar(*, enabled: bool) -> Iterator[Callable[[Progress], None] | None]:
-    """Give a function that shows how far a fit is, or None where that is not wanted."""
+    """Yield a function that shows the progress of a fit, or None if disabled."""
     with live_bars(enabled=enabled) as show:
         yield show and (lambda progress: show(_TITLES[progress.stage], *_summary(progress)))
 
 
 def _summary(progress: Progress) -> tuple[float, str]:
-    """Say which part is done, and the state of the networks that are under way."""
+    """Return the fraction that is done and the state of the networks in training."""
     epochs = np.array([len(history) for history in progress.histories])
     total = np.array(progress.epochs)
     done = float(epochs.sum() / max(1, total.sum()))

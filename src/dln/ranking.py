@@ -1,7 +1,7 @@
-"""How well votes put the rows of a class before all others: the area under the ROC curve, exactly.
+"""The area under the ROC curve, exactly: how well votes rank the rows of a class above the others.
 
-Rows are counted by lead, so that ties are ties. Rankings of parts of a table add up to the ranking
-of the whole.
+Rows are counted by vote margin, so ties are exact. Rankings of parts of a table add up to the
+ranking of the whole table.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, eq=False)
 class ClassRanking:
-    """Rows by how far one class is ahead of the best other: below 0 where it is behind.
+    """Rows counted by the vote margin of one class over the best other class.
 
     Attributes
     ----------
     values
-        (n,): the leads that occur, ascending.
+        (n,): the vote margins that occur, ascending; negative if another class has more votes.
     rows
-        (n, 2): rows of other classes with this lead, and rows of the class.
+        (n, 2): number of rows of other classes and of the class with this margin.
     """
 
     values: NDArray[np.int64]
@@ -35,9 +35,9 @@ class ClassRanking:
 
     @property
     def area(self) -> float:
-        """The part of all pairs, a row of the class and another, where the first leads by more.
+        """The fraction of pairs (a row of the class, another row) that are ranked correctly.
 
-        Ties count half; NaN where there is no pair.
+        Ties count half. NaN if there is no pair.
         """
         others, own = self.rows.T
         below = np.cumsum(others) - others
@@ -60,8 +60,8 @@ class Ranking:
     def area(self) -> float:
         """The area under the ROC curve: the mean of each class against the rest.
 
-        Of two classes both areas are the same, the usual one. Classes without rows are left out;
-        NaN where all rows are of one class.
+        For two classes both areas are equal, the usual AUC. Classes without rows are left out. NaN
+        if all rows are of one class.
         """
         areas = [leads.area for leads in self.classes]
         known = [area for area in areas if area == area]
@@ -69,7 +69,7 @@ class Ranking:
 
 
 def rank(target: NDArray[np.int64], votes: NDArray[np.int64]) -> Ranking:
-    """Count rows by the number of their class and the leads in their votes (n_rows, n_classes).
+    """Count rows by class index and by the margins of their votes (n_rows, n_classes).
 
     >>> votes = np.array([[1, 0], [1, 1], [0, 1], [1, 1]])
     >>> rank(np.array([0, 0, 1, 1]), votes).area

@@ -1,6 +1,6 @@
-"""Right and wrong predictions, counted: accuracy by class, and how honest the probabilities are.
+"""Counts of correct and wrong predictions: accuracy by class, and calibration.
 
-Tallies of parts of a table add up to the tally of the whole.
+Tallies of parts of a table add up to the tally of the whole table.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class Tally:
     confusion
         (n_classes, n_classes): rows by true class and predicted class.
     rows, right, confidence
-        (N_BINS,): of the rows whose prediction has a probability in the bin, how many there are,
-        how many are predicted rightly, and the sum of their probabilities.
+        (N_BINS,): for the rows whose predicted probability is in the bin: their number, the number
+        of correct predictions, and the sum of the probabilities.
     """
 
     confusion: NDArray[np.int64]
@@ -44,17 +44,17 @@ class Tally:
 
     @property
     def support(self) -> NDArray[np.int64]:
-        """How many rows each class has."""
+        """Number of rows of each class."""
         return np.asarray(self.confusion.sum(axis=1))
 
     @property
     def recall(self) -> NDArray[np.float64]:
-        """The part of each class's rows that is predicted to be of it; NaN where it has none."""
+        """Fraction of each class's rows that are predicted as the class; NaN if it has no rows."""
         return _part(self.confusion.diagonal(), self.support)
 
     @property
     def precision(self) -> NDArray[np.float64]:
-        """The part of each class's predictions that is right; NaN where it is never predicted."""
+        """Fraction of each class's predictions that are correct; NaN if it is never predicted."""
         return _part(self.confusion.diagonal(), self.confusion.sum(axis=0))
 
     @property
@@ -64,7 +64,7 @@ class Tally:
 
     @property
     def accuracy(self) -> float:
-        """The part of all rows that is predicted rightly."""
+        """Fraction of rows that are predicted correctly."""
         return float(self.confusion.trace() / self.confusion.sum())
 
     @property
@@ -76,11 +76,11 @@ class Tally:
 
     @property
     def calibration_error(self) -> float:
-        """How far probabilities are from frequencies, on average over the rows."""
+        """Mean difference between probabilities and frequencies, weighted by rows."""
         return float(np.abs(self.right - self.confidence).sum() / self.rows.sum())
 
     def reliability(self) -> list[dict[str, Any]]:
-        """List the bins that have rows: what was promised, and what came true."""
+        """List the bins that have rows: mean probability and accuracy of each."""
         return [
             {
                 "from": bin / N_BINS,
@@ -96,7 +96,7 @@ class Tally:
 def tally(
     target: NDArray[np.int64], predicted: NDArray[np.int64], proba: NDArray[np.float64]
 ) -> Tally:
-    """Count rows by the numbers of their true and predicted classes, and by probability.
+    """Count rows by the indices of their true and predicted classes, and by probability.
 
     >>> proba = np.array([[1, 0], [0, 1], [0.6, 0.4]])
     >>> once = tally(np.array([0, 1, 1]), np.array([0, 1, 0]), proba)

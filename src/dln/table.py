@@ -1,7 +1,7 @@
 """Read a user's table: pandas, polars and other frames, NumPy arrays, lists of rows.
 
-Every column becomes a `RawColumn`: numbers with NaN where a cell is missing, or Python values with
-None where a cell is missing. Nothing is converted silently between the two.
+Every column becomes a `RawColumn`: numbers with NaN for missing values, or Python values with None
+for missing values. Nothing is converted silently between the two.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dln.errors import ColumnTypeError, TableError
 from dln.literals import ColumnKind
 from dln.wording import type_of
 
-_MISSING_TYPES = ("NAType", "NaTType")  # pandas' marks, recognised without importing pandas
+_MISSING_TYPES = ("NAType", "NaTType")  # pandas' markers, recognised without importing pandas
 _CATEGORY_TYPES = (nw.String, nw.Categorical, nw.Enum)
 _WIDE_TYPES = (nw.Int128, nw.UInt128)  # NumPy has none
 _DATE_TYPES = (datetime.date, np.datetime64)
@@ -31,7 +31,7 @@ _NUMBER_TYPES = (numbers.Real, decimal.Decimal, np.bool_)
 
 @dataclass(frozen=True)
 class RawColumn:
-    """One column as read: what it holds, and its cells.
+    """One column as read: its kind and its values.
 
     `values` is a numeric array (missing: NaN; dates: seconds since 1970, UTC) for numeric kinds
     and an object array (missing: None) for categories.
@@ -43,14 +43,14 @@ class RawColumn:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with columns that are read when asked for.
+    """A table whose columns are read on demand.
 
     Attributes
     ----------
     names
-        Column names as text; None when the columns are known by their position only.
+        Column names as text; None if columns are identified by position only.
     matrix
-        The whole table as one numeric array, where it came as one.
+        The whole table as one numeric array, if it was given as one.
     """
 
     n_rows: int
@@ -60,7 +60,7 @@ class Table:
     matrix: NDArray[Any] | None = None
 
     def without_names(self) -> Table:
-        """Forget the names, so that columns are matched by position."""
+        """Drop the names, so that columns are matched by position."""
         return replace(self, names=None)
 
     def take(self, rows: NDArray[np.intp]) -> Table:
@@ -73,12 +73,12 @@ class Table:
         return Table(len(rows), self.n_columns, self.names, read)
 
     def kept(self) -> Table:
-        """Read every column once, for those who look at them often."""
+        """Read every column once and keep it, for repeated use."""
         columns = [self.read(index) for index in range(self.n_columns)]
         return replace(self, read=columns.__getitem__)
 
     def column_names(self) -> tuple[str, ...]:
-        """Give the names to show: the table's own, or x0, x1, and so on."""
+        """Return the names to show: the table's own, or x0, x1, and so on."""
         return self.names or tuple(f"x{index}" for index in range(self.n_columns))
 
 
@@ -107,7 +107,7 @@ def read_table(X: Any) -> Table:
         names = getattr(X, "column_names", None) or X.columns
         raise _named_twice([str(name) for name in names]) from None
     except TypeError:
-        # A frame of another library, read as an array, would lose the names of its columns.
+        # A frame of another library would lose its column names if it were read as an array.
         if hasattr(X, "__array__") and not hasattr(X, "__dataframe__"):
             return _from_array(np.asarray(X))
         raise ColumnTypeError(
@@ -121,9 +121,9 @@ def read_table(X: Any) -> Table:
 
 
 def _without_masked(X: Any) -> NDArray[Any]:
-    """Put None where a masked array hides a cell."""
+    """Put None in place of masked values."""
     cells: NDArray[Any] = np.ma.getdata(X)
-    if cells.dtype.kind == "M":  # as objects, nanoseconds would be integers
+    if cells.dtype.kind == "M":  # as objects, nanoseconds would become integers
         cells = cells.astype("datetime64[us]")
     shown = cells.astype(object)
     shown[np.ma.getmaskarray(X)] = None
@@ -131,12 +131,12 @@ def _without_masked(X: Any) -> NDArray[Any]:
 
 
 def _rows_to_array(rows: Sequence[Any]) -> NDArray[Any]:
-    """Keep every cell as it came: NumPy would make texts of [1, "a"] and numbers of [True, 1]."""
+    """Keep every value as given: NumPy would turn [1, "a"] into text and [True, 1] into numbers."""
     if len(rows) == 0:
         raise TableError("the table has 0 rows (0 sample(s)); a minimum of 1 is required")
     if any(isinstance(row, Mapping) for row in rows):
         raise ColumnTypeError(
-            "the rows are dicts, whose cells have names; "
+            "the rows are dicts, expected lists of values; "
             "make a data frame of them: pandas.DataFrame(rows)"
         )
     try:
@@ -144,7 +144,7 @@ def _rows_to_array(rows: Sequence[Any]) -> NDArray[Any]:
     except ValueError:
         array = None
     if array is None or (array.ndim == 1 and any(_is_row(row) for row in rows)):
-        raise TableError("the rows differ in length; every row needs one cell a column")
+        raise TableError("the rows differ in length; every row needs one value for each column")
     return array
 
 
@@ -193,16 +193,16 @@ def _seconds(moments: NDArray[Any]) -> NDArray[np.float64]:
     """Convert datetime64 of any unit to seconds since 1970."""
     whole = np.datetime_data(moments.dtype)[0] in ("Y", "M", "W", "D", "h", "m", "s")
     ticks = moments.astype("datetime64[s]" if whole else "datetime64[us]").astype(np.int64)
-    # Divided, not multiplied by 1e-6: the nearest float, which prints as the moment it was.
+    # Division, unlike a product with 1e-6, gives the nearest float: it prints as the same moment.
     seconds = ticks / (1.0 if whole else 1e6)
     seconds[np.isnat(moments)] = np.nan
     return seconds
 
 
 def _read_objects(values: NDArray[Any], name: str, *, text: bool = False) -> RawColumn:
-    """Find out what a column of Python objects holds; mixed numbers and text are categories.
+    """Infer the kind of a column of Python objects; mixed numbers and text are categories.
 
-    With `text` the column was declared to hold text or categories: numbers in it are categories.
+    With `text` the column was declared as text or categories, so its numbers are categories too.
     """
     cells = [None if is_missing(value) else value for value in values.tolist()]
     types = {type(cell) for cell in cells if cell is not None}
@@ -210,7 +210,7 @@ def _read_objects(values: NDArray[Any], name: str, *, text: bool = False) -> Raw
     def hold(*kinds: type) -> bool:
         return all(issubclass(kind, kinds) for kind in types)
 
-    if not types:  # nothing is known of the column; no literal will read it
+    if not types:  # all values are missing; no literal will read the column
         return RawColumn("number", np.full(len(cells), np.nan))
     if hold(*_DATE_TYPES):
         moments = np.array([_moment(cell) for cell in cells], dtype="datetime64[us]")
@@ -223,7 +223,7 @@ def _read_objects(values: NDArray[Any], name: str, *, text: bool = False) -> Raw
         other = next(c for c in cells if c is not None and not isinstance(c, _DATE_TYPES))
         raise ColumnTypeError(
             f"column {name!r} holds dates, but also {other!r}; "
-            "convert the column, with missing cells for what is no date"
+            "convert the column; use missing values for what is not a date"
         )
     plain = np.empty(len(cells), dtype=object)
     for index, cell in enumerate(cells):
@@ -232,7 +232,7 @@ def _read_objects(values: NDArray[Any], name: str, *, text: bool = False) -> Raw
 
 
 def is_missing(value: Any) -> bool:
-    """Recognise every mark of a missing cell: None, NaN, NaT, NA."""
+    """Recognise every marker of a missing value: None, NaN, NaT, NA."""
     if isinstance(value, decimal.Decimal):
         return value.is_nan()
     if isinstance(value, (float, np.floating, np.datetime64, np.timedelta64)):
@@ -241,7 +241,7 @@ def is_missing(value: Any) -> bool:
 
 
 def read_numbers(raw: RawColumn, name: str) -> RawColumn:
-    """Read categories that are all numbers as the numbers that they are."""
+    """Read categories that are all numbers as numbers."""
     return RawColumn("number", _numbers(raw.values.tolist(), name))
 
 
@@ -256,11 +256,11 @@ def _numbers(cells: list[Any], name: str) -> NDArray[np.float64]:
 
 
 def _moment(cell: Any) -> Any:
-    """Give a moment without time zone, in UTC where it had one."""
+    """Remove the time zone of a moment, converting it to UTC."""
     offset = cell.utcoffset() if isinstance(cell, datetime.datetime) else None
     if offset is None:
         return cell
-    # With `astimezone` the last day of year 9999, a usual mark of an open end, may overflow.
+    # `astimezone` may overflow on the last day of year 9999, a common marker of an open end.
     return np.datetime64(cell.replace(tzinfo=None), "us") - np.timedelta64(offset, "us")
 
 
@@ -279,7 +279,7 @@ def _unsupported(name: str, cell: Any) -> ColumnTypeError:
 
 
 def _first_known(cells: Iterable[Any], otherwise: Any) -> Any:
-    """Find a cell to show: the first that is not missing."""
+    """Find a value to show: the first that is not missing."""
     return next((cell for cell in cells if not is_missing(cell)), otherwise)
 
 
@@ -294,8 +294,8 @@ def _from_frame(frame: nw.DataFrame[Any]) -> Table:
     def read(index: int) -> RawColumn:
         return _read_series(frame[:, index], names[index])
 
-    # Names that are numbers or tuples are none: as in scikit-learn, such columns are known by
-    # their position.
+    # Names that are numbers or tuples do not count as names: as in scikit-learn, such columns are
+    # identified by position.
     named = any(isinstance(name, str) for name in frame.columns)
     return Table(frame.shape[0], frame.shape[1], names if named else None, read)
 

@@ -1,4 +1,4 @@
-"""Read the class of each row, to learn from or to compare with, and how much each row counts."""
+"""Read the class of each row, for training or for comparison, and the row weights."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def row_weights(
 
 
 def read_target(y: Any, n_rows: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
-    """Give the number of each row's class and the classes; a missing class is refused."""
+    """Return the index of each row's class, and the classes; missing classes are refused."""
     from sklearn.utils.multiclass import check_classification_targets  # slow to load
     from sklearn.utils.validation import column_or_1d
 
@@ -64,7 +64,7 @@ def read_target(y: Any, n_rows: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
         if labels.dtype != object:
             check_classification_targets(labels)
     except (ValueError, TypeError) as error:
-        raise TableError(f"{error} Convert labels that are no whole numbers to text") from error
+        raise TableError(f"{error} Convert labels that are not whole numbers to text") from error
     classes, target = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         only = plain_labels(classes)[0]
@@ -82,14 +82,16 @@ def class_numbers(y: Any, classes: Sequence[Label], n_rows: int) -> NDArray[np.i
     """
     if y is None:
         raise TableError("the target y is None; give the class of each row")
-    # NumPy would make texts of a list such as [1, "a"].
+    # NumPy would turn a list such as [1, "a"] into text.
     labels = _as_array(y, object if isinstance(y, (list, tuple)) else None)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1:
-        raise TableError(f"the target has {labels.ndim} dimensions, expected 1: one class a row")
+        raise TableError(
+            f"the target has {labels.ndim} dimensions, expected 1: one class for each row"
+        )
     _check_length(labels, n_rows)
-    # Every distinct label is looked at once; missing ones first, as they may not equal themselves.
+    # Every distinct label is checked once. Missing ones come first: they may not equal themselves.
     cells = labels.tolist() if labels.dtype.kind != "M" else list(labels)
     first: dict[Any, int] = {}
     places = [first.setdefault(cell, len(first)) for cell in cells]
@@ -100,7 +102,7 @@ def class_numbers(y: Any, classes: Sequence[Label], n_rows: int) -> NDArray[np.i
 
 
 def _find_classes(labels: Iterable[Any], classes: Sequence[Label]) -> NDArray[np.int64]:
-    """Give the number of each label's class."""
+    """Return the index of each label's class."""
     numbers = {label: number for number, label in enumerate(classes)}
     found = plain_labels(labels)
     unknown = next((label for label in found if label not in numbers), None)
@@ -140,7 +142,7 @@ def _check_no_missing(labels: NDArray[Any]) -> None:
 
 
 def _labels_of_one_type(labels: NDArray[Any]) -> NDArray[Any]:
-    """Refuse a mixture of types, which has no order; numbers become an array of numbers."""
+    """Refuse mixed types, which have no order; numbers become an array of numbers."""
     types = {type(label) for label in labels}
     if all(issubclass(kind, str) for kind in types):
         return labels
@@ -159,18 +161,18 @@ def _labels_of_one_type(labels: NDArray[Any]) -> NDArray[Any]:
 def _class_weights(
     wish: Any, classes: NDArray[Any], target: NDArray[np.int32], weight: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Give the weight of each class; "balanced" looks at the weights of its rows."""
+    """Return the weight of each class; "balanced" depends on the weights of its rows."""
     if wish is None:
         return np.ones(len(classes))
     if isinstance(wish, str) and wish == "balanced":
         mass = np.bincount(target, weights=weight, minlength=len(classes))
-        finite = np.maximum(mass, np.finfo(np.float64).tiny)  # so that its inverse is
+        finite = np.maximum(mass, np.finfo(np.float64).tiny)  # so that its inverse is finite
         return np.divide(1.0, finite, out=np.zeros(len(classes)), where=mass > 0)
     if not isinstance(wish, Mapping):
         raise OptionError(f"class_weight is {wish!r}, expected 'balanced', None or a dict")
     known = list(classes)
     unknown = [label for label in wish if label not in known]
-    # As in scikit-learn: rows of a fold may lack a class, but not where another has no weight.
+    # As in scikit-learn, the rows of a fold may lack a class, but then all others need a weight.
     if unknown and not all(label in wish for label in known):
         raise OptionError(f"class_weight names {unknown}, but the classes are {classes.tolist()}")
     for given in wish.values():

@@ -1,4 +1,4 @@
-"""Words that messages share: a few names out of many, a type with its article."""
+"""Helpers for messages: list a few of many names, name a type with its article."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def some(names: Sequence[str], most: int = 12) -> str:
-    """List names, not too many of them.
+    """List at most `most` names, and count the others.
 
     >>> some(["age", "city"])
     'age, city'

@@ -38,7 +38,7 @@ class LiteralSet:
 
     @classmethod
     def join(cls, sets: Sequence[LiteralSet]) -> LiteralSet:
-        """Put sets one after the other."""
+        """Concatenate sets."""
         return cls(
             np.concatenate([literals.kind for literals in sets]),
             np.concatenate([literals.column for literals in sets]),

@@ -1,4 +1,4 @@
-"""Where thresholds start: the split points of a small tree on one column (paper, Sec. III)."""
+"""Initial thresholds: the split points of a small tree on one column (paper, Sec. III)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sklearn import config_context
 from sklearn.tree import DecisionTreeClassifier
 
 MAX_ROWS = 50_000
-"""Rows looked at: split points of more rows hardly differ."""
+"""Maximum number of rows used; with more rows the split points hardly change."""
 
 
 def tree_cutoffs(
@@ -19,8 +19,8 @@ def tree_cutoffs(
 ) -> NDArray[np.float32]:
     """Split one encoded column into at most `n_cutoffs` + 1 parts that separate the classes.
 
-    Missing cells (NaN) are left out. The rows are weighted as in training. A column without any
-    useful split gets its median, so that it can still act together with another column.
+    Missing values (NaN) are ignored. The rows are weighted as in training. A column without a
+    useful split gets its median, so that it can still be used together with another column.
     """
     known = np.flatnonzero(~np.isnan(cells))
     if len(known) > MAX_ROWS:
@@ -28,10 +28,12 @@ def tree_cutoffs(
     values = cells[known]
     if len(values) == 0 or values.min() == values.max():
         return np.empty(0, dtype=np.float32)
-    # More leaves than rows cannot be; the tree would set memory aside for them.
+    # There cannot be more leaves than rows, and the tree would allocate memory for them.
     most = min(n_cutoffs, len(values) - 1)
     tree = DecisionTreeClassifier(max_leaf_nodes=most + 1, random_state=0)
-    with config_context(skip_parameter_validation=True):  # half of the time, for a few hundred rows
+    with config_context(
+        skip_parameter_validation=True
+    ):  # it takes half of the time with a few hundred rows
         tree.fit(values[:, None], target[known], sample_weight=weight[known], check_input=False)
     inner = tree.tree_.children_left >= 0
     cutoffs = np.unique(tree.tree_.threshold[inner].astype(np.float32))

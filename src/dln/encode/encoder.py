@@ -2,7 +2,7 @@
 
 An encoder is fitted on training rows only. A numeric column becomes one scaled column with a few
 thresholds on it; a column of categories becomes one column of group numbers with a literal for each
-group; a column with missing cells gets a literal of its own for them.
+group; a column with missing values gets an additional literal for them.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from dln.literals import Category, Column
 from dln.table import RawColumn, Table
 
 MAX_GROUPS = 64
-"""Category literals of one column; the rarest categories beyond that are pooled into one."""
+"""Maximum number of category literals of a column; the rarest categories are pooled into one."""
 
 _FEW_ROWS = 1000
-"""Rows that show whether it is worth looking at all of them."""
+"""Number of rows to check before all rows are checked."""
 
 _NO_VALUE = np.zeros(1, dtype=np.float32)
-"""What a literal of missing cells is compared with: nothing."""
+"""Placeholder value of literals for missing values."""
 
 
 @dataclass(frozen=True)
 class EncodeOptions:
-    """What an encoder places on each column.
+    """How an encoder treats each column.
 
     Attributes
     ----------
     n_cutoffs
-        Thresholds on a numeric column at most (the paper uses 4 or 6).
+        Maximum number of thresholds on a numeric column (the paper uses 4 or 6).
     n_knots
-        Knots of the scaling: 2 is the paper's min-max scaling, more follow the quantiles.
+        Number of knots of the scaling: 2 is the paper's min-max scaling, more follow the quantiles.
     rare
-        A category in fewer training rows than this part of them is pooled with other rare ones.
+        A category in less than this fraction of the training rows is pooled with other rare ones.
     """
 
     n_cutoffs: int = 6
@@ -58,11 +58,11 @@ class ColumnCode:
     groups: tuple[tuple[int, ...], ...] = ()
 
     def encode(self, raw: RawColumn) -> NDArray[np.float32]:
-        """Encode cells; missing ones become NaN, unknown categories match no group."""
+        """Encode values; missing ones become NaN, unknown categories match no group."""
         values = encode_cells(raw, self.column)
         if self.scale is not None:
             return self.scale.apply(np.asarray(values, dtype=np.float64))
-        # The codes of missing and unseen categories count from the end.
+        # The codes of missing and unseen categories are negative and index from the end.
         numbers = np.full(len(self.column.categories) + 2, -1.0, dtype=np.float32)
         for number, group in enumerate(self.groups):
             numbers[list(group)] = number
@@ -97,7 +97,7 @@ def fit_encoder(
     weight: NDArray[np.float32],
     options: EncodeOptions,
 ) -> tuple[Encoder, NDArray[np.float32]]:
-    """Fit an encoder on training rows; gives it and the encoded rows."""
+    """Fit an encoder on training rows; return it and the encoded rows."""
     cells = np.empty((table.n_rows, table.n_columns), dtype=np.float32)
     codes, literals = [], []
     for index, name in enumerate(table.column_names()):
@@ -117,7 +117,7 @@ def fit_encoder(
         codes.append(code)
         cells[:, index] = encoded
     if not any(map(len, literals)):
-        # Nothing tells rows apart: a constant, so that networks can be.
+        # No column varies; add a constant literal so that a network can be built.
         literals.append(LiteralSet.on_column(0, MISSING, _NO_VALUE))
     return Encoder(tuple(codes), LiteralSet.join(literals)), cells
 
@@ -158,9 +158,9 @@ def _category_order(category: Category) -> tuple[str, Category]:
 
 
 def _group_literals(n_groups: int, *, any_missing: bool) -> NDArray[np.float32]:
-    """Choose the groups that get a literal: of two that complement each other only the second.
+    """Choose the groups that get a literal; of two complementary groups only the second.
 
-    The one group of a column is the complement of its missing cells, which have a literal.
+    A single group is the complement of the missing values, which have a literal.
     """
     first = 1 if n_groups == 1 or (n_groups == 2 and not any_missing) else 0
     return np.arange(first, n_groups, dtype=np.float32)

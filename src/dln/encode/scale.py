@@ -1,4 +1,4 @@
-"""Bring a numeric column to [0, 1] by a monotone map that training can live with.
+"""Scale a numeric column to [0, 1] by a monotone map.
 
 The map is piecewise linear between knots. It never reorders two values, so a threshold on the
 scaled column separates the same rows as some threshold on the column itself.
@@ -17,27 +17,27 @@ _INFINITE_SHARE = 0.1
 
 @dataclass(frozen=True)
 class Scale:
-    """A monotone map: `knots` of the column go to `levels` in [0, 1], the rest in between."""
+    """A monotone map: `knots` of the column map to `levels` in [0, 1], linearly in between."""
 
     knots: NDArray[np.float64]
     levels: NDArray[np.float64]
 
     def apply(self, values: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Scale values; missing ones (NaN) stay missing, those out of range go to the ends."""
+        """Scale values; missing values (NaN) stay missing, values out of range are clipped."""
         scaled = np.interp(values, self.knots, self.levels)
-        # Rounding may carry a value over its knot's level; keep the map monotone to the last bit.
+        # Rounding may move a value past its knot's level; keep the map monotone.
         right = np.searchsorted(self.knots, values, side="right")
         top = self.levels[np.minimum(right, len(self.levels) - 1)]
         rounded = np.minimum(scaled, top).astype(np.float32)
-        rounded[np.isnan(values)] = np.nan  # np.interp loses them where there is one knot only
+        rounded[np.isnan(values)] = np.nan  # np.interp loses them if there is only one knot
         return rounded
 
 
 def fit_scale(values: NDArray[np.float64], n_knots: int) -> Scale:
-    """Place knots at quantiles of the finite values: two make a clipped min-max scaling.
+    """Place knots at quantiles of the finite values; two knots give a clipped min-max scaling.
 
     More knots make the scaled column more uniform, so that one slope suits skewed columns too.
-    Infinite values get a level of their own at either end.
+    Infinite values get a separate level at each end.
     """
     finite = values[np.isfinite(values)]
     if len(finite) > _SAMPLE:
@@ -59,7 +59,7 @@ def _finite_knots(
     """Place knots, strictly rising, and their levels from 0 to 1."""
     if len(finite) == 0:
         return np.array([0.0, 1.0]), np.array([0.0, 1.0])
-    # Quantiles that are values of the column: between two huge ones, a mean would overflow.
+    # Quantiles that are values of the column: the mean of two huge ones would overflow.
     places = np.rint(np.linspace(0.005, 0.995, n_knots) * (len(finite) - 1)).astype(np.intp)
     knots = np.partition(finite, np.unique(places))[places]
     levels = np.linspace(0.0, 1.0, n_knots)

@@ -1,7 +1,7 @@
 """A score card: the rules of a circuit with two classes as one signed sum.
 
-A rule's points are its votes for the second class less those for the first, so that one that votes
-for the first class counts negative. Above 0 the second class wins; a tie, at 0, goes to the first.
+A rule's points are its votes for the second class minus those for the first. Above 0 the second
+class wins; a tie at 0 goes to the first.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class ScoreCard(Shown):
     start
         The score before any rule fires.
     rows
-        The rules that count, the strongest first; one that gives both classes the same does not.
+        The rules, strongest first, without those that give both classes the same votes.
     parts
         Names that the rules mention, and what they stand for.
     notes
-        What holds for missing cells, where that matters.
+        How missing values are treated, if a rule tests for them.
     """
 
     negative: Label
@@ -51,14 +51,14 @@ class ScoreCard(Shown):
     notes: tuple[str, ...] = ()
 
     def to_text(self) -> str:
-        """Write one line a rule, its points first."""
+        """Write one line for each rule, points first."""
         lines = [*self._notes(), f"  {self.start:+d}  start"]
         lines += [f"  {row.points:+d}  {row.text}" for row in self.rows]
         where = [f"  {name}: {text}" for name, text in self.parts]
         return "\n".join([*lines, *(["where"] if where else []), *where])
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values; docs/explain.md tells the schema."""
+        """Return plain values; docs/explain.md describes the schema."""
         return {
             "negative": label_to_json(self.negative),
             "positive": label_to_json(self.positive),

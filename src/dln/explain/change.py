@@ -1,14 +1,15 @@
-"""A row + one of its columns -> the nearest cell of that column that changes the class.
+"""A row + one of its columns -> the nearest value of that column that flips the class.
 
-Every atom of the column is tried (`dln.conditions`), so the answer is exact: no other cell of the
-column gives another class at a smaller distance. Above a cutoff on a number there is no nearest
-cell; the distance is that to the cutoff, and the cell a readable one just beyond.
+Every atom of the column is tried (`dln.conditions`), so the answer is exact: no other value of the
+column flips the class at a smaller distance. There is no nearest number above a cutoff; the
+distance is that to the cutoff, and the value is a readable number just beyond it.
 
-Order within a column: a known category or a number at the smallest distance (from a missing cell:
-past the fewest cutoffs), then an unknown category, then a missing cell. Between columns: the same
-three, then the fewest cutoffs crossed (another category counts as one, and so at least does a cell
-that goes or comes), then the smallest distance relative to the larger of the two numbers (1 for
-what has none, and for booleans), then the column's place.
+Order within a column: a known category or the number at the smallest distance (from a missing
+value: past the fewest cutoffs), then an unknown category, then a missing value. Order between
+columns: the same three, then the fewest cutoffs crossed (another category counts as one; a value
+that becomes missing or known counts as at least one), then the smallest distance relative to the
+larger of the two numbers (1 for booleans and for values without a distance), then the position of
+the column.
 """
 
 from __future__ import annotations
@@ -34,22 +35,22 @@ _KNOWN, _UNKNOWN, _MISSING = 0, 1, 2
 
 @dataclass(frozen=True)
 class Change:
-    """Another cell of one feature that gives the row another class.
+    """Another value of one feature that gives the row another class.
 
     Attributes
     ----------
     feature
         The name of the column.
     before, after
-        The cell, and the one that changes the class; None is a missing cell.
+        The value, and the value that flips the class; None means missing.
     condition
-        What the new cell fulfils; other cells that do give the same class.
+        A condition that the new value fulfils. All values that fulfil it give the same class.
     label
         The class that the changed row gets.
     n_crossed
-        How many of the circuit's cutoffs on this column lie between; 1 for another category.
+        Number of the circuit's cutoffs between the two values; 1 for another category.
     distance
-        How far the number moves at least; in seconds for dates, None for what has no distance.
+        The least distance that the number moves; in seconds for dates, None for categories.
     """
 
     feature: str
@@ -67,7 +68,7 @@ class Change:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values."""
+        """Return plain values."""
         finite = self.distance is not None and math.isfinite(self.distance)
         return {
             "feature": self.feature,
@@ -81,7 +82,7 @@ class Change:
 
 
 def nearest_changes(circuit: Circuit, row: OneRow) -> tuple[Change, ...]:
-    """Find the nearest change of each column that changes the class, the best first."""
+    """Find the nearest change of each column that flips the class, best first."""
     present = int(circuit.winners(row.table())[0])
     found = []
     for column in sorted(row.cells):
@@ -93,7 +94,7 @@ def nearest_changes(circuit: Circuit, row: OneRow) -> tuple[Change, ...]:
 
 @dataclass(frozen=True)
 class _Step:
-    """A way to another atom of the column."""
+    """A step to another atom of the column."""
 
     after: Cell
     tier: int
@@ -138,7 +139,7 @@ def _condition(
     winners: Sequence[int],
     place: int,
 ) -> str:
-    """Say in what atoms the class is that of the chosen one: its neighbours among numbers too."""
+    """Describe the chosen atom, joined with neighbouring numbers that give the same class."""
     column, atom = columns[number], atoms[place]
     name = format_name(column.name)
     if not isinstance(atom, Gap):
@@ -160,7 +161,7 @@ def _condition(
         for cutoff, negated in ((low, False), (high, True))
         if math.isfinite(cutoff)
     ]
-    # A missing cell is not above the cutoff either: where its class is another, that is said.
+    # A missing value is not above the cutoff either. If its class differs, the condition says so.
     apart = atoms[0] == Choice(None) and winners[0] != winners[place]
     if math.isinf(low) and (apart or not bounds):
         bounds.append(f"{name} is not missing")
@@ -177,7 +178,7 @@ def _step(column: Column, row: OneRow, number: int, atom: Atom, cutoffs: list[fl
 
 
 def _step_to_gap(value: float, gap: Gap, cutoffs: list[float]) -> _Step:
-    # Whether a cell of the gap is above a cutoff is whether the gap's low end reaches it.
+    # The values of a gap are above a cutoff if the gap's low end reaches it.
     n_crossed = sum((value > cutoff) != (gap.low >= cutoff) for cutoff in cutoffs)
     if math.isnan(value):
         return _Step(gap.cell, _KNOWN, max(1, n_crossed))
@@ -187,7 +188,7 @@ def _step_to_gap(value: float, gap: Gap, cutoffs: list[float]) -> _Step:
 
 
 def _relative(value: float, upwards: bool, distance: float) -> float:
-    """Compare a distance with the larger of the two numbers that it lies between."""
+    """Divide a distance by the larger of the two numbers."""
     if distance == 0:
         return 0.0
     larger = max(abs(value), abs(value + distance if upwards else value - distance))
@@ -195,10 +196,10 @@ def _relative(value: float, upwards: bool, distance: float) -> float:
 
 
 def _reach(value: float, gap: Gap) -> tuple[Cell, float]:
-    """Find a readable cell of a gap that is near a number, and how far the gap is from it."""
-    # The lowest gap holds minus infinity too.
+    """Find a readable value of a gap near a number, and the distance to the gap."""
+    # The lowest gap includes minus infinity.
     within = (gap.low < value or math.isinf(gap.low)) and value <= gap.high
-    if within and gap.kind != "boolean":  # where the number is already
+    if within and gap.kind != "boolean":  # the number is already there
         return gap.cell, 0.0
     entry = entry_from_below(gap, value) if gap.low >= value else entry_from_above(gap)
     return entry.cell, abs(entry.edge - value)
@@ -206,7 +207,7 @@ def _reach(value: float, gap: Gap) -> tuple[Cell, float]:
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a number enters a gap: a readable cell, and the edge that it reaches or passes."""
+    """Where a number enters a gap: a readable value, and the edge that it reaches or passes."""
 
     cell: Cell
     edge: float

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rows:
-    """How many rows a table has, in all and of each class."""
+    """Number of rows of a table, in total and by class."""
 
     n_rows: int
     class_rows: tuple[int, ...] | None = None
@@ -26,16 +26,16 @@ class Rows:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a table says about a rule.
+    """Statistics of a rule on a table.
 
     Attributes
     ----------
     rows
         The table.
     support
-        In how many rows the rule fires.
+        Number of rows where the rule fires.
     class_counts
-        The rows where it fires, by class; None where no classes were given.
+        Number of rows where it fires, by class; None if no classes were given.
     """
 
     rows: Rows
@@ -44,21 +44,21 @@ class Evidence:
 
     @property
     def share(self) -> float:
-        """The share of the rows in which the rule fires."""
+        """Fraction of the rows where the rule fires."""
         return self.support / self.rows.n_rows
 
     @property
     def precision(self) -> tuple[float | None, ...] | None:
-        """For each class, its share among the rows where the rule fires; None if it never does."""
+        """For each class, its fraction of the rows where the rule fires; None if it never fires."""
         if self.class_counts is None:
             return None
         return tuple(n / self.support if self.support else None for n in self.class_counts)
 
     @property
     def lift(self) -> tuple[float | None, ...] | None:
-        """For each class, the precision over the class's share among all rows.
+        """For each class, the precision divided by the class's fraction of all rows.
 
-        None where the rule never fires or no row is of the class.
+        None if the rule never fires or no row is of the class.
         """
         if self.precision is None or self.rows.class_rows is None:
             return None
@@ -69,7 +69,7 @@ class Evidence:
 
 
 def gather(circuit: Circuit, X: Any, y: Any = None) -> tuple[Rows, tuple[Evidence, ...]]:
-    """Evaluate every rule on a table; gives the table's size and one record a rule."""
+    """Evaluate every rule on a table; return the size of the table and one record for each rule."""
     fires = wire_values(circuit, [rule.wire for rule in circuit.rules], X)
     n_rows = len(fires)
     if n_rows == 0:

@@ -22,7 +22,7 @@ Word = OneOf["and", "or", "xor"]
 
 @dataclass(frozen=True)
 class Term:
-    """A wire that is written as it stands: a literal, or a gate that has a name."""
+    """A wire that is not written out: a literal, or a gate that has a name."""
 
     wire: int
     negated: bool = False
@@ -57,13 +57,13 @@ Expression = Term | CategoryTest | Constant | Chain
 def factored(circuit: Circuit, wire: int, named: Collection[int]) -> Expression:
     """Write a wire's gates out as they are wired, down to literals and named wires.
 
-    The wire itself is written out even where it has a name.
+    The wire itself is written out even if it has a name.
     """
     return _written_out(circuit, wire, named, negated=False)
 
 
 def join(word: Word, parts: list[Expression]) -> Expression:
-    """Join expressions by a word; one alone needs none."""
+    """Join expressions by a word; a single expression needs none."""
     return parts[0] if len(parts) == 1 else Chain(word, tuple(parts))
 
 
@@ -163,7 +163,7 @@ def _express(circuit: Circuit, wire: int, named: Collection[int], *, negated: bo
 def _written_out(
     circuit: Circuit, wire: int, named: Collection[int], *, negated: bool
 ) -> Expression:
-    while wire >= circuit.n_literals:  # a loop: copies of copies may be many
+    while wire >= circuit.n_literals:  # a loop, since there may be many copies of copies
         gate, a, b = circuit.nodes[wire - circuit.n_literals]
         gate = gate.negate() if negated else gate
         if not gate.reads_a and not gate.reads_b:
@@ -182,12 +182,12 @@ def _joined(circuit: Circuit, gate: Gate, a: int, b: int, named: Collection[int]
     parts: list[Expression] = []
     for source, negate in ((a, form.negate_a), (b, form.negate_b)):
         part = _express(circuit, source, named, negated=negate)
-        # A chain of xor keeps its parentheses: to some, it is "exactly one".
+        # A chain of xor keeps its parentheses: some would read it as "exactly one".
         if isinstance(part, Chain) and part.word == form.word != "xor":
             parts += part.parts
         else:
             parts.append(part)
-    if form.word != "xor":  # x and y and x: a part says no more the second time
+    if form.word != "xor":  # x and y and x: the repeated part is redundant
         unique: dict[object, Expression] = {}
         for part in parts:
             unique.setdefault(_meaning(circuit, part), part)
@@ -196,7 +196,7 @@ def _joined(circuit: Circuit, gate: Gate, a: int, b: int, named: Collection[int]
 
 
 def _meaning(circuit: Circuit, part: Expression) -> object:
-    """Give what is equal for parts that read the same."""
+    """Return a key that is equal for parts with the same text."""
     if isinstance(part, Term) and part.wire < circuit.n_literals:
         return circuit.literals[part.wire].describe(circuit.columns, negated=part.negated)
     return part

@@ -1,7 +1,7 @@
 """Circuit + rows -> which of its wires are 1.
 
-Promise: rows are read, and wires evaluated, by the circuit's own prediction. A circuit is made
-whose votes spell the wires, 30 to a class; they stay within the 32 bits that votes may have.
+Promise: rows are read and wires are evaluated by the circuit's own prediction. The votes of a
+helper circuit encode the wires, 30 for each class, which fits in the 32 bits of votes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _WIRES_PER_CLASS = 30
 
 
 def wire_values(circuit: Circuit, wires: Sequence[int], X: Any) -> NDArray[np.bool_]:
-    """Tell which wires are 1 in each row: (n_rows, n_wires).
+    """Return which wires are 1 in each row: (n_rows, n_wires).
 
     >>> from dln import Above, Circuit, Column
     >>> circuit = Circuit((Column("x", "number"),), (Above(0, 1.0),), (), (), (0,), ("a",))
@@ -42,7 +42,7 @@ def wire_values(circuit: Circuit, wires: Sequence[int], X: Any) -> NDArray[np.bo
         classes=tuple(range(n_classes)),
         proof=None,
     )
-    spelled = np.asfortranarray(speller.votes(X))  # looked at class by class, wire by wire
+    spelled = np.asfortranarray(speller.votes(X))  # read class by class and wire by wire
     values = np.empty((len(spelled), len(wires)), dtype=bool, order="F")
     for number in range(len(wires)):
         place, bit = divmod(number, _WIRES_PER_CLASS)

@@ -1,8 +1,8 @@
-"""Circuit + one row -> why it gets its class, and what would change that.
+"""Circuit + one row -> why the row gets its class, and what would flip it.
 
-Promise: the rules that are said to have fired are those whose wire is 1, their votes and the base
-add up to the circuit's, a reason forces its rule (`dln.explain.reasons`), and the circuit itself
-has predicted a change before it is shown (`dln.explain.change`).
+Promise: the rules listed as fired are those whose wire is 1. Their votes and the base votes add up
+to the circuit's votes. A reason forces its rule (`dln.explain.reasons`). Every change shown was
+checked with the circuit's own prediction (`dln.explain.change`).
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ _NO_CHANGE = "No change of a single feature flips the class."
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one rule in the row.
+    """The result of one rule on the row.
 
     Attributes
     ----------
     text
         The rule in the user's words.
     votes
-        What it gives to each class when it is true.
+        The votes for each class when the rule is true.
     reason
-        The part that made it true; None where it is not.
+        The part that makes it true; None if it is false.
     """
 
     text: str
@@ -61,20 +61,20 @@ class Explanation(Shown):
     Attributes
     ----------
     row
-        The cells of the columns that the circuit reads, by name; None is a missing cell.
+        The values of the columns that the circuit reads, by name; None means missing.
     classes
         The classes, in the order that decides ties.
     label
         The predicted class.
     votes, base_votes
-        The votes of each class, and those that it had before any rule.
+        The votes of each class, in total and before any rule.
     rules
-        What became of each rule, in the circuit's order.
+        The result of each rule, in the circuit's order.
     changes
-        For each feature the nearest other cell that alone changes the class, if there is one;
-        the smallest change first.
+        For each feature, the nearest other value that alone flips the class, if there is one;
+        smallest change first.
     parts
-        Names that the rules mention, and what they stand for.
+        Names used in the rules, and what they stand for.
     """
 
     row: Mapping[str, Cell] = field(hash=False)
@@ -93,17 +93,17 @@ class Explanation(Shown):
 
     @property
     def silent(self) -> tuple[Outcome, ...]:
-        """The rules that are not."""
+        """The rules that are false in the row."""
         return tuple(rule for rule in self.rules if not rule.fired)
 
     @property
     def change(self) -> Change | None:
-        """The smallest change of one feature that changes the class; None if there is none."""
+        """The smallest change of a single feature that flips the class; None if there is none."""
         return self.changes[0] if self.changes else None
 
     @property
     def runner_up(self) -> Label | None:
-        """The class with the most votes but for the predicted one; None if there is no other."""
+        """The class with the most votes apart from the predicted one; None if there is no other."""
         others = [number for number, label in enumerate(self.classes) if label != self.label]
         if not others:
             return None
@@ -111,14 +111,14 @@ class Explanation(Shown):
 
     @property
     def margin(self) -> int:
-        """The lead over the runner-up in votes; 0 for a tie, which the first class wins."""
+        """The vote margin over the runner-up; 0 for a tie, which the class listed first wins."""
         first, *others = sorted(self.votes, reverse=True)
         return first - others[0] if others else 0
 
     # -- formats ------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values; docs/explain.md tells the schema."""
+        """Return plain values; docs/explain.md describes the schema."""
         runner_up = self.runner_up
         return {
             "format": "dln-explanation",
@@ -136,7 +136,7 @@ class Explanation(Shown):
         }
 
     def to_text(self) -> str:
-        """Write what decided, line by line."""
+        """Write the explanation line by line."""
         lines = [self._headline()]
         for title, rules in (("fired", self.fired), ("did not fire", self.silent)):
             lines += [f"{title}:"] if rules else []
@@ -171,7 +171,7 @@ class Explanation(Shown):
         return f"{label}, {self.margin} {word} ahead of {label_text(runner_up)} {counted}"
 
     def _given(self, votes: tuple[int, ...]) -> str:
-        """Write the votes of a rule: those that are not 0."""
+        """Write the votes of a rule that are not 0."""
         named = zip(map(label_text, self.classes), votes, strict=True)
         return ", ".join(f"{vote:+d} {label}" for label, vote in named if vote) or "no votes"
 
@@ -213,7 +213,7 @@ class Explanation(Shown):
 
 
 def explain_row(circuit: Circuit, row: Any) -> Explanation:
-    """Tell why a row gets its class, and the smallest change of one feature that changes it.
+    """Explain why a row gets its class, and find the smallest change that flips it.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def explain_row(circuit: Circuit, row: Any) -> Explanation:
         Any circuit.
     row
         A dict or a Series by column names, a list or array in the circuit's order, or a frame of
-        one row. Missing cells and unknown categories are as in `Circuit.predict`.
+        one row. Missing values and unknown categories are treated as in `Circuit.predict`.
 
     Examples
     --------

@@ -16,7 +16,7 @@ Moment = datetime.datetime | np.datetime64
 
 
 def moment_of(seconds: float) -> Moment:
-    """Give the moment that tables read as these seconds.
+    """Return the moment that tables read as these seconds.
 
     >>> moment_of(86400.5)
     datetime.datetime(1970, 1, 2, 0, 0, 0, 500000)
@@ -25,12 +25,12 @@ def moment_of(seconds: float) -> Moment:
 
 
 def last_moment(high: float) -> Moment:
-    """Find the last moment that is not above a cutoff."""
+    """Find the last moment not above a cutoff."""
     return _moment(_last_tick(high))
 
 
 def next_moment(low: float, high: float) -> Moment:
-    """Find a moment just above one cutoff and not above another, as round as the first is.
+    """Find a moment just above `low` and not above `high`, as round as `low` is.
 
     >>> next_moment(86400.0, math.inf), next_moment(1.0, math.inf)
     (datetime.datetime(1970, 1, 3, 0, 0), datetime.datetime(1970, 1, 1, 0, 0, 2))
@@ -55,7 +55,7 @@ def seconds_up_to(high: float) -> float:
 def _last_tick(high: float) -> int:
     """Find the last microsecond that is read as no more than `high`; there may be none."""
     tick = min(max(math.floor(Fraction(high) * 10**6), _FIRST_TICK - 1), _LAST_TICK)
-    # Far from 1970 thousands of microseconds are read as the same float64.
+    # Far from 1970, thousands of microseconds are read as the same float64.
     while tick < _LAST_TICK and (tick + 1) / 1e6 <= high:
         tick += 1
     return tick

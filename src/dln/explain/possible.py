@@ -1,8 +1,8 @@
-"""Some literals of a circuit -> every way in which they can be true together, evaluated at once.
+"""Some literals of a circuit -> every combination in which they can be true, evaluated at once.
 
-A *case* is a combination of atoms (`dln.conditions`), one for each column that the literals read:
-what the columns rule out, such as `x > 5` without `x > 3`, is no case. Truth over all cases is one
-Python integer, a bit each.
+A *case* is a combination of atoms (`dln.conditions`), one for each column that the literals read.
+Combinations that the columns rule out, such as `x > 5` without `x > 3`, are not cases. The truth of
+a wire in all cases is one Python integer with one bit for each case.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def cone(circuit: Circuit, wire: int) -> list[int]:
 
 
 def reads_more(circuit: Circuit, wire: int, n_literals: int) -> bool:
-    """Tell whether a wire depends on more literals than this; of a large cone little is seen."""
+    """Check whether a wire depends on more than `n_literals` literals; stops early if so."""
     found, stack = {wire}, [wire]
     n_found = 0
     while stack and n_found <= n_literals:
@@ -41,7 +41,7 @@ def reads_more(circuit: Circuit, wire: int, n_literals: int) -> bool:
 
 
 def sources(circuit: Circuit, wire: int) -> set[int]:
-    """Give the wires whose value matters to a wire's own gate."""
+    """Return the wires that a wire's own gate depends on."""
     number = wire - circuit.n_literals
     return set() if number < 0 else circuit.nodes[number].sources
 
@@ -55,8 +55,8 @@ def column_patterns(
 ) -> list[tuple[list[int], list[Pattern]]]:
     """Group literals by the column that they read, each group with its possible patterns.
 
-    The pattern of a `row`, where given, is among them even if the cell is one that the column's
-    kind rules out, such as 3.5 among integers.
+    The pattern of a `row`, if given, is included even if its value is impossible for the column's
+    kind, such as 3.5 in a column of integers.
     """
     members: dict[int, list[int]] = {}
     for wire in literals:
@@ -72,7 +72,7 @@ def column_patterns(
 
 
 class Cases:
-    """All cases of some literals; there are at most two to the power of their number.
+    """All cases of some literals; with n literals there are at most 2 ** n.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Cases:
     def __init__(
         self, circuit: Circuit, literals: Iterable[int], row: Mapping[int, bool] | None = None
     ) -> None:
-        """Enumerate the cases; the cells of a `row`, where given, are among them."""
+        """Enumerate the cases; the values of a `row`, if given, are included."""
         self.circuit = circuit
         groups = column_patterns(circuit, literals, row)
         n_cases = math.prod(len(patterns) for _, patterns in groups)

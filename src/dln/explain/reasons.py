@@ -1,10 +1,11 @@
 """A rule that fired + the row's literals -> the part that made it true.
 
-A *reason* is a set of the rule's literals that, with their truths in the row, forces the rule to be
-true whatever the other columns hold, given what the literals of a column imply of each other.
+A *reason* is a set of the rule's literals that, with their truth in the row, forces the rule to be
+true whatever the other columns contain. Implications between literals of a column are used.
 
-Promise: a reason always forces its rule. An exact one is among the smallest there are, so none of
-its literals can be left out; beyond `MOST_LITERALS` literals it is found greedily and says so.
+Promise: a reason always forces its rule. An exact reason is as small as possible, so none of its
+literals can be left out. Beyond `MOST_LITERALS` literals the search is greedy, and `exact` is
+False.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from dln.circuit import Circuit
 
 MOST_LITERALS = 12
-"""Exact reasons are found for this many literals: 2 ** 12 sets of them, 2 ** 12 cases."""
+"""Maximum number of literals for exact reasons: 2 ** 12 sets of them, 2 ** 12 cases."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,9 @@ class Reason:
     Attributes
     ----------
     facts
-        What forces the rule; nothing where it is always true.
+        The facts that force the rule; empty if it is always true.
     exact
-        Whether there is no smaller reason; otherwise there may be.
+        Whether there is certainly no smaller reason.
     """
 
     facts: tuple[Fact, ...]
@@ -56,7 +57,7 @@ class Reason:
 def find_reason(circuit: Circuit, wire: int, truths: Sequence[bool]) -> Reason:
     """Find why a wire is 1 in a row with these truths of the literals.
 
-    Among the smallest reasons the one of the fewest characters is taken.
+    Among the smallest reasons, the one with the fewest characters is chosen.
     """
     literals = [number for number in cone(circuit, wire) if number < circuit.n_literals]
     facts = [_fact(circuit, literal, truths[literal]) for literal in literals]
@@ -92,10 +93,10 @@ def _meet(cases: int, chosen: tuple[Fact, ...], held: Mapping[Fact, int]) -> int
 
 
 def _greedy(circuit: Circuit, wire: int, facts: list[Fact]) -> tuple[Fact, ...]:
-    """Leave out one fact after the other, the longest first, while the rest plainly force the wire.
+    """Leave out one fact after another, longest first, while the others still force the wire.
 
-    What some facts force, more facts force too. So all facts up to the next that must stay are left
-    out at once, and a short reason takes few looks at the circuit.
+    What some facts force, more facts force too. So all facts up to the next necessary one are left
+    out at once, and a short reason takes few evaluations of the circuit.
     """
     plain = _Plain(circuit, wire, {fact.literal: fact.truth for fact in facts})
     order = [fact.literal for fact in sorted(facts, key=lambda fact: -len(fact.text))]
@@ -109,7 +110,7 @@ def _greedy(circuit: Circuit, wire: int, facts: list[Fact]) -> tuple[Fact, ...]:
 
 
 def _last_true(holds: Callable[[int], bool], first: int, last: int) -> int:
-    """Find the last number up to which something holds that holds for the first; by doubling."""
+    """Find the last number up to which `holds` is true, starting from `first`, by doubling."""
     step = 1
     while first < last and holds(min(first + step, last)):
         first = min(first + step, last)
@@ -120,20 +121,20 @@ def _last_true(holds: Callable[[int], bool], first: int, last: int) -> int:
 
 
 class _Plain:
-    """Tells what some of a row's literals force, gate by gate: a gate is not looked behind."""
+    """Finds what some of a row's literals force, by propagating known values gate by gate."""
 
     def __init__(self, circuit: Circuit, wire: int, row: Mapping[int, bool]) -> None:
         wires = cone(circuit, wire)
         places = {number: place for place, number in enumerate(wires)}
         self._n_wires = len(wires)
-        # An input that the gate does not depend on may lie outside the cone: any place will do.
+        # An input that the gate does not depend on may be outside the cone; any place will do.
         self._gates = [
             (place, _TERNARY[gate.code], places.get(a, 0), places.get(b, 0))
             for place, number in enumerate(wires)
             if number >= circuit.n_literals
             for gate, a, b in [circuit.nodes[number - circuit.n_literals]]
         ]
-        # For each column its patterns, one bit each, and those in which a literal is as in the row.
+        # For each column: its patterns, one bit each, and those that agree with the row.
         self._columns = [
             (
                 (1 << len(patterns)) - 1,
@@ -151,14 +152,14 @@ class _Plain:
         ]
 
     def forces(self, known: Collection[int]) -> bool:
-        """Tell whether the wire is plainly 1 where these literals are as in the row."""
+        """Check whether the wire is forced to 1 if these literals are as in the row."""
         values = [_UNKNOWN] * self._n_wires
         for left, literals in self._columns:
             for literal, _, _, agreeing in literals:
                 if literal in known:
                     left &= agreeing
             for _, place, truth, agreeing in literals:
-                if not left & ~agreeing:  # known, or it follows from known ones of its column
+                if not left & ~agreeing:  # known, or implied by known literals of its column
                     values[place] = truth
         for place, table, a, b in self._gates:
             values[place] = table[3 * values[a] + values[b]]
@@ -166,7 +167,7 @@ class _Plain:
 
 
 def _agreeing(patterns: list[Pattern], place: int, truth: bool) -> int:
-    """Give the patterns, one bit each, in which one literal has this truth."""
+    """Return the patterns, one bit each, in which a literal has this truth."""
     return sum(1 << number for number, each in enumerate(patterns) if each[place] == truth)
 
 

@@ -1,4 +1,4 @@
-"""One row in any form -> its cells by the circuit's columns, and tables with one cell changed."""
+"""One row in any form -> its values by column, and tables with one value changed."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OneRow:
-    """The cells that a circuit reads, by the number of the column."""
+    """The values that a circuit reads, by the index of the column."""
 
     columns: tuple[Column, ...]
     cells: Mapping[int, RawColumn]
 
     def number(self, column: int) -> float:
-        """Give the number in a numeric column, seconds since 1970 for a date; NaN if missing."""
+        """Return the number in a numeric column (dates: seconds since 1970); NaN if missing."""
         return float(encode_cells(self.cells[column], self.columns[column])[0])
 
     def cell(self, column: int) -> Cell:
-        """Give the cell as a person would write it; None if missing."""
+        """Return the value as a person would write it; None if missing."""
         raw = self.cells[column]
         value = raw.values.tolist()[0]
         kind = self.columns[column].kind
@@ -47,11 +47,11 @@ class OneRow:
         return found
 
     def table(self) -> Table:
-        """Give the row as a table of one row."""
+        """Return the row as a table of one row."""
         return self._table(self.cells, 1)
 
     def with_cells(self, column: int, cells: Sequence[Cell]) -> Table:
-        """Repeat the row, with another cell of one column each time."""
+        """Repeat the row, each time with another value in one column."""
         n_rows = len(cells)
         changed = {
             index: RawColumn(raw.kind, np.repeat(raw.values, n_rows))
@@ -72,7 +72,7 @@ def read_row(circuit: Circuit, row: Any) -> OneRow:
             f"the table has {table.n_rows} rows, expected one; "
             "explain one row at a time, such as X.iloc[[0]] or X[0]"
         )
-    circuit.votes(table)  # complains about columns that are missing or of another type
+    circuit.votes(table)  # raises if columns are missing or of another type
     used = sorted({literal.column for literal in circuit.literals})
     places = {column.name: index for index, column in enumerate(circuit.columns)}
     if table.names is not None:
@@ -90,7 +90,9 @@ def _one_row_table(row: Any) -> Table:
         return replace(read_table(_single(list(row.values()))), names=names)
     if isinstance(row, np.ndarray) and row.ndim == 1:
         return read_table(row.reshape(1, -1))
-    if type(row).__name__ == "Series" and hasattr(row, "to_list"):  # polars: known by position
+    if type(row).__name__ == "Series" and hasattr(
+        row, "to_list"
+    ):  # polars: columns are identified by position
         row = row.to_list()
     if isinstance(row, (list, tuple)) and not any(_is_row(cell) for cell in row):
         return read_table(_single(row))
@@ -98,7 +100,7 @@ def _one_row_table(row: Any) -> Table:
 
 
 def _single(cells: Sequence[Any]) -> np.ndarray[Any, Any]:
-    """Keep every cell as it came: NumPy would look into those that are lists."""
+    """Keep every value as given: NumPy would convert values that are lists."""
     array = np.empty((1, len(cells)), dtype=object)
     for index, cell in enumerate(cells):
         array[0, index] = cell

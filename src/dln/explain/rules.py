@@ -1,8 +1,8 @@
-"""Circuit -> its rules as a table that people and programs read: text, Markdown, HTML, JSON.
+"""Circuit -> its rules as a table, for people and programs: text, Markdown, HTML, JSON.
 
-Promise: what is shown evaluates to exactly the circuit's votes, on every row whose cells the
-columns can hold. Rules are written in their shortest form (`dln.explain.shortest`); nothing is
-rounded but the statistics, and those only where people read them.
+Promise: the printed rules evaluate to exactly the circuit's votes on every possible row. Rules are
+written in their shortest form (`dln.explain.shortest`). Only statistics are rounded, and only in
+the formats for people.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class RuleRow:
     Attributes
     ----------
     text
-        The rule in the user's words; it may mention parts of the table by name.
+        The rule in the user's words; it may refer to named parts.
     votes
-        What it gives to each class when it is true.
+        The votes for each class when the rule is true.
     evidence
-        What the rows say about it; None where none were given.
+        Statistics on the rows; None if no rows were given.
     """
 
     text: str
@@ -42,31 +42,31 @@ class RuleRow:
 
     @property
     def support(self) -> int | None:
-        """In how many rows it fires."""
+        """Number of rows where the rule fires."""
         return None if self.evidence is None else self.evidence.support
 
     @property
     def share(self) -> float | None:
-        """In what share of the rows it fires."""
+        """Fraction of the rows where the rule fires."""
         return None if self.evidence is None else self.evidence.share
 
     @property
     def class_counts(self) -> tuple[int, ...] | None:
-        """The rows where it fires, by class."""
+        """Number of rows where the rule fires, by class."""
         return None if self.evidence is None else self.evidence.class_counts
 
     @property
     def precision(self) -> tuple[float | None, ...] | None:
-        """For each class, its share among the rows where the rule fires."""
+        """For each class, its fraction of the rows where the rule fires."""
         return None if self.evidence is None else self.evidence.precision
 
     @property
     def lift(self) -> tuple[float | None, ...] | None:
-        """For each class, the precision over the class's share among all rows."""
+        """For each class, the precision divided by the class's fraction of all rows."""
         return None if self.evidence is None else self.evidence.lift
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values; those that no table was given for are None."""
+        """Return plain values; statistics are None if no rows were given."""
         return {
             "text": self.text,
             "votes": list(self.votes),
@@ -87,15 +87,15 @@ class RuleTable(Shown):
     classes
         The classes, in the order that decides ties.
     base_votes
-        Votes that each class has before any rule fires.
+        Votes of each class before any rule fires.
     rules
         The rules.
     parts
-        Names that the rules mention, and what they stand for.
+        Names used in the rules, and what they stand for.
     notes
-        What holds for missing cells, where a rule asks for them.
+        How missing values are treated, if a rule tests for them.
     rows
-        How many rows the statistics are of; None where there are none.
+        The number of rows behind the statistics; None if there are none.
     """
 
     classes: tuple[Label, ...]
@@ -106,12 +106,12 @@ class RuleTable(Shown):
     rows: Rows | None = None
 
     def of_class(self, number: int) -> list[RuleRow]:
-        """List the rules that vote for or against a class, the strongest first."""
+        """List the rules that vote for or against a class, strongest first."""
         voting = [rule for rule in self.rules if rule.votes[number]]
         return sorted(voting, key=lambda rule: -abs(rule.votes[number]))
 
     def score_card(self) -> ScoreCard:
-        """Add the votes up to one signed score; only for two classes, others: `OptionError`."""
+        """Combine the votes of two classes into one score; otherwise raises `OptionError`."""
         if len(self.classes) != 2:
             raise OptionError(
                 f"a score card needs 2 classes, the circuit has {len(self.classes)}; "
@@ -144,7 +144,7 @@ class RuleTable(Shown):
         return "\n".join([*lines, *(["where"] if where else []), *where])
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values; docs/explain.md tells the schema."""
+        """Return plain values; docs/explain.md describes the schema."""
         return {
             "format": "dln-rules",
             "version": 1,
@@ -176,7 +176,7 @@ class RuleTable(Shown):
 
 
 def rule_table(circuit: Circuit, X: Any = None, y: Any = None) -> RuleTable:
-    """Write a circuit's rules, with what a table says about each where one is given.
+    """Write a circuit's rules, with statistics of each rule if rows are given.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """A sheet: notes and tables of plain text -> Markdown and HTML.
 
-Promise: whatever stands in a cell comes out as text. Names, categories and classes are the user's;
-HTML or Markdown in them does nothing, and nothing here makes a script, a style or a link. (A name
-that is a bare address, such as www.example.org, some readers of Markdown make a link of.)
+Promise: every cell is shown as text. HTML or Markdown in names, categories and classes has no
+effect, and the output has no scripts, styles or links. (Some Markdown viewers turn a bare address,
+such as www.example.org, into a link.)
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _markdown_rule(n_columns: int) -> str:
 
 
 def _markdown_text(text: str) -> str:
-    """Escape what Markdown would read; a backslash does not stop HTML in every reader."""
+    """Escape Markdown; HTML needs entities, as not every viewer respects a backslash there."""
     marked = _MARKDOWN_SIGNS.sub(r"\\\g<0>", text)
     return marked.replace("&", "&amp;").replace("<", "&lt;")
 

@@ -1,12 +1,12 @@
 """A wire -> its shortest readable expression.
 
-Three forms compete: the gates as they are wired, an "or" of "and"s and an "and" of "or"s. The one
-that mentions the fewest literals wins, then the one of the fewest characters. The two-level forms
-are made from the wire's truth in all possible cases, so that what the columns imply is used:
-`x > 5 and x > 3` is `x > 5`.
+Three forms are compared: the gates as they are wired, an "or" of "and"s and an "and" of "or"s. The
+form with the fewest tests is chosen, then the one with the fewest characters. The two-level forms
+are made from the wire's truth in all possible cases, so they use what the columns imply:
+`x > 5 and x > 3` becomes `x > 5`.
 
-Promise: the expression is true exactly where the wire is 1, on every row whose cells the columns
-can hold. Wires of more than `MOST_LITERALS` literals are written as they are wired.
+Promise: the expression is true exactly where the wire is 1, on every possible row. Wires of more
+than `MOST_LITERALS` literals are written as they are wired.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ if TYPE_CHECKING:
     from dln.circuit import Circuit
 
 MOST_LITERALS = 8
-"""Two-level forms are tried for this many literals: 3 ** 8 products, 2 ** 8 cases."""
+"""Maximum number of literals for two-level forms: 3 ** 8 products, 2 ** 8 cases."""
 _MOST_STEPS = 2000
-"""Steps of the search for the cheapest cover; what it has found by then is taken."""
+"""Maximum number of steps of the search for the cheapest cover."""
 _MENTION = 10**6
-"""What a literal costs, in characters: fewer literals always win."""
+"""The cost of a literal in characters: fewer literals always win."""
 
 
 def short_writer(circuit: Circuit) -> Writer:
-    """Make a writer of the shortest forms; wires are named only where a form is too long."""
+    """Make a writer of the shortest forms; wires get names only if a form is too long."""
     named = wires_to_name(circuit)
     return Writer(circuit, named, lambda wire: shortest(circuit, wire, named))
 
 
 def shortest(circuit: Circuit, wire: int, named: Collection[int] = ()) -> Expression:
-    """Find the shortest form of a wire; `named` wires may be used where it is too long.
+    """Find the shortest form of a wire; `named` wires are used if it is too long.
 
     >>> from dln import GATE_BY_NAME, Above, Circuit, Column, Node
     >>> circuit = Circuit(
@@ -100,7 +100,7 @@ def _plain(circuit: Circuit, term: Term | CategoryTest) -> str:
 
 
 class _Product(NamedTuple):
-    """Literals that must all hold, the cases in which they do, and how long they read."""
+    """Literals that must all be true, the cases in which they are, and their cost."""
 
     terms: tuple[Term, ...]
     cases: int
@@ -113,7 +113,7 @@ def _two_level(cases: Cases, wire: int) -> Iterator[Expression]:
         yield Constant(truth != 0)
         return
     yield _join_products(_cheapest_cover(_primes(cases, truth), truth), "or", "and")
-    # Where the wire is 0 one of these holds; so it is 1 where each of them fails.
+    # The wire is 0 where one of these holds, so it is 1 where all of them fail.
     fails = _cheapest_cover(_primes(cases, truth ^ cases.ones), truth ^ cases.ones)
     negated = [
         product._replace(terms=tuple(Term(term.wire, not term.negated) for term in product.terms))
@@ -127,7 +127,7 @@ def _join_products(products: list[_Product], outer: Word, inner: Word) -> Expres
 
 
 def _primes(cases: Cases, truth: int) -> list[_Product]:
-    """List the products that imply the truth, and would not with any of their terms left out."""
+    """List the products that imply the truth, but would not without any one of their terms."""
     wires = list(cases.literals)
     false = truth ^ cases.ones
     found: list[_Product] = []
@@ -166,9 +166,9 @@ def _primes(cases: Cases, truth: int) -> list[_Product]:
 
 
 def _cheapest_cover(products: list[_Product], truth: int) -> list[_Product]:
-    """Choose products that together hold wherever the truth does, at the least cost.
+    """Choose products that together cover the truth, at the lowest cost.
 
-    A depth-first search with bounds; the first way down is the greedy one.
+    A depth-first branch-and-bound search that starts with the greedy solution.
     """
     best: list[_Product] = []
     best_cost = float("inf")
@@ -193,7 +193,7 @@ def _cheapest_cover(products: list[_Product], truth: int) -> list[_Product]:
 
 
 def _rarest_case(products: list[_Product], left: int) -> int:
-    """Find a case that is left and that few products hold in: one of the first 16."""
+    """Find an uncovered case that few products cover, among the first 16."""
     lowest: list[int] = []
     while left and len(lowest) < 16:
         lowest.append((left & -left).bit_length() - 1)

@@ -1,4 +1,4 @@
-"""Shown: what people read, in every format that it comes in."""
+"""Shown: the base class of results that people read, with all their formats."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dln.explain.sheet import Sheet, to_html, to_markdown
 
 
 class Shown(ABC):
-    """Text, a sheet of tables and plain values; the other formats follow from these."""
+    """A result with text, tables and plain values; the other formats follow from these."""
 
     @abstractmethod
     def to_text(self) -> str:
@@ -18,11 +18,11 @@ class Shown(ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values."""
+        """Return plain values."""
 
     @abstractmethod
     def _sheet(self) -> Sheet:
-        """Make notes and tables."""
+        """Return notes and tables."""
 
     def to_markdown(self) -> str:
         """Write tables for GitHub and notebooks."""

@@ -1,4 +1,4 @@
-"""Evidence -> the words and cells in which people read it."""
+"""Evidence -> text and table cells for people."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def statistic_header(rows: Rows | None) -> tuple[str, ...]:
 def statistic_cells(
     evidence: Evidence | None, classes: Sequence[Label], number: int
 ) -> tuple[str, ...]:
-    """Write the statistics of a rule for one class, a cell each."""
+    """Write the statistics of a rule for one class, one cell each."""
     if evidence is None:
         return ()
     cells = (str(evidence.support), percent(evidence.share))
@@ -55,6 +55,6 @@ def percent(share: float | None) -> str:
 
 
 def _counts(class_counts: Sequence[int], classes: Sequence[Label]) -> str:
-    """Write how many rows there are of each class, but for those of which there are none."""
+    """Write the number of rows of each class that has any."""
     counted = zip(classes, class_counts, strict=True)
     return ", ".join(f"{label_text(label)}: {count}" for label, count in counted if count) or "-"

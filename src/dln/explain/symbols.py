@@ -1,4 +1,4 @@
-"""A circuit's wire -> a SymPy expression, for those who want to go on symbolically."""
+"""A circuit's wire -> a SymPy expression."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Write a circuit's rules in the user's words.
 
-Promise: the text says exactly what the circuit computes; nothing is rounded or left out. A gate
-that several rules share, or that would make a line too long, gets a name and a line of its own, and
-so does a long list of categories. `x <= t` is the negation of `x > t`, so it holds for a missing
-cell too, as `x != c` and `x not in {c, d}` do.
+Promise: the text states exactly what the circuit computes; nothing is rounded or left out. A gate
+that several rules share, or that would make a line too long, gets a name and a separate line. So
+does a long list of categories. `x <= t` is the negation of `x > t`, so it is true for missing
+values, as are `x != c` and `x not in {c, d}`.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from dln.circuit import Circuit
 
 INLINE_SIZE = 12
-"""Literals in one line, at most."""
+"""Maximum number of literals in one line."""
 _SHARED_SIZE = 3  # a shared gate of more literals gets a name
 _INLINE_CATEGORIES = 6  # a literal of more categories gets a name
-_INLINE_CLASSES = 8  # more are not listed to say which of them wins a tie
+_INLINE_CLASSES = 8  # more are not listed in the note on ties
 
 
 def render_rules(circuit: Circuit) -> str:
-    """Write every rule under the classes that it votes for, and the named gates below."""
+    """Write every rule under the classes that it votes for, then the named parts."""
     named = wires_to_name(circuit)
     writer = Writer(circuit, named, lambda wire: factored(circuit, wire, named))
     labels = [label_text(label) for label in circuit.classes]
@@ -56,7 +56,7 @@ def render_rules(circuit: Circuit) -> str:
 
 
 def decision_note(classes: Sequence[Label]) -> str:
-    """Say what decides.
+    """Describe how votes and ties decide.
 
     >>> print(decision_note(("no", "yes")))
     Most votes win; a tie goes to no.
@@ -64,7 +64,7 @@ def decision_note(classes: Sequence[Label]) -> str:
     Most votes win; a tie goes to the first of low, middle, high.
     """
     labels = [label_text(label) for label in classes]
-    winner = labels[0]  # of two that are tied it is one
+    winner = labels[0]  # with two classes, the first is one of the tied ones
     if len(labels) > 2:
         winner = f"the first of {', '.join(labels)}"
     if len(labels) > _INLINE_CLASSES:
@@ -82,7 +82,7 @@ def missing_note(circuit: Circuit) -> tuple[str, ...]:
 class Writer:
     """Writes wires as text and remembers which of them it named.
 
-    `express` gives a wire written out, down to literals and wires that are `named`.
+    `express` returns the expression of a wire, down to literals and `named` wires.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Writer:
         return self._written(wire)
 
     def definitions(self) -> list[tuple[str, str]]:
-        """Write what was named so far, and what that needs in turn."""
+        """Write the definitions of the names used so far, including names used in definitions."""
         lines = []
         while self._pending:
             wire = self._pending.popleft()
@@ -137,7 +137,7 @@ class Writer:
 
 
 def long_lists(circuit: Circuit) -> set[int]:
-    """Find the literals whose categories are too many for a line."""
+    """Find the literals with too many categories for a line."""
     return {
         wire
         for wire, literal in enumerate(circuit.literals)
@@ -146,13 +146,13 @@ def long_lists(circuit: Circuit) -> set[int]:
 
 
 def _free_names(circuit: Circuit) -> Iterator[str]:
-    """Give part1, part2, … except those that are columns of the user."""
+    """Yield part1, part2, … except names of columns."""
     taken = {column.name for column in circuit.columns}
     return (name for number in count(1) if (name := f"part{number}") not in taken)
 
 
 def wires_to_name(circuit: Circuit) -> set[int]:
-    """Choose the wires that get a name: shared gates, and what is too long for a line."""
+    """Choose the wires that get a name: shared gates, and those too long for a line."""
     readers: Counter[int] = Counter(rule.wire for rule in circuit.rules)
     for _, a, b in circuit.nodes:
         readers.update((a, b))

@@ -1,4 +1,4 @@
-"""A circuit -> which way each of its features moves each class, proven for every possible row."""
+"""A circuit -> the direction in which each feature moves each class, proven for all rows."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ TREND_WORDS: dict[Trend, str] = {
     "both": "gains and loses",
     "undecided": "not decided",
 }
-"""What is said of a class, by its trend."""
+"""The words for each trend of a class."""
 
 
 @dataclass(frozen=True)
 class FeatureTrends:
-    """What the classes do as one feature grows."""
+    """How the classes change as one feature grows."""
 
     feature: str
     trends: tuple[Trend, ...]
@@ -37,26 +37,26 @@ class FeatureTrends:
 
 @dataclass(frozen=True)
 class Trends(Shown):
-    """Which way each feature moves each class; `find_trends` makes it.
+    """The direction in which each feature moves each class; returned by `find_trends`.
 
     Attributes
     ----------
     classes
-        The classes that are told of: of two, what the first does is the opposite of the second.
+        The classes described. Of two classes only the second: the first moves the opposite way.
     rows
-        One for each column with an order that the circuit reads, in the order of the table.
+        One for each ordered column that the circuit reads, in the order of the table.
 
     Notes
     -----
-    *Rising* and *falling* are said in `dln.prove_monotone`; *none* is both. *Both* means that
-    there are rows on which the class gains and rows on which it loses as the feature grows.
+    `dln.prove_monotone` defines *rising* and *falling*; *none* means that both hold. *Both* means
+    that the class gains on some rows and loses on others as the feature grows.
     """
 
     classes: tuple[Label, ...]
     rows: tuple[FeatureTrends, ...]
 
     def to_text(self) -> str:
-        """Write one line a feature."""
+        """Write one line for each feature."""
         lines = [self._header(), *self._cells()]
         widths = [max(len(line[at]) for line in lines) for at in range(len(lines[0]))]
         return "\n".join(
@@ -65,7 +65,7 @@ class Trends(Shown):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values: of each feature a list, one trend for each of the classes."""
+        """Return plain values: for each feature a list with one trend for each class."""
         return {
             "classes": [label_to_json(label) for label in self.classes],
             "features": {row.feature: list(row.trends) for row in self.rows},
@@ -86,23 +86,23 @@ class Trends(Shown):
 
 
 def find_trends(circuit: Circuit, *, time_limit: float | None = 60.0) -> Trends:
-    """Find which way each feature moves each class, proven for every possible row.
+    """Find the direction in which each feature moves each class, proven for every possible row.
 
     Parameters
     ----------
     circuit
         Any circuit.
     time_limit
-        Seconds after which the rest is left undecided; None to go on for as long as it takes.
+        Seconds after which the rest stays undecided; None means no limit.
 
     Raises
     ------
     ExtraMissingError
-        If a question needs a SAT solver and python-sat is not installed.
+        If a SAT solver is needed and python-sat is not installed.
 
     See Also
     --------
-    dln.prove_monotone : One direction of one feature, with the rows that go against it.
+    dln.prove_monotone : One direction of one feature, with a counterexample if it is refuted.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""PruneCurve: circuits of falling size, with what each of them gives up on the rows given."""
+"""PruneCurve: circuits of decreasing size, and what each gives up on the given rows."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from dln.errors import OptionError
 
 @dataclass(frozen=True)
 class PruneStep:
-    """A circuit on the way from the given one to a very small one.
+    """One circuit of the curve.
 
     Parameters
     ----------
     circuit
         The circuit, folded.
     gate_operations
-        What it costs, `dln.cost(circuit).gate_operations`.
+        Its cost, `dln.cost(circuit).gate_operations`.
     n_changed
-        Rows that it predicts otherwise than the circuit given to `prune`.
+        Number of rows that it predicts differently from the circuit given to `prune`.
     accuracy
-        Weighted accuracy on the rows given to `prune`; balanced unless it was told otherwise.
+        Weighted accuracy on the rows given to `prune`; balanced accuracy by default.
     """
 
     circuit: Circuit = field(repr=False)
@@ -31,28 +31,28 @@ class PruneStep:
 
     @property
     def n_literals(self) -> int:
-        """How many literals the circuit reads."""
+        """Number of literals."""
         return self.circuit.n_literals
 
     @property
     def n_gates(self) -> int:
-        """How many gates it has."""
+        """Number of gates."""
         return self.circuit.n_gates
 
 
 @dataclass(frozen=True)
 class PruneCurve:
-    """Size against accuracy, for the user to choose from; prints as a table.
+    """Circuits to choose from, by size and accuracy; prints as a table.
 
     Parameters
     ----------
     steps
-        From the given circuit, only folded, to one of hardly anything; every step is smaller than
-        the one before.
+        From the given circuit, only folded, to an almost empty one; every step is smaller than the
+        one before.
     chosen
         The last step within the tolerance.
     n_rows
-        How many rows changes and accuracy were measured on.
+        Number of rows on which changes and accuracy were measured.
     """
 
     steps: tuple[PruneStep, ...]
@@ -76,9 +76,9 @@ class PruneCurve:
         Parameters
         ----------
         max_changed, min_accuracy
-            Bounds on what is given up. The smallest circuit within them is chosen.
+            Bounds on the loss. The smallest circuit within them is chosen.
         max_gate_operations
-            A bound on the size. With it, the most accurate circuit within all bounds is chosen.
+            Bound on the size. If given, the most accurate circuit within all bounds is chosen.
 
         Returns
         -------
@@ -106,7 +106,7 @@ class PruneCurve:
         ]
         if not within:
             wish = ", ".join(f"{name}={bound!r}" for name, bound in given.items())
-            raise OptionError(f"no step of the curve has {wish}; see print(curve) for those it has")
+            raise OptionError(f"no step of the curve has {wish}; see print(curve) for its steps")
         if max_gate_operations is None:
             return within[-1]
         return max(within, key=lambda step: (step.accuracy, -step.n_changed, -step.gate_operations))
@@ -127,7 +127,7 @@ _HEADINGS = ("gate operations", "literals", "gates", "rules", "changed", "accura
 
 
 def _figures(step: PruneStep, n_rows: int) -> tuple[str, ...]:
-    """Write what the headings name."""
+    """Write the figures of a step in the order of the headings."""
     return (
         f"{step.gate_operations:,}",
         f"{step.n_literals:,}",

@@ -1,4 +1,4 @@
-"""Make a circuit smaller, move by move, within a budget of what may be lost."""
+"""Make a circuit smaller, move by move, within a budget of accepted loss."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from dln.simplify.net import Net
 from dln.simplify.votes import lower_base
 
 _SLACK = 1e-9
-"""Sums of weights are rounded: so much more may be lost."""
+"""Tolerance for rounded sums of weights."""
 _FREE = 1e-3
-"""Strain that counts for nothing, as a part of all: among such moves the largest saving wins."""
+"""Strain that is ignored, as a fraction of all: among such moves the largest saving wins."""
 _ABOUT = 1.25
-"""A price that is so much higher than expected is still about the same."""
+"""A price up to this factor above the expected one still counts as the same."""
 
 
 def shrink(circuit: Circuit, rows: Rows, budget: float) -> Circuit:
-    """Make moves that save something for as long as no more than the budget is lost.
+    """Make moves that save something while the loss stays within the budget.
 
-    The circuit itself comes back where no such move is left.
+    Returns the circuit itself if there is no such move.
     """
     pruner = Pruner(circuit, rows)
     return pruner.to_circuit() if pruner.sweep(budget) else circuit
 
 
 class Pruner:
-    """A folded circuit under change, with its wires and votes on all rows."""
+    """A folded circuit being pruned, with its wires and votes on all rows."""
 
     def __init__(self, circuit: Circuit, rows: Rows) -> None:
         self._rows = rows
@@ -50,7 +50,7 @@ class Pruner:
         self._free = _FREE * float(rows.weight.sum())
 
     def sweep(self, budget: float) -> int:
-        """Try every move, the dearest saving per harm first; gives the number of those made."""
+        """Try every move, largest saving per harm first; return the number of moves made."""
         moves = find_moves(self._net, self._votes, self._bits, self._rows.n_rows)
         n_made = 0
         queue = [(0.0, place) for place in range(len(moves))]
@@ -59,8 +59,8 @@ class Pruner:
             price = self._price(moves[place], budget)
             if price is None:
                 continue
-            # What it was expected to cost was measured before the last moves: if it has become
-            # dearer, it waits for another turn.
+            # The expected price was measured before the last moves. If the move has become more
+            # expensive, it is queued again.
             if expected and price <= expected * _ABOUT:
                 self._make(moves[place])
                 n_made += 1
@@ -69,7 +69,7 @@ class Pruner:
         return n_made
 
     def _price(self, move: Move, budget: float) -> float | None:
-        """Give the strain for each operation that a move saves; None for a move not to be made."""
+        """Return the strain for each operation that a move saves; None if it must not be made."""
         if not self._is_open(move):
             return None
         saved = (
@@ -85,20 +85,20 @@ class Pruner:
         return (max(harm.strain - self._standing.harm.strain, 0.0) + self._free) / saved
 
     def _is_open(self, move: Move) -> bool:
-        """Whether a move that was possible once still is."""
+        """Check whether a move that was possible before still is."""
         net = self._net
         if isinstance(move, Replace):
             return net.is_read(move.node) and (move.edge < 2 or net.is_read(move.edge >> 1))
         given = self._votes[move.place]
         if net.roots[move.place] < 2 or move.kept == given:
             return False
-        if any(move.always):  # nothing but what the rule gives up may be given always
+        if any(move.always):  # only votes that the rule gives up may become constant
             votes = zip(move.kept, move.always, given, strict=True)
             return all(kept + always == old for kept, always, old in votes)
         return all(abs(kept) <= abs(old) for kept, old in zip(move.kept, given, strict=True))
 
     def _shifts(self, move: Move) -> tuple[list[Shift], dict[int, int]]:
-        """Say which rows get more or fewer votes after a move, and the new bits of nodes."""
+        """Return which rows get more or fewer votes after a move, and the new bits of nodes."""
         if isinstance(move, Revote):
             return self._revote_shifts(move), {}
         start = {move.node: self._value(move.edge)}
@@ -135,7 +135,7 @@ class Pruner:
             self._silence(move.place)
 
     def _silence(self, place: int) -> None:
-        """Let a rule read nothing."""
+        """Disconnect a rule."""
         net = self._net
         node = net.roots[place] >> 1
         net.root_readers[node].discard(place)
@@ -144,10 +144,10 @@ class Pruner:
             net.replace(node, 0)
 
     def to_circuit(self) -> Circuit:
-        """Build the circuit as it is by now, folded."""
+        """Build the current circuit, folded."""
         circuit = self._net.circuit
         rules = zip(circuit.rules, self._votes, strict=True)
-        # The net knows what the rules read now; here only their votes are new.
+        # The net knows what the rules read now; only their votes are updated here.
         self._net.circuit = replace(
             circuit,
             rules=tuple(Rule(rule.wire, votes) for rule, votes in rules),

@@ -1,4 +1,4 @@
-"""Moves: the ways in which a circuit can be made smaller, one literal, gate or vote at a time."""
+"""Moves: ways to make a circuit smaller by one literal, gate or vote."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from dln.simplify.net import AND, Net
 Votes = tuple[int, ...]
 
 _NEAREST = 2
-"""How many literals of the same column a literal may be merged with."""
+"""Number of literals of the same column that a literal may be merged with."""
 _COUNTED_DOWN = 8
-"""Up to so many votes are given up one by one, more by halves."""
+"""Up to this many votes are given up one by one, more by halves."""
 
 
 class Replace(NamedTuple):
-    """Let all readers of a node read an edge instead: a constant, an input, another literal."""
+    """Replace a node by an edge: a constant, an input, another literal."""
 
     node: int
     edge: int
 
 
 class Revote(NamedTuple):
-    """Let a rule give only the votes `kept`; `always` is added to the base votes in return."""
+    """Reduce the votes of a rule to `kept`; `always` is added to the base votes."""
 
     place: int
     kept: Votes
@@ -34,7 +34,7 @@ Move = Replace | Revote
 
 
 def find_moves(net: Net, votes: Sequence[Votes], bits: Sequence[int], n_rows: int) -> list[Move]:
-    """List the moves that may be worth a try, in an order that depends on the circuit alone."""
+    """List the moves to try, in an order that depends on the circuit alone."""
     return [
         *_literal_moves(net, bits, n_rows),
         *_gate_moves(net),
@@ -43,7 +43,7 @@ def find_moves(net: Net, votes: Sequence[Votes], bits: Sequence[int], n_rows: in
 
 
 def _literal_moves(net: Net, bits: Sequence[int], n_rows: int) -> Iterator[Move]:
-    """Replace a literal by a constant, or by those of its column that are most like it."""
+    """Replace a literal by a constant, or by the most similar literals of its column."""
     by_column: dict[int, list[int]] = {}
     for leaf in range(1, net.n_leaves):
         if net.is_read(leaf):
@@ -78,14 +78,14 @@ def _gate_moves(net: Net) -> Iterator[Move]:
 
 
 def _vote_moves(net: Net, votes: Sequence[Votes]) -> Iterator[Move]:
-    """Give up some or all votes of a rule to a class: let them be given never, or always."""
+    """Replace some or all votes of a rule for a class by no votes or by constant votes."""
     for place, given in enumerate(votes):
         root = net.roots[place]
         if root < 2:
             continue
         n_voted = sum(count != 0 for count in given)
         n_readers = len(net.readers[root >> 1]) + len(net.root_readers[root >> 1])
-        # Silencing the only reader of a node is replacing the node by a constant.
+        # Removing the only reader of a node is the same as replacing the node by a constant.
         silence = n_voted > 1 or n_readers > 1
         for number, count in enumerate(given):
             for less in _fewer(count):

@@ -1,4 +1,4 @@
-"""Prune a circuit on rows: give up predictions, knowingly, for size."""
+"""Prune a circuit on rows: trade predictions for size."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dln.table import Table
 from dln.target import class_numbers, row_weights
 
 _PARTS = (0.0, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 1.0)
-"""Parts of all rows, or of the accuracy, that may be lost from point to point of the curve."""
+"""Fractions of the rows, or of the accuracy, that may be lost at each point of the curve."""
 
 
 def prune(
@@ -36,31 +36,30 @@ def prune(
     sample_weight: Any = None,
     class_weight: OneOf["balanced"] | Mapping[Any, float] | None = "balanced",
 ) -> PruneCurve:
-    """Trade a circuit's predictions for size, and show what each size gives up.
+    """Make a circuit smaller at the expense of predictions, and show the trade-off.
 
     **This is lossy: it changes the model.** Literals, gates and votes are dropped or merged (a
     cutoff with a neighbour in its column, a literal or gate with a constant, a gate with one of
-    its inputs, a vote with nothing or with a vote that is always given), the dearest saving per
-    harm first. Even with a tolerance of 0 rows that are not in `X` may be predicted otherwise.
+    its inputs, a vote with nothing or with a constant vote), largest saving per harm first. Even
+    with tolerance=0, rows that are not in `X` may be predicted differently.
 
-    Changes and accuracy are measured on the rows given, on which the circuits were chosen, so they
-    flatter the smaller circuits. Look at rows held out from both training and pruning
-    (`curve.circuit.predict(X_test)`) before you decide.
+    Changes and accuracy are measured on the given rows, on which the circuits were chosen, so they
+    are optimistic for the smaller circuits. Before you decide, check on test rows that were used
+    neither for training nor for pruning (`curve.circuit.predict(X_test)`).
 
     Parameters
     ----------
     circuit
-        What to prune; it stays as it is.
+        The circuit to prune; it is not changed.
     X
-        Table (n_rows, n_columns), such as the training rows.
+        Table (n_rows, n_columns), for example the training rows.
     y
-        Class labels (n_rows,), of those that the circuit knows.
+        Class labels (n_rows,) that the circuit knows.
     tolerance
-        How much the chosen circuit may give up. An integer: at most so many rows of `X` are
-        predicted otherwise than by the given circuit; 0, the default, means none. A float from
-        0 up to below 1: at most so much accuracy on `X` is lost (0.01: one percentage point), while
-        any number of predictions may change. So 0.0 allows changes that cost no accuracy, which 0
-        does not.
+        How much the chosen circuit may give up. An integer is the maximum number of rows of `X`
+        that are predicted differently; 0, the default, means none. A float from 0 to below 1 is the
+        maximum loss of accuracy on `X` (0.01: one percentage point), while any number of
+        predictions may change. So 0.0 allows changes that cost no accuracy; 0 does not.
     sample_weight
         Weights of the rows (n_rows,) in the accuracy, not negative.
     class_weight : "balanced", None or dict
@@ -69,8 +68,8 @@ def prune(
     Returns
     -------
     PruneCurve
-        `circuit` is the smallest one found within the tolerance; `steps` go on beyond it, down to
-        a circuit of hardly anything; `at` chooses another one.
+        `circuit` is the smallest circuit found within the tolerance. `steps` continue beyond it,
+        down to an almost empty circuit. `at` chooses another step.
 
     Examples
     --------
@@ -100,7 +99,7 @@ def prune(
 
 
 def prune_within(circuit: Circuit, X: Any, y: Any, *, tolerance: int | float = 0) -> Circuit:
-    """Give the circuit that `prune` chooses; faster, since the curve ends with it."""
+    """Return the circuit that `prune` chooses; faster, as the curve ends there."""
     return _prune(circuit, X, y, tolerance, None, "balanced", most=tolerance).circuit
 
 
@@ -113,7 +112,7 @@ def _prune(
     class_weight: Any,
     most: float,
 ) -> PruneCurve:
-    """Prune for one budget after the other, up to the most that may be lost."""
+    """Prune for one budget after another, up to the largest accepted loss."""
     _check_circuit(circuit)
     _check_tolerance(tolerance)
     table = read_rows(X)
@@ -130,7 +129,7 @@ def _prune(
     for budget in budgets:
         before = steps[-1].circuit
         smaller = shrink(before, rows, lost + budget)
-        # Between the tolerance and the end, what one sweep leaves is seen to by the next budget.
+        # Between the tolerance and the end, the next budget handles what a sweep leaves.
         while budget in (tolerance, budgets[-1]) and smaller is not before:
             before, smaller = smaller, shrink(smaller, rows, lost + budget)
         if smaller is not steps[-1].circuit:
@@ -141,14 +140,14 @@ def _prune(
 
 
 def _budgets(tolerance: float, n_rows: int) -> list[float]:
-    """List what may be lost from point to point of the curve: the tolerance among them."""
+    """List the accepted loss at each point of the curve, including the tolerance."""
     if not isinstance(tolerance, numbers.Integral):
         return sorted({*_PARTS, float(tolerance)})
     return sorted({*(int(part * n_rows) for part in _PARTS), min(int(tolerance), n_rows)})
 
 
 class _Judge:
-    """Measures circuits on the rows, through their own predictions."""
+    """Measures circuits on the rows by their own predictions."""
 
     def __init__(
         self, circuit: Circuit, table: Table, y: Any, sample_weight: Any, class_weight: Any
@@ -163,7 +162,7 @@ class _Judge:
         self.weight: NDArray[np.float64] = weight / weight.sum()
 
     def loss(self, circuit: Circuit) -> float:
-        """Weigh the rows that a circuit predicts wrongly."""
+        """Return the total weight of the rows that a circuit predicts wrongly."""
         return float(self.weight @ (circuit.winners(self._table) != self.target))
 
     def step(self, circuit: Circuit) -> PruneStep:
@@ -173,7 +172,7 @@ class _Judge:
             circuit=replace(circuit, origin=self._origin),
             gate_operations=cost(circuit).gate_operations,
             n_changed=int((winners != self.winners).sum()),
-            # Weights come in single precision: more digits would mean nothing.
+            # Weights are in single precision; more digits would be noise.
             accuracy=round(1.0 - self.loss(circuit), 6),
         )
 
@@ -192,5 +191,5 @@ def _check_tolerance(tolerance: Any) -> None:
     if not valid:
         raise OptionError(
             f"tolerance is {tolerance!r}, expected an integer of at least 0 (predictions that may "
-            "change) or a float from 0 up to below 1 (accuracy that may be lost)"
+            "change) or a float from 0 to below 1 (accuracy that may be lost)"
         )

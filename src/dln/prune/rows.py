@@ -1,4 +1,4 @@
-"""The rows that a circuit is pruned on: what its literals say there, and what is lost where.
+"""The rows that a circuit is pruned on: the bits of its literals, and the weight of each row.
 
 A wire's bits are one Python integer, row 0 lowest: gates are then one operation for all rows.
 """
@@ -18,12 +18,12 @@ from dln.parts import Rule
 from dln.table import Table, read_table
 
 _LITERALS_AT_ONCE = 16
-"""How many literals are looked at together; each takes 12 bytes a row for that time."""
+"""Number of literals evaluated at once; each temporarily takes 12 bytes for each row."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows as a circuit's literals see them, and which class each row should keep.
+    """The bits of a circuit's literals on the rows, and the class that each row should keep.
 
     Attributes
     ----------
@@ -41,17 +41,17 @@ class Rows:
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(self.keep)
 
     @property
     def ones(self) -> int:
-        """The bits of what is true on all rows."""
+        """Bits that are 1 on all rows."""
         return (1 << self.n_rows) - 1
 
 
 def read_rows(X: Any) -> Table:
-    """Read a table once; one without rows is refused."""
+    """Read a table once; raises `TableError` if it has no rows."""
     table = read_table(X).kept()
     if table.n_rows == 0:
         raise TableError("the table has 0 rows; pruning needs rows to measure on")
@@ -59,12 +59,12 @@ def read_rows(X: Any) -> Table:
 
 
 def literal_bits(circuit: Circuit, table: Table) -> dict[Literal, int]:
-    """Evaluate the literals of a circuit, as its predictions do."""
+    """Evaluate the literals of a circuit by its own prediction."""
     literals = sorted(set(circuit.literals), key=lambda literal: literal.column)
     bits: dict[Literal, int] = {}
     for start in range(0, len(literals), _LITERALS_AT_ONCE):
         some = tuple(literals[start : start + _LITERALS_AT_ONCE])
-        # Every literal votes for a class of its own.
+        # Every literal votes for a separate class.
         one_each = np.eye(len(some), dtype=int).tolist()
         probe = replace(
             circuit,
@@ -80,7 +80,7 @@ def literal_bits(circuit: Circuit, table: Table) -> dict[Literal, int]:
 
 
 def pack(holds: NDArray[np.bool_]) -> int:
-    """Put one bit for each row into an integer.
+    """Pack one bit for each row into an integer.
 
     >>> pack(np.array([True, False, False, True]))
     9
@@ -89,7 +89,7 @@ def pack(holds: NDArray[np.bool_]) -> int:
 
 
 def unpack(bits: int, n_rows: int) -> NDArray[np.bool_]:
-    """Take the bits of an integer apart, one for each row.
+    """Unpack the bits of an integer, one for each row.
 
     >>> unpack(9, 4).tolist()
     [True, False, False, True]

@@ -1,4 +1,4 @@
-"""What a move saves: gate-level operations of the literals, gates and votes that go with it."""
+"""What a move saves: gate-level operations of the literals, gates and votes that it removes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _GATE_COST = {AND: gate_operations(GATE_BY_NAME["AND"]), XOR: gate_operations(GA
 
 
 class Savings:
-    """Counts what moves save in a net with these votes, without making them.
+    """Counts what moves would save in a net with these votes.
 
     Promise: folding the circuit after a move saves at least as much.
     """
@@ -29,7 +29,7 @@ class Savings:
         ]
 
     def of_replacing(self, move: Replace) -> int:
-        """Count what goes when a node is replaced by an edge."""
+        """Count what is saved when a node is replaced by an edge."""
         net = self._net
         becomes, rewired = follow_edges(net, move)
         change: dict[int, int] = {}
@@ -53,7 +53,7 @@ class Savings:
         return saved + self._unread_cost(change, becomes, rewired)
 
     def of_revoting(self, move: Revote) -> int:
-        """Count what goes when a rule gives fewer votes."""
+        """Count what is saved when a rule gives fewer votes."""
         saved = count_votes(self._votes[move.place]) - count_votes(move.kept)
         if any(move.kept):
             return saved
@@ -65,7 +65,7 @@ class Savings:
         gone: Mapping[int, int],
         rewired: Mapping[int, tuple[int, int]],
     ) -> int:
-        """Add up the cost of what nobody reads after `change` in the numbers of readers."""
+        """Add up the cost of what nothing reads after `change` in the numbers of readers."""
         net = self._net
         saved = 0
         check = list(change)
@@ -85,9 +85,9 @@ class Savings:
 
 
 def follow_edges(net: Net, move: Replace) -> tuple[dict[int, int], dict[int, tuple[int, int]]]:
-    """Fold what reads a replaced node.
+    """Fold the readers of a replaced node.
 
-    Gives the edge that stands for each node that folds away, in topological order, and the new
+    Returns the edge that replaces each node that folds away, in topological order, and the new
     inputs of each gate that stays.
     """
     becomes = {move.node: move.edge}
@@ -117,7 +117,7 @@ def count_votes(votes: Votes) -> int:
 
 
 def _fold_gate(kind: int, a: int, b: int) -> int | None:
-    """Give the edge that a gate of two edges comes down to, if any."""
+    """Return the edge that a gate of two edges reduces to, if any."""
     if a > b:
         a, b = b, a
     if kind == AND:

@@ -1,8 +1,8 @@
-"""How a circuit under change stands on the rows: its votes, what it lost and how near the rest is.
+"""The votes of a circuit on the rows during pruning, what it lost and how close the rest is.
 
-Two harms of a change are told apart. What is *lost* is the weight of rows that are given another
-class than they should keep: that is bounded. *Strain* also counts how much of their lead the rows
-still have, exponentially: that decides what goes first, since it foresees losses on new rows.
+A change does two kinds of harm. *Lost* is the weight of rows that get another class than the one to
+keep; it is bounded by the budget. *Strain* also counts, exponentially, how much of their vote
+margin the rows still have. It decides the order of moves, since it predicts losses on new rows.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from dln.prune.moves import Votes
 from dln.prune.rows import Rows, unpack
 
 _SHARPNESS = 1.0
-"""How many units of the exponential a typical lead is."""
+"""A typical vote margin in units of the exponential."""
 
 _Votes = NDArray[Any]
 """One small integer for each row."""
 
 
 class Shift(NamedTuple):
-    """Bits that were `old` and become `new`, and the votes that are given where they are 1."""
+    """Bits that change from `old` to `new`, and the votes given where they are 1."""
 
     old: int
     new: int
@@ -32,7 +32,7 @@ class Shift(NamedTuple):
 
 
 class Harm(NamedTuple):
-    """What is lost and the strain, of all rows."""
+    """Loss and strain, summed over all rows."""
 
     lost: float
     strain: float
@@ -41,7 +41,7 @@ class Harm(NamedTuple):
 class Standing:
     """The votes of all rows; they change by shifts.
 
-    Small integers for all rows: five times faster than gathering the rows that a shift concerns.
+    Small integers for all rows are five times faster than selecting the rows that change.
     """
 
     def __init__(self, rows: Rows, shifts: Sequence[Shift], base_votes: Votes) -> None:
@@ -51,12 +51,12 @@ class Standing:
         largest = np.abs([base_votes, *(votes for _, _, votes in shifts)]).sum(axis=0).max()
         bound = int(largest + 1) * self._n_classes
         dtype = np.min_scalar_type(-8 * bound)
-        # Votes are multiplied by the number of classes, less the class's own: no ties are left,
-        # and the first class wins where there was one.
+        # Votes are multiplied by the number of classes, minus the index of the class. This breaks
+        # ties in favour of the first class.
         start = (np.array(base_votes, dtype=np.int64) * self._n_classes - order).astype(dtype)
         self._is_keep = (order[:, None] == rows.keep).astype(dtype)
         self._own = start[rows.keep]
-        # A row's own class is no rival: so low that no votes bring it back.
+        # A row's own class is not a rival: its votes are so low that it never wins.
         self._rivals = np.where(self._is_keep, dtype.type(-3 * bound), start[:, None])
         leads = self._take(shifts)
         self._sharpness = np.float32(_SHARPNESS / max(float(np.abs(leads).mean()), 1.0))
@@ -64,7 +64,7 @@ class Standing:
         self.harm = self._harm(leads)
 
     def harm_after(self, shifts: Sequence[Shift], budget: float) -> Harm | None:
-        """Say what all harm would be after some shifts; None where more than a budget is lost."""
+        """Return the harm after some shifts; None if more than the budget would be lost."""
         leads = self._lead(*self._shifted(shifts))
         return None if self._lost(leads) > budget else self._harm(leads)
 
@@ -73,14 +73,14 @@ class Standing:
         self.harm = self._harm(self._take(shifts))
 
     def _take(self, shifts: Iterable[Shift]) -> _Votes:
-        """Change the votes; gives the leads."""
+        """Change the votes; return the margins."""
         self._own, rivals = self._shifted(shifts)
         for number, votes in rivals.items():
             self._rivals[number] = votes
         return self._lead(self._own, {})
 
     def _shifted(self, shifts: Iterable[Shift]) -> tuple[_Votes, dict[int, _Votes]]:
-        """Give the votes of each row's own class after some shifts, and of the rivals concerned."""
+        """Return the votes of each row's own class after some shifts, and of changed rivals."""
         n_rows = self._rows.n_rows
         own = self._own.copy()
         rivals: dict[int, _Votes] = {}
@@ -99,7 +99,7 @@ class Standing:
         return own, rivals
 
     def _lead(self, own: _Votes, rivals: Mapping[int, _Votes]) -> _Votes:
-        """Give the lead of each row's class over the best other one; positive where it wins."""
+        """Return the margin of each row's class over the best other one; positive if it wins."""
         best = rivals.get(0, self._rivals[0])
         for number in range(1, self._n_classes):
             best = np.maximum(best, rivals.get(number, self._rivals[number]))
