@@ -183,7 +183,7 @@ def test_the_records_have_the_sizes_that_the_kernel_expects() -> None:
 
 @pytest.mark.parametrize(
     ("name", "index", "value", "message"),
-    [*BROKEN, ("literal_layer", 0, 7, "layer that is not there")],
+    [*BROKEN, ("literal_layer", 0, 7, "layer that does not exist")],
 )
 def test_a_broken_network_is_refused_before_training(
     name: str, index: tuple[int, ...] | int, value: float, message: str

@@ -95,7 +95,7 @@ def test_the_feature_of_a_threshold_is_named(trace: Trace) -> None:
 
 def test_what_cannot_be_drawn_of_a_trace_is_refused(trace: Trace) -> None:
     other = int(np.flatnonzero(trace.network.literal_kind != ABOVE)[0])
-    with pytest.raises(OptionError, match=f"literal {other} is no threshold .* are those from"):
+    with pytest.raises(OptionError, match=f"literal {other} is not a threshold .* are those from"):
         draw_threshold(trace, other)
     for literal in (-1, 10**6, "size", True):
         with pytest.raises(OptionError, match="expected a number from 0 to"):
@@ -194,7 +194,7 @@ def test_a_model_without_history_is_refused() -> None:
     with pytest.raises(OptionError, match=r"the history lacks \['train_accuracy'"):
         draw_learning({"loss": np.ones((1, 2))})
     names = ("loss", "train_accuracy", "valid_accuracy", "gates")
-    with pytest.raises(OptionError, match="holds no epochs"):
+    with pytest.raises(OptionError, match="has no epochs"):
         draw_learning({name: np.ones((1, 0)) for name in names})
     with pytest.raises(OptionError, match="differ in shape"):
         draw_learning({name: np.ones((1, k + 1)) for k, name in enumerate(names)})

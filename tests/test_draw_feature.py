@@ -60,8 +60,8 @@ def test_histograms_count_as_numpy_does_and_cutoffs_stand_where_the_circuit_has_
     assert cutoff_texts(ax) == ["-1.5", "0.25"]
     assert ax.get_xlabel().splitlines() == [
         "size",
-        "7 cells are missing (the circuit asks for that)",
-        "1 cell is out of the picture",
+        "7 values are missing (the circuit tests for that)",
+        "1 value is outside the plot",
     ]
 
 
@@ -70,7 +70,7 @@ def test_bins_may_be_given() -> None:
     X, y = [[0.5], [1.5], [1.6], [9.0]], ["no", "yes", "yes", "no"]
     ax = draw_feature(circuit, X, y, "size", bins=[0, 1, 2]).axes[0]
     assert [patch.get_data().values.tolist() for patch in outlines(ax)] == [[1, 0], [0, 2]]
-    assert "1 cell is out of the picture" in ax.get_xlabel()
+    assert "1 value is outside the plot" in ax.get_xlabel()
     ax = draw_feature(circuit, X, y, "size", bins=3).axes[0]
     assert len(outlines(ax)[0].get_data().values) == 3
     for bins in (0, True, [1], [2, 1], "many", 10**9):
@@ -122,7 +122,7 @@ def test_categories_are_bars_and_matched_ones_are_marked() -> None:
     assert ticks == ["red", "blue", "green", "not seen in training"]
     assert bars(ax) == [[1, 0, 0, 1], [2, 1, 0, 0]]
     assert marked(ax) == ["red", "green"]
-    assert ax.get_xlabel() == "rows\n1 cell is missing"
+    assert ax.get_xlabel() == "rows\n1 value is missing"
 
 
 def test_booleans_are_bars() -> None:
@@ -196,7 +196,7 @@ def test_a_column_of_categories_may_be_all_missing() -> None:
     circuit = make_circuit(Column("hue", "category"), Missing(0))
     ax = draw_feature(circuit, [[None], [None]], ["no", "yes"], "hue").axes[0]
     assert bars(ax) == [[0], [0]]
-    assert "2 cells are missing" in ax.get_xlabel()
+    assert "2 values are missing" in ax.get_xlabel()
 
 
 def test_a_large_table_is_counted_and_not_drawn_row_by_row() -> None:

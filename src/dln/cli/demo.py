@@ -1,4 +1,4 @@
-"""`dln demo`: train on a table that comes with scikit-learn, and show what is learned."""
+"""`dln demo`: train on a table that comes with scikit-learn, and print the result."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def demo(
     result = train_demo(verbose=int(sys.stderr.isatty() and not quiet))
     show(result.text())
     tell = sayer(quiet)
-    tell(f"both trained in {result.seconds:.1f} s")
+    tell(f"Trained both in {result.seconds:.1f} s.")
     if output is not None:
-        tell(f"wrote {' and '.join(map(str, result.write(output)))}")
+        tell(f"Wrote {' and '.join(map(str, result.write(output)))}.")
 
 
 @dataclass(frozen=True)
 class Demo:
-    """Two circuits for the same table: a small one to read, and the one that comes by default."""
+    """Two circuits for the same table: a small one, and one with default parameters."""
 
     small: Circuit
     usual: Circuit
@@ -62,7 +62,7 @@ class Demo:
     seconds: float
 
     def text(self) -> str:
-        """Write the rules and what they reach."""
+        """Return the rules and the accuracy as text."""
         rows = int(self.small_score.rows.sum())
         return "\n".join(
             [
@@ -70,13 +70,13 @@ class Demo:
                 "",
                 f"Balanced accuracy on {rows} test rows: {_percent(self.small_score)}",
                 f"with {self.small.n_literals} literals and {self.small.n_gates} gates;",
-                f"DLNClassifier() as it comes: {_percent(self.usual_score)} with "
+                f"DLNClassifier() by default: {_percent(self.usual_score)} with "
                 f"{self.usual.n_literals} literals and {self.usual.n_gates} gates.",
             ]
         )
 
     def write(self, folder: Path) -> tuple[Path, Path]:
-        """Write model.json and report.html into a folder, made if need be."""
+        """Write model.json and report.html into a folder, which is created if necessary."""
         from dln.report import DataNote, make_report
 
         folder.mkdir(parents=True, exist_ok=True)
@@ -89,7 +89,7 @@ class Demo:
 
 
 def train_demo(*, verbose: int = 0) -> Demo:
-    """Train both circuits and test them on a quarter of the rows."""
+    """Train both circuits, and test them on a quarter of the rows."""
     from sklearn.datasets import load_breast_cancer  # slow to load
     from sklearn.model_selection import train_test_split
 
@@ -100,7 +100,7 @@ def train_demo(*, verbose: int = 0) -> Demo:
         data.data, labels, test_size=0.25, stratify=labels, random_state=0
     )
     start = time.perf_counter()
-    # Small on purpose: eight rules that fit on a page. DLNClassifier() chooses its size itself.
+    # Eight rules, which fit on a page. By default DLNClassifier() chooses the size.
     small = dln.DLNClassifier(layers=(16, 8), n_networks=1, random_state=0, verbose=verbose)
     usual = dln.DLNClassifier(random_state=0, verbose=verbose)
     small.fit(X_train, y_train)
@@ -119,7 +119,7 @@ def train_demo(*, verbose: int = 0) -> Demo:
 
 
 def _with_names(circuit: Circuit, names: list[str]) -> Circuit:
-    """Name the columns, which NumPy arrays cannot do."""
+    """Set the names of the columns, because NumPy arrays have none."""
     columns = [
         replace(column, name=name) for column, name in zip(circuit.columns, names, strict=True)
     ]

@@ -1,4 +1,4 @@
-"""Circuits -> diagrams; training runs, and circuits with rows -> matplotlib figures.
+"""Diagrams of circuits, and figures of training runs and features.
 
 matplotlib is imported when something is drawn, not before.
 """

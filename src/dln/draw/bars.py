@@ -1,4 +1,4 @@
-"""Categories or booleans of one feature -> bars by class, those that literals match marked."""
+"""A feature of categories or booleans -> bars by class, with those that literals match marked."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 _MOST_BARS = 20
 _ROOM = 40
-"""Letters to the left and to the right of the bars together: so much leaves room for them."""
+"""Total number of letters to the left and right of the bars that leaves room for the bars."""
 
 
 @dataclass(frozen=True)
 class _Bar:
-    """Codes that share a place on the axis, with a name."""
+    """Category codes that share a bar, and its name."""
 
     label: str
     codes: tuple[int, ...]
@@ -64,7 +64,7 @@ def draw_bars(cells: FeatureCells, literals: Sequence[Literal], ax: Axes | None)
 
 
 def _draw_classes(ax: Axes, styles: Sequence[ClassStyle], n_bars: int) -> list[BarContainer]:
-    """Draw the bars of each class, side by side at every place."""
+    """Draw the bars of the classes side by side."""
     width = 0.8 / len(styles)
     middle = (len(styles) - 1) / 2
     return [
@@ -76,7 +76,7 @@ def _draw_classes(ax: Axes, styles: Sequence[ClassStyle], n_bars: int) -> list[B
 
 
 def _mark_matched(ax: Axes, bars: Sequence[_Bar]) -> list[Artist]:
-    """Name the bars, and set apart what some literal matches: bold, on a band."""
+    """Label the bars. Those that a literal matches are bold, on a band."""
     bands: list[Artist] = [
         ax.axhspan(place - 0.48, place + 0.48, color=PALE, lw=0, zorder=0)
         for place, bar in enumerate(bars)
@@ -98,7 +98,7 @@ def _boolean_codes(values: NDArray[np.float64]) -> NDArray[np.int32]:
 def _count_codes(
     cells: FeatureCells, codes: NDArray[np.int32], n_categories: int
 ) -> NDArray[np.int64]:
-    """Count cells by class and code: (n_classes, n_categories + 1), those not known last."""
+    """Count values by class and code: (n_classes, n_categories + 1), unknown categories last."""
     place = np.where(codes == UNSEEN_CODE, n_categories, codes).astype(np.int64)
     there = codes != MISSING_CODE
     width = n_categories + 1
@@ -107,7 +107,7 @@ def _count_codes(
 
 
 def _matched(literals: Sequence[Literal]) -> set[int]:
-    """Return the categories that some literal matches; of a boolean, 0 or 1."""
+    """Return the categories that a literal matches; for a boolean, 0 or 1."""
     found: set[int] = set()
     for literal in literals:
         if isinstance(literal, Among):
@@ -120,7 +120,7 @@ def _matched(literals: Sequence[Literal]) -> set[int]:
 def _choose_bars(
     categories: tuple[Category, ...], counts: NDArray[np.int64], matched: set[int], longest: int
 ) -> list[_Bar]:
-    """Choose the categories to show: all, or the matched and then the frequent ones."""
+    """Choose the categories to show: all, or the matched and then the most frequent ones."""
     rows = counts.sum(axis=0)
     order = sorted(range(len(categories)), key=lambda code: (code not in matched, -rows[code]))
     kept = sorted(order[:_MOST_BARS])
@@ -137,9 +137,9 @@ def _choose_bars(
 
 
 def _share_room(left: Sequence[object], right: Sequence[object]) -> tuple[int, int]:
-    """Say how many letters names to the left and to the right of the bars may have.
+    """Return how many letters the names to the left and to the right of the bars may have.
 
-    Either side gets half of the room, and what the other does not need.
+    Each side gets half of the room, plus what the other side does not need.
     """
     needed_left, needed_right = (
         max((len(str(name)) for name in names), default=0) for names in (left, right)

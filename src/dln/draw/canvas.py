@@ -1,4 +1,4 @@
-"""What all figures share: axes to draw on, colours, and texts that matplotlib shows as they are."""
+"""What all figures share: axes, colours, and text that matplotlib does not interpret."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ LONGEST = 60
 
 
 def make_axes(given: Any, n_axes: int, size: tuple[float, float]) -> list[Axes]:
-    """Check the axes that were given, or make a new figure with so many, one below the other.
+    """Check the given axes, or create a figure with `n_axes` axes below each other.
 
     Parameters
     ----------
     given
-        One Axes or several; None makes a figure.
+        One or several Axes. None creates a figure.
     size
         Width and height of a new figure in inches.
     """
@@ -55,7 +55,7 @@ def make_axes(given: Any, n_axes: int, size: tuple[float, float]) -> list[Axes]:
 
 
 def ending_of(path: str | PathLike[str], known: Sequence[str]) -> str:
-    """Find which of the known endings a picture's path has.
+    """Return the ending of a file name, which must be a known one.
 
     >>> ending_of("tree.SVG", ["svg", "png"])
     'svg'
@@ -75,13 +75,13 @@ def _as_list(given: Any) -> list[Any]:
 
 
 def figure_of(ax: Axes) -> Figure:
-    """Return the whole figure that axes stand in, subfigures or not."""
+    """Return the top-level figure of axes, even if they are in a subfigure."""
     figure: Figure = ax.figure.figure
     return figure
 
 
 def shown(name: str, longest: int = LONGEST) -> str:
-    r"""Write a name of the user's: as in the rules, shortened, without meaning to matplotlib.
+    r"""Format a user's name as in the rules, shortened, without markup for matplotlib.
 
     >>> print(shown("price in $"), shown("two" + chr(10) + "lines"))
     price in \$ 'two\nlines'
@@ -93,7 +93,7 @@ def shown(name: str, longest: int = LONGEST) -> str:
 
 
 def plain(text: str) -> str:
-    """Take the meaning from dollar signs, which would start a formula."""
+    """Escape dollar signs, which would start a formula."""
     return text.replace("$", r"\$")
 
 
@@ -102,7 +102,7 @@ def make_legend(
 ) -> Legend:
     """Make a legend of exactly these labels.
 
-    matplotlib leaves out those that begin with an underscore, so they are written afterwards.
+    matplotlib leaves out labels that begin with an underscore, so they are set afterwards.
     """
     legend = ax.legend(handles, [str(number) for number in range(len(labels))], **place)
     for text, label in zip(legend.get_texts(), labels, strict=True):
@@ -113,13 +113,13 @@ def make_legend(
 def make_outer_legend(
     ax: Axes, handles: Sequence[Artist | BarContainer], labels: Sequence[str]
 ) -> Legend:
-    """Make a legend to the right of the axes, where it hides nothing."""
+    """Make a legend to the right of the axes."""
     place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "frameon": False}
     return make_legend(ax, handles, labels, **place)
 
 
 def whole_numbers() -> Locator:
-    """Place ticks at round whole numbers: of epochs, of rows."""
+    """Place ticks at round whole numbers, for epochs or rows."""
     from matplotlib.ticker import MaxNLocator
 
     return MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True)

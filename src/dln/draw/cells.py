@@ -1,4 +1,4 @@
-"""A table and its classes -> the cells of one feature and the class of every row."""
+"""A table and its classes -> the values of one feature and the class of each row."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class FeatureCells:
     Attributes
     ----------
     index, column
-        The feature: its number among the circuit's columns, and itself.
+        The feature: its number among the circuit's columns, and the column.
     values
-        Numbers, NaN where missing; of categories, codes as the circuit's prediction has them.
+        Numbers, NaN if missing; for categories, the same codes as in prediction.
     target
-        The number of each row's class among `classes`.
+        The class number of each row, in the order of `classes`.
     """
 
     index: int
@@ -40,12 +40,12 @@ class FeatureCells:
     classes: tuple[Label, ...]
 
     def values_by_class(self) -> list[NDArray[Any]]:
-        """Split the cells by the class of their row."""
+        """Split the values by the class of their row."""
         return [self.values[self.target == number] for number in range(len(self.classes))]
 
 
 def read_feature(circuit: Circuit, X: Any, y: Any, feature: str) -> FeatureCells:
-    """Read one column of a table; the others may be missing or of any type."""
+    """Read one column of a table. Other columns may be absent or of any type."""
     names = [column.name for column in circuit.columns]
     if feature not in names:
         raise OptionError(_unknown(feature, names))

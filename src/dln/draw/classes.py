@@ -1,4 +1,4 @@
-"""Classes -> those that a figure shows, each with its name and colour; the rest are pooled."""
+"""The classes that a figure shows, each with its name and colour; the others are pooled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dln.labels import Label
 
 @dataclass(frozen=True)
 class ClassStyle:
-    """The counts of one class, or of several that are pooled, and how to show them."""
+    """The counts of one class, or of several pooled classes, and their style."""
 
     label: str
     colour: str
@@ -23,9 +23,9 @@ class ClassStyle:
 def style_classes(
     classes: tuple[Label, ...], counts: NDArray[np.int64], longest: int = LONGEST
 ) -> list[ClassStyle]:
-    """Return each class a colour; where there are too many, the rarest share a grey.
+    """Give each class a colour. If there are too many, the rarest share a grey.
 
-    `counts` is (n_classes, bins). Names have no more than the `longest` number of letters.
+    `counts` is (n_classes, bins). Names have at most `longest` letters.
     """
     most = len(COLOURS)
     order = np.argsort(-counts.sum(axis=1), kind="stable")
@@ -45,14 +45,14 @@ def _label_text(label: Label, longest: int) -> str:
 
 
 def count_cells(number: int, what: str) -> str:
-    """Say how many cells are so.
+    """Describe how many values have a property.
 
     >>> count_cells(1, "missing"), count_cells(1200, "missing")
-    ('1 cell is missing', '1,200 cells are missing')
+    ('1 value is missing', '1,200 values are missing')
     """
-    return f"1 cell is {what}" if number == 1 else f"{number:,} cells are {what}"
+    return f"1 value is {what}" if number == 1 else f"{number:,} values are {what}"
 
 
 def missing_note(number: int, *, is_asked: bool) -> str:
-    """Say how many cells are missing, and whether the circuit has a literal for that."""
-    return count_cells(number, "missing") + (" (the circuit asks for that)" if is_asked else "")
+    """Describe how many values are missing, and whether a literal of the circuit tests for that."""
+    return count_cells(number, "missing") + (" (the circuit tests for that)" if is_asked else "")

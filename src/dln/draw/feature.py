@@ -1,4 +1,4 @@
-"""Circuit + rows and their classes -> one feature by class, with what the circuit asks of it."""
+"""Plot one feature by class, with the tests of the circuit on it."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ def draw_feature(
     bins: int | Sequence[float] | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """Draw how a feature is spread in each class, and where the circuit cuts it.
+    """Plot the distribution of a feature in each class, with the circuit's thresholds.
 
-    Numbers and dates are a histogram with the circuit's cutoffs as lines; categories and booleans
-    are bars, and those that a literal matches are marked. Missing cells are counted below.
+    Numbers and dates are shown as a histogram with the thresholds as lines. Categories and booleans
+    are shown as bars; those that a literal matches are marked. Missing values are counted below.
 
     Parameters
     ----------
     circuit
-        Whose literals to show.
+        The circuit whose literals are shown.
     X, y
-        Rows, as `Circuit.predict` takes them, and their classes.
+        Rows, in any form that `Circuit.predict` takes, and their classes.
     feature
         Name of the column.
     bins
-        How many bins a histogram has, or their edges (dates: in seconds since 1970); None chooses.
-        Cells out of the edges are counted below.
+        Number of bins of a histogram, or their edges (for dates, in seconds since 1970). By
+        default the number is chosen automatically. Values beyond the edges are counted below.
     ax
-        Where to draw; None makes a figure.
+        Axes to draw on. By default a new figure is created.
 
     Returns
     -------
@@ -52,9 +52,9 @@ def draw_feature(
     Raises
     ------
     OptionError
-        If the circuit has no such feature.
+        If the circuit does not have this feature.
     TableError
-        If the table lacks it, or the classes are not the circuit's.
+        If the table does not have it, or has other classes than the circuit.
     ExtraMissingError
         If matplotlib is not installed.
 
@@ -75,7 +75,7 @@ def draw_feature(
     check_is_circuit(circuit, "draw_feature")
     cells = read_feature(circuit, X, y, feature)
     if len(cells.values) == 0:
-        raise TableError("the table has 0 rows; at least one is needed to draw a feature")
+        raise TableError("the table has 0 rows, expected at least one")
     literals = [literal for literal in circuit.literals if literal.column == cells.index]
     if cells.column.kind in ("category", "boolean"):
         return figure_of(draw_bars(cells, literals, ax))

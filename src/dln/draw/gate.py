@@ -1,4 +1,4 @@
-"""Trace -> a gate's distribution over its functions, epoch by epoch (a figure of the paper)."""
+"""Plot the probabilities of a gate's functions over the epochs (a figure of the paper)."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _FLOOR = 1e-5
 
 
 def draw_gate(trace: Trace, gate: int, *, ax: Axes | None = None) -> Figure:
-    """Draw how likely each function of a gate is at every recorded epoch.
+    """Plot the probability of each function of a gate at each recorded epoch.
 
-    The colour scale is logarithmic; below 0.00001 it does not go. The function that is the
-    likeliest in the end is in bold.
+    The colour scale is logarithmic and starts at 0.00001. The function that is most likely at the
+    end is in bold.
 
     Parameters
     ----------
     trace
-        One of a classifier's `traces_`.
+        An element of a classifier's `traces_`.
     gate
         Number of the gate in its network.
     ax
-        Where to draw; None makes a figure.
+        Axes to draw on. By default a new figure is created.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def draw_gate(trace: Trace, gate: int, *, ax: Axes | None = None) -> Figure:
     Raises
     ------
     OptionError
-        If the trace is empty or has no such gate.
+        If the trace is empty or does not have this gate.
     ExtraMissingError
         If matplotlib is not installed.
 
@@ -70,7 +70,7 @@ def draw_gate(trace: Trace, gate: int, *, ax: Axes | None = None) -> Figure:
         probabilities,
         norm=norm,
         cmap="viridis",
-        rasterized=True,  # also in an SVG, where every cell would be a path of its own
+        rasterized=True,  # also in SVG, where each cell would be a path otherwise
     )
     best = int(np.argmax(probabilities[:, -1]))
     ax.set_yticks(range(n_functions), trace.gate_names)
@@ -89,7 +89,7 @@ def draw_gate(trace: Trace, gate: int, *, ax: Axes | None = None) -> Figure:
 
 
 def _edges(epochs: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Put the borders between records half way."""
+    """Return borders halfway between records."""
     middle = (epochs[:-1] + epochs[1:]) / 2
     first = epochs[0] - (middle[0] - epochs[0] if len(middle) else 0.5)
     last = epochs[-1] + (epochs[-1] - middle[-1] if len(middle) else 0.5)

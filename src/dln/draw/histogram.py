@@ -1,4 +1,4 @@
-"""Numbers or dates of one feature -> a histogram by class with cutoffs as labelled lines."""
+"""A feature of numbers or dates -> a histogram by class, with cutoffs as labelled lines."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_BINS = 100_000
 _MOST_FILLED = 3
 _LABEL_GAP = 0.032
 _LARGEST = 1e300
-"""Beyond, the distance of two numbers may be no float."""
+"""Beyond this, the difference of two numbers may overflow."""
 _NARROW = 1e-12
 _HALF_DAY = 43_200.0
 _YEAR = 31_556_952.0
@@ -53,14 +53,14 @@ def draw_histogram(
     texts = [plain(format_value(cutoff, cells.column)) for cutoff in cutoffs]
     _draw_cutoffs(ax, line_places, texts)
     many = "no cutoffs" if not cutoffs else "the cutoff" if len(cutoffs) == 1 else "the cutoffs"
-    # The labels of the cutoffs stand between the axes and the title.
+    # The labels of the cutoffs are between the axes and the title.
     pad = 6.0 + (26.0 + 5.2 * max(map(len, texts)) if texts else 0.0)
     ax.set_title(f"{name} by class, with {many} of the circuit", fontsize="medium", pad=pad)
     return ax
 
 
 def _bin_edges(cells: FeatureCells, bins: Any) -> NDArray[np.float64]:
-    """Choose edges (bins + 1,) from the finite cells; whole numbers stand in the middle of bins."""
+    """Choose edges (bins + 1,) from the finite values. Whole numbers are in the middle of bins."""
     if bins is not None and not isinstance(bins, (int, np.integer)):
         return _given_edges(bins)
     if bins is not None and (isinstance(bins, bool) or not 1 <= bins <= _MOST_BINS):
@@ -75,7 +75,7 @@ def _bin_edges(cells: FeatureCells, bins: Any) -> NDArray[np.float64]:
         n_bins = math.ceil((high - low + 1) / width)
         return np.asarray(low - 0.5 + width * np.arange(n_bins + 1.0))
     size = max(abs(low), abs(high))
-    if high - low <= max(_NARROW * size, 1 / _LARGEST):  # floats lie too far apart for bins
+    if high - low <= max(_NARROW * size, 1 / _LARGEST):  # floats are too far apart
         pad = _HALF_DAY if cells.column.kind == "date" else max(0.5, 1e-6 * size)
         low, high = low - pad, high + pad
     return np.linspace(low, high, n_bins + 1)
@@ -98,7 +98,7 @@ def _count(values: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[n
 
 
 def _notes(cells: FeatureCells, literals: Sequence[Literal], n_drawn: int) -> list[str]:
-    """Say which cells are not in the picture."""
+    """Describe which values are not shown."""
     n_missing = int(np.isnan(cells.values).sum())
     n_outside = len(cells.values) - n_missing - n_drawn
     notes = []
@@ -106,16 +106,16 @@ def _notes(cells: FeatureCells, literals: Sequence[Literal], n_drawn: int) -> li
         is_asked = any(isinstance(literal, Missing) for literal in literals)
         notes.append(missing_note(n_missing, is_asked=is_asked))
     if n_outside:
-        notes.append(count_cells(n_outside, "out of the picture"))
+        notes.append(count_cells(n_outside, "outside the plot"))
     return notes
 
 
 def _places(
     ax: Axes, cells: FeatureCells, edges: NDArray[np.float64], cutoffs: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the x of edges and cutoffs; dates get an axis of dates, if the calendar has them."""
+    """Return the x of edges and cutoffs. Dates get a date axis, if the calendar includes them."""
     both = np.concatenate([edges, cutoffs])
-    # Locators look some way beyond the ends.
+    # matplotlib's locators also use dates somewhat beyond the ends.
     has_dates = both.min() > -1900 * _YEAR and both.max() < 7900 * _YEAR
     if cells.column.kind != "date" or not has_dates:
         return edges, cutoffs
@@ -131,7 +131,7 @@ def _places(
 
 
 def _draw_cutoffs(ax: Axes, places: NDArray[np.float64], texts: Sequence[str]) -> None:
-    """Draw a line a cutoff; the labels stand above the axes, moved apart where they are close."""
+    """Draw a line for each cutoff, with its label above the axes; close labels are moved apart."""
     for place in places:
         ax.axvline(place, color="black", lw=0.8, ls="--")
     low, high = ax.get_xlim()
@@ -154,13 +154,13 @@ def _draw_cutoffs(ax: Axes, places: NDArray[np.float64], texts: Sequence[str]) -
 
 
 def _apart(places: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Move rising places apart, as little as need be, to a distance that texts can stand at.
+    """Move ascending positions apart, as little as necessary, to a minimum distance for text.
 
     >>> _apart(np.array([0.2, 0.5, 0.5])).round(3).tolist()
     [0.2, 0.484, 0.516]
     """
     steps = min(_LABEL_GAP, 1.0 / max(1, len(places))) * np.arange(len(places))
-    # Pushing to the right and pushing to the left both leave gaps; so does their mean.
+    # Pushing to the right and to the left both keep the minimum distance, and so does their mean.
     right = np.maximum.accumulate(places - steps) + steps
     left = np.minimum.accumulate((places - steps)[::-1])[::-1] + steps
     return np.asarray(np.clip((right + left) / 2, steps, 1.0 - steps[::-1]))

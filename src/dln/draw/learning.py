@@ -1,4 +1,4 @@
-"""A classifier's history -> its learning curves: loss, accuracy and gates by epoch."""
+"""Plot learning curves: loss, accuracy and gates by epoch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 History = Mapping[str, NDArray[np.float32]]
 
 _MOST_BANDS = 100
-"""More bands than that would be a grey veil."""
+"""More bands than this would be one grey area."""
 
 
 def draw_learning(
@@ -32,21 +32,21 @@ def draw_learning(
     phases: Phases | None = None,
     axes: Sequence[Axes] | NDArray[Any] | None = None,
 ) -> Figure:
-    """Draw the learning curves of all networks, thin, and their mean, bold.
+    """Plot the learning curves of all networks (thin) and their mean (bold).
 
-    Three axes, one below the other: the loss; the balanced accuracy on training rows and, where
-    there were any, on validation rows; the gates in use. Where networks stop at different epochs,
-    the mean is that of those still under training. Epochs that trained links alone are shaded.
+    There are three axes: the loss; the balanced accuracy on training rows and, if there are any,
+    validation rows; the number of gates in use. If networks stop at different epochs, the mean is
+    over those that still train. Epochs that train only links are shaded.
 
     Parameters
     ----------
     model_or_history
         A fitted classifier, or its `history_`.
     phases
-        The order of phases, as the classifier takes it; None takes the classifier's own. By
-        batches or unified, there is nothing to shade.
+        The `phases` parameter of the classifier, which is used by default. With "batches" and
+        "unified" nothing is shaded.
     axes
-        Three axes to draw on; None makes a figure.
+        Three axes to draw on. By default a new figure is created.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def draw_learning(
     Raises
     ------
     OptionError
-        If the classifier is not fitted or the history holds no epochs.
+        If the classifier is not fitted or the history has no epochs.
     ExtraMissingError
         If matplotlib is not installed.
 
@@ -111,12 +111,12 @@ def _read_history(source: Any) -> History:
     if len(shapes) > 1 or len(min(shapes)) != 2:
         raise OptionError("the history's curves differ in shape; expected (networks, epochs) each")
     if 0 in shapes.pop():
-        raise OptionError("the history holds no epochs; fit with epochs of at least 1")
+        raise OptionError("the history has no epochs; fit with epochs of at least 1")
     return curves
 
 
 def _draw_curves(ax: Axes, curves: NDArray[np.float32], colour: str, style: str) -> Artist:
-    """Draw a curve a network and their mean, which is given back; NaN is skipped."""
+    """Draw a curve for each network and their mean, and return the mean. NaN is skipped."""
     epochs = np.arange(1, curves.shape[1] + 1)
     known = np.isfinite(curves)
     many = len(curves) > 1
@@ -126,20 +126,20 @@ def _draw_curves(ax: Axes, curves: NDArray[np.float32], colour: str, style: str)
     count = known.sum(axis=0)
     total = np.where(known, curves, 0.0).sum(axis=0, dtype=np.float64)
     there = count > 0
-    # A single look is a point, which a line alone would not show.
+    # A single evaluation is a point, which a line would not show.
     marker = "o" if there.sum() == 1 else None
     mean = total[there] / count[there]
     return ax.plot(epochs[there], mean, color=colour, ls=style, lw=2.2, marker=marker)[0]
 
 
 def _shade(ax: Axes, phases: Phases, n_epochs: int) -> Artist | None:
-    """Shade the epochs that train links, where gates and links take turns by epochs."""
+    """Shade the epochs that train links, if gates and links alternate by epochs."""
     if phases == "epochs":
         phases = Alternating()
     if not isinstance(phases, Alternating):
         return None
     length = phases.epochs
-    # Gates come first; epochs are drawn around their number, which begins at 1.
+    # Gates come first. The band of an epoch is centred on its number, from 1.
     starts = range(length, n_epochs, 2 * length)
     if not 0 < len(starts) <= _MOST_BANDS:
         return None

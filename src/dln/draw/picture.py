@@ -1,4 +1,4 @@
-"""The figure that everything is drawn on. This module imports matplotlib; import it late."""
+"""The figure of all plots. This module imports matplotlib, so import it only to draw."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 
 class Picture(Figure):
-    """A matplotlib figure that notebooks show as SVG; pyplot does not know it."""
+    """A matplotlib figure that notebooks show as SVG. It is not registered with pyplot."""
 
     def _repr_svg_(self) -> str:
         buffer = io.StringIO()

@@ -1,4 +1,4 @@
-"""What the figures of a trace share: checks of what was asked for."""
+"""Checks of arguments that the figures of a trace share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dln.wording import type_of
 
 
 def check_trace(trace: Any) -> None:
-    """Refuse what is no trace, or one without records."""
+    """Check that this is a trace with records."""
     if not isinstance(trace, Trace):
         raise OptionError(
             f"trace is {type_of(trace)}, expected a Trace; "
@@ -22,7 +22,7 @@ def check_trace(trace: Any) -> None:
 
 
 def check_number(name: str, value: Any, n_known: int) -> int:
-    """Return the number of a thing, from 0 up to below `n_known`."""
+    """Check that a number is from 0 to below `n_known`, and return it."""
     try:
         number = -1 if isinstance(value, bool) else operator.index(value)
     except TypeError:

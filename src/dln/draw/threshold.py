@@ -1,4 +1,4 @@
-"""Trace -> the function of one threshold as its training goes on (a figure of the paper)."""
+"""Plot the function of a threshold during training (a figure of the paper)."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ def draw_threshold(
     names: Sequence[str] | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """Draw Sigmoid(s(x - b)) of one threshold at several epochs, from dark to bright.
+    """Plot Sigmoid(s(x - b)) of a threshold at several epochs, from dark to bright.
 
     Parameters
     ----------
     trace
-        One of a classifier's `traces_`.
+        An element of a classifier's `traces_`.
     literal
         Number of the literal; it must be a threshold.
     epochs
-        Which recorded epochs to draw; None takes eight, from the first to the last.
+        Recorded epochs to draw. By default eight, from the first to the last.
     names
-        Column names of the table, such as `model.feature_names_in_`, to name the feature.
+        Column names of the table, for example `model.feature_names_in_`, to name the feature.
     ax
-        Where to draw; None makes a figure.
+        Axes to draw on. By default a new figure is created.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def draw_threshold(
     Raises
     ------
     OptionError
-        If the trace is empty, the literal is no threshold or an epoch was not recorded.
+        If the trace is empty, the literal is not a threshold or an epoch was not recorded.
     ExtraMissingError
         If matplotlib is not installed.
 
@@ -115,24 +115,24 @@ def _check_threshold(trace: Trace, literal: Any) -> int:
         known = np.flatnonzero(kinds == ABOVE).tolist()
         which = f"those from {known[0]} to {known[-1]}" if known else "none"
         raise OptionError(
-            f"literal {number} is no threshold but a category or a missing cell; "
+            f"literal {number} is not a threshold but a category or a missing value; "
             f"the network's thresholds are {which}"
         )
     return number
 
 
 def _sampled(trace: Trace) -> NDArray[np.intp]:
-    """Choose records at equal distances, the first and the last among them."""
+    """Choose records at equal distances, including the first and the last."""
     n_records = len(trace.epochs)
     places = np.linspace(0, n_records - 1, min(_N_SAMPLED, n_records))
     return np.unique(np.rint(places).astype(np.intp))
 
 
 def _recorded(trace: Trace, epochs: Sequence[int]) -> NDArray[np.intp]:
-    """Find the records of these epochs, in the order of the training."""
+    """Return the records of these epochs, in the order of training."""
     wanted = np.atleast_1d(np.asarray(epochs))
     if wanted.size == 0:
-        raise OptionError("epochs is empty; give the epochs to draw, or None for a choice of them")
+        raise OptionError("epochs is empty; give the epochs to draw, or None")
     unknown = [epoch for epoch in wanted.ravel().tolist() if epoch not in trace.epochs.tolist()]
     if unknown:
         raise OptionError(
@@ -155,5 +155,5 @@ def _column_name(trace: Trace, literal: int, names: Sequence[str] | None) -> str
 
 
 def _sigmoid(z: NDArray[np.float64]) -> NDArray[np.float64]:
-    # By tanh: the exponential of a steep slope would overflow.
+    # Computed by tanh, because the exponential of a steep slope would overflow.
     return np.asarray(0.5 + 0.5 * np.tanh(z / 2))

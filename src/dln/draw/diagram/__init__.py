@@ -1,1 +1,1 @@
-"""Circuit -> a graph of boxes and links -> a scene of shapes -> SVG, PNG, PDF; the graph -> DOT."""
+"""Circuit -> graph of boxes and links -> scene of shapes -> SVG, PNG, PDF; and graph -> DOT."""

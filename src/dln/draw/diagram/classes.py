@@ -14,12 +14,12 @@ def class_key(number: int) -> str:
 
 
 def class_vertices(circuit: Circuit) -> list[Vertex]:
-    """Make a vertex for each class, with the votes that it has before any rule fires."""
+    """Make a vertex for each class, with its base votes."""
     voting = voting_rules(circuit)
     vertices = []
     for number, (label, base) in enumerate(zip(circuit.classes, circuit.base_votes, strict=True)):
         rules = tuple(rule for rule in voting if circuit.rules[rule].votes[number])
-        # A number alone in a box would not say what it is.
+        # A number alone in a box would not be clear.
         lines = [label_text(label) if isinstance(label, str) else f"class {label_text(label)}"]
         if base:
             lines.append(f"{base:+d} always".replace("-", "−"))
@@ -39,6 +39,6 @@ def class_vertices(circuit: Circuit) -> list[Vertex]:
 
 
 def circuit_title(circuit: Circuit) -> str:
-    """Say what the picture is of, for those who cannot see it."""
+    """Describe the picture for screen readers."""
     labels = [label_text(label) for label in circuit.classes]
     return f"Circuit that decides between {', '.join(labels[:6])}{' …' if len(labels) > 6 else ''}"

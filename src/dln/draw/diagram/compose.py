@@ -1,4 +1,4 @@
-"""Graph with places -> scene: boxes, diamonds and lines, with their texts."""
+"""Graph with positions -> scene: boxes, diamonds and lines, with their texts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STUB = 40.0  # the last stretch of a vote is straight: its multiplier stands th
 
 
 def compose(graph: Graph, sizes: dict[str, Size], placement: Placement) -> Scene:
-    """Make the scene: edges below vertices, and the notes under the picture."""
+    """Make the scene: edges, vertices on top of them, and notes under the picture."""
     placed = placement.moved_to(MARGIN, MARGIN)
     readers = Counter(edge.source for edge in graph.edges)
     items = []
@@ -84,7 +84,7 @@ def _vote_shapes(edge: Edge, stops: list[Point], end: Point, *, shared: bool) ->
 
 
 def _smooth(stops: Sequence[Point]) -> tuple[Point, ...]:
-    """Join points by curves that are level at each of them."""
+    """Join points by curves that are horizontal at each point."""
     points = [stops[0]]
     for (x0, y0), (x1, y1) in pairwise(stops):
         bend = (x1 - x0) / 2
@@ -117,7 +117,7 @@ def _outline(vertex: Vertex, frame: Frame) -> Shape:
 def _texts(vertex: Vertex, size: Size, frame: Frame) -> list[Text]:
     if vertex.kind == "gate":
         return [Text(frame.x, frame.y, size.lines[0], _SIGN)]
-    # The name of a class as high as a page is near its upper end, where reading begins.
+    # In a box as high as a page, the name is near the top, where reading begins.
     middle = min(frame.y, frame.top + _MOST_ABOVE)
     top = middle - LINE * (len(size.lines) - 1) / 2
     if vertex.kind == "class":

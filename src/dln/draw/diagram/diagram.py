@@ -1,4 +1,4 @@
-"""Circuit -> Diagram: a picture that can be saved, embedded and shown in notebooks."""
+"""Circuit -> Diagram, which can be saved, embedded and shown in notebooks."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ Detail = OneOf["auto", "gates", "rules"]
 Format = OneOf["svg", "dot", "png", "pdf"]
 
 MOST_LITERALS, MOST_GATES, MOST_VOTES = 50, 50, 60
-"""What can still be followed by eye: larger circuits are shown as rules unless told otherwise."""
+"""Circuits with more gates than this are shown as rules by default."""
 MOST_RULES = 50
-"""Rules on one page that people still read."""
+"""Number of rules that are shown by default."""
 
 
 @dataclass(frozen=True)
 class Diagram:
-    """A picture of a circuit.
+    """A diagram of a circuit.
 
     Attributes
     ----------
     graph
-        What is shown: literals, gates and classes, or rules and classes.
+        The content: literals, gates and classes, or rules and classes.
     detail
-        Which of the two: "gates" or "rules".
+        Which of the two it is: "gates" or "rules".
     """
 
     graph: Graph
@@ -51,28 +51,28 @@ class Diagram:
 
     @cached_property
     def scene(self) -> Scene:
-        """Everything with its place; made when it is first asked for."""
+        """The shapes with their positions, computed on first use."""
         votes = Counter(edge.target for edge in self.graph.edges)
         sizes = {vertex.key: size_of(vertex, votes[vertex.key]) for vertex in self.graph.vertices}
         place = place_layers if self.detail == "gates" else place_stack
         return compose(self.graph, sizes, place(self.graph, sizes))
 
     def to_svg(self, prefix: str | None = None) -> str:
-        """Write the picture as SVG: a file of its own, or an element of an HTML page.
+        """Return the diagram as SVG, for a file or as an element of an HTML page.
 
         Parameters
         ----------
         prefix
-            What ids begin with; None derives it from the content.
+            Prefix of ids. By default it is derived from the content.
         """
         return to_svg(self.scene, prefix)
 
     def to_dot(self) -> str:
-        """Write the graph as DOT, which Graphviz lays out by itself."""
+        """Return the graph as DOT, for Graphviz."""
         return to_dot(self.graph)
 
     def to_bytes(self, format: Format) -> bytes:
-        """Return the content of a file of this format; PNG and PDF require matplotlib."""
+        """Return the content of a file in this format. PNG and PDF require matplotlib."""
         if format == "svg":
             return self.to_svg().encode()
         if format == "dot":
@@ -80,7 +80,7 @@ class Diagram:
         return paint(self.scene, format)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write a file; its ending says the format: .svg, .dot, .png or .pdf."""
+        """Write a file. The format is chosen by its ending: .svg, .dot, .png or .pdf."""
         write_whole(path, self.to_bytes(format_of(path)))
 
     def _repr_svg_(self) -> str:
@@ -88,29 +88,29 @@ class Diagram:
 
 
 def format_of(path: str | PathLike[str]) -> Format:
-    """Find the format that the ending of a path names."""
+    """Return the format for the ending of a file name."""
     return cast("Format", ending_of(path, get_args(Format)))
 
 
 def draw_circuit(
     circuit: Circuit, *, detail: Detail = "auto", most_rules: int = MOST_RULES
 ) -> Diagram:
-    """Draw a circuit from left to right: features, gates, classes with their votes.
+    """Draw a circuit as a diagram, from left to right: features, gates, classes with votes.
 
-    Only what some vote depends on is drawn. Rules that read the same wire share one line, and
+    Parts without effect on a vote are not drawn. Rules that read the same wire share one line, and
     their votes for a class are added up.
 
     Parameters
     ----------
     circuit
-        Any circuit; `dln.simplify` it first for the smallest picture.
+        The circuit. `dln.simplify` it first for a smaller diagram.
     detail
-        "gates" draws every literal and gate as they are wired (requires igraph),
-        "rules" one box a rule with its text under each class that it votes for, "auto" gates
-        where there are few and rules otherwise.
+        "gates" draws literals, gates and their connections (requires igraph). "rules" draws a box
+        with the text of each rule, under each class that it votes for. "auto" draws gates if there
+        are few, else rules.
     most_rules
-        How many boxes of rules to show; those with the most votes are, and a line says how many
-        there are more.
+        Maximum number of boxes of rules. Those with the most votes are shown, and a line says how
+        many are not.
 
     Returns
     -------
@@ -119,7 +119,7 @@ def draw_circuit(
     Raises
     ------
     OptionError
-        If `detail` is not one of the three, or `most_rules` is less than 1.
+        If `detail` or `most_rules` is not valid.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-r"""Graph -> DOT, the text that Graphviz lays out by itself: `dot -Tsvg circuit.dot`.
+r"""Graph -> DOT, the text format of Graphviz: `dot -Tsvg circuit.dot`.
 
-Promise: texts are quoted; nothing in a name can become DOT, and `\n` in one stays two characters.
+Promise: all text is quoted. Nothing in a name can become DOT code, and `\n` stays two characters.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WIDTH, _MOST_LINES = 480.0, 12
 
 
 def to_dot(graph: Graph) -> str:
-    """Write a graph as DOT, from left to right."""
+    """Return a graph as DOT, from left to right."""
     literals = [vertex.key for vertex in graph.vertices if vertex.kind == "literal"]
     classes = [vertex.key for vertex in graph.vertices if vertex.kind == "class"]
     lines = [
@@ -55,7 +55,7 @@ def _edge(edge: Edge) -> str:
 
 
 def _lines(texts: Iterable[str]) -> str:
-    """Quote lines of text; a backslash would begin an escape, `&` an HTML entity."""
+    """Quote lines of text. A backslash would start an escape, `&` an HTML entity."""
     quoted = [
         text.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;") for text in texts
     ]

@@ -1,4 +1,4 @@
-"""What a diagram shows, before anything has a place: vertices with their texts, and edges."""
+"""The content of a diagram, without positions: vertices with their texts, and edges."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class Vertex:
     Attributes
     ----------
     key
-        Names the vertex in its graph: letters and digits.
+        Unique name of the vertex, of letters and digits.
     lines
-        The text, whole; a class has its base votes in a second line.
+        The complete text. A class has its base votes in a second line.
     title
-        The text that is shown when the vertex is pointed at.
+        The tooltip.
     wire, label, rule
-        Which wire of the circuit it is, which class, which rule, where it is one.
+        The wire, class or rule of the circuit that it shows, if any.
     rules
-        The rules whose path leads through the vertex, in order.
+        The rules that depend on the vertex, in order.
     column
         The column that a literal reads.
     """
@@ -42,20 +42,20 @@ class Vertex:
 
 @dataclass(frozen=True)
 class Edge:
-    """What a gate reads, or the votes that a wire or a rule gives to a class.
+    """A connection to a gate, or the votes of a wire or a rule for a class.
 
     Attributes
     ----------
     source, target
         Keys of vertices.
     wire
-        The wire that it carries.
+        The wire that it shows.
     rules
-        The rules whose path leads through the edge; of votes, the rules that give them.
+        The rules that depend on the edge; for votes, the rules that give them.
     inverted
-        Whether the gate reads the opposite of the wire.
+        Whether the gate reads the negated wire.
     votes
-        What the class gets where the wire is 1; 0 for a link.
+        Votes for the class if the wire is 1; 0 for a connection to a gate.
     label
         The class that gets the votes.
     """
@@ -72,7 +72,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Graph:
-    """Vertices in the order in which they are read, edges, and lines of text below them."""
+    """Vertices in reading order, edges, and lines of text below them."""
 
     vertices: tuple[Vertex, ...]
     edges: tuple[Edge, ...]
@@ -81,7 +81,7 @@ class Graph:
 
 
 def times(votes: int) -> str:
-    """Write the multiplier of a vote.
+    """Format the multiplier of a vote.
 
     >>> times(3), times(-2)
     ('×3', '×−2')
@@ -90,7 +90,7 @@ def times(votes: int) -> str:
 
 
 def count_of(number: int, noun: str) -> str:
-    """Write how many there are of something.
+    """Format a count with its noun.
 
     >>> count_of(1, "rule"), count_of(1200, "rule")
     ('1 rule', '1,200 rules')

@@ -1,7 +1,7 @@
-"""Graph of gates -> places in layers from left to right: literals, gates by depth, classes.
+"""Graph of gates -> positions in layers from left to right: literals, gates by depth, classes.
 
-igraph's layered layout (Sugiyama's method) puts each layer in an order with few crossings; edges
-over several layers get a waypoint in each layer between.
+igraph's layered layout (Sugiyama's method) orders each layer so that few edges cross. Edges over
+several layers get a waypoint in each layer between.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _LAYER_GAP, _CLASS_GAP, _EDGE_ROOM, _MOST_ROOM = 46.0, 100.0, 2.5, 90.0
 
 @dataclass(frozen=True)
 class _Layered:
-    """What igraph gets: the vertices of the diagram and then the waypoints, each in a layer.
+    """The input of igraph: the vertices of the diagram and then the waypoints, each in a layer.
 
-    Edges that carry the same wire share their waypoints, so that they part as late as possible.
+    Edges of the same wire share their waypoints, so that they separate as late as possible.
     """
 
     n_vertices: int
@@ -42,7 +42,7 @@ class _Layered:
 
 
 def place_layers(graph: Graph, sizes: dict[str, Size]) -> Placement:
-    """Return every vertex a frame, and every edge its waypoints."""
+    """Compute a frame for each vertex and waypoints for each edge."""
     depth = _depths(graph)
     layered = _split_edges(graph, depth)
     across = _upright(graph, _igraph_order(layered))
@@ -53,9 +53,9 @@ def place_layers(graph: Graph, sizes: dict[str, Size]) -> Placement:
     frames = {}
     for number, vertex in enumerate(graph.vertices):
         left, right = columns[layered.layers[number]]
-        # Boxes are as wide as their layer: literals read like a list.
+        # Boxes are as wide as their layer, so that literals look like a list.
         width = sizes[vertex.key].width if vertex.kind == "gate" else right - left
-        # At the right border: edges start there, and no box of the layer is in their way.
+        # At the right border, where edges start, so that no box of the layer is in the way.
         frames[vertex.key] = Frame(right - width / 2, float(y[number]), width, heights[number])
     ways = [
         tuple(Waypoint(*columns[layered.layers[number]], float(y[number])) for number in numbers)
@@ -65,7 +65,7 @@ def place_layers(graph: Graph, sizes: dict[str, Size]) -> Placement:
 
 
 def _depths(graph: Graph) -> dict[str, int]:
-    """Count the gates from the literals; classes come after all of them."""
+    """Return the depth of each vertex, counted in gates from the literals. Classes come last."""
     sources: dict[str, list[str]] = {}
     for edge in graph.edges:
         sources.setdefault(edge.target, []).append(edge.source)
@@ -81,7 +81,7 @@ def _depths(graph: Graph) -> dict[str, int]:
 
 
 def _split_edges(graph: Graph, depth: dict[str, int]) -> _Layered:
-    """Put waypoints into edges, so that all of them lead from one layer to the next."""
+    """Add waypoints to edges, so that each piece leads from one layer to the next."""
     place = {vertex.key: number for number, vertex in enumerate(graph.vertices)}
     layers = [depth[vertex.key] for vertex in graph.vertices]
     links: list[tuple[int, int]] = []
@@ -100,7 +100,7 @@ def _split_edges(graph: Graph, depth: dict[str, int]) -> _Layered:
 
 
 def _igraph_order(layered: _Layered) -> Floats:
-    """Ask igraph for the place of every vertex across its layer, in slots."""
+    """Compute the position of each vertex in its layer with igraph, in slots."""
     try:
         from igraph import Graph as Network
     except ImportError as error:
@@ -111,16 +111,16 @@ def _igraph_order(layered: _Layered) -> Floats:
 
 
 def _upright(graph: Graph, across: Floats) -> Floats:
-    """Turn the picture upside down where that brings more classes into their order."""
+    """Turn the picture upside down if that puts more classes into their order."""
     classes = [number for number, vertex in enumerate(graph.vertices) if vertex.kind == "class"]
     rising = sum(np.sign(across[b] - across[a]) for a, b in combinations(classes, 2))
     return -across if rising < 0 else across
 
 
 def _settle(layered: _Layered, across: Floats, heights: Floats) -> Floats:
-    """Return every vertex its height on the page, in the order across its layer that igraph found.
+    """Compute the vertical position of each vertex, in the order that igraph found.
 
-    The fullest layer is packed; the others draw near to what they are linked with, in sweeps.
+    The fullest layer is packed. The others move towards their neighbours, in several sweeps.
     """
     from sklearn.isotonic import isotonic_regression  # slow to load
 
@@ -140,15 +140,15 @@ def _settle(layered: _Layered, across: Floats, heights: Floats) -> Floats:
         for layer in outwards:
             members, least = order[layer], offsets[layer]
             wanted = pulls.means(y)[members]
-            # The least squares of the moves, such that no step is too small: isotonic regression.
+            # Least squares of the moves with a minimum distance: isotonic regression.
             y[members] = isotonic_regression(wanted - least) + least
     return y
 
 
 class _Pulls:
-    """Where the neighbours of each vertex are, on average.
+    """The mean position of the neighbours of each vertex.
 
-    Waypoints pull more than vertices do, so that long edges become straight.
+    Waypoints have a larger weight than vertices, so that long edges become straight.
     """
 
     def __init__(self, layered: _Layered) -> None:
@@ -159,7 +159,7 @@ class _Pulls:
         self._total = self._add_up(np.ones(len(layered.layers))) + _INERTIA
 
     def means(self, y: Floats) -> Floats:
-        """Return the mean place of each vertex's neighbours; one without keeps its own."""
+        """Return the mean position of the neighbours; a vertex without any keeps its own."""
         return (self._add_up(y) + _INERTIA * y) / self._total
 
     def _add_up(self, y: Floats) -> Floats:
@@ -168,7 +168,7 @@ class _Pulls:
 
 
 def _least_offsets(heights: Floats) -> Floats:
-    """Stack shapes with the least free space between; gives their middles from the first one."""
+    """Stack shapes with the minimum space between them, and return their centres."""
     steps = (heights[:-1] + heights[1:]) / 2 + _GAP
     return np.concatenate([[0.0], np.cumsum(steps)])
 
@@ -176,7 +176,7 @@ def _least_offsets(heights: Floats) -> Floats:
 def _columns(
     graph: Graph, sizes: dict[str, Size], layered: _Layered
 ) -> dict[int, tuple[float, float]]:
-    """Return the left and right border of every layer; more edges between two need more room."""
+    """Return the left and right border of each layer. More edges between layers need more room."""
     widths = dict.fromkeys(layered.layers, 0.0)
     for number, vertex in enumerate(graph.vertices):
         layer = layered.layers[number]

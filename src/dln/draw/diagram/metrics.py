@@ -1,7 +1,7 @@
-"""How wide a text is, without a font at hand; texts cut and wrapped to a width.
+"""Estimate the width of a text without a font; cut and wrap text to a width.
 
-Promise: the estimate is at least the width in DejaVu Sans, a wide font that matplotlib brings, for
-letters of Western Europe. SVG names fonts that are no wider.
+Promise: for Western European letters, the estimate is at least the width in DejaVu Sans, a wide
+font that comes with matplotlib. The fonts in the SVG are not wider.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _EM = {
     for letter in letters
 }
 BOLD = 1.18
-"""How much wider bold letters are, at most."""
+"""Maximum width of bold letters relative to regular ones."""
 
 
 def text_width(text: str, size: float) -> float:
@@ -39,7 +39,7 @@ def _em(letter: str) -> float:
 
 
 def shorten(text: str, size: float, width: float) -> str:
-    """Cut a text at its end so that it fits, with … in the place of what is missing.
+    """Cut the end of a text so that it fits, and mark that with ….
 
     >>> shorten("petal length (cm) > 2.5", 10, 80)
     'petal length…'
@@ -61,7 +61,7 @@ def _count_fitting(text: str, size: float, width: float, after: float = 0.0) -> 
 
 
 def wrap(text: str, size: float, width: float, most_lines: int) -> tuple[str, ...]:
-    """Break a text between words into lines that fit; what is too much is cut with ….
+    """Break a text between words into lines that fit. If there are too many, cut it with ….
 
     >>> wrap("age > 54 and not smoker and dose <= 3", 10, 90, 2)
     ('age > 54 and', 'not smoker an…')
@@ -72,7 +72,7 @@ def wrap(text: str, size: float, width: float, most_lines: int) -> tuple[str, ..
         line = words.pop(0)
         while words and text_width(f"{line} {words[0]}", size) <= width:
             line = f"{line} {words.pop(0)}"
-        if text_width(line, size) > width:  # one long word: the rest of it goes to the next line
+        if text_width(line, size) > width:  # one long word continues in the next line
             whole = line
             line = shorten(whole, size, width).removesuffix("…")
             words.insert(0, whole[len(line) :])

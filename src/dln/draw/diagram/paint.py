@@ -1,6 +1,6 @@
-"""Scene -> PNG and PDF, painted by matplotlib on a light page.
+"""Scene -> PNG and PDF, drawn by matplotlib on a light page.
 
-Letters that matplotlib's own font lacks, such as emoji, are painted as an empty box.
+Characters that matplotlib's font lacks, for example emoji, are drawn as an empty box.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from dln.draw.diagram.scene import Box, Diamond, Item, Path, Round, Scene, Text
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_POINTS = 96.0  # of a screen, in an inch
-_LETTER = 72 / _POINTS  # a font's points are larger
+_POINTS = 96.0  # screen pixels per inch
+_LETTER = 72 / _POINTS  # points per inch, the unit of font sizes
 _SHARP = 200.0
 _MOST_PIXELS = 30_000.0
 _FONT = "DejaVu Sans"  # comes with matplotlib
 BOX = "□"
-"""What stands for a letter that cannot be painted."""
+"""Replaces a character that cannot be drawn."""
 
 
 def paint(scene: Scene, form: OneOf["png", "pdf"]) -> bytes:
-    """Paint a scene; needs matplotlib."""
+    """Draw a scene. Requires matplotlib."""
     figure = to_figure(scene)
     buffer = io.BytesIO()
     sharp = min(_SHARP, _MOST_PIXELS * _POINTS / max(scene.width, scene.height))
-    # No time inside: the same circuit gives the same bytes.
+    # Without a creation time, so that the same circuit gives the same bytes.
     metadata: dict[str, Any] = {"CreationDate": None} if form == "pdf" else {}
     figure.savefig(buffer, format=form, dpi=sharp, metadata={"Title": scene.title, **metadata})
     return buffer.getvalue()
 
 
 def lacking(scene: Scene) -> str:
-    """Return the letters of a scene that cannot be painted, each once; needs matplotlib."""
+    """Return the characters of a scene that cannot be drawn. Requires matplotlib."""
     texts = [shape for item in scene.items for shape in item.shapes if isinstance(shape, Text)]
     letters = [letter for x in texts for letter in x.text if ord(letter) not in _glyphs(x.bold)]
     return "".join(dict.fromkeys(letters))
@@ -46,7 +46,7 @@ def lacking(scene: Scene) -> str:
 
 @cache
 def _glyphs(bold: bool) -> frozenset[int]:
-    """Say which letters the font has, by their numbers."""
+    """Return the code points of the characters in the font."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     weight = "bold" if bold else "normal"
@@ -54,7 +54,7 @@ def _glyphs(bold: bool) -> frozenset[int]:
 
 
 def to_figure(scene: Scene) -> Figure:
-    """Put a scene on a matplotlib figure of its own size."""
+    """Draw a scene on a matplotlib figure of the same size."""
     (ax,) = make_axes(None, 1, (scene.width / _POINTS, scene.height / _POINTS))
     figure: Figure = ax.figure.figure
     figure.set_layout_engine("none")

@@ -1,4 +1,4 @@
-"""Where vertices and edges go: what a layout gives and what shapes are made from."""
+"""Positions of vertices and edges: the result of a layout."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dln.draw.diagram.scene import Point
 
 @dataclass(frozen=True)
 class Frame:
-    """The middle of a vertex and its size."""
+    """The centre of a vertex and its size."""
 
     x: float
     y: float
@@ -50,7 +50,7 @@ class Waypoint:
 class Placement:
     """A frame for each vertex by its key; waypoints and arrivals in the order of the edges.
 
-    An edge arrives where it meets its target.
+    The arrival of an edge is the point where it meets its target.
     """
 
     frames: dict[str, Frame]
@@ -58,7 +58,7 @@ class Placement:
     arrivals: tuple[Point, ...]
 
     def moved_to(self, left: float, top: float) -> Placement:
-        """Move everything so that nothing is further left or higher up than this."""
+        """Move everything so that the upper left corner is here."""
         ways = [way for chain in self.waypoints for way in chain]
         dx = left - min(frame.left for frame in self.frames.values())
         dy = top - min([frame.top for frame in self.frames.values()] + [way.y for way in ways])

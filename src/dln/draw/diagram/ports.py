@@ -1,4 +1,4 @@
-"""Graph in layers -> where each edge meets its target, in an order without needless crossings."""
+"""Graph in layers -> where each edge meets its target, without unnecessary crossings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dln.draw.diagram.sizes import PORT_GAP
 def spread_arrivals(
     graph: Graph, frames: dict[str, Frame], waypoints: Sequence[Sequence[Waypoint]]
 ) -> tuple[Point, ...]:
-    """Return each edge its own point at the target: what comes from above arrives above."""
+    """Compute the point of each edge at its target. Edges from above arrive above."""
     arriving: dict[str, list[int]] = {}
     for number, edge in enumerate(graph.edges):
         arriving.setdefault(edge.target, []).append(number)
@@ -29,7 +29,7 @@ def spread_arrivals(
             offset = place - (len(numbers) - 1) / 2
             if graph.edges[number].kind == "vote":
                 points[number] = (frame.left, frame.y + PORT_GAP * offset)
-            else:  # the left corner of the diamond, or the middles of its two left sides
+            else:  # the left corner of the diamond, or the midpoints of its two left sides
                 inward = abs(offset) * frame.width / 2
                 points[number] = (frame.left + inward, frame.y + offset * frame.height / 2)
     return tuple(points)

@@ -1,4 +1,4 @@
-"""Circuit -> the rules that vote, and for every wire the rules that depend on it."""
+"""Circuit -> the rules that vote, and for each wire the rules that depend on it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def voting_rules(circuit: Circuit) -> list[int]:
 
 
 def rules_by_wire(circuit: Circuit) -> dict[int, tuple[int, ...]]:
-    """Return the voting rules that depend on each wire; other wires are left out."""
+    """Return the voting rules that depend on each wire. Wires without any are left out."""
     found: dict[int, list[int]] = {}
     for number in voting_rules(circuit):
         for wire in cone(circuit, circuit.rules[number].wire):

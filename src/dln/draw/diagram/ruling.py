@@ -1,7 +1,7 @@
-"""Circuit -> the graph of its rules in words, each under the classes that it votes for.
+"""Circuit -> the graph of its rules as text, each under the classes that it votes for.
 
-Promise: rules are written as `dln.explain` writes them, in their shortest form. Of too many, those
-with the most votes are shown, and a note says how many are not.
+Promise: rules have the same text as in `dln.explain`, in the shortest form. If there are too many,
+those with the most votes are shown, and a note says how many are not.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dln.explain.text import Writer, decision_note, missing_note, wires_to_name
 
 
 def rule_graph(circuit: Circuit, most_rules: int) -> Graph:
-    """Make the graph: for each class its rules, the strongest first, then parts that they name."""
+    """Make the graph: for each class its rules, strongest first, then the parts they refer to."""
     ranked = [_of_class(circuit, label) for label in range(circuit.n_classes)]
     shown = _heaviest(circuit, ranked, most_rules)
     writer = short_writer(circuit)
@@ -54,7 +54,7 @@ def _of_class(circuit: Circuit, label: int) -> list[int]:
 
 
 def _heaviest(circuit: Circuit, ranked: list[list[int]], most: int) -> list[list[int]]:
-    """Keep the strongest votes; of equal ones, those that come first in their class."""
+    """Keep the strongest votes. Of equal votes, keep those that come first in their class."""
     votes = [
         (-abs(circuit.rules[number].votes[label]), place, label)
         for label, numbers in enumerate(ranked)

@@ -1,4 +1,4 @@
-"""A scene: shapes with places, in points of a screen, y downwards; all that a renderer needs."""
+"""A scene: all shapes with positions, in screen pixels with y downwards, for the renderers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Kind = VertexKind | EdgeKind | OneOf["note"]
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle around its middle; `radius` rounds its corners."""
+    """A rectangle, given by its centre; `radius` rounds its corners."""
 
     x: float
     y: float
@@ -24,7 +24,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Diamond:
-    """A rhombus around its middle."""
+    """A rhombus, given by its centre."""
 
     x: float
     y: float
@@ -41,7 +41,7 @@ class Diamond:
 
 @dataclass(frozen=True)
 class Round:
-    """A small circle: the sign of an inverted input."""
+    """A small circle, which marks an inverted input."""
 
     x: float
     y: float
@@ -52,7 +52,7 @@ class Round:
 class Path:
     """A smooth line: its first point, then two control points and an end for each piece.
 
-    `neutral` is the stretch that votes for several classes share: it has no class's colour.
+    A `neutral` path is shared by votes for several classes, so it has no class colour.
     """
 
     points: tuple[Point, ...]
@@ -62,7 +62,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Text:
-    """A line of text; `y` is the middle of its height."""
+    """A line of text; `y` is its vertical centre."""
 
     x: float
     y: float
@@ -73,7 +73,7 @@ class Text:
 
     @property
     def base(self) -> float:
-        """Where its letters stand: a text with tails is not lower than one without."""
+        """The y of the baseline, which does not depend on the letters."""
         return self.y + 0.36 * self.size
 
 
@@ -82,10 +82,10 @@ Shape = Box | Diamond | Round | Path | Text
 
 @dataclass(frozen=True)
 class Item:
-    """The shapes of one vertex, edge or note, with what it stands for.
+    """The shapes of one vertex, edge or note, and what it represents.
 
-    The fields below `shapes` are those of `Vertex` and `Edge`; `rule` lists more than one where
-    rules that read the same wire share a line.
+    The fields after `shapes` are those of `Vertex` and `Edge`. `rule` has several entries if rules
+    that read the same wire share a line.
     """
 
     kind: Kind
@@ -99,7 +99,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Scene:
-    """A picture: items in the order in which they are painted."""
+    """A picture: items in drawing order."""
 
     width: float
     height: float

@@ -1,4 +1,4 @@
-"""Vertex -> its texts as they are shown, and how large it is drawn. All lengths are in points."""
+"""Vertex -> its displayed text and its size. All lengths are in pixels."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dln.draw.diagram.metrics import BOLD, shorten, text_width, wrap
 FONT, SMALL = 13.0, 11.0
 MARGIN = 16.0
 LINE = 17.0
-"""From one line of a text to the next."""
+"""Distance between lines of text."""
 PORT_GAP = 19.0
-"""From one vote that a class receives to the next: a multiplier fits between."""
+"""Distance between the votes that a class receives, with room for a multiplier."""
 
 _PADDING = 10.0
 _DIAMOND = (44.0, 36.0)
@@ -20,7 +20,7 @@ _DIAMOND = (44.0, 36.0)
 
 @dataclass(frozen=True)
 class TextSpace:
-    """How much of a text is shown: so wide, so many lines of it."""
+    """Maximum width and number of lines of a displayed text."""
 
     width: float
     most_lines: int
@@ -36,7 +36,7 @@ _SPACE: dict[VertexKind, TextSpace] = {
 
 @dataclass(frozen=True)
 class Size:
-    """The lines that are shown, and the width and height of the shape around them."""
+    """The displayed lines, and the width and height of the shape around them."""
 
     lines: tuple[str, ...]
     width: float
@@ -44,7 +44,7 @@ class Size:
 
 
 def size_of(vertex: Vertex, n_votes: int) -> Size:
-    """Measure a vertex; a class grows with the number of votes that it receives."""
+    """Return the size of a vertex. A class grows with the number of votes that it receives."""
     if vertex.kind == "gate":
         return Size(vertex.lines, *_DIAMOND)
     space = _SPACE[vertex.kind]

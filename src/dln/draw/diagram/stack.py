@@ -1,4 +1,4 @@
-"""Graph of rules -> places: rules one below the other, their class on the right, parts below."""
+"""Graph of rules -> positions: rules below each other, classes on the right, parts below."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _CLASS_GAP = 64.0
 
 
 def place_stack(graph: Graph, sizes: dict[str, Size]) -> Placement:
-    """Return every vertex a frame; edges go straight to their class."""
+    """Compute a frame for each vertex. Edges are straight lines to the class."""
     boxes = [vertex for vertex in graph.vertices if vertex.kind in ("rule", "part")]
     classes = [vertex for vertex in graph.vertices if vertex.kind == "class"]
     width = max((sizes[vertex.key].width for vertex in boxes), default=0.0)
@@ -29,7 +29,7 @@ def place_stack(graph: Graph, sizes: dict[str, Size]) -> Placement:
             size = sizes[box.key]
             frames[box.key] = Frame(width / 2, top + size.height / 2, width, size.height)
             top += size.height + _GAP
-        # As high as its rules, so that their votes go straight to it.
+        # As high as its rules, so that votes are horizontal lines.
         frames[vertex.key] = Frame(x, y + height / 2, class_width, height)
         y += height + _GROUP_GAP
     y += _PARTS_GAP - _GROUP_GAP

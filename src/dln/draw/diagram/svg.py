@@ -1,11 +1,11 @@
-"""Scene -> SVG, to be a file or a part of an HTML page.
+"""Scene -> SVG, for a file or as part of an HTML page.
 
-Colours are CSS variables: a page may set `--dln-page`, `--dln-ink` and the others; where it does
-not, they follow the reader's light or dark scheme. Every vertex and edge is a group with
-`data-rules`, the numbers of the rules whose path it is on. A page that gives those groups the class
-`dln-lit`, and the picture the class `dln-picking`, shows that path alone.
+Colours are CSS variables. A page may set `--dln-page`, `--dln-ink` and the others; otherwise they
+follow the reader's light or dark scheme. Each vertex and edge is a group with `data-rules`, the
+numbers of the rules that depend on it. If a page gives some groups the class `dln-lit` and the
+picture the class `dln-picking`, only these groups are highlighted.
 
-Promise: every text is escaped; nothing in a name can become markup.
+Promise: all text is escaped. Nothing in a name can become markup.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _FONTS = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
 
 
 def to_svg(scene: Scene, prefix: str | None = None) -> str:
-    """Write a scene as SVG.
+    """Return a scene as SVG.
 
-    `prefix` begins the ids in it; None makes one from the content, so that different diagrams can
-    stand in one page.
+    Ids begin with `prefix`. By default it is derived from the content, so that several diagrams can
+    be in one page.
     """
     body = "\n".join(_group(item) for item in scene.items)
     if prefix is None:
@@ -51,7 +51,7 @@ width="{width}" height="{height}">
 
 
 def _escaped(text: str) -> str:
-    """Escape a text; characters that XML has no place for are replaced."""
+    """Escape a text. Characters that XML does not allow are replaced."""
     legal = "".join(
         letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text
     )
@@ -75,7 +75,7 @@ def _group(item: Item) -> str:
 
 
 def _data(item: Item) -> str:
-    """Say what an item stands for; all values are whole numbers."""
+    """Return the data attributes of an item. All values are whole numbers."""
     if item.kind == "note":
         return ""
     values = {
@@ -121,7 +121,7 @@ def _text(text: Text) -> str:
 
 
 def _use(name: str) -> str:
-    """Take a colour from the page, or else our own."""
+    """Return a colour of the page, with our own as fallback."""
     return f"var(--dln-{name},var(--own-{name}))"
 
 

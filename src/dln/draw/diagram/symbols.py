@@ -1,4 +1,4 @@
-"""Gate -> the sign that a diagram shows for it, and which of its inputs are shown inverted."""
+"""Gate -> its symbol in a diagram, and which of its inputs are shown inverted."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _MEANING = {
     "0": "never",
     "1": "always",
 }
-"""What each letter of a sign means, in the order of a legend."""
+"""The meaning of each character of a symbol, in the order of the legend."""
 
 
 class Symbol(NamedTuple):
-    """A sign, and whether it is of the opposite of input a or b."""
+    """A symbol, and whether input a or b is inverted."""
 
     sign: str
     invert_a: bool = False
@@ -41,7 +41,7 @@ class Symbol(NamedTuple):
 
 
 def gate_symbol(gate: Gate) -> Symbol:
-    """Find the sign of a gate; the others of the sixteen follow by negation.
+    """Return the symbol of a gate.
 
     >>> [gate_symbol(GATE_BY_NAME[name]).sign for name in ("AND", "NAND", "XNOR", "NOT_B")]
     ['∧', '¬∧', '¬⊕', '¬']
@@ -58,7 +58,7 @@ def gate_symbol(gate: Gate) -> Symbol:
 
 
 def legend(symbols: set[Symbol]) -> str:
-    """Say what the signs mean; those that do not occur are left out.
+    """Return a legend of the symbols that occur.
 
     >>> legend({Symbol("¬∨"), Symbol("∧", invert_b=True)})
     '∧ and    ∨ or    ¬ not    ○ inverted input'

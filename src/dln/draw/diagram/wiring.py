@@ -1,6 +1,6 @@
-"""Circuit -> the graph of its literals, gates and classes, as they are wired.
+"""Circuit -> the graph of its literals, gates and classes with their connections.
 
-Promise: every wire that some vote depends on is one vertex, and every reading of it one edge.
+Promise: each wire that a vote depends on is one vertex, and each reader of it one edge.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Rules = dict[int, tuple[int, ...]]
 
 
 def gate_graph(circuit: Circuit) -> Graph:
-    """Make the graph; literals are ordered by feature, then by cutoff or category."""
+    """Make the graph. Literals are ordered by feature, then by cutoff or category."""
     rules = rules_by_wire(circuit)
     first_gate = circuit.n_literals
     literals = [wire for wire in rules if wire < first_gate]
@@ -78,7 +78,7 @@ def _links(circuit: Circuit, wire: int, symbol: Symbol, rules: Rules) -> list[Ed
 
 
 def _votes(circuit: Circuit) -> list[Edge]:
-    """Make one edge for each wire and class: rules that read the same wire are added up."""
+    """Make one edge for each wire and class, with the votes of all rules that read the wire."""
     found: dict[tuple[int, int], list[int]] = {}
     for number in voting_rules(circuit):
         rule = circuit.rules[number]

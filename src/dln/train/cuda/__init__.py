@@ -1,4 +1,4 @@
-"""The cuda engine: thousands of networks trained side by side on an NVIDIA card."""
+"""The cuda engine: trains thousands of networks in parallel on an NVIDIA GPU."""
 
 from dln.train.cuda.engine import train_population
 

@@ -1,8 +1,7 @@
-"""Find CuPy and a card, and compile the kernel for it.
+"""Find CuPy and a GPU, and compile the kernel for it.
 
-CuPy brings all that is needed in one package: memory, sorting, the compiler of CUDA's own run time
-(NVRTC) and a cache of what it compiled, in `~/.cupy/kernel_cache`. No CUDA toolkit is needed when
-dln is installed.
+CuPy provides everything in one package: memory, sorting, CUDA's run-time compiler (NVRTC) and a
+cache of compiled kernels in `~/.cupy/kernel_cache`. Installing dln does not require a CUDA toolkit.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ OLDEST = (7, 0)
 KERNEL = Path(__file__).parent / "kernel"
 """The folder of the kernel's source."""
 
-# Subnormal numbers are 0, and divisions and roots are quick, at the price of a last bit or two. But
-# a product is fused into a sum only where the kernel says so: the compiler would choose anew in
-# each variant, and all variants are to give the same bits.
+# Subnormal numbers are 0, and divisions and roots are fast, with an error of a last bit or two. But
+# products are fused into sums only where the kernel does it explicitly: the compiler would choose
+# differently in each variant, and all variants must give the same bits.
 _ARITHMETIC = ("--ftz=true", "--prec-div=false", "--prec-sqrt=false", "--fmad=false")
 
 
 def import_cupy() -> Any:
-    """Import CuPy, which does without a card until it is asked for one."""
+    """Import CuPy. The import works without a GPU."""
     try:
         import cupy  # type: ignore[import-not-found, unused-ignore]
     except ImportError as error:
@@ -38,25 +37,25 @@ def import_cupy() -> Any:
 
 
 def find_card(device: str) -> int:
-    """Find a card by its name, and give its number.
+    """Return the number of the GPU with a name.
 
-    "cuda" and the default "cpu" mean the first card: the cuda engine trains nowhere else.
+    "cuda" and the default "cpu" mean the first GPU, because the cuda engine trains only on GPUs.
     """
     match = re.fullmatch(r"cpu|cuda(?::(\d+))?", device)
     if match is None:
-        raise OptionError(f'device is {device!r}, expected "cuda", or "cuda:1" for the second card')
+        raise OptionError(f'device is {device!r}, expected "cuda", or "cuda:1" for the second GPU')
     cupy = import_cupy()
     try:
         n_cards = int(cupy.cuda.runtime.getDeviceCount())
     except cupy.cuda.runtime.CUDARuntimeError as error:
         raise OptionError(
-            f'engine is "cuda", but there is no card to use here ({error}); '
+            f'engine is "cuda", but no GPU was found ({error}); '
             'use engine="native", or install NVIDIA\'s driver'
         ) from None
     number = int(match[1] or 0)
     if number >= n_cards:
         raise OptionError(
-            f"device is {device!r}, but there are only {n_cards} cards here: "
+            f"device is {device!r}, but this machine has only {n_cards} GPUs: "
             f"{', '.join(f'cuda:{card}' for card in range(n_cards))}"
         )
     check_capability(device_name(number), cupy.cuda.Device(number).compute_capability)
@@ -64,7 +63,7 @@ def find_card(device: str) -> int:
 
 
 def check_capability(name: str, capability: str) -> None:
-    """Refuse a card that lacks instructions; its capability is text such as "90"."""
+    """Check that a GPU has the instructions; its capability is text, for example "90"."""
     found = int(capability[:-1]), int(capability[-1])
     if found < OLDEST:
         raise OptionError(
@@ -74,7 +73,7 @@ def check_capability(name: str, capability: str) -> None:
 
 
 def limits_of(cupy: Any, number: int) -> Limits:
-    """Say what a card offers."""
+    """Return the limits of a GPU."""
     attributes = cupy.cuda.Device(number).attributes
     return Limits(
         n_multiprocessors=int(attributes["MultiProcessorCount"]),
@@ -84,7 +83,7 @@ def limits_of(cupy: Any, number: int) -> Limits:
 
 
 def define(variant: Variant) -> list[str]:
-    """Write what the kernel's source wants defined, as a compiler's options."""
+    """Return the definitions that the kernel's source requires, as compiler options."""
     settings = {
         "THREADS": variant.threads,
         "BLOCKS": variant.blocks,
@@ -100,11 +99,11 @@ def define(variant: Variant) -> list[str]:
 
 @lru_cache(maxsize=64)
 def compile_kernel(variant: Variant, source: str, number: int) -> Any:
-    """Compile a source file of the kernel for a card; CuPy remembers it on disk."""
+    """Compile a source file of the kernel for a GPU. CuPy caches the result on disk."""
     cupy = import_cupy()
     sources = sorted(KERNEL.iterdir())
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
-    # CuPy's memory knows the source alone, not what it includes.
+    # CuPy's cache depends only on the source file, not on the files that it includes.
     definitions = (*define(variant), f"-DDLN_DIGEST=0x{digest}")
     with cupy.cuda.Device(number):
         return cupy.RawModule(
@@ -115,5 +114,5 @@ def compile_kernel(variant: Variant, source: str, number: int) -> Any:
 
 
 def device_name(number: int = 0) -> str:
-    """Return the name that a card has from its maker."""
+    """Return the manufacturer's name of a GPU."""
     return str(import_cupy().cuda.runtime.getDeviceProperties(number)["name"].decode())

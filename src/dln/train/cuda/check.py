@@ -1,6 +1,6 @@
-"""Refuse networks that the kernel, which checks nothing, could not train.
+"""Check networks before the kernel trains them, because the kernel checks nothing.
 
-Thousands of them are checked together, on the arrays that hold them all.
+All networks of a population are checked together, on the arrays that hold them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Array = NDArray[Any]
 
 
 def check_kind(job: Job) -> None:
-    """Check what jobs of a kind have in common: rows and options."""
+    """Check the rows and options that jobs of a kind share."""
     check_job(job)
     n_rows = len(job.data.cells)
     if not len(job.data.target) == len(job.data.weight) == n_rows:
@@ -30,14 +30,14 @@ def check_kind(job: Job) -> None:
 
 
 def check_nothing_shared(jobs: Sequence[Job]) -> None:
-    """Check that no array would be trained twice at once."""
+    """Check that no two networks share an array that is trained."""
     parts = [part for job in jobs for part in job.network.parameters() if part.size]
     if len({part.ctypes.data for part in parts}) < len(parts):
         raise ValueError("two jobs share an array that is trained; give each job its own network")
 
 
 def check_sizes(plans: Array, layers: Sequence[Sequence[int]]) -> None:
-    """Check that the arrays of each network have the sizes that its plan says."""
+    """Check that the arrays of each network have the sizes in its plan."""
     gates, links = plans["n_gates"].astype(np.int64), plans["n_links"]
     votes = plans["n_classes"] * plans["n_rules"]
     if np.any(plans["n_classes"] < 1) or not _within(plans["n_choices"], 1, len(GATES) + 1):
@@ -54,35 +54,35 @@ def check_sizes(plans: Array, layers: Sequence[Sequence[int]]) -> None:
 def check_places(
     plans: Array, arrays: Mapping[str, Array], literal_layer: Array, furthest: NDArray[np.int64]
 ) -> None:
-    """Check that everything named is there: gates, columns, layers and wires that come earlier."""
+    """Check that all gates, columns, layers and wires exist, and that links point backwards."""
     if not _within(plans["choice"], 0, len(GATES)):
         raise ValueError("unknown gate")
     n_literals = plans["n_literals"]
     if not _within(arrays["literal_kind"], 0, MISSING + 1):
         raise ValueError("unknown kind of literal")
     if not _within(arrays["literal_column"], 0, np.repeat(plans["n_columns"], n_literals)):
-        raise ValueError("a literal reads a column that is not there")
+        raise ValueError("a literal reads a column that does not exist")
     if not _within(literal_layer, 0, np.repeat(plans["n_layers"], n_literals)):
-        raise ValueError("a literal belongs to a layer that is not there")
+        raise ValueError("a literal belongs to a layer that does not exist")
     gates = np.arange(len(furthest)) - plans["gate"][network_of_gates(plans)]
     if np.any(arrays["link_wire"] < 0) or np.any(furthest >= gates):
         raise ValueError("a link does not point backwards")
     wires = n_literals + plans["n_gates"]
     if not _within(arrays["rule_wire"], 0, np.repeat(wires, plans["n_rules"])):
-        raise ValueError("a rule reads a wire that is not there")
+        raise ValueError("a rule reads a wire that does not exist")
 
 
 def check_numbers(plans: Array, parameters: Array) -> None:
-    """Check that parameters are finite, but for what is masked."""
+    """Check that parameters are finite, except masked ones."""
     ends = plans["parameter"] + plans["n_parameters"]
     starts = np.stack([plans[name] for name in _PARTS], axis=1)
     lengths = np.diff(np.column_stack([starts, ends]), axis=1)
     some = lengths.reshape(-1) > 0
-    low, high = np.ones(starts.size), np.ones(starts.size)  # of what is not there: any sound number
+    low, high = np.ones(starts.size), np.ones(starts.size)  # for an empty part: any valid number
     if some.any():
         low[some] = np.minimum.reduceat(parameters, starts.reshape(-1)[some])
         high[some] = np.maximum.reduceat(parameters, starts.reshape(-1)[some])
-    # A part with a NaN has it for its least and its greatest, which compare as false.
+    # If a part contains NaN, so do its minimum and maximum, and comparisons with NaN are false.
     lows = dict(zip(_PARTS, low.reshape(-1, len(_PARTS)).T, strict=True))
     highs = dict(zip(_PARTS, high.reshape(-1, len(_PARTS)).T, strict=True))
     is_finite = {name: (lows[name] > -np.inf) & (highs[name] < np.inf) for name in _PARTS}
@@ -102,11 +102,11 @@ def check_numbers(plans: Array, parameters: Array) -> None:
 
 
 _PARTS = ("parameter", "slopes", "gates", "links", "votes")
-"""Where the parts of a network's parameters start, in a plan; the cutoffs are the first."""
+"""Fields of a plan: where the parts of the parameters start. The cutoffs come first."""
 
 
 def _within(places: Array, low: int, end: int | Array) -> bool:
-    """Say whether all of these are from `low` on and before `end`."""
-    if np.ndim(end) and np.size(end) == 0:  # there are no places, but for what is pointed at
+    """Return whether all values are at least `low` and below `end`."""
+    if np.ndim(end) and np.size(end) == 0:  # arrays are not empty even if there are no values
         return True
     return bool(np.all(places >= low) and np.all(places < end))

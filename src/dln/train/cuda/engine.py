@@ -1,7 +1,7 @@
-"""Train a population on a card: one block of threads trains one network, all side by side.
+"""Train a population on a GPU: one block of threads trains one network, all in parallel.
 
-A network's result depends on nothing but the network, its rows and its options: not on the
-company, nor on how the card is shared, nor on where a launch is cut off.
+The result of a network depends only on the network, its rows and its options. It does not depend on
+the other networks, on how the GPU is shared, or on when a launch ends.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from dln.train.jobs import Job, OnInterrupt, OnProgress, Trained, check_trained
 from dln.train.trace import make_trace
 
 LAUNCH_SECONDS = 0.1
-"""How long a launch may take before it puts its networks down; Ctrl-C may have to wait so long.
+"""Seconds after which a launch stops and saves its networks; Ctrl-C may have to wait this long.
 
-And for what then comes first: of each network up to four batches more, or the end of the one at
-hand where it has more rows than are at work at a time.
+The launch ends after up to four further batches of each network, or after the current batch if it
+has more rows than fit into one pass.
 """
 
 _ONE_AT_A_TIME = threading.Lock()
-"""A compiled kernel knows one population's memory."""
+"""A compiled kernel holds pointers to the memory of one population at a time."""
 
 REPORT_PART = 0.05
-"""The part of the time, at most, that goes into fetching histories for a progress report."""
+"""Maximum fraction of the time that is spent on fetching histories for progress reports."""
 
 
 def train_population(
@@ -45,14 +45,14 @@ def train_population(
     on_progress: OnProgress | None = None,
     on_interrupt: OnInterrupt = "raise",
 ) -> list[Trained]:
-    """Train every job's network in place, all at once.
+    """Train the networks of all jobs in place and in parallel.
 
     Parameters
     ----------
     device
-        The card: "cuda" or "cuda:1".
+        The GPU: "cuda" or "cuda:1".
     n_threads
-        Has no meaning here: the card does the work.
+        Not used, because the GPU does the work.
     """
     number = find_card(device)
     population = pack(jobs)
@@ -84,9 +84,9 @@ def train_population(
 
 
 def time_launches(jobs: Sequence[Job], device: str = "cuda") -> float:
-    """Train jobs and give the seconds that the card was at it; the networks are left as they are.
+    """Train jobs and return the seconds that the GPU took; the networks are not changed.
 
-    For benchmarks: neither what is done before nor what is done after is counted.
+    For benchmarks: work before and after the training is not counted.
     """
     number = find_card(device)
     cupy = import_cupy()
@@ -96,7 +96,7 @@ def time_launches(jobs: Sequence[Job], device: str = "cuda") -> float:
         start = time.perf_counter()
         try:
             run.train(None)
-        finally:  # the memory is in use until then
+        finally:  # the memory is in use until here
             cupy.cuda.Device(number).synchronize()
         return time.perf_counter() - start
 
@@ -122,7 +122,7 @@ def _result(
 
 @dataclass(frozen=True)
 class _Group:
-    """Networks that one variant of the kernel trains, the longest first."""
+    """Networks that one variant of the kernel trains, longest training first."""
 
     variant: Variant
     kernel: Any
@@ -135,7 +135,7 @@ class _Group:
 
 @dataclass(frozen=True)
 class _Launch:
-    """A launch under way: its end, and what it needs until then."""
+    """A running launch: the event of its end, and the objects that it needs until then."""
 
     end: Any
     needs: tuple[Any, ...] = ()
@@ -189,7 +189,7 @@ class _Run:
         epochs = self._population.plans["epochs"]
         states = self._population.states
         next_report = time.monotonic()
-        # Groups have streams of their own, which do not wait for what is still being uploaded.
+        # Groups have separate streams, which do not wait for uploads by themselves.
         cupy.cuda.Device().synchronize()
         while True:
             to_go = per_epoch * np.maximum(1, epochs - states["epoch"])
@@ -208,14 +208,14 @@ class _Run:
             on_progress(memory.histories(states))
 
     def _launch(self, group: _Group, left: NDArray[np.float64]) -> _Launch:
-        """Start a launch; a group that is done has none to wait for."""
+        """Start a launch; None if all networks of the group are done."""
         cupy = self._cupy
-        # Who waits for it sleeps: the core may have other searches to see to.
+        # Waiting blocks instead of spinning, so other searches can use the core.
         end = cupy.cuda.Event(block=True, disable_timing=True)
         networks = group.networks[left[group.networks] >= 0]
         if len(networks) == 0:
             return _Launch(end)
-        # The longest first: what is left for the end is short.
+        # The longest first, so that short ones fill the end.
         networks = networks[np.argsort(-left[networks], kind="stable")]
         n_blocks = min(len(networks), group.variant.blocks * self._limits.n_multiprocessors)
         with group.stream:

@@ -1,4 +1,4 @@
-"""The records that the host and the card share, and how a block's memory is laid out.
+"""The records that the host and the GPU share, and the memory layout of a block.
 
 Each record here has a struct of the same fields in `kernel/records.h`.
 """
@@ -36,7 +36,7 @@ STATE = np.dtype(
     + [(name, np.int32) for name in ("epoch", "batch", "best_epoch", "n_records", "done", "pad")],
     align=True,
 )
-"""How far a network is."""
+"""The progress of a network."""
 
 BATCH = np.dtype(
     [("weight", np.float64)]
@@ -44,7 +44,7 @@ BATCH = np.dtype(
     + [("phase", np.int32)],
     align=True,
 )
-"""A batch of the epoch at hand; the kernel makes and reads it."""
+"""A batch of the current epoch; written and read by the kernel."""
 
 POOLS = (
     "plans",
@@ -86,18 +86,18 @@ POOLS = (
 """The arrays of all networks, one after the other, in the order of the kernel's `Pools`."""
 
 MAX_WORDS = 2
-"""Words of 32 rows, at most, that are at work at a time."""
+"""Maximum number of words of 32 rows that are processed in one pass."""
 
 BLOCK_RESERVED = 1024
-"""Bytes of shared memory that a card keeps for itself in every block."""
+"""Bytes of shared memory that CUDA reserves in each block."""
 
 BLOCK_STATIC = 1088
-"""Bytes of shared memory, at most, that the kernel takes besides a network's."""
+"""Maximum number of bytes of shared memory that the kernel uses besides a network's."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """What decides how much memory a block needs for a network."""
+    """The sizes of a network that determine the memory of a block."""
 
     n_literals: int
     n_gates: int
@@ -108,16 +108,16 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Variant:
-    """One way to compile the kernel; none of them changes a result.
+    """Settings to compile the kernel with. They do not change results.
 
     Attributes
     ----------
     threads, blocks
-        Threads of a block, and blocks that share a multiprocessor.
+        Threads per block, and blocks per multiprocessor.
     words
-        Words of 32 rows that are at work at a time.
+        Words of 32 rows that are processed in one pass.
     spill
-        What does not fit into shared memory: nothing (0), what grows with rows (1), all (2).
+        What is in global memory: nothing (0), the parts that grow with rows (1), all (2).
     """
 
     threads: int
@@ -128,7 +128,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a card offers: multiprocessors, and shared memory in bytes for each and for a block."""
+    """Limits of a GPU: multiprocessors, and bytes of shared memory for each and for a block."""
 
     n_multiprocessors: int
     shared_bytes: int
@@ -136,7 +136,7 @@ class Limits:
 
 
 def block_bytes(sizes: Sizes, words: int) -> tuple[int, int]:
-    """Return the bytes of a block's large parts, which grow with rows, and of its small ones."""
+    """Return the bytes of the parts of a block that grow with rows, and of the others."""
     stride = 32 * words + 4
     large = _padded(4 * sizes.n_gates * stride) + _padded(4 * sizes.n_columns * stride)
     small = (
@@ -160,23 +160,23 @@ def memory_of(sizes: Sizes, variant: Variant) -> tuple[int, int]:
 
 
 THREADS = {4: 160, 2: 256, 1: 512}
-"""Threads of a block, by the number of blocks that share a multiprocessor.
+"""Threads per block, by the number of blocks per multiprocessor.
 
-More of them would leave each too few registers.
+With more threads, each would have too few registers.
 """
 
 
 def choose_variant(sizes: Sizes, crowd: int, limits: Limits) -> Variant:
-    """Choose how to train a network of these sizes.
+    """Choose the variant for a network of these sizes.
 
-    A small block waits less for its slowest thread and leaves room for others, which work while
-    it waits; with few networks, large blocks keep a multiprocessor busy. Two words of rows at a
-    time are better than one, whatever the blocks.
+    Small blocks wait less for their slowest thread, and several of them share a multiprocessor. If
+    there are few networks, large blocks keep a multiprocessor busy. Two words of rows per pass are
+    always better than one.
 
     Parameters
     ----------
     crowd
-        Networks for each multiprocessor.
+        Networks per multiprocessor.
     """
     wanted = [blocks for blocks in THREADS if blocks <= max(1, crowd)]
     for words in (MAX_WORDS, 1):
@@ -191,10 +191,10 @@ def choose_variant(sizes: Sizes, crowd: int, limits: Limits) -> Variant:
 
 
 def shared_part(variant: Variant, shared_bytes: int, limits: Limits) -> int:
-    """Return the part of a multiprocessor's fast memory, in percent, that is to be shared memory.
+    """Return how much of a multiprocessor's fast memory is shared memory, in percent.
 
-    No more than the blocks need: the rest is the cache of everything else. Cards offer few sizes
-    and take the next larger one, so that a percent that is rounded up may cost the cache half.
+    It is as small as the blocks allow, because the rest is the cache. GPUs have few sizes and use
+    the next larger one, so rounding up a percentage could halve the cache.
     """
     needed = variant.blocks * (shared_bytes + BLOCK_STATIC + BLOCK_RESERVED)
     return min(100, 100 * needed // limits.shared_bytes)

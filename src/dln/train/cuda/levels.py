@@ -1,4 +1,4 @@
-"""Cut the gates of networks into levels: runs that read only what stands before them."""
+"""Split the gates of networks into levels: runs of gates that read only earlier levels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def network_of_gates(plans: Array) -> NDArray[np.intp]:
 
 
 def furthest_reads(link_wire: Array, plans: Array) -> NDArray[np.int64]:
-    """Return for each gate of all networks the last gate that it may read, below 0 if none."""
+    """Return the last gate that each gate of all networks may read; negative if none."""
     n_gates = plans["n_gates"]
     if n_gates.sum() == 0:
         return np.empty(0, dtype=np.int64)
@@ -32,7 +32,7 @@ def furthest_reads(link_wire: Array, plans: Array) -> NDArray[np.int64]:
 def find_levels(kinds: Shelf[Job], plans: Array, furthest: NDArray[np.int64]) -> list[Array]:
     """Return where the levels of each network start, and where the last one ends.
 
-    The layers are such runs in every network that is built here; any other order is cut anew.
+    In networks made by dln the layers are levels. Any other order of gates works too.
     """
     starts = [np.cumsum((0, *job.network.layers)) for job in kinds.items]
     levels = [np.unique(some) for some in starts]

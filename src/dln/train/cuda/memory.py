@@ -1,4 +1,4 @@
-"""A population on the card: what is uploaded, what is made there, what comes back."""
+"""The memory of a population on the GPU: uploads, working memory and results."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ _FILLED = {
     "trace": ("trace",),
     "shuffle": ("shuffle",),
 }
-"""The pools that the kernel fills, by what they have one element of."""
+"""The pools that the kernel fills, and what they have an element for."""
 
 _WIDTH = {"mixture": 4, "pulls": 4 * MAX_WORDS, "history": 4, "batches": BATCH.itemsize // 4}
-"""Numbers of four bytes that an element of a pool has, where it is not one."""
+"""Number of 4-byte values per element of a pool, if it is not 1."""
 
 _INTEGERS = ("gate_pruned", "right", "total", "shuffle")
 MAX_LINKS = 2**31 - 2**24
-"""Candidate links of a population are numbered in 32 bits, with room for the steps past a wire's
-last reader that a group takes while its neighbours are not done."""
+"""Candidate links are numbered in 32 bits. Some room is left, because a group of lanes may step
+past the last reader of its wire while its neighbours are not done."""
 
 _SPARE = 2**28
-"""Bytes left free: the context, the code, sorting."""
+"""Bytes left free for the context, the code and sorting."""
 
 
 class CardMemory:
-    """The pools of a population on one card."""
+    """The pools of a population on one GPU."""
 
     def __init__(self, cupy: Any, population: Population) -> None:
         self._cupy = cupy
         self._population = population
-        kept = cupy.get_default_memory_pool().free_bytes()  # by CuPy, from earlier calls
+        kept = cupy.get_default_memory_pool().free_bytes()  # cached by CuPy
         check_room(population, int(cupy.cuda.Device().mem_info[0] + kept))
         with told_if_full(cupy, population):
             self.pools = self._upload()
 
     def tell(self, module: Any) -> None:
-        """Tell a compiled kernel where the pools are."""
+        """Pass the addresses of the pools to a compiled kernel."""
         addresses = np.array([self.pools[name].data.ptr for name in POOLS], dtype=np.uint64)
         place = module.get_global("network_pools")
         self._cupy.ndarray(len(addresses), self._cupy.uint64, memptr=place).set(addresses)
@@ -81,19 +81,19 @@ class CardMemory:
         return pools
 
     def states(self) -> Any:
-        """Fetch how far all networks are."""
+        """Fetch the progress of all networks."""
         return self.pools["states"].get().view(self._population.states.dtype)
 
     def histories(self, states: Any) -> list[Floats]:
-        """Fetch what is known of every network's epochs so far."""
+        """Fetch the histories of all networks so far."""
         flat = self.pools["history"].get().reshape(-1, 4)
         starts, done = self._population.plans["epoch"], states["epoch"]
         return [flat[a : a + n] for a, n in zip(starts.tolist(), done.tolist(), strict=True)]
 
     def write_parameters(self, states: Any) -> bool:
-        """Write what was learned into the networks: the best look's where that is asked for.
+        """Write the parameters to the networks: those of the best evaluation if `keep_best`.
 
-        Says whether all of it are numbers.
+        Returns whether all of them are finite.
         """
         plans = self._population.plans
         last, best = self.pools["parameters"][:, 0].get(), self.pools["best"].get()
@@ -116,23 +116,23 @@ class CardMemory:
 
 @contextmanager
 def told_if_full(cupy: Any, population: Population) -> Iterator[None]:
-    """Say it in the user's terms when the card has no more memory."""
+    """Raise `DeviceMemoryError` with a clear message if the GPU runs out of memory."""
     try:
         yield
     except cupy.cuda.memory.OutOfMemoryError as error:
         raise DeviceMemoryError(
-            f"the card has not the memory for {len(population.jobs)} networks ({error}); "
+            f"the GPU does not have enough memory for {len(population.jobs)} networks ({error}); "
             "train fewer of them at a time"
         ) from None
 
 
 def bytes_of(population: Population) -> NDArray[np.float64]:
-    """Count the bytes that each network needs on the card, tables left out."""
+    """Return the bytes that each network needs on the GPU, without tables."""
     plans = population.plans
     parameters = plans["n_parameters"].astype(np.float64)
     links = 2.0 * plans["n_gates"] * plans["n_links"]
     wires = plans["n_literals"] + plans["n_gates"]
-    # While links are sorted, their numbers and places are held several times over.
+    # While links are sorted, several copies of them are in memory.
     return np.asarray(
         4 * parameters * (7 + count_records(plans))
         + 60 * links
@@ -145,7 +145,7 @@ def bytes_of(population: Population) -> NDArray[np.float64]:
 
 
 def check_room(population: Population, free: int) -> None:
-    """Refuse a population that the card has not the memory for, and say how many would fit."""
+    """Check that a population fits into the GPU's memory; the error says how many would fit."""
     links = np.cumsum(2.0 * population.plans["n_gates"] * population.plans["n_links"])
     if len(links) and links[-1] >= MAX_LINKS:
         fits = int(np.searchsorted(links, MAX_LINKS))
@@ -158,13 +158,13 @@ def check_room(population: Population, free: int) -> None:
     if len(ends) and ends[-1] > free:
         fits = int(np.searchsorted(ends, free, side="right"))
         raise DeviceMemoryError(
-            f"{len(ends)} networks need {ends[-1] / 2**30:.1f} GiB, but the card has "
+            f"{len(ends)} networks need {ends[-1] / 2**30:.1f} GiB, but the GPU has "
             f"{free / 2**30:.1f} GiB free; train the first {fits} and then the others"
         )
 
 
 def memory_of_any(sizes: Sequence[Sizes], variant: Variant) -> tuple[int, int]:
-    """Return the shared and the global memory that a block needs for a network of any of these."""
+    """Return the shared and the global memory that a block needs for the largest of these."""
     needs = [memory_of(some, variant) for some in sizes]
     return max(shared for shared, _ in needs), max(far for _, far in needs)
 

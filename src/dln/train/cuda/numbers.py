@@ -1,7 +1,7 @@
-"""Random numbers of many networks: their first states, and the map that skips an epoch.
+"""Random numbers of many networks: initial states, and the map that skips an epoch.
 
-The generator is that of `dln.train.shuffle`, xoshiro256**. A step of it is a linear map of its 256
-bits over the field of two elements, and so is any count of steps.
+The generator is xoshiro256**, as in `dln.train.shuffle`. A step is a linear map of its 256 bits
+over the field of two elements, and so is any number of steps.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def first_states(seeds: Sequence[int]) -> NDArray[np.uint64]:
 
 @lru_cache(maxsize=64)
 def jump_images(n_steps: int) -> NDArray[np.uint64]:
-    """Return the state that each bit of a state becomes after so many steps: (256, 4)."""
+    """Return the images of all 256 single bits of a state after `n_steps` steps: (256, 4)."""
     power = np.eye(256, dtype=np.float32)
     square = _as_bits(_advance(_as_words(np.eye(256, dtype=np.float32))))
     while n_steps:
@@ -41,7 +41,7 @@ def jump_images(n_steps: int) -> NDArray[np.uint64]:
 
 
 def jump(states: NDArray[np.uint64], n_steps: int) -> NDArray[np.uint64]:
-    """Advance states (n, 4) by so many steps."""
+    """Advance states (n, 4) by a number of steps."""
     return _as_words(_as_bits(states) @ _as_bits(jump_images(n_steps)) % 2)
 
 
@@ -55,7 +55,7 @@ def _advance(states: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _as_bits(states: NDArray[np.uint64]) -> NDArray[np.float32]:
-    """Spread states (n, 4) to bits (n, 256), the lowest of each word first."""
+    """Convert states (n, 4) to bits (n, 256), lowest bit of each word first."""
     shifts = np.arange(64, dtype=np.uint64)
     bits = states[:, :, None] >> shifts & np.uint64(1)
     return bits.reshape(len(states), 256).astype(np.float32)

@@ -1,6 +1,6 @@
 """Jobs -> a population: plain arrays that hold all networks, one after the other.
 
-Nothing here needs a card.
+This module does not require a GPU.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from dln.train.schedule import NEVER, Schedule, make_schedule
 Array = NDArray[Any]
 
 MAX_SHUFFLES = 32
-"""Epochs whose order is drawn at a time: one by each lane of a warp."""
+"""Number of epochs whose orders are drawn at once: one by each lane of a warp."""
 
 SHUFFLE_ROOM = 2**28
-"""Numbers, at most, that all orders drawn ahead may take."""
+"""Maximum size of all orders that are drawn ahead."""
 
 _SIZES = ("n_literals", "n_gates", "n_rules", "n_classes", "n_columns")
 
 
 @dataclass(frozen=True)
 class Population:
-    """Networks with their rows, options and schedules, ready for the card.
+    """Networks with their rows, options and schedules, ready for the GPU.
 
-    `arrays` holds what the kernel reads, by the name of its pool; `sizes` the length of the pools
-    that it fills itself: parameters, gates, wires, epochs, classes, traces and shuffles.
+    `arrays` has the arrays that the kernel reads, by the name of the pool. `sizes` has the lengths
+    of the pools that it fills: parameters, gates, wires, epochs, classes, traces and shuffles.
     """
 
     jobs: Sequence[Job]
@@ -57,13 +57,13 @@ class Population:
     sizes: dict[str, int]
 
     def distinct_sizes(self) -> tuple[list[Sizes], NDArray[np.intp]]:
-        """Return what decides the memory of a block: all there are, and which each network has."""
+        """Return the distinct sizes of networks, and the index of each network's size."""
         columns = np.stack([self.plans[name] for name in _SIZES], axis=1)
         distinct, which = np.unique(columns, axis=0, return_inverse=True)
         return [Sizes(*row) for row in distinct.tolist()], which.reshape(-1)
 
     def work(self) -> NDArray[np.float64]:
-        """Estimate how long each network takes for an epoch, in no particular unit."""
+        """Estimate the time of an epoch for each network, in arbitrary units."""
         plans = self.plans
         words = np.ceil(plans["n_rows"] / 32.0) + plans["n_batches"]
         gates = plans["n_gates"] * (2.0 * plans["n_links"] + plans["n_choices"] + 8.0)
@@ -72,7 +72,7 @@ class Population:
 
 @dataclass(frozen=True)
 class _Shelves:
-    """What jobs have in common: kinds of jobs with their schedules, tables and validation rows."""
+    """What jobs share: kinds of jobs with their schedules, tables and validation rows."""
 
     kinds: Shelf[Job]
     schedules: list[Schedule]
@@ -81,10 +81,10 @@ class _Shelves:
 
 
 def pack(jobs: Sequence[Job]) -> Population:
-    """Check jobs and lay them out.
+    """Check jobs and convert them to a population.
 
-    What jobs have in common is looked at once, and the rest in arrays of all networks together:
-    thousands of networks take a fraction of a second.
+    What jobs share is processed once, and the rest for all networks together, so thousands of
+    networks take a fraction of a second.
     """
     check_nothing_shared(jobs)
     shelves = _make_shelves(jobs)
@@ -123,7 +123,7 @@ def _make_shelves(jobs: Sequence[Job]) -> _Shelves:
 
 
 def _make_plans(jobs: Sequence[Job], shelves: _Shelves) -> Array:
-    """Say for each network how large everything is, and what its options are."""
+    """Write the sizes and options of each network."""
     kinds, networks = shelves.kinds, [job.network for job in jobs]
     plans = np.zeros(len(kinds.items), dtype=PLAN)
     for plan, job, schedule in zip(plans, kinds.items, shelves.schedules, strict=True):
@@ -153,7 +153,7 @@ def _make_plans(jobs: Sequence[Job], shelves: _Shelves) -> Array:
 
 
 def _place_networks(plans: Array) -> dict[str, int]:
-    """Say where each network starts in the pools; gives the lengths of the pools."""
+    """Write where each network starts in the pools, and return the lengths of the pools."""
     lengths = plans["n_rows"].astype(np.int64)
     sizes = _place(
         plans,
@@ -181,7 +181,7 @@ def _place_networks(plans: Array) -> dict[str, int]:
 
 
 def _place_shared(plans: Array, shelves: _Shelves) -> None:
-    """Say where each network finds what it shares with others."""
+    """Write where each network finds the data that it shares with others."""
     tables, valid = shelves.tables, shelves.valid
     plans["valid"] = valid.starts([len(rows) for rows in valid.items])
     plans["table"] = tables.starts([len(data.target) for data in tables.items])
@@ -222,7 +222,7 @@ def _shared_arrays(plans: Array, shelves: _Shelves) -> dict[str, Array]:
 def _literal_freeze(
     plans: Array, shelves: _Shelves, literal_layer: Array, literal_kind: Array
 ) -> Array:
-    """Return the epoch from which on each literal is fixed: its layer's for a threshold, else 0."""
+    """Return the epoch in which each literal freezes: that of its layer for a threshold, else 0."""
     freeze = shelves.kinds.join([np.append(s.layer_freeze, 0) for s in shelves.schedules])
     own = np.repeat(plans["layer"], plans["n_literals"]) + literal_layer
     return flat([np.where(literal_kind == ABOVE, freeze[own], 0)])
@@ -236,7 +236,7 @@ def _make_states(jobs: Sequence[Job]) -> Array:
 
 
 def _kind_of(job: Job) -> tuple[Any, ...]:
-    """Return all that decides a plan beside a network's arrays and its seed."""
+    """Return everything that determines a plan, except the network's arrays and its seed."""
     network, rows = job.network, (job.rows, job.valid_rows)
     options = [value for name, value in vars(job.options).items() if name != "seed"]
     shape = (network.layers, network.gate_choices.tobytes(), len(network.vote_logits))
@@ -251,7 +251,7 @@ _NO_ROWS = np.empty(0, dtype=np.int64)
 
 
 def _place(plans: Array, lengths: Mapping[str, Array]) -> dict[str, int]:
-    """Say where each network starts in pools of such lengths; gives the lengths of the pools."""
+    """Write where each network starts, given its lengths, and return the lengths of the pools."""
     sizes = {}
     for offset, length in lengths.items():
         ends = np.cumsum(length, dtype=np.int64)
@@ -261,22 +261,22 @@ def _place(plans: Array, lengths: Mapping[str, Array]) -> dict[str, int]:
 
 
 def sort_readers(xp: Any, wires: Any, plans: Array, lengths: Array) -> tuple[Any, Any, Any]:
-    """List for every wire of all networks the places that name it.
+    """List the readers of each wire of all networks, that is, the places that name it.
 
     Parameters
     ----------
     xp
-        The module to compute with: NumPy, or CuPy on the card.
+        The module to compute with: NumPy, or CuPy on the GPU.
     wires
-        What the places of all networks name, numbered in each network from 0.
+        The wire that each place of all networks names, numbered from 0 in each network.
     lengths
-        How many places each network has.
+        Number of places of each network.
 
     Returns
     -------
     places, networks, starts
-        Places, numbered in each network from 0, in the order of the wires that they name; the
-        network of each; and where each wire's begin, one more than there are wires.
+        Places, numbered from 0 in each network, sorted by the wire that they name; the network of
+        each place; and where the places of each wire start, with the end as last element.
     """
     repeats = lengths.tolist()
     networks = xp.repeat(xp.arange(len(plans), dtype=xp.int32), repeats)
@@ -285,13 +285,13 @@ def sort_readers(xp: Any, wires: Any, plans: Array, lengths: Array) -> tuple[Any
     n_wires = int((plans["n_literals"] + plans["n_gates"]).sum())
     starts = xp.searchsorted(numbers[order], xp.arange(n_wires + 1)).astype(xp.int32)
     firsts = xp.asarray(np.cumsum(lengths) - lengths)
-    # Sorting keeps networks in their order: the network of a place is the same before and after.
+    # Sorting keeps the order of networks, so the network of a place is the same before and after.
     places = (order - firsts[networks]).astype(xp.int32)
     return places, networks, starts
 
 
 def record_epochs(every: int, epochs_done: int, n_records: int) -> list[int]:
-    """Return the epochs done at each record of a trace."""
+    """Return the finished epochs at each record of a trace."""
     epochs = list(range(0, epochs_done + 1, every)) if every else []
     return epochs if len(epochs) == n_records else [*epochs, epochs_done]
 
@@ -310,6 +310,6 @@ def _fill_options(plan: Any, options: TrainOptions, schedule: Schedule) -> None:
 
 
 def count_records(plans: Array) -> NDArray[np.int64]:
-    """Count the records that a trace may have."""
+    """Return the maximum number of records of a trace."""
     every = plans["trace_every"].astype(np.int64)
     return np.where(every > 0, plans["epochs"] // np.maximum(1, every) + 2, 0)

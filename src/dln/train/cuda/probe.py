@@ -1,6 +1,6 @@
-"""One step of the kernel taken apart: the votes, the loss and the gradients of one network.
+"""The results of one step of the kernel: votes, loss and gradients of one network.
 
-For tests, which hold them to the other engines'.
+For tests, which compare them with the other engines.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PHASES = {"gates": 0, "links": 1, "both": 2}
 
 @dataclass(frozen=True)
 class Probe:
-    """What one step computes: votes (rows, classes), the loss, and the gradients as a network."""
+    """The results of a step: votes (rows, classes), the loss, and the gradients as a network."""
 
     votes: NDArray[np.int32]
     loss: float
@@ -37,7 +37,7 @@ def probe(
     variant: Variant,
     device: str = "cuda",
 ) -> Probe:
-    """Take the step of a job's rows in their order, as in its first epoch; trains nothing."""
+    """Compute a step on a job's rows in their order, as in its first epoch, without training."""
     number = find_card(device)
     cupy: Any = import_cupy()
     whole = replace(job.options, batch_size=len(job.rows))

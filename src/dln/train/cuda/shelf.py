@@ -1,4 +1,4 @@
-"""What many jobs have in common, kept and looked at once."""
+"""Data that many jobs share, stored and processed once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Item = TypeVar("Item")
 
 
 class Shelf(Generic[Item]):
-    """The different ones among some items, one item of each job, told apart by a key.
+    """The distinct items among one item per job, compared by a key.
 
     >>> shelf = Shelf(["ox", "cow", "ox"], str)
     >>> shelf.items, shelf.which.tolist()
@@ -34,20 +34,20 @@ class Shelf(Generic[Item]):
         self.which = np.array(which, dtype=np.intp)
 
     def spread(self, values: Sequence[int]) -> NDArray[np.int64]:
-        """Return every job the number that its item has."""
+        """Return a value for each job, given the values of the items."""
         return np.array(values, dtype=np.int64)[self.which]
 
     def join(self, parts: Sequence[Array], kind: Any = np.int32) -> Array:
-        """Join what the jobs have, given what the items have."""
+        """Concatenate the arrays of all jobs, given the arrays of the items."""
         return flat([parts[place] for place in self.which.tolist()], kind)
 
     def starts(self, lengths: Sequence[int]) -> NDArray[np.int64]:
-        """Return for every job where its item starts, the items one after the other."""
+        """Return where the item of each job starts, if the items are stored one after the other."""
         return np.cumsum([0, *lengths], dtype=np.int64)[self.which]
 
 
 def flat(parts: Sequence[Array], kind: Any = np.int32) -> Array:
-    """Join arrays; one number at least, so that there is something to point at."""
+    """Concatenate arrays. The result has at least one element, so that it has an address."""
     rows = [part.reshape(-1) for part in parts]
     if not any(map(len, rows)):
         return np.zeros(1, dtype=kind)
