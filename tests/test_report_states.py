@@ -86,7 +86,7 @@ def test_the_threshold_moves_every_figure_like_python_does(tab: Tab, tmp_path: P
                     continue
                 values = (found[key]["value"], found[key]["low"], found[key]["high"])
                 assert values == pytest.approx((expected.value, expected.low, expected.high))
-                assert f"{100 * expected.value:.1f} %" in page.locator("#figures").inner_text()
+                assert f"{100 * expected.value:.1f}\xa0%" in page.locator("#figures").inner_text()
             cells = page.locator("#matrix tbody td:not(.total)").all_inner_texts()
             assert [int(cell) for cell in cells] == [
                 int((truth & guess).sum())

@@ -1,4 +1,4 @@
-"""Make the README's pictures anew: `make pictures`, with Chromium installed."""
+"""Make the pictures of the README again: `make pictures`, with Chromium installed."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from dln.cli import main
 from dln.draw import draw_circuit
 
 HERE = Path(__file__).parent
-FIRST_WITH_A_CHANGE = """() => {
-  load(testRows.find((row) => nearestChanges(circuit, features, row.cells).length).cells);
-}"""
+VIEWS = {
+    "report.png": ({"width": 1200, "height": 1180}, None),
+    "performance.png": ({"width": 1200, "height": 790}, "performance-section"),
+}
+"""File, size of the window, and the section at its top; None for the top of the page."""
 
 
 def make_pictures() -> None:
@@ -28,10 +30,13 @@ def make_pictures() -> None:
             browser = tools.chromium.launch(
                 executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
             )
-            page = browser.new_page(viewport={"width": 1120, "height": 980})
-            page.goto((Path(folder) / "report.html").as_uri())
-            page.evaluate(FIRST_WITH_A_CHANGE)
-            page.screenshot(path=HERE / "report.png")
+            for name, (viewport, section) in VIEWS.items():
+                page = browser.new_page(viewport=viewport)
+                page.goto((Path(folder) / "report.html").as_uri())
+                if section:
+                    page.evaluate(f"find('{section}').scrollIntoView({{ behavior: 'instant' }})")
+                # The page forbids the style element by which Playwright would hide the caret.
+                page.screenshot(path=HERE / name, caret="initial")
             browser.close()
 
 

@@ -2,9 +2,9 @@
 "use strict";
 
 const FIGURES = [
-  ["sensitivity", "Sensitivity", "recall", ({ hits, total }, [yes]) => `${whole(hits)} of ${whole(total)} ${yes} found`],
+  ["sensitivity", "Sensitivity", "also called recall", ({ hits, total }, [yes]) => `${whole(hits)} of ${whole(total)} ${yes} found`],
   ["specificity", "Specificity", "", ({ hits, total }, [, no]) => `${whole(hits)} of ${whole(total)} ${no} recognised`],
-  ["ppv", "Positive predictive value", "precision", ({ hits, total }, [yes]) => `${whole(hits)} of ${whole(total)} predicted ${yes} are ${yes}`],
+  ["ppv", "Positive predictive value", "also called precision", ({ hits, total }, [yes]) => `${whole(hits)} of ${whole(total)} predicted ${yes} are ${yes}`],
   ["npv", "Negative predictive value", "", ({ hits, total }, [yes, no]) => `${whole(hits)} of ${whole(total)} predicted ${no} are ${no}`],
 ];
 
@@ -65,7 +65,7 @@ function showPerformance() {
 }
 
 function makeFigure(figure, name, also, explain, names) {
-  const title = element("dt", {}, name, also ? element("small", {}, ` (${also})`) : "");
+  const title = element("dt", { title: also }, name);
   if (!figure) return element("div", { class: "figure" }, title, element("dd", {}, element("b", {}, "–"), element("small", {}, "no rows")));
   return element("div", { class: "figure" }, title, element("dd", {},
     element("b", {}, percent(figure.value)), makeInterval(figure),

@@ -1,7 +1,7 @@
 /* Numbers, values and dates as people read them. */
 "use strict";
 
-const percent = (share) => (share === null || Number.isNaN(share) ? "–" : `${(100 * share).toFixed(1)} %`);
+const percent = (share) => (share === null || Number.isNaN(share) ? "–" : `${(100 * share).toFixed(1)}\u00a0%`);
 const decimals = (value) => value.toFixed(3);
 const whole = (count) => count.toLocaleString("en");
 const counted = (count, word) => `${whole(count)} ${word}${count === 1 ? "" : "s"}`;
