@@ -273,8 +273,8 @@ def _plain_category(cell: Any, name: str) -> Any:
 
 def _unsupported(name: str, cell: Any) -> ColumnTypeError:
     return ColumnTypeError(
-        f"column {name!r} holds {cell!r}, {type_of(cell)}; argument must be a string, "
-        "a number, a boolean or a date: convert the column (durations: to seconds or days)"
+        f"column {name!r} holds {cell!r}, {type_of(cell)}; values must be text, "
+        "numbers, booleans or dates: convert the column (durations: to seconds or days)"
     )
 
 

@@ -15,7 +15,7 @@ the column.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING, Any
@@ -109,7 +109,8 @@ def _nearest_in_column(
     literals = [literal for literal in circuit.literals if literal.column == column]
     atoms = column_atoms(circuit.columns[column], literals).atoms
     cutoffs = sorted({literal.cutoff for literal in literals if isinstance(literal, Above)})
-    steps = [_step(circuit.columns[column], row, column, atom, cutoffs) for atom in atoms]
+    known = set(circuit.columns[column].categories)
+    steps = [_step(known, row, column, atom, cutoffs) for atom in atoms]
     winners = circuit.winners(row.with_cells(column, [step.after for step in steps])).tolist()
     flips = [place for place, winner in enumerate(winners) if winner != present]
     if not flips:
@@ -168,13 +169,15 @@ def _condition(
     return " and ".join(bounds)
 
 
-def _step(column: Column, row: OneRow, number: int, atom: Atom, cutoffs: list[float]) -> _Step:
+def _step(
+    known: Collection[Cell], row: OneRow, number: int, atom: Atom, cutoffs: list[float]
+) -> _Step:
     if isinstance(atom, Gap):
         return _step_to_gap(row.number(number), atom, cutoffs)
     if atom.cell is None:
         n_above = sum(row.number(number) > cutoff for cutoff in cutoffs) if cutoffs else 0
         return _Step(None, _MISSING, max(1, n_above))
-    return _Step(atom.cell, _KNOWN if atom.cell in column.categories else _UNKNOWN)
+    return _Step(atom.cell, _KNOWN if atom.cell in known else _UNKNOWN)
 
 
 def _step_to_gap(value: float, gap: Gap, cutoffs: list[float]) -> _Step:

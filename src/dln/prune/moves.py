@@ -101,7 +101,7 @@ def _vote_moves(net: Net, votes: Sequence[Votes]) -> Iterator[Move]:
 
 
 def _fewer(count: int) -> list[int]:
-    """Give the numbers of votes that a number may be lowered to."""
+    """Return the numbers of votes that a number may be lowered to."""
     sign = 1 if count > 0 else -1
     size = abs(count)
     some = size - 1 if size <= _COUNTED_DOWN else size // 2
