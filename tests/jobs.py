@@ -48,7 +48,7 @@ IN_TURN = {
 BROKEN: list[tuple[str, Any, Any, str]] = [
     ("link_wires", (0, 0, 0), 10_000, "does not point backwards"),
     ("link_wires", (3, 1, 2), -1, "does not point backwards"),
-    ("literal_column", 0, 99, "column that is not there"),
+    ("literal_column", 0, 99, "a literal reads a column that"),
     ("literal_kind", 0, 7, "unknown kind of literal"),
     ("cutoffs", 0, np.nan, "cutoff or slope"),
     ("slopes", 0, -1.0, "slope is not positive"),

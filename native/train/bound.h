@@ -202,7 +202,7 @@ class BoundJob {
     for (int i = 0; i < n.n_literals; ++i) {
       check(n.literal_kind[i] <= 2, "unknown kind of literal");
       check(n.literal_column[i] >= 0 && n.literal_column[i] < job.table.n_columns,
-            "a literal reads a column that is not there");
+            "a literal reads a column that does not exist");
       check(std::isfinite(n.literal_value[i]) && std::isfinite(n.slope[i]) && n.slope[i] > 0.0f,
             "a cutoff or slope is not a finite number, or a slope is not positive");
     }
@@ -222,7 +222,7 @@ class BoundJob {
       check(std::isfinite(n.gate_logit[i]), "a gate logit is not finite");
     for (int r = 0; r < n.n_rules; ++r)
       check(n.rule_wire[r] >= 0 && n.rule_wire[r] < n.n_literals + n.n_gates,
-            "a rule reads a wire that is not there");
+            "a rule reads a wire that does not exist");
     for (int64_t i = 0; i < static_cast<int64_t>(n.n_rules) * n.n_classes; ++i)
       check(n.vote_logit[i] < INFINITY, "a vote logit is NaN or too large");
   }
@@ -235,7 +235,7 @@ class BoundJob {
       check(n.layer_start[i] <= n.layer_start[i + 1], "a layer ends before it starts");
     for (int i = 0; i < n.n_literals; ++i)
       check(n.literal_layer[i] >= 0 && n.literal_layer[i] < n.n_layers,
-            "a literal belongs to a layer that is not there");
+            "a literal belongs to a layer that does not exist");
   }
 
   void check_schedule() const {

@@ -9,15 +9,15 @@ struct Slope {
   float low, high;
 };
 
-// Of input a (side 0) or b (side 1) through the hard gate.
+// The derivative by input a (side 0) or b (side 1) of the hard gate.
 __device__ inline Slope hard_slope(u32 code, int side) {
   const int t00 = code >> 3 & 1, t01 = code >> 2 & 1, t10 = code >> 1 & 1, t11 = code & 1;
   return {static_cast<float>((side ? t01 : t10) - t00),
           static_cast<float>(t11 - (side ? t10 : t01))};
 }
 
-// Differs from the paper: unless the mixture is asked for, through the hard gate, also while the
-// gates are being trained.
+// Through the hard gate, also while the gates are trained, as in the authors' program. With
+// gate_gradient="mixture", through the mixture: the paper's formula taken literally.
 __device__ inline bool is_mixed(const Block& block) {
   return block.plan.mixture && block.step.trains_gates();
 }
@@ -57,8 +57,8 @@ __device__ __forceinline__ Range find_range(const Block& block, int wire, bool w
   return {__ldg(reader_start), __ldg(reader_start + 1), __ldg(rule_start), __ldg(rule_start + 1)};
 }
 
-// kGroup of those who read a group's wire, one to a lane: an input and the candidate of it that the
-// wire is; below 0 where there is none.
+// kGroup readers of a group's wire, one per lane: an input, and the number of its candidate that is
+// this wire; below 0 if there is none.
 struct Candidate {
   int input, slot;
 };
@@ -70,8 +70,8 @@ __device__ __forceinline__ Candidate find_candidate(const Block& block, const Ra
   return {__ldg(block.pools.reader_input + e), __ldg(block.pools.reader_slot + e)};
 }
 
-// How much of the wire a reader takes, and what becomes of that where its other input is 0, and
-// where it is 1.
+// The weight of the wire at a reader, and its product with the reader's derivative if the other
+// input is 0, and if it is 1.
 struct Reader {
   int input;
   float share;
@@ -90,7 +90,7 @@ __device__ __forceinline__ Reader find_reader(const Block& block, const Candidat
           slope_of(block, is_mixed(block), candidate.input >> 1, candidate.input & 1)};
 }
 
-// Add what the rules that read a group's wire pass on; says whether they do.
+// Add the gradients of the rules that read a group's wire. Returns whether there are any.
 template <bool kSoft>
 __device__ __forceinline__ bool add_rules(const Block& block, const Range& range, Rows& d) {
   const Memory& memory = block.memory;
@@ -112,9 +112,9 @@ __device__ __forceinline__ bool add_rules(const Block& block, const Range& range
   return any;
 }
 
-// The gradient of each group's wire, for the rows of each lane; a warp calls with the first of the
-// wire's readers. With soft links and votes it is the wire's share of all that might read it,
-// otherwise of those that do. Says whether anything arrived.
+// The gradient of each group's wire, for the rows of each lane. A warp calls it with the first of the
+// wire's readers. With soft links and votes all candidate readers count by their weight, otherwise
+// only those that read the wire. Returns whether there is any gradient.
 template <bool kSoft>
 __device__ __forceinline__ bool collect(const Block& block, const Range& range, Reader reader,
                                         Rows& d) {
@@ -155,11 +155,11 @@ __device__ __forceinline__ bool collect(const Block& block, const Range& range, 
   return any;
 }
 
-constexpr int kAtOnce = kThreads / kGroup;  // wires that a block is at
+constexpr int kAtOnce = kThreads / kGroup;  // wires that a block processes at once
 __device__ inline int group_of() { return threadIdx.x / kGroup; }
 
-// The gates that a block is at: those from `base` on, of a level that ends before `end`. The last
-// level is the first; below 0 there is none.
+// The gates that a block processes: from `base`, in a level that ends before `end`. It starts with
+// the last level; a negative level means that all are done.
 struct Round {
   int level, base, end;
 };
@@ -234,9 +234,9 @@ __device__ inline void sum_gates(const Block& block) {
   }
 }
 
-// d loss / d mixture weight of a candidate: its input's gradient, summed over the rows where it is
-// 1, and `pull`, that of the rows before. Of a hard gate's two slopes one is 0 or both are alike,
-// unless it is an exclusive or, so that mostly one sum does.
+// d loss / d mixture weight of a candidate: the gradient of its input, summed over the rows where it
+// is 1, plus `pull`, the sum over earlier rows. Except for an exclusive or, one of a hard gate's two
+// slopes is 0 or both are equal, so mostly one sum is enough.
 __device__ __forceinline__ float pull_of_link(const Block& block, const Slope& slope, int input,
                                               int wire, float pull) {
   const Memory& memory = block.memory;

@@ -3,7 +3,7 @@
 
 #include "network.h"
 
-// A warp reads a row, several rows under way at a time.
+// Each warp reads a row; several rows are loaded at a time.
 __device__ inline void load_rows(const Block& block, const int* rows, int n) {
   static_assert(kRows <= 32 * kWarps, "a warp's rows must have a lane each");
   constexpr int kTogether = 8;
@@ -27,7 +27,7 @@ __device__ inline void load_rows(const Block& block, const int* rows, int n) {
         if (first + i < n_own) to[(first + i) * kWarps] = cell[i];
     }
   }
-  for (int r = threadIdx.x; r < kRows; r += kThreads) {  // an empty place weighs nothing
+  for (int r = threadIdx.x; r < kRows; r += kThreads) {  // an empty place has weight 0
     block.target[r] = r < n ? block.pools.target[plan.table + rows[r]] : -1;
     block.weight[r] = r < n ? block.pools.weight[plan.table + rows[r]] : 0.0f;
   }
@@ -48,7 +48,7 @@ __device__ __forceinline__ void test_rows(const float* rows, u32* bits, Test tes
   }
 }
 
-// What a literal asks of a row.
+// The test of a literal on a row.
 struct Question {
   int column, kind;
   float value;
@@ -73,8 +73,8 @@ __device__ inline void make_literal(const Block& block, int wire, const Question
     test_rows(rows, bits, [](float x) { return x != x; });
 }
 
-// A thread makes a literal: all rows of it. Where only the hard circuit is wanted and it has few
-// gates, those that it reads: two threads may make the same one, to the same end.
+// Each thread computes a literal for all rows. If only the hard circuit is needed and it has few
+// gates, only the literals that it reads are computed; two threads may compute the same one.
 __device__ inline void make_literals(const Block& block, bool all) {
   const Plan& plan = block.plan;
   const bool each = all || plan.rules_on_literals || 2 * plan.n_gates >= plan.n_literals;
@@ -88,7 +88,7 @@ __device__ inline void make_literals(const Block& block, bool all) {
   for (int i = threadIdx.x; i < count; i += kThreads) {
     const int wire = next;
     const Question question = ahead;
-    // What comes next is fetched while this is at work.
+    // The next values are fetched while these are processed.
     next = wire_of(i + kThreads);
     if (next < none) ahead = question_of(block, next);
     if (wire < none) make_literal(block, wire, question);
@@ -137,8 +137,8 @@ __device__ inline void count_votes(const Block& block) {
   __syncthreads();
 }
 
-// From n rows to their votes. A phase of gates needs the hard circuit alone; which phase it is may
-// be told by another thread until the rows are there.
+// From n rows to their votes. A gate phase needs only the hard circuit. Another thread may still set
+// the phase while the rows are loaded.
 __device__ __noinline__ void forward(const int* rows, int n, const Phase& phase) {
   const Block block = this_block();
   load_rows(block, rows, n);
@@ -149,7 +149,7 @@ __device__ __noinline__ void forward(const int* rows, int n, const Phase& phase)
   count_votes(block);
 }
 
-// Count right answers by class; the first class wins a tie. The threads of the rows call.
+// Count correct predictions by class. A tie goes to the first class. Called by the rows' threads.
 __device__ inline void count_right(const Block& block) {
   const int r = threadIdx.x, target = block.target[r];
   float top = block.memory.score[r];
@@ -166,9 +166,9 @@ __device__ inline void count_right(const Block& block) {
   }
 }
 
-// Replace the votes by the gradient of the weighted cross-entropy; give the loss of this row. Where
-// the true class is nearly sure, p - 1 and the logarithm of p are little but rounding: its gradient
-// is minus the sum of the others', and the loss follows from the odds against it.
+// Replace the votes by the gradient of the weighted cross-entropy, and return the loss of this row.
+// If the true class is almost certain, p - 1 and log(p) are mostly rounding error. So its gradient is
+// minus the sum of the others', and the loss is computed from the odds against it.
 __device__ inline float loss_gradient(const Block& block) {
   const int r = threadIdx.x, target = block.target[r];
   const float weight = block.weight[r] * block.step.scale, inverse_tau = 1.0f / block.plan.tau;

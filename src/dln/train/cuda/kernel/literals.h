@@ -8,12 +8,12 @@ __device__ inline bool trains_literal(const Block& block, int wire) {
   return __ldg(block.pools.literal_freeze + block.plan.literal + wire) > block.step.epoch;
 }
 
-// What rows give the cutoff and the slope of a literal: through the sigmoid that stands for the
-// step, s(x - b) with derivative y (1 - y). The slope's factor in the first is left out.
+// The gradients of the cutoff and the slope of a literal: the step is replaced by the sigmoid y of
+// s(x - b), with derivative y (1 - y). The factor s of the first gradient is applied later.
 __device__ __forceinline__ void pull_row(float d, float cell, float cutoff, float exponent,
                                          float2& sum) {
   const float distance = cell - cutoff;
-  const bool known = fabsf(distance) < 1e15f;  // false where the cell is missing
+  const bool known = fabsf(distance) < 1e15f;  // false if the value is missing
   const float finite = known ? distance : 0.0f, e = exp2f(fabsf(finite) * exponent);
   const float one_plus = 1.0f + e;
   const float flow = __fdividef((known ? d : 0.0f) * e, one_plus * one_plus);
@@ -31,13 +31,13 @@ __device__ __forceinline__ float2 pull_rows(float4 d, float4 cells, float cutoff
   return sum;
 }
 
-// A network's own pulls, apart from those of networks that have more words at work, or fewer.
+// The pulls of this network. Networks with another number of words per pass have other places.
 __device__ inline float2* own_pulls(const Block& block) {
   return block.pools.pulls + 2 * block.plan.gate * kMaxWords;
 }
 
-// Through hard links: what each input gives the literal that it reads; a thread takes an input and
-// 32 rows, of those inputs that a gradient reaches.
+// With hard links: the gradient of each input for the literal that it reads. Each thread takes an
+// input with a gradient and 32 rows.
 __device__ inline void pull_literals_by_input(const Block& block) {
   __shared__ int n_inputs;
   const Plan& plan = block.plan;
@@ -73,9 +73,8 @@ __device__ inline void pull_literals_by_input(const Block& block) {
   }
 }
 
-// Add to `sum` what the inputs that read a literal give it, from `begin` to `end` among the
-// readers; a thread takes a literal. Several readers are looked at together: one load need not
-// wait for the other.
+// Add to `sum` the gradients of the readers of a literal from `begin` to `end`. Each thread takes a
+// literal. Several readers are loaded together, so that loads do not wait for each other.
 __device__ inline float2 add_pulls(const Block& block, int begin, int end, float2 sum) {
   constexpr int kTogether = 4;
   const Plan& plan = block.plan;
@@ -108,7 +107,7 @@ __device__ inline float2 add_pulls(const Block& block, int begin, int end, float
   return sum;
 }
 
-// The general way to the same: the whole gradient of every literal; a group takes a literal.
+// The general case: the complete gradient of each literal. Each group takes a literal.
 template <bool kSoft>
 __device__ inline void pull_literals_by_wire(const Block& block) {
   const Plan& plan = block.plan;

@@ -1,10 +1,10 @@
-// What a block reads and changes: the plan and state of a network, the pools that hold the arrays
-// of all networks, and the block's own memory.
+// The data of a block: the plan and state of a network, the pools that hold the arrays of all
+// networks, and the memory of the block.
 //
 // Compiled at run time with DLN_THREADS (a block's threads), DLN_BLOCKS (blocks that should fit on
 // a multiprocessor), DLN_WORDS (words of 32 rows that are at work at a time) and DLN_SPILL (0: a
 // block's memory is shared memory; 1: the parts that grow with rows are in global memory; 2: all).
-// None of them changes a result: every sum runs in an order that the network alone decides.
+// None of them changes a result: the order of every sum depends only on the network.
 #pragma once
 
 #include "records.h"
@@ -13,9 +13,9 @@ constexpr int kThreads = DLN_THREADS, kWarps = kThreads / 32;
 constexpr int kMaxWords = DLN_MAX_WORDS;  // that any variant has at work
 constexpr int kGroup = 8;  // lanes that share a wire, each with four rows of every word
 constexpr u32 kAll = 0xffffffffu;
-constexpr float kMinSlope = 0.01f;  // Differs from the paper: a slope never changes its sign
+constexpr float kMinSlope = 0.01f;  // Differs from the paper: slopes stay positive
 
-// A parameter with what Adam keeps of it; the probability of a candidate or vote that it stands for.
+// A parameter, its Adam moments, and the probability of its candidate or vote.
 struct Parameter {
   float value, first, second, probability;
 };
@@ -120,8 +120,7 @@ __device__ __forceinline__ Block this_block() {
   return {network_pools, block_plan, block_state, memory, block_step, block_target, block_weight};
 }
 
-// Run a part of a step as a function of its own: it gets registers of its own, and its code is there
-// once.
+// Run a part of a step as a separate function, with its own registers and one copy of its code.
 template <void (*part)(const Block&)>
 __device__ __noinline__ void call() {
   part(this_block());
@@ -134,8 +133,8 @@ __device__ inline float not_a_number() { return __int_as_float(0x7fc00000); }
 __device__ inline int lane_of() { return threadIdx.x & 31; }
 __device__ inline int warp_of() { return threadIdx.x >> 5; }
 
-// The same address in global memory, kept in registers: the compiler would compute it anew from its
-// parts at each use.
+// The same address in global memory, kept in registers: otherwise the compiler would compute it again
+// at each use.
 template <typename T>
 __device__ __forceinline__ T* in_registers(T* address) {
   asm volatile("" : "+l"(address));
@@ -143,7 +142,7 @@ __device__ __forceinline__ T* in_registers(T* address) {
   return address;
 }
 
-// The sum over so many neighbouring lanes, a power of two; every lane of the warp calls.
+// The sum over a number of neighbouring lanes, a power of two. Called by all lanes of the warp.
 template <int kLanes>
 __device__ __forceinline__ float group_sum(float x) {
 #pragma unroll

@@ -1,6 +1,6 @@
 // The order of the rows, the same as in native/train/random.h.
 //
-// Fisher and Yates's shuffle is one long chain, so 32 epochs are shuffled at a time, one by each
+// The Fisher-Yates shuffle is sequential, so 32 epochs are shuffled at a time, one by each
 // lane of a warp. A lane's random numbers start where those of the epoch before it end: an epoch
 // draws a fixed count of numbers, and advancing the generator by that count is a linear map of its
 // 256 bits, which is made on the host.

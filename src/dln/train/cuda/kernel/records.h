@@ -1,5 +1,5 @@
-// The records that the host and the card share, and where a block's memory lies: layout.py has the
-// same. A test compiles this file for the host, so nothing here needs the card.
+// The records that the host and the GPU share, and the memory layout of a block, as in layout.py. A
+// test compiles this file for the host, so nothing here requires a GPU.
 #pragma once
 
 typedef unsigned char u8;
@@ -29,14 +29,14 @@ struct Plan {
   u8 choice[16];
 };
 
-// How far a network is; the order of the fields is the one of STATE in layout.py.
+// The progress of a network; the order of the fields is the one of STATE in layout.py.
 struct State {
   u64 random[4];
   double best, loss, weight;
   int epoch, batch, best_epoch, n_records, done, unused;
 };
 
-// A batch of the epoch at hand: its weight, numbers of its step, and what is trained; the order of
+// A batch of the current epoch: its weight, numbers of its step, and what is trained; the order of
 // the fields is the one of BATCH in layout.py.
 struct Batch {
   double weight;

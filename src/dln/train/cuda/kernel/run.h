@@ -16,7 +16,7 @@ __device__ inline Phase phase_of(const Plan& plan, int epoch, i64 batch) {
   return turn % 2 == 0 ? kGates : kLinks;
 }
 
-// How many steps of a batch's phase there have been, that of the batch counted in.
+// The number of steps of a batch's phase so far, including this batch.
 __device__ inline i64 steps_of(const Plan& plan, int epoch, i64 batch) {
   if (plan.phases == kUnified) return batch + 1;
   if (plan.phases == kBatches) return batch / 2 + 1;
@@ -30,7 +30,7 @@ __device__ inline int batch_start(const Plan& plan, int batch) {
   return static_cast<int>(static_cast<i64>(plan.n_rows) * batch / plan.n_batches);
 }
 
-// What is known of an epoch's batches before it begins; a warp takes a batch.
+// Compute what is known about the batches of an epoch before it starts. Each warp takes a batch.
 __device__ __noinline__ void prepare_batches(int epoch) {
   const Block block = this_block();
   const Plan& plan = block.plan;
@@ -57,7 +57,7 @@ __device__ __noinline__ void prepare_batches(int epoch) {
   __syncthreads();
 }
 
-// What one thread must know before a batch begins.
+// Prepare a batch; called by one thread.
 __device__ inline void set_batch(const Block& block, int batch) {
   const Batch now = block.pools.batches[block.plan.batch + batch];
   block.step.phase = now.phase;
@@ -92,7 +92,7 @@ __device__ inline void train_batch(const Block& block, const int* rows, int n) {
   }
 }
 
-// Also after a pause: what follows from the parameters is not kept.
+// Also called after a pause, because values computed from the parameters are not stored.
 __device__ inline void begin_epoch(const Block& block, bool resumes) {
   const bool starts = block.state.batch == 0;
   const int epoch = block.state.epoch;
@@ -113,7 +113,7 @@ __device__ inline void begin_epoch(const Block& block, bool resumes) {
   clear_counts(block);
 }
 
-// Record the epoch and say whether it was the last.
+// Record the epoch, and return whether it was the last.
 __device__ inline bool end_epoch(const Block& block) {
   __shared__ int is_best, is_stale;
   const Plan& plan = block.plan;
@@ -130,7 +130,7 @@ __device__ inline bool end_epoch(const Block& block) {
     const float loss = static_cast<float>(state.loss / fmax(state.weight, 1e-30));
     block.pools.history[plan.epoch + epoch] = {loss, accuracy, static_cast<float>(valid),
                                                static_cast<float>(live)};
-    is_best = looks && valid >= state.best;  // a later look wins a tie: it was trained longer
+    is_best = looks && valid >= state.best;  // the latest of tied epochs wins
     if (is_best) {
       state.best = valid;
       state.best_epoch = epoch;
@@ -147,7 +147,7 @@ __device__ inline bool end_epoch(const Block& block) {
   return last || is_stale;
 }
 
-// Train until the network is done or the time is up; says whether it is up.
+// Train until the network is done or the time is up. Returns whether the time is up.
 __device__ inline bool run(const Block& block, u64 deadline) {
   // Batches of one pass: all threads wait for the one that looks at the clock.
   constexpr int kLookEvery = 4;

@@ -1,10 +1,10 @@
-// What happens between epochs: gates are pruned, live gates counted, validation rows looked at.
+// Work between epochs: pruning gates, counting live gates, evaluating validation rows.
 #pragma once
 
 #include "forward.h"
 #include "update.h"
 
-// Mask a gate wherever it is read, unless some input could read nothing else; a warp calls.
+// Mask a gate for all its readers, unless it is the only candidate of an input. Called by a warp.
 // `n_left` (inputs) counts the candidates that are left.
 __device__ inline bool try_to_prune(const Block& block, int gate, int* n_left) {
   const Pools& pools = block.pools;
@@ -37,8 +37,8 @@ __device__ inline bool try_to_prune(const Block& block, int gate, int* n_left) {
   return true;
 }
 
-// In each layer the gates that are the furthest from a decision go first, as many as are due; a
-// warp calls. `top` (gates) is the probability of a gate's first choice, infinite where it stays.
+// In each layer, the gates with the smallest largest probability are pruned first. Called by a
+// warp. `top` (gates) is the probability of a gate's first choice, infinite where it stays.
 __device__ inline bool prune_layers(const Block& block, float* top, int* n_left) {
   const Plan& plan = block.plan;
   const int* pruned = block.pools.gate_pruned + plan.gate;
@@ -159,7 +159,7 @@ __device__ inline void clear_counts(const Block& block) {
   __syncthreads();
 }
 
-// The mean over classes of the part that is right; NaN where no row was seen.
+// The balanced accuracy; NaN without rows.
 __device__ inline double balanced_accuracy(const Block& block) {
   double sum = 0.0;
   int present = 0;

@@ -1,9 +1,9 @@
 // Train networks, one block each from its first step to its last.
 //
-// A launch has a queue of networks: a block takes the next one when it is done with the last. When
-// the launch's time is up, every block puts its network down and leaves: after at most four batches
-// more, or after the one at hand where it takes several passes. Another launch goes on from there,
-// with the same result.
+// A launch has a queue of networks. A block takes the next one when it is done with the last. When the
+// time of the launch is up, each block saves its network and ends: after at most four further batches,
+// or after the current batch if that takes several passes. The next launch continues from there, with
+// the same result.
 #include "run.h"
 
 extern "C" __global__ void __launch_bounds__(kThreads, DLN_BLOCKS)

@@ -1,11 +1,10 @@
-// From sums over rows to gradients, from gradients to parameters, and from parameters to what the
-// next step reads of them: probabilities, hard gates, links and votes.
+// From sums over rows to gradients, from gradients to parameters, and from parameters to the values
+// that the next step reads: probabilities, hard gates, links and votes.
 #pragma once
 
 #include "literals.h"
 
-// What to do with a list of candidates: only look at its logits, train them, or give their
-// gradients.
+// What to do with a list of candidates: only read its logits, train them, or return their gradients.
 enum Mode { kRefresh, kTrain, kProbe };
 
 // One step of Adam.
@@ -25,7 +24,7 @@ __device__ inline void store(Parameter* to, const Parameter& p) {
   *reinterpret_cast<float4*>(to) = {p.value, p.first, p.second, p.probability};
 }
 
-// Lists of candidates, each with a softmax of its own: the functions of gates, the links of inputs.
+// Lists of candidates, each with its own softmax: the functions of gates, the links of inputs.
 struct Lists {
   Parameter* logits;
   float* gradient;
@@ -45,8 +44,8 @@ __device__ __forceinline__ int first_best(float value, float& top) {
   return best ? (__ffs(best) - 1) & (kLanes - 1) : 0;
 }
 
-// A candidate to a lane. `prepare` loads what belongs to a candidate beside its logit, `pull` gives
-// d loss / d probability, `choose` is told the outcome; every lane calls it.
+// One candidate per lane. `prepare` loads the data of a candidate besides its logit, `pull` returns
+// d loss / d probability, and `choose` takes the result; it is called by every lane.
 template <Mode mode, int kLanes, typename Frozen, typename Prepare, typename Pull, typename Choose>
 __device__ __forceinline__ void visit_short_lists(const Lists& lists, Frozen frozen,
                                                   Prepare prepare, Pull pull, Choose choose) {
@@ -63,7 +62,7 @@ __device__ __forceinline__ void visit_short_lists(const Lists& lists, Frozen fro
     const bool real = list < end;
     const int own = extra;
     Parameter p = next;
-    // What comes next is fetched while this is at work.
+    // The next values are fetched while these are processed.
     if (list + stride < end) {
       next = load(logits + at + step);
       extra = prepare(at + step);
@@ -91,7 +90,7 @@ __device__ __forceinline__ void visit_short_lists(const Lists& lists, Frozen fro
   }
 }
 
-// A list to a warp: more candidates than lanes.
+// One list per warp, if there are more candidates than lanes.
 template <Mode mode, typename Frozen, typename Prepare, typename Pull, typename Choose>
 __device__ inline void visit_long_lists(const Lists& lists, Frozen frozen, Prepare prepare,
                                         Pull pull, Choose choose) {
@@ -289,7 +288,7 @@ __device__ inline void visit_literals(const Block& block) {
   if (threadIdx.x < plan.n_literals) next = load_literal(block, threadIdx.x);
   for (int i = threadIdx.x; i < plan.n_literals; i += kThreads) {
     Literal own = next;
-    // What comes next is fetched while this is at work.
+    // The next values are fetched while these are processed.
     if (i + kThreads < plan.n_literals) next = load_literal(block, i + kThreads);
     float *to_cutoff = block.pools.gradient + plan.parameter + i,
           *to_slope = block.pools.gradient + plan.slopes + i;
