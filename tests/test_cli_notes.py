@@ -86,3 +86,14 @@ def test_classes_that_are_alike_or_rare_are_noted(run: Run) -> None:
         "note: The target 'y' has only one or two rows of 'unknown'. Remove them, or join them "
         "with other classes.\n"
     ) in talk
+
+
+@pytest.mark.parametrize("name", ["", "Unnamed: 0", "patient"])
+@pytest.mark.parametrize("first", [0, 1])
+def test_row_numbers_are_noted(tmp_path: Path, name: str, first: int) -> None:
+    numbers = [str(first + place) for place in range(10)]
+    (note,) = notes(tmp_path, {name: numbers, "x": FIGURES[:10]})
+    assert note.startswith(
+        f"Column {name!r} holds row numbers ({first}, {first + 1}, ...). Add --i"
+    )
+    assert notes(tmp_path, {name: numbers[::-1], "x": FIGURES[:10]}) == []

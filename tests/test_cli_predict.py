@@ -151,7 +151,7 @@ def test_cells_that_are_none_of_the_categories_are_noted(run: Run, model: Path) 
     """Where most cells of a column are so; there may be no cells at all."""
     header = "age,smoker,city,state\n"
     strange = 60_000 * "60,true,Bonn,ill\n" + 40_000 * "60,true,,ill\n" + "60,true,Bern,ill\n"
-    note = "note: city: 60,000 of 60,001 cells are none of the categories "
+    note = "note: Column 'city': 60,000 of 60,001 values are none of the categories "
     for table, talk in ((strange, note), (2 * "60,true,Bonn,ill\n60,true,Bern,ill\n", "")):
         for options in (("predict", model, "-"), ("evaluate", model, "-", "-t", "state")):
             status, _, said = run(*options, stdin=(header + table).encode())

@@ -12,7 +12,7 @@ import pytest
 
 from dln import Above, Among, Circuit, Column, DLNClassifier, Rule
 from dln.cli.kinds import infer_kind, read_cells, reading_of
-from dln.cli.layout import Layout
+from dln.cli.layout import Layout, check_names
 from dln.cli.missing import MISSING_WORDS, NUMBER_WORDS
 from dln.cli.prepare import prepare
 from dln.errors import DlnError, TableError
@@ -128,6 +128,51 @@ def test_a_layout_that_makes_no_sense_is_refused(
     status, _, talk = run("predict", "m.json", "-", *options, stdin=b"x\n1\n")
     assert status == 2
     assert message in talk
+
+
+def test_a_table_without_a_header_names_its_columns_by_position(run: Run) -> None:
+    circuit = column_circuit(Column("x1", "number"))
+    assert predictions(run, circuit, b"7,1\n7,0\n", "--no-header") == ["yes", "no"]
+    alone = column_circuit(Column("x0", "number"))
+    assert predictions(run, alone, b"\n1\n\n", "--no-header") == ["no", "yes", "no"]
+
+
+def test_numbers_as_names_of_columns_are_noted(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("1,2\n1,3\n2,4\n")
+    prepared = prepare(str(path), Layout(), "2", kinds=[], ignore=[])
+    assert "If the first line is a row, add --no-header." in prepared.notes[0]
+
+
+def test_another_quote_character_can_be_given(run: Run) -> None:
+    circuit = column_circuit(Column("x, y", "number"))
+    table = b"'x, y','name'\n'1','it''s, or\n not'\n'0','b\"'\n"
+    assert predictions(run, circuit, table, "--quote", "'") == ["yes", "no"]
+
+
+def test_a_header_with_many_repeated_names_is_checked_in_one_pass() -> None:
+    """Names are hashed, so that comparing each with all others would be seen."""
+
+    class Name(str):
+        n_compared = 0
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            Name.n_compared += 1
+            return str.__eq__(self, other)
+
+    names = [Name(f"c{place // 2}") for place in range(2_000)]
+    with pytest.raises(TableError, match=r"column named 'c0', 'c1', .* and 988 more"):
+        check_names(names, "t.csv")
+    assert Name.n_compared < 10 * len(names)
+
+
+def test_control_characters_of_a_table_do_not_reach_the_terminal(run: Run) -> None:
+    table = "x\x1b[31m,\u202ey,c\n1,a\x9b,q\n2,b,q\n".encode()
+    for target in ("z", "\u202ey"):
+        _, out, talk = run("train", "-", "--target", target, *TRAIN, stdin=table)
+        assert not set("\x1b\x9b\u202e") & set(out + talk)
+        assert "x\\x1b[31m" in talk
 
 
 # -- kinds ------------------------------------------------------------------------------------

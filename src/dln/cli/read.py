@@ -119,15 +119,15 @@ def typed(frame: Frame, readings: Mapping[str, Reading], *, first_row: int | Non
     Parquet knows the types of its other columns. Errors name the row of a value where the number
     of the first row is given.
     """
+    # All columns at once: `set_column` copies the list of columns every time.
+    columns = dict(zip(frame.column_names, frame.columns, strict=True))
     for name, reading in readings.items():
-        place = frame.schema.get_field_index(name)
-        cells = frame.column(place)
+        cells = columns[name]
         if pa.types.is_string(cells.type):
-            cells = read_cells(cells, reading, name, first_row=first_row)
-            frame = frame.set_column(place, name, cells)
+            columns[name] = read_cells(cells, reading, name, first_row=first_row)
         elif reading.kind == "category" and pa.types.is_primitive(cells.type):
-            frame = frame.set_column(place, name, cells.cast(pa.string()))
-    return frame
+            columns[name] = cells.cast(pa.string())
+    return pa.table(columns) if readings else frame
 
 
 def kinds_for(circuit: Circuit, source: Source) -> dict[str, Reading]:
@@ -137,7 +137,8 @@ def kinds_for(circuit: Circuit, source: Source) -> dict[str, Reading]:
         feature.name: reading_for(feature, words, is_text=source.is_text)
         for feature in used_features(circuit)
     }
-    missing = [name for name in readings if name not in set(source.names)]
+    present = set(source.names)
+    missing = [name for name in readings if name not in present]
     if missing:
         raise MissingColumnError(
             f"the model reads {some([repr(name) for name in missing])}, but {source.name} has only "
@@ -331,10 +332,10 @@ def _open_parquet(place: Any, name: str) -> Source:
 
 def _plain(frame: Frame) -> Frame:
     """Convert dictionaries and other types of text to text; drop the metadata of pandas."""
-    for place, field in enumerate(frame.schema):
+    columns = {}
+    for field, cells in zip(frame.schema, frame.columns, strict=True):
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
         if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
             kind = pa.string()
-        if kind != field.type:
-            frame = frame.set_column(place, field.name, frame.column(place).cast(kind))
-    return frame.replace_schema_metadata(None)
+        columns[field.name] = cells if kind == field.type else cells.cast(kind)
+    return pa.table(columns)
