@@ -135,9 +135,7 @@ def test_a_validation_part_that_holds_back_no_row_is_refused() -> None:
 
 
 @pytest.mark.parametrize("useless", [np.nan, None, 7.0, "same", np.inf])
-def test_a_column_that_tells_nothing_is_never_read(
-    frame: pd.DataFrame, y: Any, useless: Any
-) -> None:
+def test_a_useless_column_is_never_read(frame: pd.DataFrame, y: Any, useless: Any) -> None:
     wide = frame.assign(useless=pd.Series([useless] * len(frame), dtype=object))
     model = small().fit(wide, y)
     assert "useless" not in str(model.circuit_)
@@ -146,7 +144,7 @@ def test_a_column_that_tells_nothing_is_never_read(
 
 @pytest.mark.parametrize("constant", [0.0, np.nan])
 @pytest.mark.parametrize("parameters", [{}, {"tau": "auto", "selection_fits": 2}])
-def test_a_table_that_tells_no_rows_apart_gives_one_class(
+def test_a_table_with_equal_rows_gives_one_class(
     constant: float, parameters: dict[str, Any]
 ) -> None:
     X = np.full((40, 2), constant)

@@ -83,7 +83,9 @@ def test_examples_hold_at_the_ends_of_float64_and_of_time(
 
 @law
 @given(circuit=circuits(max_columns=1))
-def test_literals_are_true_in_the_same_atoms_if_no_cell_tells_them_apart(circuit: Circuit) -> None:
+def test_literals_are_true_in_the_same_atoms_if_no_value_distinguishes_them(
+    circuit: Circuit,
+) -> None:
     for column in circuit.columns:
         found = column_atoms(column, circuit.literals)
         cells = [atom.cell for atom in found.atoms]
@@ -136,7 +138,7 @@ def test_dates_come_in_microseconds() -> None:
     assert len(cells_of(column, Above(0, 1e-6), Above(0, 2e-6))) == 3
 
 
-def test_missing_cells_are_an_atom_only_where_a_literal_tells_them_apart() -> None:
+def test_missing_values_are_an_atom_only_if_a_literal_distinguishes_them() -> None:
     hue = Column("hue", "category", ("red", "blue"))
     assert cells_of(hue, Among(0, (0,))) == ["blue", "red"]
     assert cells_of(hue, Among(0, (0,)), Missing(0)) == [None, "blue", "red"]
@@ -145,7 +147,7 @@ def test_missing_cells_are_an_atom_only_where_a_literal_tells_them_apart() -> No
     assert cells_of(Column("x", "number")) == [0.0]
 
 
-def test_categories_that_no_literal_tells_apart_are_one_atom() -> None:
+def test_categories_that_no_literal_distinguishes_are_one_atom() -> None:
     column = Column("c", "category", ("a", "b", "c", "d"))
     found = column_atoms(column, (Among(0, (2, 0, 1)), Among(0, (1,))))
     assert [atom.cell for atom in found.atoms] == ["d", "a", "b"]

@@ -128,7 +128,7 @@ def test_a_column_of_one_value_has_no_literal(constant: float) -> None:
     assert kinds(encoder) == []
 
 
-def test_a_table_that_tells_no_rows_apart_still_has_a_literal_to_train_with() -> None:
+def test_a_table_with_equal_rows_still_has_a_literal_to_train_with() -> None:
     encoder, _ = fit(np.zeros((4, 2)))
     assert encoder.literals.kind.tolist() == [MISSING]
 

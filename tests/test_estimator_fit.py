@@ -120,7 +120,7 @@ def test_weights_decide_between_rows_that_disagree() -> None:
     ("class_weight", "expected"),
     [(None, 0), ("balanced", None), ({0: 1.0, 1: 100.0}, 1), ({0: 100.0}, 0)],
 )
-def test_class_weights_decide_between_classes_that_cannot_be_told_apart(
+def test_class_weights_decide_between_classes_with_equal_rows(
     class_weight: Any, expected: int | None
 ) -> None:
     X = np.random.default_rng(0).integers(2, size=(90, 1)).astype(float)

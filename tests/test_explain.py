@@ -267,7 +267,7 @@ def test_an_explanation_reads_well() -> None:
     ]
 
 
-def test_a_tie_a_single_class_and_no_change_are_told() -> None:
+def test_ties_single_classes_and_rows_without_a_change_are_described() -> None:
     tie = replace(heart(), rules=(), literals=(), nodes=())
     lines = str(explain_row(tie, CELLS)).splitlines()
     assert lines == [
@@ -300,7 +300,7 @@ def test_every_format_is_well_formed(data: st.DataObject, circuit: Circuit) -> N
 # -- mistakes ---------------------------------------------------------------------------------
 
 
-def test_mistakes_are_told_in_one_line() -> None:
+def test_mistakes_give_one_line() -> None:
     circuit = heart()
     with pytest.raises(MissingColumnError, match=r"reads \['smoker'\], but the table has only"):
         explain_row(circuit, {"age": 60, "city": "Bern"})

@@ -112,7 +112,7 @@ def test_negations_and_swap_do_what_they_say_and_undo_themselves(gate: Gate) -> 
 
 
 @every_gate
-def test_reads_tells_which_inputs_matter(gate: Gate) -> None:
+def test_reads_a_and_reads_b_are_true_for_inputs_that_matter(gate: Gate) -> None:
     assert gate.reads_a == any(gate.hard(0, b) != gate.hard(1, b) for b in BITS)
     assert gate.reads_b == any(gate.hard(a, 0) != gate.hard(a, 1) for a in BITS)
 

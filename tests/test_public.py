@@ -87,7 +87,7 @@ print(sorted(heavy & (set(sys.modules) - before)))
     assert _run(code) == "[]"
 
 
-def test_who_only_predicts_does_not_wait_for_scikit_learn() -> None:
+def test_prediction_does_not_import_scikit_learn() -> None:
     code = """
 import sys
 import dln

@@ -389,7 +389,7 @@ def assert_matches_schema(table: RuleTable, circuit: Circuit) -> None:
 # -- mistakes ---------------------------------------------------------------------------------
 
 
-def test_mistakes_are_told_in_one_line() -> None:
+def test_mistakes_give_one_line() -> None:
     circuit = logic([], [Above(0, 1.0)], Column("x", "number"))
     with pytest.raises(OptionError, match="y is given without X"):
         rule_table(circuit, y=["no"])

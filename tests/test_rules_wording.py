@@ -197,7 +197,7 @@ def test_cutoffs_are_written_exactly(kind: Any, value: float, shown: str) -> Non
         (9, "the class that is listed first"),
     ],
 )
-def test_the_class_that_wins_a_tie_is_told(n_classes: int, winner: str) -> None:
+def test_the_note_names_the_class_that_wins_a_tie(n_classes: int, winner: str) -> None:
     classes = tuple(f"c{number}" for number in range(n_classes))
     circuit = Circuit((), (), (), (), (0,) * n_classes, classes)
     assert str(circuit).splitlines()[0] == f"Most votes win; a tie goes to {winner}."

@@ -51,13 +51,13 @@ def test_neighbouring_floats_keep_their_order(start: float, n_knots: int) -> Non
 
 
 @pytest.mark.parametrize("few", [[0.0, 1.0], [-3.0, 5e-324], [1e307, LARGEST], [-LARGEST, LARGEST]])
-def test_two_values_are_told_apart(few: list[float]) -> None:
+def test_two_values_are_distinguished(few: list[float]) -> None:
     column = np.array(few * 10)
     scaled = fit_scale(column, 33).apply(np.array(few))
     assert_array_equal(scaled, [0, 1])
 
 
-def test_a_rare_value_is_told_apart_from_a_common_one() -> None:
+def test_a_rare_value_is_distinguished_from_a_common_one() -> None:
     column = np.array([0.0] * 999 + [1.0])
     assert_array_equal(fit_scale(column, 33).apply(np.array([0.0, 1.0])), [0, 1])
 
@@ -70,7 +70,7 @@ def test_a_constant_column_has_one_level(constant: float) -> None:
     assert 0 <= scaled[0] <= 1
 
 
-def test_infinite_values_are_told_apart_from_the_largest_finite_one() -> None:
+def test_infinite_values_are_distinguished_from_the_largest_finite_one() -> None:
     column = np.array([-np.inf, 0.0, 1.0, np.inf] * 5)
     levels = fit_scale(column, 33).apply(np.array([-np.inf, 0.0, 1.0, np.inf]))
     assert_array_equal(levels, np.unique(levels))
