@@ -14,6 +14,8 @@ from dln.export.names import MISSING
 from dln.export.program import Program
 from dln.literals import Above, Among
 
+_BITS_OF_A_CODE = 32
+
 
 @dataclass
 class Literals:
@@ -102,8 +104,17 @@ class _Writer:
         self._found.statements.append(self._call(f"above_{self._reader}", arguments) + ";")
 
     def _write_set(self, slot: int, literal: Among) -> None:
-        """Write a set of categories as bits, the first category in the lowest."""
+        """Write a set of categories: as bits, the first category in the lowest, or as a list.
+
+        The list takes less room where the set has few of many categories.
+        """
         size = len(self._column.column.categories)
+        if len(literal.categories) < size // _BITS_OF_A_CODE:
+            codes = list(map(str, sorted(literal.categories))) or ["-2"]
+            name = self._table(f"set{slot}_", "int32_t", codes)
+            call = self._call("listed", f"{self._cells}, n, {name}, {len(codes)}")
+            self._store(slot, call)
+            return
         octets = [0] * (size // 8 + 1)
         for code in literal.categories:
             octets[code // 8] |= 1 << code % 8

@@ -126,6 +126,25 @@ static @p@_word @p@_flags(const uint8_t *x, size_t first, int n)
         "among(const int32_t *x, int n, const uint8_t *set, int32_t size)",
         "x[i] >= 0 && x[i] < size && (set[x[i] / 8] >> (x[i] % 8) & 1)",
     ),
+    "listed": """\
+/* Look up codes in a sorted list. */
+static @p@_word @p@_listed(const int32_t *x, int n, const int32_t *codes, int count)
+{
+    @p@_word bits = 0;
+    int i;
+    for (i = 0; i < n; i++) {
+        int low = 0, high = count;
+        while (low < high) {
+            const int middle = low + (high - low) / 2;
+            if (codes[middle] < x[i]) low = middle + 1;
+            else high = middle;
+        }
+        if (low < count && codes[low] == x[i]) bits |= (@p@_word)1 << i;
+    }
+    return bits;
+}
+
+""",
     "missing_double": _find("missing_double(const double *x, int n)", "x[i] != x[i]"),
     "missing_int8": _find("missing_int8(const int8_t *x, int n)", "x[i] < 0"),
     "missing_code": _find("missing_code(const int32_t *x, int n)", "x[i] == -1"),

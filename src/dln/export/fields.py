@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal as OneOf
 from typing import get_args
 
 from dln.errors import OptionError
+from dln.export.categories import holds_numbers, spelled_categories
 from dln.export.names import identifiers
 from dln.export.program import Program
 from dln.export.thresholds import integer_cutoff, meaning_of
@@ -41,6 +43,16 @@ class Field:
     storage: Storage
     bits: int
     fraction_bits: int = 0
+
+    @cached_property
+    def holds_numbers(self) -> bool:
+        """Whether all categories are numbers."""
+        return holds_numbers(self.column)
+
+    @cached_property
+    def spelled(self) -> tuple[str, ...]:
+        """The categories as text."""
+        return spelled_categories(self.column)
 
     def cutoff(self, cutoff: float) -> int | None:
         """Give the integer to compare with, or None where no integer is above the cutoff.

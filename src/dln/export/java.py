@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from dln.export.categories import holds_numbers, spelled_categories
 from dln.export.dialect import C_LIKE
 from dln.export.fields import DATE_BITS, Field, make_fields
 from dln.export.layout import CHUNK, Layout, Lines, chunk_lines, in_order, make_layout
@@ -115,7 +114,7 @@ def export_java(program: Program) -> Export:
 
 def _type(field: Field) -> str:
     if field.storage == "code":
-        return "Double" if holds_numbers(field.column) else "String"
+        return "Double" if field.holds_numbers else "String"
     return {"float": "Double", "integer": "Long", "boolean": "Boolean"}[field.storage]
 
 
@@ -263,9 +262,9 @@ def _above(field: Field, cutoff: float, cell: str) -> str:
 
 
 def _matches(field: Field, literal: Among, cell: str) -> list[str]:
-    if holds_numbers(field.column):
+    if field.holds_numbers:
         numbers = [float(field.column.categories[code]) for code in literal.categories]
         return [f"{cell} == {_java_double(number)}" for number in numbers]
-    known = spelled_categories(field.column)
+    known = field.spelled
     texts = [known[code] for code in literal.categories if has_utf8(known[code])]
     return [f"{cell}.equals({_java_text(text)})" for text in texts] or ["false"]

@@ -30,6 +30,8 @@ OPSET, IR_VERSION = 19, 9
 """Equal compares text since opset 19."""
 
 _OUTPUTS = ("label", "probabilities", "votes", "rules")
+_SPARSE = 200
+"""Sets that hold less than one in this many categories, on average, are looked up one by one."""
 _DEEP, _FEW = 30, 8
 """From this depth on, with fewer gates a depth than this, each gate is an operator."""
 
@@ -200,10 +202,22 @@ class _Graph:
         known = self._program.circuit.columns[column]
         values = _category_values(known)
         test = self._add("Equal", name, self._constant(values.reshape(1, -1)))
+        if sum(map(len, choices)) < len(known.categories) * len(choices) // _SPARSE:
+            return self._sparse_matches(self._cast(test, "FLOAT"), choices)
         member = np.zeros((len(known.categories), len(choices)), dtype=np.float32)
         for number, codes in enumerate(choices):
             member[list(codes), number] = 1
         return self._add("MatMul", self._cast(test, "FLOAT"), self._constant(member))
+
+    def _sparse_matches(self, test: str, choices: list[tuple[int, ...]]) -> str:
+        """Look up each set by itself: a table of all sets would be mostly zeros."""
+        axis = self._constant(np.array([1], dtype=np.int64))
+        blocks = []
+        for codes in choices:
+            chosen = self._columns(test, codes)
+            many = len(codes) > 1
+            blocks.append(self._add("ReduceMax", chosen, axis, keepdims=1) if many else chosen)
+        return self._add("Concat", *blocks, axis=1)
 
     def _is_missing(self, column: int, name: str) -> str:
         known = self._program.circuit.columns[column]

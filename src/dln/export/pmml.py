@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dln.errors import OptionError
-from dln.export.categories import holds_numbers, spelled_categories
+from dln.export.categories import holds_numbers
 from dln.export.fields import make_fields
 from dln.export.names import identifiers
 from dln.export.pmml_xml import (
@@ -138,14 +138,15 @@ def _write_labels(classes: Sequence[Label]) -> _Labels:
     known = str if len(types) > 1 or too_large else types.pop()
     data_type, write = _SPELLED.get(known, ("string", label_words))
     texts = tuple(map(write, classes))
-    for place, (label, text) in enumerate(zip(classes, texts, strict=True)):
+    seen: dict[str, Label] = {}
+    for label, text in zip(classes, texts, strict=True):
         if not fits_xml(text):
             raise OptionError(f"XML cannot hold the class {label!r}; rename the class")
-        if text in texts[:place]:
-            twin = classes[texts.index(text)]
+        if text in seen:
             raise OptionError(
-                f"the classes {twin!r} and {label!r} are the same as text; make them differ"
+                f"the classes {seen[text]!r} and {label!r} are the same as text; make them differ"
             )
+        seen[text] = label
     return _Labels(data_type, texts)
 
 
@@ -265,11 +266,12 @@ class _Writer:
 
     def _among(self, literal: Among, cell: str) -> str:
         column = self._circuit.columns[literal.column]
-        if holds_numbers(column):
+        field = self._fields[literal.column]
+        if field.holds_numbers:
             numbers = [float(column.categories[code]) for code in literal.categories]
             chosen = [constant("double", double(number)) for number in numbers]
             return apply("isIn", cell, *chosen, if_missing="false")
-        known = spelled_categories(column)
+        known = field.spelled
         # No consumer can be given what has no UTF-8: such a category is never met.
         texts = [known[code] for code in literal.categories if has_utf8(known[code])]
         for text in texts:

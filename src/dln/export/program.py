@@ -6,7 +6,7 @@ number and order, so that "rule 3 fired" means the same in every target and in `
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -115,11 +115,16 @@ class Program:
         gate = wire - self.circuit.n_literals
         return f"l{wire}" if gate < 0 else f"g{gate}"
 
-    def literals_of(self, column: int) -> Iterator[tuple[int, Above | Among | Missing]]:
-        """Give the literals of a column, each with its wire."""
+    def literals_of(self, column: int) -> Sequence[tuple[int, Above | Among | Missing]]:
+        """Return the literals of a column, each with its wire."""
+        return self._literals_by_column.get(column, ())
+
+    @cached_property
+    def _literals_by_column(self) -> dict[int, list[tuple[int, Above | Among | Missing]]]:
+        found: dict[int, list[tuple[int, Above | Among | Missing]]] = {}
         for wire, literal in enumerate(self.circuit.literals):
-            if literal.column == column:
-                yield wire, literal
+            found.setdefault(literal.column, []).append((wire, literal))
+        return found
 
 
 def make_program(circuit: Circuit, name: str) -> Program:

@@ -48,7 +48,7 @@ def export_python(program: Program) -> Export:
     layout = make_layout(program, in_order(program))
     chunks = [chunk_lines(program, layout, c, _DIALECT, _LINES) for c in layout.chunks]
     literals = list(_literal_functions(program, layout))
-    calls = [f"    _literals{index}(w, *cells)" for index in range(len(literals))]
+    calls = [f"    _literals{index}(w, cells)" for index in range(len(literals))]
     calls += [f"    _gates{index}(w, ones)" for index in range(len(chunks))]
     kinds = {column.kind for column in program.columns}
     text = comment(head(program, "A classifier in Python", _NOTES), "", "# ") + fill(
@@ -111,11 +111,10 @@ def _cell_lines(program: Program) -> Iterator[str]:
 
 
 def _literal_functions(program: Program, layout: Layout) -> Iterator[str]:
-    cells = "".join(f", c{place}" for place in range(len(program.columns)))
     for number, chunk in enumerate(literal_chunks(program)):
-        lines = [f"def _literals{number}(w{cells}):"]
+        lines = [f"def _literals{number}(w, c):"]
         for wire, literal in chunk:
-            value = _literal(literal, f"c{program.place[literal.column]}")
+            value = _literal(literal, f"c[{program.place[literal.column]}]")
             lines.append(f"    w[{layout.slots[wire]}] = {value}")
         yield "\n".join(lines) + "\n"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from dln.export.categories import holds_numbers, spelled_categories
 from dln.export.dialect import Dialect
 from dln.export.fields import DATE_BITS, Field, make_fields
 from dln.export.layout import Layout, Lines, chunk_lines, in_order, literal_chunks, make_layout
@@ -123,7 +122,7 @@ def export_rust(program: Program) -> Export:
 
 def _type(field: Field) -> str:
     if field.storage == "code":
-        return "Option<f64>" if holds_numbers(field.column) else "Option<&'a str>"
+        return "Option<f64>" if field.holds_numbers else "Option<&'a str>"
     names = {"float": "f64", "integer": "i64", "boolean": "bool"}
     return f"Option<{names[field.storage]}>"
 
@@ -189,9 +188,9 @@ def _above(field: Field, cutoff: float) -> str:
 
 def _among(field: Field, literal: Among) -> str:
     # An array: rustc follows a long chain of || by recursion.
-    if holds_numbers(field.column):
+    if field.holds_numbers:
         numbers = [float(field.column.categories[code]) for code in literal.categories]
         return f"[{', '.join(map(_rust_float, numbers))}].contains(&x)"
-    known = spelled_categories(field.column)
+    known = field.spelled
     texts = [known[code] for code in literal.categories if has_utf8(known[code])]
     return f"[{', '.join(map(rust_string, texts))}].contains(&x)" if texts else "false"

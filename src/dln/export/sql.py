@@ -90,6 +90,7 @@ class _Writer:
     def __init__(self, program: Program, database: Database) -> None:
         self._program = program
         self._database = database
+        self._spelled: dict[int, tuple[str, ...] | None] = {}
         self._depth_of_stage = _stages_of_wires(program, database.deepest)
 
     def statement(self, table: str, view: str | None, explain: bool) -> str:
@@ -311,10 +312,14 @@ class _Writer:
     def _choice(self, literal: Among) -> list[str]:
         """Write the categories of a set, without those that no value in the database equals."""
         column = self._program.circuit.columns[literal.column]
-        if holds_numbers(column):
+        if literal.column not in self._spelled:
+            is_text = not holds_numbers(column)
+            self._spelled[literal.column] = spelled_categories(column) if is_text else None
+        spelled = self._spelled[literal.column]
+        if spelled is None:
             numbers = [float(column.categories[code]) for code in literal.categories]
             return [self._database.float64(number) for number in numbers]
-        texts = choose(spelled_categories(column), literal.categories)
+        texts = choose(spelled, literal.categories)
         return [found for text in texts if (found := self._database.literal(text)) is not None]
 
     # -- results --------------------------------------------------------------------------------

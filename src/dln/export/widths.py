@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from dln.cells import cell_text
-from dln.circuit import Circuit
 from dln.export.fields import Field, make_fields, signed_range
 from dln.export.program import Program
 from dln.export.value import Export
@@ -33,7 +32,7 @@ def cutoff_notes(
         options.get(name, parameters[name].default) for name in ("integer_bits", "fraction_bits")
     )
     for field in make_fields(program, integer_bits, fraction_bits):
-        beyond = _beyond(program.circuit, field)
+        beyond = _beyond(program, field)
         if beyond:
             tests = some([literal.describe(program.circuit.columns) for literal in beyond])
             yield (
@@ -42,17 +41,15 @@ def cutoff_notes(
             )
 
 
-def _beyond(circuit: Circuit, field: Field) -> list[Above]:
+def _beyond(program: Program, field: Field) -> list[Above]:
     """Find the tests that every integer of a field passes, or none does."""
     if field.storage != "integer" or field.column.kind == "date":
         return []
     low, _ = signed_range(field.bits)
     return [
         literal
-        for literal in circuit.literals
-        if isinstance(literal, Above)
-        and literal.column == field.index
-        and field.cutoff(literal.cutoff) in (None, low - 1)
+        for _, literal in program.literals_of(field.index)
+        if isinstance(literal, Above) and field.cutoff(literal.cutoff) in (None, low - 1)
     ]
 
 
