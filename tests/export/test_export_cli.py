@@ -118,6 +118,25 @@ def test_rows_make_a_testbench_beside_the_module(run: Run) -> None:
     )
 
 
+def test_no_output_overwrites_an_input(run: Run) -> None:
+    """The testbench is an output too: heart_tb.v comes with heart.v."""
+    rows = "age,more\n54,1\n55,2\n"
+    for name in ("heart_tb.v", "heart.v"):
+        Path(name).write_text(rows)
+        arguments = ("--to", "verilog", "--rows", name, "-o", "heart.v")
+        status, out, message = run("export", "model.json", *arguments)
+        assert (status, out) == (2, "")
+        assert f"the output {name} is the same file as {name}" in message
+        assert Path(name).read_text() == rows
+        Path(name).unlink()
+    CIRCUIT.save("heart_tb.v")
+    Path("rows.csv").write_text(rows)
+    arguments = ("--to", "verilog", "--rows", "rows.csv", "-o", "heart.v")
+    assert run("export", "heart_tb.v", *arguments)[0] == 2
+    assert dln.Circuit.load("heart_tb.v") == CIRCUIT
+    assert not Path("heart.v").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -17,6 +17,7 @@ from dln.errors import OptionError
 from dln.export.export import TARGETS, TargetName
 from dln.export.export import export as write_export
 from dln.export.names import name_after
+from dln.export.verilog import TESTBENCH_END
 
 _LIST = "; ".join(f"{name}: {target.what}" for name, target in TARGETS.items())
 
@@ -72,6 +73,9 @@ def export(
     Example: dln export heart.json --to c --output heart.h
     """
     check_output(output, model, rows)
+    if rows is not None and output != STANDARD:
+        testbench = Path(output).with_name(Path(output).stem + TESTBENCH_END)
+        check_output(str(testbench), model, rows)
     circuit = load_model(model)
     given: dict[str, Any] = {
         "table": table,

@@ -26,6 +26,9 @@ from dln.literals import Above, Among, Column, Literal
 
 OUTPUT = "predicted_class"
 EXPLANATION = "explanation"
+_MOST = "most"
+"""The column for the most votes of a class, where there are more than two."""
+_FEW_CLASSES = 2
 _GROUP = 16
 """Terms of a sum that stand side by side; parsers nest `a + b + c` as deep as it is long."""
 _MOST_COLUMNS = 2_000_000
@@ -201,7 +204,7 @@ class _Writer:
     def _stages(self, names: list[str], explain: bool) -> list[_Stage]:
         program, circuit = self._program, self._program.circuit
         kept = sorted({rule.wire for rule in circuit.rules}) if explain else []
-        self._check_width(circuit.n_classes + len(kept))
+        self._check_width(circuit.n_classes + len(kept) + (circuit.n_classes > _FEW_CLASSES))
         wires = self._wires_by_stage()
         stages = [_Stage(tuple(self._cells(names)) or _NOTHING)]
         for number, live in enumerate(wires, start=1):
@@ -209,7 +212,15 @@ class _Writer:
             stages.append(_Stage(columns or _NOTHING))
         votes = tuple((f"v{place}", text) for place, text in enumerate(self._votes()))
         rules = tuple((program.wire_name(wire), program.wire_name(wire)) for wire in kept)
-        return [*stages, _Stage((*votes, *rules))]
+        stages.append(_Stage((*votes, *rules)))
+        if circuit.n_classes > _FEW_CLASSES:
+            names_of_votes = [name for name, _ in votes]
+            carried = tuple(
+                (name, name) for name in (*names_of_votes, *(name for name, _ in rules))
+            )
+            most = (_MOST, self._database.greatest(names_of_votes))
+            stages.append(_Stage((*carried, most)))
+        return stages
 
     def _wires_by_stage(self) -> list[list[int]]:
         """Return the wires that are columns of each stage, from stage 1 on.
@@ -340,9 +351,12 @@ class _Writer:
         labels = label_expressions(self._program.circuit.classes, self._database)
         if len(labels) == 1:
             return labels[0]
-        most = self._database.greatest([f"v{place}" for place in range(len(labels))])
-        cases = " ".join(f"WHEN v{place} THEN {label}" for place, label in enumerate(labels[:-1]))
-        return f"CASE {most} {cases} ELSE {labels[-1]} END"
+        if len(labels) <= _FEW_CLASSES:
+            return f"CASE WHEN v0 >= v1 THEN {labels[0]} ELSE {labels[1]} END"
+        cases = " ".join(
+            f"WHEN v{place} = {_MOST} THEN {label}" for place, label in enumerate(labels[:-1])
+        )
+        return f"CASE {cases} ELSE {labels[-1]} END"
 
     def _explanation(self) -> str:
         """Write votes and rules as JSON, by joining texts only."""

@@ -80,19 +80,22 @@ class Export:
         return self.data.decode("utf-8")
 
     def save(self, path: str | os.PathLike[str]) -> list[Path]:
-        """Write the main file to `path` and the others beside it; gives the paths.
+        """Write the main file to `path` and the others beside it, and return all paths.
 
-        Each file is replaced only by a whole new one. The others are named after the main one:
-        with `heart.v` comes `heart_tb.v`.
+        A file is replaced only when its new content is complete. The other files are named after
+        the main file: `heart.v` comes with `heart_tb.v`.
         """
-        main, *others = self.files
-        target = Path(path)
-        paths = [target]
-        old, new = Path(main).stem, target.stem
-        paths += [target.with_name(new + other.removeprefix(old)) for other in others]
+        paths = self.paths(path)
         for place, content in zip(paths, self.files.values(), strict=True):
             write_whole(place, content)
         return paths
+
+    def paths(self, path: str | os.PathLike[str]) -> list[Path]:
+        """Return the paths that `save` writes."""
+        main, *others = self.files
+        target = Path(path)
+        ends = [other.removeprefix(Path(main).stem) for other in others]
+        return [target, *(target.with_name(target.stem + end) for end in ends)]
 
     def __str__(self) -> str:
         return self.text

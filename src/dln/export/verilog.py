@@ -30,6 +30,8 @@ LOGIC = Dialect(
     always="1'b1",
 )
 _MOST_STAGES = 1000
+TESTBENCH_END = "_tb.v"
+"""The end of the name of the testbench, after the stem of the module's file."""
 
 
 def export_verilog(
@@ -73,7 +75,7 @@ def export_verilog(
     files = {f"{program.name}.v": _write(program, ports).encode("utf-8")}
     if rows is not None:
         bench = write_testbench(program, ports, rows)
-        files[f"{program.name}_tb.v"] = bench.encode("utf-8")
+        files[f"{program.name}{TESTBENCH_END}"] = bench.encode("utf-8")
     inputs = tuple(Input(x.column.name, x.name, _type(x)) for x in ports.fields)
     return Export("verilog", program.name, program.model_id, files, inputs)
 
