@@ -54,7 +54,7 @@ def test_a_name_wins_over_that_of_the_file_and_standard_output_has_a_model(run: 
 
 def test_a_java_file_of_another_name_is_told_the_right_one(run: Run) -> None:
     to_java = ("export", "model.json", "--to", "java")
-    told = "its name has to be Heart.java before it is compiled: rename it, or say --name\n"
+    told = "Rename the file to Heart.java before you compile it, or use --name.\n"
     assert run(*to_java, "-o", "heart.java")[2] == f"wrote heart.java\n{told}"
     assert run(*to_java, "-o", "Model.java")[2] == "wrote Model.java\n"
     assert run(*to_java, "--name", "heart", "-o", "Heart.java")[2] == "wrote Heart.java\n"
@@ -78,13 +78,19 @@ def test_options_reach_the_target(run: Run) -> None:
     [
         (("--to", "c"), ""),
         (("--to", "python"), ""),
-        (("--to", "verilog"), "always the same there: dose > 40000, since 32 bits, 16 after"),
+        (
+            ("--to", "verilog"),
+            "always have the same result: dose > 40000, because 32 bits, 16 after",
+        ),
         (("--to", "verilog", "--fraction-bits", "8"), ""),
         (
             ("--to", "c", "--integer-bits", "8"),
-            "age > 200, since 8 bits hold -128 to 127; use more",
+            "age > 200, because 8 bits hold -128 to 127; use more",
         ),
-        (("--to", "c", "--fraction-bits", "62"), "since 64 bits, 62 after the point, hold -2 to 2"),
+        (
+            ("--to", "c", "--fraction-bits", "62"),
+            "because 64 bits, 62 after the point, hold -2 to 2",
+        ),
     ],
 )
 def test_cutoffs_that_do_not_fit_are_told(run: Run, options: tuple[str, ...], note: str) -> None:
@@ -114,7 +120,7 @@ def test_rows_make_a_testbench_beside_the_module(run: Run) -> None:
     status, _, talk = run(*arguments)
     assert (status, talk) == (
         2,
-        "dln: with --rows two files are written; say where with --output\n",
+        "dln: --rows writes two files; name the first with --output\n",
     )
 
 

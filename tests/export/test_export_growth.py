@@ -52,7 +52,7 @@ def many_sets(n: int) -> Circuit:
 
 
 KINDS = {
-    many_classes: 800,
+    many_classes: 700,
     many_rules: 700,
     many_categories: 5_000,
     many_columns: 600,

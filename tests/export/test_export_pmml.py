@@ -154,7 +154,7 @@ def test_own_names_step_aside_for_columns() -> None:
 
 def test_what_pmml_cannot_say_is_refused() -> None:
     for name in ("predicted_class", "probability(a)", "rule(3)"):
-        with pytest.raises(OptionError, match="a name that is needed here; rename it"):
+        with pytest.raises(OptionError, match="which is the name of an output; rename it"):
             dln.export(one_column(name), to="pmml")
     with pytest.raises(OptionError, match=r"XML cannot hold the class 'a\\x00b'; rename the class"):
         dln.export(Circuit((), (), (), (), (0,), ("a\0b",)), to="pmml")

@@ -208,10 +208,10 @@ def test_a_column_that_spells_categories_otherwise_is_refused(target: str) -> No
             _make_words(connection, types)
             assert [row[-1] for row in connection.execute(text).fetchall()] == ["some", "none"]
         for place, other, said in (
-            (0, "BOOLEAN", "'smoker' has to be (VARCHAR, not BOOLEAN|text, not boolean)"),
-            (1, "INTEGER", "'agrees' has to be (VARCHAR, not INTEGER|text, not integer)"),
-            (2, "NUMERIC(9, 2)", "'ward' has to be (VARCHAR, not DECIMAL|text, not numeric)"),
-            (3, "BIGINT", "'zip' has to be (VARCHAR, not BIGINT|text, not bigint)"),
+            (0, "BOOLEAN", "'smoker' must be (VARCHAR, not BOOLEAN|text, not boolean)"),
+            (1, "INTEGER", "'agrees' must be (VARCHAR, not INTEGER|text, not integer)"),
+            (2, "NUMERIC(9, 2)", "'ward' must be (VARCHAR, not DECIMAL|text, not numeric)"),
+            (3, "BIGINT", "'zip' must be (VARCHAR, not BIGINT|text, not bigint)"),
         ):
             types = [other if index == place else fit for index, fit in enumerate(fits)]
             _make_words(connection, types)

@@ -33,35 +33,39 @@ def export(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="What the functions, module or class are called.  [default: as FILE, or model]",
+            help="Name of the functions, module or class.  [default: as FILE, or model]",
         ),
     ] = None,
     table: Annotated[
-        str | None, typer.Option(metavar="NAME", help="SQL: the table to read.  [default: data]")
+        str | None, typer.Option(metavar="NAME", help="SQL: table to read.  [default: data]")
     ] = None,
     view: Annotated[
-        str | None, typer.Option(metavar="NAME", help="SQL: make a view of this name.")
+        str | None, typer.Option(metavar="NAME", help="SQL: create a view of this name.")
     ] = None,
     explain: Annotated[
         bool,
-        typer.Option("--explain", help="SQL, ONNX, Verilog, PMML: give the rules that fired, too."),
+        typer.Option(
+            "--explain", help="SQL, ONNX, Verilog, PMML: also output the rules that fired."
+        ),
     ] = False,
     integer_bits: Annotated[
         int | None, typer.Option(metavar="BITS", help="C, Verilog: width of integers.")
     ] = None,
     fraction_bits: Annotated[
         int | None,
-        typer.Option(metavar="BITS", help="C, Verilog: numbers are given times 2 to this power."),
+        typer.Option(
+            metavar="BITS", help="C, Verilog: fixed point, numbers times 2 to this power."
+        ),
     ] = None,
     word_bits: Annotated[
-        int | None, typer.Option(metavar="BITS", help="C: rows in a word, 32 or 64.")
+        int | None, typer.Option(metavar="BITS", help="C: rows computed at a time, 32 or 64.")
     ] = None,
     stages: Annotated[
-        int | None, typer.Option(metavar="COUNT", help="Verilog: clocks from input to output.")
+        int | None, typer.Option(metavar="COUNT", help="Verilog: pipeline stages.")
     ] = None,
     rows: Annotated[
         str | None,
-        typer.Option(metavar="DATA", help="Verilog: a table to make a testbench of, beside FILE."),
+        typer.Option(metavar="DATA", help="Verilog: table for a testbench, written beside FILE."),
     ] = None,
     layout: Layout = DETECT,
     quiet: Quiet = False,
@@ -97,10 +101,10 @@ def export(
             tell(f"wrote {path}")
         needed = next(iter(found.files))
         if TARGETS[to].fixed_name and Path(output).name != needed:
-            tell(f"its name has to be {needed} before it is compiled: rename it, or say --name")
+            tell(f"Rename the file to {needed} before you compile it, or use --name.")
         return
     if len(found.files) > 1:
-        raise OptionError("with --rows two files are written; say where with --output")
+        raise OptionError("--rows writes two files; name the first with --output")
     with open_output(output) as stream:
         stream.write(found.data)
 
@@ -110,7 +114,7 @@ def _usual_name(output: str) -> str:
 
 
 def _read_rows(circuit: Circuit, data: str, layout: Layout) -> Any:
-    """Read a table as the model reads it."""
+    """Read a table with the column types of the model."""
     from dln.cli.read import kinds_for, open_table, typed
 
     with open_table(data, layout) as source:

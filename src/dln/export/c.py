@@ -1,7 +1,7 @@
-"""Program -> one C99 header: no allocation, no library, a word of rows at a time.
+"""Program -> one C99 header without allocation or library, for up to a word of rows at a time.
 
-Literals are computed for a word of rows, one bit each; a gate is one instruction for all of them.
-A single row is a word with one row in it. Votes of a batch are added and compared bit by bit, too.
+A literal is a word with one bit for each row, and a gate is one instruction for all rows of a word.
+A single row is a word with one row. The votes of a batch are added and compared bit by bit.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def export_c(
     Parameters
     ----------
     integer_bits
-        How wide the integers are that integer columns, and numbers in fixed point, are given as.
+        The width of integer columns, and of numbers in fixed point.
     fraction_bits
-        Numbers are given as integers, times 2 to this power; without it as `double`.
+        Numbers are integers: the value times 2 to this power. Without it, they are `double`.
     word_bits
-        How many rows `predict_batch` treats at a time: 64, or 32 for small machines.
+        How many rows `predict_batch` computes at a time: 64, or 32 for small machines.
     """
     if word_bits not in get_args(WordBits):
         raise OptionError(f"word_bits is {word_bits!r}, expected 32 or 64")
@@ -106,19 +106,19 @@ def _write(program: Program, fields: tuple[Field, ...], word_bits: int) -> str:
 def _notes(program: Program) -> list[str]:
     p = program.name
     return [
-        f"Fill a {p}_row and call {p}_predict; {p}_explain also tells which rules fired.",
-        f"{p}_predict_batch reads columns. All of them give numbers of {p}_classes.",
+        f"Fill a {p}_row and call {p}_predict; {p}_explain also returns the rules that fired.",
+        f"{p}_predict_batch reads arrays. All return class numbers, which index {p}_classes.",
     ]
 
 
 def _strings(texts: list[str]) -> str:
-    # Half a surrogate pair has no UTF-8: it is shown, not matched.
+    # Half a surrogate pair has no UTF-8. It is shown as an escape and never matches.
     shown = [text.encode("utf-8", "backslashreplace").decode("utf-8") for text in texts]
     return ",\n    ".join(c_string(text) for text in shown)
 
 
 def _smallest_type(rows: list[tuple[int, ...]]) -> str:
-    """Keep the table of votes small: it is most of what a small machine has to store."""
+    """Return the smallest integer type: the votes are most of what a small machine stores."""
     most = max(max(vote, -vote - 1) for row in rows for vote in row)
     return next(f"int{bits}_t" for bits in (8, 16, 32) if most < 2 ** (bits - 1))
 
@@ -132,14 +132,14 @@ def _members(fields: tuple[Field, ...]) -> Iterator[str]:
         yield f"{note} */"
         yield f"    {_c_type(field)} {field.name};"
         if has_flag(field):
-            yield f"    uint8_t {field.name}{MISSING}; /* 1 where it is missing */"
+            yield f"    uint8_t {field.name}{MISSING}; /* 1 if missing */"
 
 
 def _describe(field: Field) -> str:
     if field.storage == "code":
         known = [f"{code} {category!r}" for code, category in enumerate(field.column.categories)]
-        return f"-1 where it is missing, {', '.join(known)}; anything else is another category"
-    missing = ", negative where it is missing" if field.storage == "boolean" else ""
+        return f"-1 if missing, {', '.join(known)}; any other number is an unknown category"
+    missing = ", negative if missing" if field.storage == "boolean" else ""
     return field.describe() + missing
 
 
@@ -147,7 +147,7 @@ def _pointers(fields: tuple[Field, ...]) -> Iterator[str]:
     for field in fields:
         yield f"    const {_c_type(field)} *{field.name};"
         if has_flag(field):
-            yield f"    const uint8_t *{field.name}{MISSING}; /* or 0 where none is missing */"
+            yield f"    const uint8_t *{field.name}{MISSING}; /* or null: none is missing */"
 
 
 def _row_pointers(fields: tuple[Field, ...]) -> Iterator[str]:
@@ -179,7 +179,7 @@ def _lookups(fields: tuple[Field, ...], p: str) -> Iterator[str]:
 
 
 def _equals(number: float) -> str:
-    """Compare with a number; only infinities are beyond the largest finite one."""
+    """Compare with a number. Only infinities are beyond the largest finite number."""
     if math.isinf(number):
         return "number > DBL_MAX" if number > 0 else "number < -DBL_MAX"
     return f"number == {c_double(number)}"
@@ -188,7 +188,7 @@ def _equals(number: float) -> str:
 def split_categories(
     categories: tuple[Category, ...],
 ) -> tuple[list[tuple[int, str]], list[tuple[int, float]]]:
-    """Part text from numbers, each with its code; integers that are no float64 match no number."""
+    """Separate texts from numbers, each with its code. Only float64 numbers can match a number."""
     texts, numbers = [], []
     for code, category in enumerate(categories):
         if isinstance(category, str):

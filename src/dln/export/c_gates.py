@@ -1,8 +1,8 @@
 """The gates of a program in C: statements for small circuits, a table for large ones.
 
-Statements keep wires in registers, but compilers take a third of a millisecond for each. From some
-thousand gates on there is a table instead: gates of one depth and kind in a row, each with the
-slots that it writes and reads, and one loop a kind.
+Statements keep wires in registers, but compilers take a third of a millisecond for each. Circuits
+of more than 2,000 gates are a table instead: gates of one depth and kind follow each other, each
+with the slots that it writes and reads, and one loop runs all gates of a kind.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dln.gates import GATE_BY_NAME, Gate
 from dln.parts import Node
 
 MOST_STATEMENTS = 2000
-"""Gates beyond which there is a table."""
+"""The most gates that are written as statements."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Gates:
 
 
 def write_gates(program: Program, most_statements: int = MOST_STATEMENTS) -> tuple[Layout, Gates]:
-    """Write the gates; gives also where the wires are."""
+    """Write the gates, and return where the wires are stored."""
     if program.circuit.n_gates > most_statements:
         layout = make_layout(program, by_depth(program))
         return layout, _write_table(program, layout)
@@ -73,7 +73,7 @@ def _write_table(program: Program, layout: Layout) -> Gates:
     codes = ", ".join(str(gate.code) for gate, _ in runs)
     sizes = ", ".join(str(len(entries)) for _, entries in runs)
     tables = (
-        "/* The slots that a gate writes and reads, and how many gates of a kind follow. */\n",
+        "/* For each gate: the slot it writes, the slots it reads. Then: runs of one kind. */\n",
         f"static const {kind} {p}_net[][3] = {{\n    {listed}\n}};\n",
         f"static const uint8_t {p}_run_gates[] = {{{codes}}};\n",
         f"static const int32_t {p}_run_sizes[] = {{{sizes}}};\n\n",
@@ -106,11 +106,11 @@ def _entries(
 
 
 def _with_both_inputs(node: Node) -> Node:
-    """Write a gate as one of those that read both inputs, with NOT at its second one if at one."""
+    """Write a gate as one that reads both inputs; an inverted single input is the second one."""
     gate, a, b = node
     if not (gate.reads_a and gate.reads_b):
         read = b if gate.reads_b else a
-        # A constant or a single input: what gives the same on 0 and 1 given twice.
+        # A constant or a single input: a gate with the same result if it reads that input twice.
         names = {(0, 1): "AND", (1, 0): "NOR", (0, 0): "A_AND_NOT_B", (1, 1): "A_OR_NOT_B"}
         name = names[gate.table[0], gate.table[3]]
         return Node(GATE_BY_NAME[name], read, read)

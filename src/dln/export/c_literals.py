@@ -1,6 +1,6 @@
-"""The literals of a program in C: tables of cutoffs and sets, and the calls that go through them.
+"""The literals of a program in C: tables of cutoffs and sets, and the calls that read them.
 
-Tables rather than statements: compile time and code size hardly grow with the number of cutoffs.
+With tables instead of statements, compile time hardly grows with the number of cutoffs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _BITS_OF_A_CODE = 32
 
 @dataclass
 class Literals:
-    """What was written so far: tables, statements, and the names of the helpers they call."""
+    """The tables and statements so far, and the names of the helpers that they call."""
 
     tables: list[str] = field(default_factory=list)
     statements: list[str] = field(default_factory=list)
@@ -27,12 +27,12 @@ class Literals:
 
 
 def has_flag(column: Field) -> bool:
-    """Tell whether missing cells need a flag of their own: all integers are taken by values."""
+    """Return whether missing values need a flag, because every integer is a possible value."""
     return column.storage == "integer"
 
 
 def c_double(value: float) -> str:
-    """Write a finite number as C does: the nearest double is the same number."""
+    """Write a finite number so that C reads the same double."""
     return repr(float(value))
 
 
@@ -141,7 +141,7 @@ class _Writer:
 
 
 def _c_integer(value: int) -> str:
-    """Write an integer of up to 64 bits; the least one has no literal of its own in C."""
+    """Write an integer of up to 64 bits; C has no literal for the least one."""
     if abs(value) < 2**15:
         return str(value)
     return f"INT64_C({value})" if value > -(2**63) else "(-INT64_C(9223372036854775807) - 1)"

@@ -1,7 +1,7 @@
-"""Categories where a column has one type: text, or numbers.
+"""Categories of columns that have one type: text or numbers.
 
-A circuit may know text, numbers and booleans in one column. A database or an ONNX model has one
-type for it: numbers where all categories are, and otherwise text, in which numbers are spelled.
+A circuit may have text, numbers and booleans in one column. A database or an ONNX model has one
+type for a column: numbers if all categories are numbers, and text otherwise.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dln.literals import Category, Column
 
 
 def holds_numbers(column: Column) -> bool:
-    """Tell whether all categories are numbers that float64 holds."""
+    """Return whether all categories are numbers that float64 represents exactly."""
     return all(
         not isinstance(category, str) and _is_float(category) for category in column.categories
     )
@@ -27,7 +27,7 @@ def _is_float(category: float) -> bool:
 
 
 def spell(category: Category) -> str:
-    """Spell a category as text.
+    """Write a category as text.
 
     >>> spell("red"), spell(7), spell(0.5), spell(True)
     ('red', '7', '0.5', 'true')
@@ -38,19 +38,19 @@ def spell(category: Category) -> str:
 
 
 def spelled_categories(column: Column) -> tuple[str, ...]:
-    """Spell the categories of a column; raises where two of them read the same."""
+    """Write the categories of a column as text. Raises OptionError if two texts are equal."""
     spelled = tuple(spell(category) for category in column.categories)
     seen: dict[str, Category] = {}
     for category, text in zip(column.categories, spelled, strict=True):
         if text in seen:
             raise OptionError(
                 f"column {column.name!r} has the categories {seen[text]!r} and {category!r}, which "
-                "are the same as text; this target has columns of one type: make them differ"
+                "are the same as text; columns have one type in this target, so make them differ"
             )
         seen[text] = category
     return spelled
 
 
 def choose(values: tuple[str, ...], codes: Iterable[int]) -> list[str]:
-    """Pick the spelled categories of a set."""
+    """Return the texts of a set of categories."""
     return [values[code] for code in codes]

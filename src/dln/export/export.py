@@ -41,10 +41,10 @@ TargetName = OneOf[
 
 @dataclass(frozen=True)
 class Target:
-    """Something to write a circuit for: what it is, and what writes it.
+    """A target: a description, and the function that writes it.
 
-    `write` takes the program and, by keyword, the options of this target. With `fixed_name` a
-    file has to keep the name that it is given in `Export.files`.
+    `write` takes the program and, by keyword, the options of this target. With `fixed_name`, a
+    file only compiles under its name in `Export.files`.
     """
 
     what: str
@@ -70,15 +70,16 @@ TARGETS: dict[TargetName, Target] = {
     "postgresql": Target("SQL for PostgreSQL", write_sql("postgresql")),
     "pmml": Target("PMML 4.4, a rule set", export_pmml),
 }
-"""Listing a target here is what documents it, offers it and tests it."""
+"""A target in this table is documented, offered on the command line and tested."""
 
 
 def export(circuit: Circuit, to: TargetName, *, name: str = "model", **options: Any) -> Export:
     """Write a circuit for another language, database or machine.
 
-    What is written answers like the circuit on every row: missing cells, categories never seen,
-    infinities, ties and integers beyond 2**53 included. `docs/export.md` says how cells are given
-    to each target. A circuit is written as it is: `simplify` it first where size matters.
+    The export predicts the same class as the circuit for every row, including rows with missing
+    values, unknown categories, infinities, ties and integers beyond 2**53. `docs/export.md`
+    describes how each target expects its input. The circuit is not simplified: call `simplify`
+    first if size matters.
 
     Parameters
     ----------
@@ -86,26 +87,26 @@ def export(circuit: Circuit, to: TargetName, *, name: str = "model", **options: 
         "c", "verilog", "onnx", "python", "javascript", "rust", "java", "sqlite", "duckdb",
         "postgresql" or "pmml".
     name
-        What the module, the functions or the class are called: an identifier.
+        The name of the module, of the class, or the prefix of the functions: an identifier.
     options
         c: `integer_bits` (8, 16, 32 or 64), `fraction_bits` (numbers in fixed point), `word_bits`
         (32 or 64). verilog: `integer_bits`, `fraction_bits`, `stages` (of a pipeline), `explain`,
         `rows` (a table, for a testbench). onnx: `explain`. sqlite, duckdb, postgresql: `table` (to
-        read), `view` (to make), `explain`. pmml: `explain`. With `explain` the rules that fired are
-        given too; the other targets have a function for it.
+        read), `view` (to create), `explain`. pmml: `explain`. With `explain`, the export also
+        returns the rules that fired. The other targets always have a function for this.
 
     Returns
     -------
     Export
-        Its `notes` tell what to know before it is used.
+        Its `notes` list tests that always have the same result because integers are too narrow.
 
     Raises
     ------
     OptionError
-        If the target or an option is unknown, or the target has no way to say what the circuit
-        says, such as a column name that a database cannot have.
+        If the target or an option is unknown, or the target cannot express the circuit, for
+        example because a database does not allow the name of a column.
     ExtraMissingError
-        If a library is needed that is not installed; the message names the extra.
+        If a required library is not installed. The message names the extra to install.
 
     Examples
     --------

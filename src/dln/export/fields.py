@@ -1,4 +1,4 @@
-"""Columns -> the integers, or floats, that compiled targets read them as."""
+"""Columns -> the integers or floats that compiled targets read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_FRACTION_BITS = 62
 
 @dataclass(frozen=True)
 class Field:
-    """How one column is given to a compiled target.
+    """How a compiled target reads one column.
 
     Attributes
     ----------
@@ -32,9 +32,9 @@ class Field:
     name
         Its identifier.
     bits
-        How wide its integers are; 64 for a float.
+        The width of its integers; 64 for a float.
     fraction_bits
-        How many of them come after the point.
+        How many of these bits are after the binary point.
     """
 
     index: int
@@ -55,18 +55,18 @@ class Field:
         return spelled_categories(self.column)
 
     def cutoff(self, cutoff: float) -> int | None:
-        """Give the integer to compare with, or None where no integer is above the cutoff.
+        """Return the integer to compare with, or None if no integer is above the cutoff.
 
-        One less than the least integer means that all are.
+        If all integers are above the cutoff, return the least integer minus 1.
         """
         low, high = (0, 1) if self.storage == "boolean" else signed_range(self.bits)
         found = integer_cutoff(cutoff, meaning_of(self.column, self.fraction_bits), low, high)
         return None if found >= high else found
 
     def describe(self) -> str:
-        """Say what is expected in it."""
+        """Describe the expected values."""
         if self.storage == "float":
-            return "a number, NaN where it is missing"
+            return "a number, NaN if missing"
         if self.storage == "code":
             return f"a code: 0 to {len(self.column.categories) - 1} for the known categories"
         if self.storage == "boolean":
@@ -77,14 +77,14 @@ class Field:
 
 
 def signed_range(bits: int) -> tuple[int, int]:
-    """Give the least and the largest integer in two's complement."""
+    """Return the least and the largest integer in two's complement."""
     return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
 
 
 def make_fields(
     program: Program, integer_bits: int, fraction_bits: int | None
 ) -> tuple[Field, ...]:
-    """Decide how each column is given; numbers are floats where there are no `fraction_bits`."""
+    """Choose how each column is read. Numbers are floats if `fraction_bits` is None."""
     if integer_bits not in get_args(IntegerBits):
         raise OptionError(f"integer_bits is {integer_bits!r}, expected 8, 16, 32 or 64")
     if fraction_bits is not None and not (

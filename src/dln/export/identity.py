@@ -1,4 +1,4 @@
-"""The id of a model: the same for equal circuits, on every machine, and different otherwise."""
+"""The id of a model: equal circuits have the same id on every machine, others do not."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _DIGITS = 16
 
 
 def circuit_id(circuit: Circuit) -> str:
-    """Give the id that every export of this circuit carries: 16 hexadecimal digits.
+    """Return the id in every export of this circuit: 16 hexadecimal digits.
 
-    It is the beginning of the SHA-256 of the circuit as JSON, without what is not compared: where
-    it came from and what was proven about it.
+    It is the beginning of the SHA-256 of the circuit as JSON. The origin of the circuit and what
+    was proven about it are left out, since they do not count when circuits are compared.
 
     >>> circuit_id(Circuit((), (), (), (), (0, 0), ("no", "yes")))
     'bb8434b010dcab6c'

@@ -27,15 +27,15 @@ _READER: dict[ColumnKind, str] = {
     "category": "readCategory",
 }
 _TYPES: dict[ColumnKind, str] = {
-    "number": "Number; null, undefined or NaN where it is missing",
-    "integer": "Number or BigInt; null, undefined or NaN where it is missing",
-    "boolean": "Boolean; null or undefined where it is missing",
-    "date": "Date, or seconds since 1970 as a Number; null or undefined where it is missing",
-    "category": "as in training; null, undefined or NaN where it is missing",
+    "number": "Number; null, undefined or NaN if missing",
+    "integer": "Number or BigInt; null, undefined or NaN if missing",
+    "boolean": "Boolean; null or undefined if missing",
+    "date": "Date, or seconds since 1970 as a Number; null or undefined if missing",
+    "category": "as in training; null, undefined or NaN if missing",
 }
 _NOTES = (
-    "predict(row) takes an object with a property for each of the inputs and gives the class;",
-    "explain(row) also tells the votes and the numbers of the rules that fired.",
+    "predict(row) takes an object with a property for each of the inputs and returns the class;",
+    "explain(row) also returns the votes and the numbers of the rules that fired.",
 )
 _EXACT = 2**53
 
@@ -76,7 +76,7 @@ def export_javascript(program: Program) -> Export:
 
 
 def label_value(label: Label) -> str:
-    """Write a label: large integers as BigInt, dates as ISO text, everything else as it is."""
+    """Write a label: large integers as BigInt, dates as ISO text."""
     if isinstance(label, (datetime.date, str)):
         return ascii_json(label.isoformat() if isinstance(label, datetime.date) else label)
     if isinstance(label, bool):
@@ -91,7 +91,7 @@ def _listed(items: list[str]) -> str:
 
 
 def _category_key(category: str | int | float | bool) -> str:
-    """Write a category as `readCategory` looks it up: true is 1, as in Python."""
+    """Write a category as `readCategory` looks it up; true is 1, as in Python."""
     if isinstance(category, str):
         return ascii_json(category)
     value = int(category) if isinstance(category, bool) else category

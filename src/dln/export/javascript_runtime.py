@@ -26,14 +26,14 @@ function cellOf(row, name) {
   return row[name];
 }
 
-/** Refuse a cell; text is shown in quotes, as it may look like a number. */
+/** Refuse a value. Text is shown in quotes, because it may look like a number. */
 function refuse(name, cell, expected) {
   const shown = typeof cell === "string" ? JSON.stringify(cell) : String(cell);
   throw new TypeError(`${JSON.stringify(name)} holds ${shown}, expected ${expected}; convert it`);
 }
 
 @readers@@functions@
-/** Compute 0 or 1 for every rule. */
+/** Return 0 or 1 for every rule. */
 function run(row) {
   const w = new Uint8Array(@n_slots@);
   const cells = [
@@ -43,7 +43,7 @@ function run(row) {
   return ruleSlots.map((slot) => w[slot]);
 }
 
-/** Give the class, the votes of each class and the numbers of the rules that fired. */
+/** Return the class, the votes of each class and the numbers of the rules that fired. */
 export function explain(row) {
   const fired = [];
   const votes = [...baseVotes];
@@ -62,17 +62,17 @@ export function explain(row) {
   return { class: classes[winner], votes, rules: fired };
 }
 
-/** Give the class with the most votes; ties go to the first. */
+/** Return the class with the most votes. A tie goes to the first class. */
 export function predict(row) {
   return explain(row).class;
 }
 
-/** Count the votes of each class. */
+/** Return the votes of each class. */
 export function votes(row) {
   return explain(row).votes;
 }
 
-/** Give the softmax of votes / temperature. */
+/** Return the probability of each class: the softmax of votes / temperature. */
 export function probabilities(row) {
   const counts = votes(row);
   const most = counts.reduce((a, b) => Math.max(a, b));
@@ -84,7 +84,7 @@ export function probabilities(row) {
 
 READERS = {
     "readCategory": """\
-/** Give the code of a category: NaN where it is missing, -1 for one never seen. */
+/** Return the code of a category: NaN if missing, -1 for an unknown category. */
 function readCategory(row, name, codes) {
   let cell = cellOf(row, name);
   if (cell === null || cell === undefined || Number.isNaN(cell)) return NaN;
@@ -98,7 +98,7 @@ function readCategory(row, name, codes) {
 
 """,
     "readDate": """\
-/** Give seconds since 1970. */
+/** Return seconds since 1970. */
 function readDate(row, name) {
   const cell = cellOf(row, name);
   if (cell instanceof Date) return cell.getTime() / 1000;
@@ -118,4 +118,4 @@ function readNumber(row, name) {
 
 """,
 }
-"""What turns a cell into a number or a code, by what a column holds."""
+"""Functions that turn a value into a number or a code, for each kind of column."""

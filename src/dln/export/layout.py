@@ -1,8 +1,8 @@
 """Program -> Layout: gates in chunks over a small array of words.
 
-Compilers take more than linear time for long functions, and some refuse them, so gates are written
-as functions of a few hundred. What one chunk computes and a later one reads passes through an
-array; a slot of it is used again once its wire has had its last reader.
+Compilers take more than linear time for long functions, and some refuse them. Gates are therefore
+written as functions of a few hundred gates. Values that a later chunk reads are stored in an array.
+A slot of the array is reused after the last reader of its wire.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dln.export.program import Program
 from dln.literals import Literal
 
 CHUNK = 300
-"""Literals or gates in one function, at most."""
+"""The most literals or gates in one function."""
 
 
 Chunks = tuple[Sequence[int], ...]
@@ -25,17 +25,17 @@ Chunks = tuple[Sequence[int], ...]
 
 @dataclass(frozen=True)
 class Layout:
-    """Where wires are kept.
+    """Where wires are stored.
 
     Attributes
     ----------
     chunks
         The gates of each chunk.
     slots
-        The place in the array of every wire that has one: literals, and gates that another chunk or
-        a rule reads.
+        The index in the array of each stored wire: literals, and gates that another chunk or a rule
+        reads.
     n_slots
-        How long the array is.
+        The length of the array.
     """
 
     chunks: Chunks
@@ -43,24 +43,24 @@ class Layout:
     n_slots: int
 
     def rule_slots(self, program: Program) -> list[int]:
-        """Give the slot of each rule, as they stand after the last chunk."""
+        """Return the slot of each rule, after the last chunk."""
         return [self.slots[rule.wire] for rule in program.circuit.rules]
 
 
 def in_order(program: Program, size: int = CHUNK) -> Chunks:
-    """Cut the gates into chunks of one size, in the order of the circuit."""
+    """Split the gates into chunks of one size, in the order of the circuit."""
     n_gates = program.circuit.n_gates
     return tuple(range(at, min(at + size, n_gates)) for at in range(0, n_gates, size))
 
 
 def literal_chunks(program: Program) -> Iterator[list[tuple[int, Literal]]]:
-    """Cut the literals into chunks, each literal with its wire."""
+    """Split the literals into chunks, each literal with its wire."""
     numbered = list(enumerate(program.circuit.literals))
     return (numbered[at : at + CHUNK] for at in range(0, len(numbered), CHUNK))
 
 
 def by_depth(program: Program) -> Chunks:
-    """Put gates of the same depth into one chunk: none of them reads another."""
+    """Put gates of the same depth into one chunk. No gate reads another of its chunk."""
     found: dict[int, list[int]] = {}
     n_literals = program.circuit.n_literals
     for gate, depth in enumerate(program.depths[n_literals:]):
@@ -69,7 +69,7 @@ def by_depth(program: Program) -> Chunks:
 
 
 def make_layout(program: Program, chunks: Chunks) -> Layout:
-    """Give out the slots."""
+    """Assign the slots."""
     n_literals = program.circuit.n_literals
     last_read = _last_chunk_that_reads(program, chunks)
     slots = {wire: wire for wire in range(n_literals)}
@@ -89,14 +89,14 @@ def make_layout(program: Program, chunks: Chunks) -> Layout:
                 slots[wire] = n_slots
                 n_slots += 1
             leaving[last_read[wire]].append(wire)
-        # Only now: gates after this one, in the same chunk, may still read the slot.
+        # Only now, because later gates of the same chunk may still read the slot.
         for wire in leaving[index]:
             heapq.heappush(free, slots[wire])
     return Layout(chunks, slots, n_slots)
 
 
 def _last_chunk_that_reads(program: Program, chunks: Chunks) -> list[int]:
-    """Give for each wire the last chunk that reads it; rules read after all chunks."""
+    """Return for each wire the last chunk that reads it. Rules read after all chunks."""
     circuit = program.circuit
     last = [0] * circuit.n_wires
     for index, gates in enumerate(chunks):
@@ -116,7 +116,7 @@ class Lines:
     Attributes
     ----------
     local
-        Names a value: `{name}` and `{value}`.
+        Declares a local value: `{name}` and `{value}`.
     load, store
         Read and write the array: `{slot}`, and `{value}`.
     """
@@ -129,7 +129,7 @@ class Lines:
 def chunk_lines(
     program: Program, layout: Layout, chunk: Sequence[int], dialect: Dialect, lines: Lines
 ) -> list[str]:
-    """Write the gates of a chunk, and what later chunks need of them."""
+    """Write the gates of a chunk, and store the values that later chunks read."""
     circuit = program.circuit
     own = {circuit.n_literals + gate for gate in chunk}
 

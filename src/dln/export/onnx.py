@@ -42,12 +42,12 @@ def export_onnx(program: Program, *, explain: bool = False) -> Export:
     Parameters
     ----------
     explain
-        Adds the outputs `votes` and `rules`: those that fired, as booleans.
+        Add the outputs `votes` and `rules`: whether each rule fired, as booleans.
     """
     if not program.columns:
         raise OptionError(
             "the circuit reads no column, so an ONNX model could not know how many rows there are; "
-            "its class is always the same"
+            "it always predicts the same class"
         )
     graph = _Graph(program)
     graph.write(explain)
@@ -61,18 +61,18 @@ def export_onnx(program: Program, *, explain: bool = False) -> Export:
 
 def _type(column: Column) -> str:
     if is_text(column):
-        return f"string [rows, 1], {missing_text(column)!r} where it is missing"
+        return f"string [rows, 1], {missing_text(column)!r} if missing"
     seconds = " (seconds since 1970)" if column.kind == "date" else ""
-    return f"double [rows, 1]{seconds}, NaN where it is missing"
+    return f"double [rows, 1]{seconds}, NaN if missing"
 
 
 def is_text(column: Column) -> bool:
-    """Tell whether a column is given as text; all others are doubles."""
+    """Return whether a column is text; all others are doubles."""
     return column.kind == "category" and not holds_numbers(column)
 
 
 def missing_text(column: Column) -> str:
-    """Choose the text that stands for a missing cell: empty, unless that is a category."""
+    """Return the text that stands for a missing value: empty, unless that is a category."""
     known = spelled_categories(column)
     text = ""
     while text in known:
@@ -81,7 +81,7 @@ def missing_text(column: Column) -> str:
 
 
 def _input_names(columns: Sequence[Column]) -> list[str]:
-    """Keep the user's names where ONNX can have them."""
+    """Keep the user's names where ONNX allows them."""
     plain = identifiers([column.name for column in columns])
     taken = {*_OUTPUTS, *(column.name for column in columns)}
     names: list[str] = []
@@ -98,11 +98,11 @@ def _input_names(columns: Sequence[Column]) -> list[str]:
 
 
 _PREFIX = "dln/"
-"""What the names of inner values begin with."""
+"""The beginning of the names of inner values."""
 
 
 class _Graph:
-    """A graph under construction: nodes, constants, and where each wire is."""
+    """A graph under construction: nodes and constants."""
 
     def __init__(self, program: Program) -> None:
         self._onnx = _load_onnx()
@@ -170,7 +170,7 @@ class _Graph:
     # -- parts ----------------------------------------------------------------------------------
 
     def _literals(self) -> tuple[str, dict[int, int]]:
-        """Compute all literals as one block; gives it and where each wire is in it."""
+        """Compute all literals as one block; return it and the column of each wire in it."""
         blocks: list[str] = []
         place: dict[int, int] = {}
         width = 0
@@ -349,7 +349,7 @@ class _Graph:
 def _category_values(column: Column) -> NDArray[Any]:
     if not is_text(column):
         return np.array([float(category) for category in column.categories])
-    # No model can be given what has no UTF-8: such a category is never met.
+    # Inputs are UTF-8, so that a category without UTF-8 never occurs.
     shown = [x.encode("utf-8", "backslashreplace").decode() for x in spelled_categories(column)]
     return np.array(shown, dtype=object)
 
@@ -360,7 +360,9 @@ def _label_values(classes: Sequence[Label]) -> NDArray[Any]:
         return values
     texts = [label_words(label) for label in classes]
     if not all(map(has_utf8, texts)):
-        raise OptionError("a class has half a surrogate pair in it, which ONNX cannot hold; rename")
+        raise OptionError(
+            "a class contains half a surrogate pair, which ONNX cannot hold; rename the class"
+        )
     return np.array(texts, dtype=object)
 
 

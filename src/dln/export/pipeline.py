@@ -9,18 +9,18 @@ from dln.export.program import Program
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Wires over stages.
+    """The stages of all wires.
 
     Attributes
     ----------
     program
-        Whose wires they are.
+        The program.
     stages
         The stage that computes each wire, from 0.
     last
         The stage that counts votes.
     registers
-        Each register with the wire or register that it follows one clock later.
+        Each register, with the wire or register whose value it takes one clock later.
     """
 
     program: Program
@@ -29,7 +29,7 @@ class Pipeline:
     registers: tuple[tuple[str, str], ...]
 
     def at(self, wire: int, stage: int) -> str:
-        """Name the value of a wire as it stands in a stage."""
+        """Return the name of a wire's value in a stage."""
         return _name(self.program, wire, stage - self.stages[wire])
 
 

@@ -1,8 +1,8 @@
 """Program -> PMML 4.4: a rule set over derived fields.
 
 Each literal, gate, rule and sum of votes is one derived field, so that the file grows with the
-circuit and not with its paths. The rule set names the first class that no other is ahead of; it
-compares whole votes, so that neither ties nor temperatures leave anything to rounding.
+number of gates and not with the number of paths through them. The rule set returns the first class
+with the most votes. It compares integers, so that rounding decides neither ties nor close votes.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from dln.literals import Above, Among, Column, Literal
 
 OUTPUT = "predicted_class"
 _NOTES = (
-    f"The output {OUTPUT} is the class, probability(CLASS) the softmax of the votes. A cell that",
-    "is absent, null or NaN is missing.",
+    f"The output {OUTPUT} is the class, probability(CLASS) its probability. A value that is",
+    "absent, null or NaN is missing.",
 )
 _INTEGERS = range(-(2**31), 2**31)
-"""Integers of PMML are read as 32 bits by some."""
+"""Some consumers read integers as 32 bits."""
 _OUTPUTS = re.compile(rf"{OUTPUT}|(probability|votes)\(.*\)|rule\(\d+\)", re.DOTALL)
 _INNER = re.compile(r"[lgrvbe]\d+|class|most|total")
 
@@ -53,7 +53,7 @@ def export_pmml(program: Program, *, explain: bool = False) -> Export:
     Parameters
     ----------
     explain
-        Adds the outputs `votes(CLASS)` and `rule(NUMBER)`: whether it fired, as a boolean.
+        Add the outputs `votes(CLASS)` and `rule(NUMBER)`: whether each rule fired, as a boolean.
     """
     names = _input_names(program.columns)
     writer = _Writer(program, names)
@@ -90,13 +90,14 @@ def _type_words(column: Column) -> str:
 
 
 def _input_names(columns: Sequence[Column]) -> tuple[str, ...]:
-    """Keep the user's names where XML can hold them."""
+    """Keep the user's names where XML allows them."""
     taken = {column.name for column in columns}
     names = []
     for column, name in zip(columns, identifiers([x.name for x in columns]), strict=True):
         if _OUTPUTS.fullmatch(column.name):
             raise OptionError(
-                f"the circuit reads {column.name!r}, a name that is needed here; rename it"
+                f"the circuit reads the column {column.name!r}, which is the name of an output; "
+                "rename it"
             )
         if column.name and fits_xml(column.name):
             name = column.name
@@ -109,7 +110,7 @@ def _input_names(columns: Sequence[Column]) -> tuple[str, ...]:
 
 
 def _inner_prefix(names: Sequence[str]) -> str:
-    """Choose what derived fields begin with: nothing, unless a column is named like one."""
+    """Return a prefix for derived fields: empty, unless a column is named like one."""
     prefix = ""
     while any(x.startswith(prefix) and _INNER.fullmatch(x.removeprefix(prefix)) for x in names):
         prefix += "_"
@@ -118,7 +119,7 @@ def _inner_prefix(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class _Labels:
-    """How the classes are written: their type, and each as text."""
+    """The classes: their type, and each of them as text."""
 
     data_type: DataType
     texts: tuple[str, ...]
@@ -132,7 +133,7 @@ _SPELLED: dict[type, tuple[DataType, Callable[[Any], str]]] = {
 
 
 def _write_labels(classes: Sequence[Label]) -> _Labels:
-    """Write labels as numbers or booleans where all are, and as text otherwise."""
+    """Write labels as numbers or booleans if all are, and as text otherwise."""
     types = {type(label) for label in classes}
     too_large = any(type(label) is int and label not in _INTEGERS for label in classes)
     known = str if len(types) > 1 or too_large else types.pop()
@@ -165,13 +166,13 @@ class _Writer:
         self._fields = {field.index: field for field in make_fields(program, 64, None)}
 
     def data_dictionary(self) -> Iterator[str]:
-        """Say what the fields are that come from outside."""
+        """Write the fields that the caller provides."""
         yield "  <DataDictionary>"
         for column, name in zip(self._program.columns, self._names, strict=True):
             data_type = _data_type(column)
             measure: Measure | None = "categorical" if column.kind == "category" else None
             field = f"    <DataField{typed(name, data_type, measure)}"
-            # Some would compare a NaN as a number above all others.
+            # Some consumers treat NaN as greater than all numbers.
             nan = '><Value value="NaN" property="missing"/></DataField>'
             yield field + (nan if data_type == "double" else "/>")
         label = typed(self._inner("class"), self._labels.data_type, "categorical")
@@ -181,7 +182,7 @@ class _Writer:
         yield from ("    </DataField>", "  </DataDictionary>")
 
     def model(self, explain: bool) -> Iterator[str]:
-        """Write everything that is computed."""
+        """Write all computed fields."""
         named = attributes(modelName=self._program.name)
         yield f'  <RuleSetModel{named} functionName="classification">'
         yield from self._mining_schema()
@@ -272,14 +273,14 @@ class _Writer:
             chosen = [constant("double", double(number)) for number in numbers]
             return apply("isIn", cell, *chosen, if_missing="false")
         known = field.spelled
-        # No consumer can be given what has no UTF-8: such a category is never met.
+        # Inputs are UTF-8, so that a category without UTF-8 never occurs.
         texts = [known[code] for code in literal.categories if has_utf8(known[code])]
         for text in texts:
             if not fits_xml(text):
                 raise OptionError(
                     f"XML cannot hold the category {text!r} of column {column.name!r}; rename it"
                 )
-        # Text as an attribute: some lose what stands before &lt; or &#13; in a Constant.
+        # Text is an attribute: some consumers lose the text before &lt; or &#13; in a Constant.
         name = self._names[self._program.place[literal.column]]
         matches = [one_if_equal(name, text) for text in texts]
         return apply("greaterThan", apply("sum", *matches), _whole(0)) if texts else LOGIC.never
@@ -295,7 +296,7 @@ class _Writer:
             yield self._derived(f"r{number}", "boolean", self._wire(rule.wire), text)
 
     def _votes(self) -> Iterator[str]:
-        """Count the votes, and how far each class is behind the first."""
+        """Count the votes, and the difference of each class to the most votes."""
         circuit, texts = self._circuit, self._labels.texts
         places = range(circuit.n_classes)
         for place, text in enumerate(texts):
@@ -307,7 +308,7 @@ class _Writer:
             votes = apply("sum", _whole(circuit.base_votes[place]), *terms)
             yield self._derived(f"v{place}", "integer", votes, f"votes of {text}")
         most = apply("max", *(self._field(f"v{place}") for place in places))
-        # No integer: the distance from it may be beyond 32 bits.
+        # Not an integer: differences may exceed 32 bits.
         yield self._derived("most", "double", most)
         for place in places:
             behind = apply("-", self._field(f"v{place}"), self._field("most"))

@@ -9,16 +9,16 @@ from dln.export.fields import Field
 
 @dataclass(frozen=True)
 class Ports:
-    """What goes in and out of the module.
+    """The inputs and outputs of the module.
 
     Attributes
     ----------
     fields
-        The columns, each a port with a flag that says that the cell is missing.
+        The columns. Each is a port with a flag for a missing value beside it.
     class_bits, vote_bits
-        How wide the number of a class is, and the votes of one class.
+        The width of a class number, and of the votes of one class.
     stages
-        Clocks from input to output.
+        Clock cycles from input to output.
     explain
         Whether the rules that fire are an output.
     """
@@ -39,7 +39,7 @@ class Ports:
 
 
 def port_bits(field: Field) -> int:
-    """Give the width of a port; codes have room for one that stands for all other categories."""
+    """Return the width of a port. Codes have room for one that stands for unknown categories."""
     if field.storage == "boolean":
         return 1
     return len(field.column.categories).bit_length() if field.storage == "code" else field.bits

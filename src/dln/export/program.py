@@ -1,7 +1,7 @@
-"""Circuit -> Program: what every target walks over.
+"""Circuit -> Program: the form of a circuit that every target writes.
 
-Wires that no rule reads are left out, and so are columns that only they read. Rules keep their
-number and order, so that "rule 3 fired" means the same in every target and in `circuit.rules`.
+Wires that no rule reads are left out, and so are columns that only such wires read. Rules keep
+their numbers and order, so that "rule 3" is the same in every target and in `circuit.rules`.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from dln.parts import Node, Rule
 
 @dataclass(frozen=True)
 class Program:
-    """A circuit made ready to be written.
+    """A circuit prepared for export.
 
     Attributes
     ----------
     circuit
-        The circuit without what no rule reads.
+        The circuit without the parts that no rule reads.
     model_id
-        The id of the circuit as it was given.
+        The id of the whole circuit.
     name
-        What the code is to be called: an identifier.
+        The name of the code: an identifier.
     """
 
     circuit: Circuit
@@ -44,7 +44,7 @@ class Program:
 
     @cached_property
     def inputs(self) -> tuple[int, ...]:
-        """The columns that are read, by their number in the circuit."""
+        """The columns that are read, as numbers in the circuit."""
         return tuple(sorted({literal.column for literal in self.circuit.literals}))
 
     @cached_property
@@ -54,17 +54,17 @@ class Program:
 
     @cached_property
     def place(self) -> dict[int, int]:
-        """Where a column of the circuit stands among the inputs."""
+        """The place of each column among the inputs."""
         return {index: place for place, index in enumerate(self.inputs)}
 
     @cached_property
     def rule_texts(self) -> tuple[str, ...]:
-        """The rules in the user's words, in their order; long ones mention `parts` by name."""
+        """The rules as text, in their order. Long rules refer to `parts` by name."""
         return self._rules_and_parts[0]
 
     @cached_property
     def parts(self) -> tuple[tuple[str, str], ...]:
-        """What the names in the rules stand for."""
+        """The names in the rules, each with its text."""
         return self._rules_and_parts[1]
 
     @cached_property
@@ -76,7 +76,7 @@ class Program:
 
     @cached_property
     def rule_lines(self) -> tuple[str, ...]:
-        """The rules with their numbers and votes, for the head of a file."""
+        """The rules with their numbers and votes, for the top of a file."""
         circuit = self.circuit
         lines = [decision_note(circuit.classes), *missing_note(circuit)]
         if any(circuit.base_votes):
@@ -96,7 +96,7 @@ class Program:
 
     @cached_property
     def most_votes(self) -> int:
-        """What the votes of a class never exceed, with or without their sign."""
+        """A bound on the absolute value of the votes of any class."""
         circuit = self.circuit
         votes = [circuit.base_votes, *(rule.votes for rule in circuit.rules)]
         totals: list[int] = [sum(abs(vote) for vote in given) for given in zip(*votes, strict=True)]
@@ -104,14 +104,14 @@ class Program:
 
     @cached_property
     def depths(self) -> tuple[int, ...]:
-        """The most gates between a wire and the literals, itself included; literals have none."""
+        """The most gates on a path from a literal to each wire, itself included; 0 for literals."""
         depths = [0] * self.circuit.n_literals
         for _, a, b in self.circuit.nodes:
             depths.append(1 + max(depths[a], depths[b]))
         return tuple(depths)
 
     def wire_name(self, wire: int) -> str:
-        """Name a wire: l0, l1, … for literals, then g0, g1, … for gates."""
+        """Return the name of a wire: l0, l1, … for literals, g0, g1, … for gates."""
         gate = wire - self.circuit.n_literals
         return f"l{wire}" if gate < 0 else f"g{gate}"
 
@@ -128,7 +128,7 @@ class Program:
 
 
 def make_program(circuit: Circuit, name: str) -> Program:
-    """Leave out what no rule reads."""
+    """Prepare a circuit for export: leave out what no rule reads."""
     return Program(_without_unread(circuit), circuit_id(circuit), name)
 
 
@@ -142,12 +142,12 @@ def _without_unread(circuit: Circuit) -> Circuit:
             read[a] |= gate.reads_a
             read[b] |= gate.reads_b
     if any(read) and not any(read[: circuit.n_literals]):
-        read[0] = True  # a constant gate alone: it has to have something to stand after
+        read[0] = True  # a constant gate alone needs an input
     new = {old: place for place, old in enumerate(w for w in range(circuit.n_wires) if read[w])}
     nodes = []
     for wire, (gate, a, b) in enumerate(circuit.nodes, start=circuit.n_literals):
         if read[wire]:
-            # An input that the gate does not look at may be gone: the other one stands in for it.
+            # An input that the gate ignores may be gone. The other input takes its place.
             a, b = (a if gate.reads_a else b), (b if gate.reads_b else a)
             nodes.append(Node(gate, new.get(a, 0), new.get(b, 0)))
     return replace(

@@ -37,8 +37,8 @@ _READER: dict[ColumnKind, str] = {
 }
 _NOTES = (
     "predict(row) takes a mapping of column names to cells and gives the class; explain(row) also",
-    "tells the votes and the rules that fired. predict_batch(columns) takes a mapping of column",
-    "names to lists and gives a list. Columns that INPUTS does not list are not looked at.",
+    "returns the votes and the rules that fired. predict_batch(columns) takes a mapping of column",
+    "names to lists and returns a list. Columns that INPUTS does not list are ignored.",
 )
 
 

@@ -37,7 +37,7 @@ def _is_missing(cell):
 
 
 def _word(bits):
-    """Pack a truth value a row into an integer, the first row in the lowest bit."""
+    """Pack one truth value for each row into an integer, the first row in the lowest bit."""
     return int(bytes(bits)[::-1].translate(_DIGITS) or b"0", 2)
 
 
@@ -56,7 +56,7 @@ def _missing(cells):
 @literals@
 
 def _run(columns, n_rows):
-    """Compute the word of every rule."""
+    """Return the word of every rule: one bit for each row."""
     ones = (1 << n_rows) - 1
     w = [0] * @n_slots@
     cells = (
@@ -71,7 +71,7 @@ def _run(columns, n_rows):
 READERS = {
     "categories": '''\
 def _read_categories(columns, name, codes):
-    """Give the code of each cell: NaN where it is missing, -1 for categories never seen."""
+    """Return the code of each value: NaN if missing, -1 for unknown categories."""
     cells = _cells(columns, name)
     return [math.nan if _is_missing(cell) else codes.get(cell, -1) for cell in cells]
 
@@ -116,7 +116,7 @@ def _number(cell, name):
 
 """,
 }
-"""What turns cells into numbers or codes, by what a column holds."""
+"""Functions that turn values into numbers or codes, for each kind of column."""
 
 CALLS = '''\
 def _row_columns(row):
@@ -124,17 +124,17 @@ def _row_columns(row):
 
 
 def votes(row):
-    """Count the votes of each class."""
+    """Return the votes of each class."""
     return explain(row)["votes"]
 
 
 def predict(row):
-    """Give the class with the most votes; ties go to the first."""
+    """Return the class with the most votes. A tie goes to the first class."""
     return explain(row)["class"]
 
 
 def explain(row):
-    """Give the class, the votes of each class and the numbers of the rules that fired."""
+    """Return the class, the votes of each class and the numbers of the rules that fired."""
     fired = [rule for rule, word in enumerate(_run(_row_columns(row), 1)) if word]
     counts = list(_BASE_VOTES)
     for rule in fired:
@@ -145,7 +145,7 @@ def explain(row):
 
 
 def probabilities(row):
-    """Give the softmax of votes / temperature."""
+    """Return the probability of each class: the softmax of votes / temperature."""
     counts = votes(row)
     most = max(counts)
     odds = [math.exp((count - most) / _TEMPERATURE) for count in counts]
@@ -153,7 +153,7 @@ def probabilities(row):
 
 
 def predict_batch(columns, n_rows=None):
-    """Give the class of each row; columns are lists, n_rows is needed where none is read."""
+    """Return the class of each row. Columns are lists; n_rows is needed if no column is read."""
     lengths = {len(columns[name]) for name in INPUTS if name in columns}
     if len(lengths | {n_rows} - {None}) > 1:
         raise ValueError(f"the columns differ in length: {sorted(lengths)}")
@@ -178,7 +178,7 @@ def predict_batch(columns, n_rows=None):
 
 
 def _add(total, word, weight):
-    """Add a weight to the sums of the rows in a word: bit b of all sums is in total[b]."""
+    """Add a weight to the sums of the rows in a word; total[b] holds bit b of all sums."""
     carry = 0
     for bit, old in enumerate(total):
         more = word if weight >> bit & 1 else 0
@@ -187,7 +187,7 @@ def _add(total, word, weight):
 
 
 def _less(a, b, ones):
-    """Find the rows in which one sum is less than another; the last bit is the sign."""
+    """Return the rows in which sum a is less than sum b; the last bit is the sign."""
     less = 0
     for old, new in zip(a[:-1], b[:-1]):
         less = (new & (old ^ ones)) | (less & (old ^ new ^ ones))

@@ -13,8 +13,8 @@ from dln.export.text import comment, fill, has_utf8, head, label_words
 from dln.export.value import Export, Input
 from dln.literals import Above, Among, Literal
 
-# Without parentheses: rustc has a lint about them that takes time quadratic in the file. Only wires
-# come in, and !a ^ b is !(a ^ b), however it is read.
+# No parentheses: rustc's lint about them takes time quadratic in the file. Operands are wires only,
+# and !a ^ b equals !(a ^ b).
 _DIALECT = Dialect(
     both="{a} & {b}",
     either="{a} | {b}",
@@ -23,14 +23,15 @@ _DIALECT = Dialect(
     never="false",
     always="true",
 )
-# Inlined, all chunks would be optimised as one long function.
+# Inlined chunks would be optimised as one long function.
 _CHUNK = "#[inline(never)]\nfn "
 _LINES = Lines(
     local="    let {name} = {value};", load="w[{slot}]", store="    w[{slot}] = {value};"
 )
 _NOTES = (
-    "Put it in a file and say `mod model;`. predict(&row) gives the number of a class in CLASSES,",
-    "explain(&row) also the votes and the rules that fired. None, and NaN, is a missing cell.",
+    "Put it in a file and write `mod model;`. predict(&row) returns the number of a class in",
+    "CLASSES; explain(&row) also returns the votes and the rules that fired. None and NaN are",
+    "missing values.",
 )
 _RUST = """\
 #![allow(dead_code, non_snake_case, unused_mut, unused_parens, unused_variables)]
@@ -45,12 +46,12 @@ const RULE_SLOTS: [usize; @n_rules@] = @slots@;
 const RULE_VOTES: [[i32; @n_classes@]; @n_rules@] = [@votes@
 ];
 
-/// The cells that are read.
+/// The values that are read.
 pub struct Row@lifetime@ {@members@
 }
 
 pub struct Explanation {
-    /// The number of the class with the most votes; ties go to the first.
+    /// The number of the class with the most votes; a tie goes to the first class.
     pub class_number: usize,
     pub votes: [i32; @n_classes@],
     /// Which rules fired.
@@ -187,7 +188,7 @@ def _above(field: Field, cutoff: float) -> str:
 
 
 def _among(field: Field, literal: Among) -> str:
-    # An array: rustc follows a long chain of || by recursion.
+    # An array, because rustc follows a long chain of || by recursion.
     if field.holds_numbers:
         numbers = [float(field.column.categories[code]) for code in literal.categories]
         return f"[{', '.join(map(_rust_float, numbers))}].contains(&x)"

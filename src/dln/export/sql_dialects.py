@@ -1,4 +1,4 @@
-"""What differs between databases, as data: types, numbers, quotes and limits."""
+"""The differences between databases, as data: types, numbers, quotes and limits."""
 
 from __future__ import annotations
 
@@ -42,33 +42,34 @@ class Database:
     Attributes
     ----------
     title
-        Its name as people write it.
+        Its name in messages.
     logic
         How it writes gates and truth values.
     cells
-        Reads a column `{x}` of each kind as float64 seconds or numbers, NULL where it is missing.
+        Reads a column `{x}` of each kind as a float64 number or seconds, NULL if missing.
     text
         Reads a column `{x}` as text that is compared byte by byte.
     strict_text
-        Reads it so too, but fails with the text `{message}` where the type is one of `{types}`;
-        empty where columns have no types.
+        The same, but fails with the text `{message}` if the type is one of `{types}`. Empty for
+        databases whose columns have no types.
     other_types
-        The types of columns that hold no text, as `strict_text` calls them, by what they hold.
+        The types other than text, by kind, with the names that `strict_text` compares.
     number
         Writes a finite float64 exactly.
     infinity
         Writes infinity.
     nul
-        An expression for the character NUL in text; None where text cannot hold it.
+        An expression for the character NUL in text; None if text cannot hold it.
     quote
         Writes text without NULs as a literal.
     types
-        What a column of each kind has to be.
+        The type that a column of each kind must have.
     notes
-        What else to tell those who make the table.
+        Further comments on the table.
     around
-        How a row gets its answers: "lateral" joins each row with a subquery that reads it, "struct"
-        carries the row through the stages as one value, "subquery" computes each answer apart.
+        How answers are added to a row: "lateral" joins each row with a subquery that reads it,
+        "struct" carries the row through the stages as one value, "subquery" computes each answer
+        by a separate subquery.
     fence
         Ends a stage so that the planner does not copy its expressions into the next.
     stored_every
@@ -86,9 +87,9 @@ class Database:
     refuses_twins
         Whether it refuses a view with two columns of one name.
     folds_case
-        Whether names that differ in case only are the same name.
+        Whether names that differ only in letter case are the same name.
     empty_names
-        Whether a name may have no letter.
+        Whether a name may be empty.
     """
 
     title: str
@@ -116,7 +117,7 @@ class Database:
     empty_names: bool
 
     def literal(self, text: str) -> str | None:
-        """Write text as an expression; None where no text of the database equals it."""
+        """Write text as an expression, or return None if no text of the database equals it."""
         if not has_utf8(text) or ("\0" in text and self.nul is None):
             return None
         if "\0" not in text:
@@ -124,9 +125,9 @@ class Database:
         return "(" + f" || {self.nul} || ".join(map(self.quote, text.split("\0"))) + ")"
 
     def read_text(self, x: str, name: str, categories: Sequence[str]) -> str:
-        """Read a column of text, and fail where it has a type that spells these otherwise.
+        """Read a column of text; the query fails if its type writes the categories differently.
 
-        A table that was read from CSV may hold booleans where the model knows yes and no.
+        For example, a database may read yes and no in a CSV file as booleans.
         """
         refused = [
             self.quote(other)
@@ -137,11 +138,11 @@ class Database:
         plain = self.text.format(x=x)
         if not refused:
             return plain
-        shown = self.quote(f"column {name!r} has to be {self.types['category']}, not ")
+        shown = self.quote(f"column {name!r} must be {self.types['category']}, not ")
         return self.strict_text.format(x=x, types=", ".join(refused), message=shown, plain=plain)
 
     def name(self, name: str) -> str:
-        """Quote a name; raises where the database has no such name."""
+        """Quote a name. Raises OptionError if the database does not allow it."""
         size = len(name.encode("utf-8", "surrogatepass"))
         if not has_utf8(name) or "\0" in name or not (name or self.empty_names):
             raise OptionError(f"{self.title} cannot name a column or table {name!r}; rename it")
@@ -170,11 +171,11 @@ def _quote_postgresql(text: str) -> str:
 
 
 def exact_number(value: float) -> str:
-    """Write a number so that plain arithmetic of float64 gives it, however decimals are read.
+    """Write a number exactly, even if the database reads decimals inexactly.
 
-    SQLite reads some decimals as a neighbour of the nearest float64. Decimals that are float64
-    exactly are safe, and so are quotients of integers: the short decimal as a fraction, or, where
-    it has too many digits, an integer and powers of two.
+    SQLite reads some decimals as a neighbour of the nearest float64. Decimals that are exactly a
+    float64 are safe, and so are quotients: the decimal as a fraction of integers, or, if it has too
+    many digits, an integer and powers of two.
 
     >>> exact_number(54.5), exact_number(-0.1), exact_number(2.0**-60)
     ('54.5', '(-1 / 10.0)', '(1 / 1099511627776.0 / 1048576.0)')
@@ -221,13 +222,13 @@ def _sqlite_greatest(values: Sequence[str]) -> str:
 _SPELLED: dict[ColumnKind, re.Pattern[str]] = {
     "boolean": re.compile("true|false"),
     "integer": re.compile("0|-?[1-9][0-9]*"),
-    "number": re.compile("(?!)"),  # 1.10 or 1.1: who knows
+    "number": re.compile("(?!)"),  # the engine may print 1.10 or 1.1
     "date": re.compile("(?!)"),
 }
-"""How databases write what is no text as text."""
+"""How databases write other types as text."""
 
-# Text comes from files, also in columns of numbers. Compared with a REAL, text that is a number
-# becomes one, and all other text is greater; a cast alone would make it 0.
+# Columns of numbers may hold text from files. Compared with a REAL, SQLite converts text that is a
+# number, and all other text is greater. A cast alone would turn other text into 0.
 _SQLITE_NUMBER = "CASE WHEN {x} <= CAST(9e999 AS REAL) THEN CAST({x} AS REAL) END"
 _DUCKDB_NUMBER = "NULLIF(CAST({x} AS DOUBLE), CAST('NaN' AS DOUBLE))"
 _POSTGRESQL_NUMBER = "NULLIF(CAST({x} AS double precision), CAST('NaN' AS double precision))"
@@ -243,7 +244,7 @@ DATABASES: dict[DatabaseName, Database] = {
                 "CASE lower({x}) WHEN 'true' THEN 1.0 WHEN 'false' THEN 0.0"
                 f" ELSE {_SQLITE_NUMBER} END"
             ),
-            # There is no type for dates: numbers are seconds, text is what SQLite reads as a date.
+            # SQLite has no type for dates: numbers are seconds, and text is read by strftime.
             "date": (
                 "CASE WHEN typeof({x}) = 'text' THEN (CAST(strftime('%s', {x}) AS INTEGER) * 1000"
                 " + CAST(substr(strftime('%f', {x}), 4) AS INTEGER)) / 1000.0"
@@ -265,8 +266,8 @@ DATABASES: dict[DatabaseName, Database] = {
             "category": "TEXT",
         },
         notes=(
-            "In columns of numbers, booleans and dates, text is read as what it spells, and is",
-            "missing where it spells none, such as ''. In columns of TEXT only NULL is missing.",
+            "In columns of numbers, booleans and dates, text is converted. Text that cannot be",
+            "converted, for example '', is a missing value. In TEXT columns only NULL is missing.",
         ),
         around="subquery",
         fence="LIMIT 1 OFFSET 0",
@@ -322,7 +323,9 @@ DATABASES: dict[DatabaseName, Database] = {
             "date": "DATE or TIMESTAMP",
             "category": "VARCHAR",
         },
-        notes=("NULL and NaN are missing; a column of another type is converted or refused.",),
+        notes=(
+            "NULL and NaN are missing values. Columns of other types are converted or refused.",
+        ),
         around="struct",
         fence="",
         stored_every=0,
@@ -351,7 +354,7 @@ DATABASES: dict[DatabaseName, Database] = {
             ),
         },
         text='CAST({x} AS text) COLLATE "C"',
-        # There is no function that fails with a message: a cast that cannot succeed shows it.
+        # PostgreSQL has no function that raises an error, so a failing cast shows the message.
         strict_text=(
             "CASE WHEN CAST(pg_typeof({x}) AS text) IN ({types})"
             " THEN CAST(CAST({message} || pg_typeof({x}) AS boolean) AS text) ELSE {plain} END"
@@ -376,7 +379,9 @@ DATABASES: dict[DatabaseName, Database] = {
             "date": "date or timestamp",
             "category": "text",
         },
-        notes=("NULL and NaN are missing; a column of another type is converted or refused.",),
+        notes=(
+            "NULL and NaN are missing values. Columns of other types are converted or refused.",
+        ),
         around="lateral",
         fence="OFFSET 0",
         stored_every=4,
@@ -390,4 +395,4 @@ DATABASES: dict[DatabaseName, Database] = {
         empty_names=False,
     ),
 }
-"""The databases that are known."""
+"""All supported databases."""

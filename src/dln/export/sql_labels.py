@@ -1,4 +1,4 @@
-"""Class labels as expressions of a database: all of one type."""
+"""Class labels as SQL expressions of one type."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ INTEGERS = range(-(2**63), 2**63)
 
 
 def label_expressions(classes: Sequence[Label], database: Database) -> list[str]:
-    """Write labels as numbers or booleans where all are, and as text otherwise."""
+    """Write labels as numbers or booleans if all are, and as text otherwise."""
     types = {type(label) for label in classes}
     write = _WRITERS.get(types.pop() if len(types) == 1 else str, _as_text)
     if any(type(label) is int and label not in INTEGERS for label in classes):

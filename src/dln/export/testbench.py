@@ -1,7 +1,7 @@
-"""Rows -> a Verilog testbench that says PASS or FAIL by itself.
+"""Rows -> a Verilog testbench that prints PASS or FAIL.
 
-Cells are first rounded to what the ports can hold; what is expected is what the circuit answers to
-the rounded cells.
+Values are first rounded to what the ports can hold. The testbench expects the answers of the
+circuit to the rounded values.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ endmodule
 
 
 def representable(raw: NDArray[np.float64], field: Field) -> tuple[list[int], NDArray[np.float64]]:
-    """Round numbers to the integers of a port; gives the integers and the numbers they stand for.
+    """Round numbers to the integers of a port; return the integers and the numbers they mean.
 
-    Ties go to the even integer; what is out of range becomes the nearest that is in it. A missing
-    number is 0 with its flag set.
+    Ties go to the even integer, and values out of range become the nearest integer in range. A
+    missing number is 0 with its flag set.
     """
     low, high = (0, 1) if field.storage == "boolean" else signed_range(field.bits)
     meaning = meaning_of(field.column, field.fraction_bits)
@@ -136,7 +136,7 @@ def write_testbench(program: Program, ports: Ports, rows: Any) -> str:
 
 
 def _encode(program: Program, ports: Ports, table: Table) -> tuple[list[int], Table]:
-    """Give each row as the bits of all ports, and the table as the ports hold it."""
+    """Return each row as the bits of all ports, and the table as the ports hold it."""
     circuit = program.circuit
     places = places_of(table, circuit.columns, [field.index for field in ports.fields])
     packed = [0] * table.n_rows

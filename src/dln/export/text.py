@@ -1,4 +1,4 @@
-"""Text that is safe inside comments and string literals of other languages."""
+"""Make text safe for comments and string literals of other languages."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from dln.export.program import Program
 from dln.labels import Label
 
 _BROKEN = {"*/": "* /", "/*": "/ *", "??": "? ?", "</": "< /", "<!": "< !", "-->": "-- >"}
-"""What would end or begin a comment, spell a trigraph, or end a script in a page."""
+"""Character sequences that begin or end a comment, are a trigraph, or end an HTML script."""
 
 
 def comment(lines: Sequence[str], first: str, each: str, last: str = "") -> str:
-    """Write lines as a comment that nothing in them can end.
+    """Write lines as a comment that no text in them can end.
 
-    Letters that are not printable are written as escapes, and marks of comments are broken by a
-    space. A backslash is doubled: some languages read it even in comments.
+    Characters that are not printable are written as escapes, and comment marks are broken by a
+    space. Backslashes are doubled, because some languages interpret them even in comments.
     """
     safe = [f"{each}{_safe(line)}".rstrip() for line in lines]
     return "\n".join([*filter(None, [first]), *safe, *filter(None, [last])]) + "\n"
@@ -36,7 +36,7 @@ def _safe(line: str) -> str:
 
 
 def head(program: Program, what: str, notes: Sequence[str] = ()) -> list[str]:
-    """Say what a file is: the model's id, its rules, and how to use it."""
+    """Return the lines at the top of a file: the model's id, its rules, and how to use it."""
     notes = ["", *notes] if notes else []
     return [f"{what}, made by dln from model {program.model_id}.", "", *program.rule_lines, *notes]
 
@@ -51,7 +51,7 @@ def ascii_json(value: object) -> str:
 
 
 def c_string(text: str) -> str:
-    r"""Write UTF-8 text as a string literal of C: octal escapes do not run on, ? is escaped.
+    r"""Write text as a C string literal in UTF-8, with octal escapes of three digits.
 
     >>> print(c_string('é"\\??/7'))
     "\303\251\"\\\?\?/7"
@@ -69,7 +69,7 @@ def c_string(text: str) -> str:
 
 
 def has_utf8(text: str) -> bool:
-    """Tell whether text can be written outside Python; half a surrogate pair cannot."""
+    """Return whether text has a UTF-8 encoding; half a surrogate pair has none."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -78,14 +78,14 @@ def has_utf8(text: str) -> bool:
 
 
 def label_words(label: Label) -> str:
-    """Write a label as text, where a target has no type for it: as Python's str, dates as ISO."""
+    """Write a label as text, for targets without its type: like Python's str, dates as ISO."""
     if isinstance(label, float) and math.isinf(label):
         return "inf" if label > 0 else "-inf"
     return label.isoformat() if hasattr(label, "isoformat") else str(label)
 
 
 def fill(template: str, **values: object) -> str:
-    """Put values where `@name@` stands, once: what comes in is not looked through again.
+    """Replace each `@name@` by its value. Values are not searched for further names.
 
     >>> fill("int @name@_of(@what@)", name="f", what="@name@")
     'int f_of(@name@)'

@@ -1,9 +1,9 @@
 """Cutoffs on numbers -> cutoffs on the integers that stand for them.
 
-A circuit compares float64. Where a target is given integers (an integer column, a date in
-microseconds, a number in fixed point), `x > cutoff` becomes a comparison of integers that answers
-the same for every integer of that type, those beyond 2**53 included: they are compared as the
-float64 nearest to them, as everywhere.
+A circuit compares float64. Where a target reads integers (an integer column, a date in
+microseconds, a number in fixed point), `x > cutoff` becomes a comparison of integers with the same
+result for every integer of that type. Integers beyond 2**53 compare as the nearest float64, as they
+do in the circuit.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from collections.abc import Callable
 from dln.literals import Column
 
 Meaning = Callable[[int], float]
-"""The number that an integer stands for; it never falls where the integer rises."""
+"""Return the number that an integer stands for; a larger integer never means a smaller number."""
 
 
 def integer_cutoff(cutoff: float, meaning: Meaning, low: int, high: int) -> int:
-    """Find the largest integer whose meaning is not above the cutoff.
+    """Return the largest integer whose meaning is not above the cutoff.
 
-    The result is `low - 1` where all integers from `low` to `high` are above the cutoff.
+    The result is `low - 1` if all integers from `low` to `high` are above the cutoff.
 
     >>> integer_cutoff(54.5, float, -(2**63), 2**63 - 1), integer_cutoff(300.0, float, -128, 127)
     (54, 127)

@@ -1,4 +1,4 @@
-"""Export: the files that a circuit was written as, and what they read."""
+"""Export: the files of an exported circuit, and the columns that they read."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Input:
     column
         Its name in the user's table.
     name
-        What the export calls it.
+        Its name in the export.
     type
-        What it has to be given as, in the words of the target.
+        Its type in the target.
     """
 
     column: str
@@ -31,22 +31,22 @@ class Input:
 
 @dataclass(frozen=True)
 class Export:
-    """A circuit as code or as a model of another kind.
+    """A circuit as code, or as a model in another format.
 
     Attributes
     ----------
     target
-        What it was written for, such as "c".
+        The target, for example "c".
     name
-        What its functions, module or view are called.
+        The name of its module or class, or the prefix of its functions.
     model_id
-        The id of the circuit; the files carry it too.
+        The id of the circuit. The files contain it too.
     files
-        File names and their content, the main one first.
+        File names and contents, the main file first.
     inputs
-        The columns that it reads, in the order of the table; columns that no rule reads are absent.
+        The columns that it reads, in the order of the table, without columns that no rule reads.
     notes
-        What to know before it is used: tests of numbers that its integers are too narrow for.
+        Tests of numbers that always have the same result because the integers are too narrow.
 
     Examples
     --------
@@ -71,12 +71,12 @@ class Export:
 
     @property
     def data(self) -> bytes:
-        """The main file as it is stored."""
+        """The main file as bytes."""
         return next(iter(self.files.values()))
 
     @property
     def text(self) -> str:
-        """The main file as text; raises UnicodeDecodeError where it is none, as for ONNX."""
+        """The main file as text. Raises UnicodeDecodeError if it is not text, as for ONNX."""
         return self.data.decode("utf-8")
 
     def save(self, path: str | os.PathLike[str]) -> list[Path]:

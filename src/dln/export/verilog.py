@@ -1,7 +1,7 @@
 """Program -> one synthesizable Verilog module (Verilog-2001), combinational or pipelined.
 
-Every column is a port of integers with a flag beside it that says that the cell is missing. Numbers
-are in fixed point; cutoffs become integers that answer alike for every integer of the port.
+Each column is an integer port with a flag for a missing value. Numbers are in fixed point. Cutoffs
+become integers with the same result for every integer of the port.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ def export_verilog(
     Parameters
     ----------
     integer_bits
-        How wide the ports of integers and numbers are; dates always have 64 bits.
+        The width of integer and number ports; dates always have 64 bits.
     fraction_bits
-        Numbers are given times 2 to this power.
+        Number ports hold the value times 2 to this power.
     stages
-        Registers between input and output; 0 makes the module combinational, without a clock.
+        Registers from input to output; 0 for a combinational module without a clock.
     explain
-        Adds the output `rules`: one bit for each rule that fires.
+        Add the output `rules`: one bit for each rule.
     rows
-        A table; with it comes a testbench that compares the module with the circuit on its rows.
+        A table. The export then has a testbench that compares module and circuit on its rows.
     """
     if type(stages) is not int or not 0 <= stages <= _MOST_STAGES:
         raise OptionError(f"stages is {stages!r}, expected an integer from 0 to {_MOST_STAGES}")
@@ -91,7 +91,7 @@ def _range(field: Field) -> str:
 
 
 def constant(value: int, bits: int) -> str:
-    """Write a signed constant by its bits, so that every value has one."""
+    """Write a signed constant as hexadecimal digits, which can express every value."""
     return f"{bits}'sh{value % 2**bits:x}"
 
 
@@ -109,14 +109,16 @@ def _head(program: Program, ports: Ports) -> list[str]:
     notes = [
         "class_number counts from 0: "
         + ", ".join(f"{k} is {label!r}" for k, label in enumerate(program.circuit.classes)),
-        f"votes holds {ports.vote_bits} signed bits a class, class 0 in the lowest.",
+        f"votes holds {ports.vote_bits} signed bits for each class, class 0 in the lowest bits.",
     ]
     if ports.stages:
-        notes.append(f"Outputs follow their inputs {ports.stages} clocks later, one row a clock.")
+        notes.append(
+            f"Outputs follow their inputs after {ports.stages} clocks. Each clock takes a new row."
+        )
     for field in ports.fields:
         notes.append(f"{field.name} is {field.column.name!r}: {field.describe()}.")
         known = ", ".join(f"{code} {name!r}" for code, name in enumerate(field.column.categories))
-        notes += [f"  {known}; larger is another category"] * (field.storage == "code")
+        notes += [f"  {known}; larger codes are unknown categories"] * (field.storage == "code")
     return head(program, "A classifier in Verilog", notes)
 
 

@@ -1,7 +1,7 @@
-"""A program and the widths that a target gives its numbers -> notes on cutoffs that do not fit.
+"""A program and the widths of its numbers in a target -> notes on cutoffs that do not fit.
 
-A cutoff that no integer of its type reaches makes a test that always comes out the same. The export
-is right for every cell that the type holds; the note is for users whose cells are larger.
+If a cutoff is beyond the range of its integer type, the test always has the same result. The export
+is right for every value that the type can hold. The note warns users whose values are larger.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from dln.wording import some
 def cutoff_notes(
     program: Program, write: Callable[..., Export], options: Mapping[str, Any]
 ) -> Iterator[str]:
-    """Name the tests of each column that its integers do not reach, and what they do reach.
+    """Describe the tests of each column whose cutoffs are out of range, and the range.
 
-    `write` writes the program with these options; the others are its defaults.
+    `write` writes the program with these options. The other options have their defaults.
     """
     parameters = inspect.signature(write).parameters
     if "integer_bits" not in parameters:
@@ -36,13 +36,13 @@ def cutoff_notes(
         if beyond:
             tests = some([literal.describe(program.circuit.columns) for literal in beyond])
             yield (
-                f"always the same there: {tests}, since {_reach(field)}; "
+                f"these tests always have the same result: {tests}, because {_reach(field)}; "
                 "use more integer bits or fewer fraction bits"
             )
 
 
 def _beyond(program: Program, field: Field) -> list[Above]:
-    """Find the tests that every integer of a field passes, or none does."""
+    """Return the tests that all integers of a field pass, or none."""
     if field.storage != "integer" or field.column.kind == "date":
         return []
     low, _ = signed_range(field.bits)
