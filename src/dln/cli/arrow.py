@@ -1,4 +1,4 @@
-"""pyarrow, which reads and writes table files; needed only by the verbs that do."""
+"""pyarrow, which reads and writes table files; imported only by commands that do so."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pc: Any = pyarrow.compute
 csv: Any = pyarrow.csv
 parquet: Any = pyarrow.parquet
 
-# pyarrow has no types to offer: these names say at least which of its objects is meant.
+# pyarrow has no type hints. These names at least say which of its objects is meant.
 Column = Any
 """A `pyarrow.ChunkedArray`."""
 Frame = Any

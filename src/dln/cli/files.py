@@ -24,7 +24,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 
 def shown(path: str) -> str:
-    """Name an input the way a message should."""
+    """Return the name of an input for messages."""
     return "standard input" if path == STANDARD else path
 
 
@@ -33,7 +33,7 @@ def shown(path: str) -> str:
 
 @contextmanager
 def open_input(path: str) -> Iterator[tuple[bytes, IO[bytes]]]:
-    """Open a file or standard input, unpacked; gives its beginning and a stream of the whole."""
+    """Open a file or standard input, unpacked; yields its beginning and a stream of the whole."""
     with ExitStack() as stack:
         raw: IO[bytes] = (
             sys.stdin.buffer if path == STANDARD else stack.enter_context(open(path, "rb"))
@@ -55,7 +55,7 @@ def _peek(stream: IO[bytes]) -> tuple[bytes, IO[bytes]]:
 
 
 class _Joined(io.RawIOBase):
-    """A beginning that was read already, then the rest: standard input cannot be rewound."""
+    """A beginning that was already read, then the rest; standard input cannot seek."""
 
     def __init__(self, head: bytes, rest: IO[bytes]) -> None:
         self._head, self._rest = memoryview(head), rest
@@ -87,7 +87,7 @@ def load_model(path: str) -> Circuit:
 def check_output(path: str, *others: str | None) -> None:
     """Refuse an output that cannot be written or is one of the command's other files.
 
-    It is called before the work and not after it. None stands for a file that was not asked for.
+    Called before the work, not after it. None stands for a file that was not requested.
     """
     if path == STANDARD:
         return
@@ -106,7 +106,7 @@ def check_output(path: str, *others: str | None) -> None:
 
 
 def _is_same(one: Path, other: Path) -> bool:
-    """Tell whether two paths without links name one file; a terminal, say, can be both ends."""
+    """Return whether two resolved paths are one regular file; a terminal may be both ends."""
     if not (one.exists() and other.exists()):
         return one == other
     return one.is_file() and one.samefile(other)
@@ -129,7 +129,7 @@ def _packed(file: IO[bytes], path: str) -> Iterator[IO[bytes]]:
     if not path.lower().endswith(".gz"):
         yield file
         return
-    # No name and no time inside: the same table gives the same bytes.
+    # No name and no time in the file, so the same table gives the same bytes.
     with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
         yield cast("IO[bytes]", packed)
 

@@ -105,7 +105,7 @@ def without_words(text: Column, missing: Sequence[str]) -> Column:
 
 
 def quoted(value: object) -> str:
-    r"""Show a cell in a message: in quotes, on one line, and not too much of it.
+    r"""Return a value for a message: in quotes, on one line, and shortened.
 
     >>> print(quoted("two\nlines"), quoted(100 * "z"))
     'two\nlines' 'zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz...
@@ -115,7 +115,7 @@ def quoted(value: object) -> str:
 
 
 def clear(name: str) -> str:
-    """Show a name as it is, or quoted where that would not be clear.
+    """Return a name as it is, or in quotes where it could be misread.
 
     >>> print(clear("heart rate"), clear("rate "), clear(""))
     heart rate 'rate ' ''
