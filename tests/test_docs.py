@@ -223,7 +223,7 @@ def anchors(page: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_links_and_anchors_resolve(page: Path) -> None:
-    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text("utf-8")):
+    for link in re.findall(r"(?:\]\(|src=\")([^)\s\"]+)", page.read_text("utf-8")):
         if not link.startswith("https://"):
             name, _, anchor = link.partition("#")
             target = page.parent / name if name else page
