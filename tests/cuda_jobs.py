@@ -1,4 +1,4 @@
-"""Jobs for the cuda engine, on a card and on a CPU that stands for one."""
+"""Jobs for the cuda engine, on a GPU and on an emulated one."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def short_job(options: TrainOptions, seed: int) -> Job:
 
 
 def mixed_jobs() -> list[Job]:
-    """Networks of every kind beside each other: rows, depth, width, candidates, classes."""
+    """Networks of different rows, depth, width, candidates and classes in one population."""
     jobs = []
     for seed in range(24):
         job = draw_job(seed)

@@ -1,4 +1,4 @@
-"""What the cuda engine promises of a step and of a run, whatever the variant of its kernel."""
+"""What the cuda engine promises about a step and a run, for every variant of its kernel."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dln.train.torch import Phase
 
 
 def assert_step_agrees(job: Job, phase: Phase, variant: Variant, tolerance: float) -> None:
-    """Votes are PyTorch's to the bit, gradients its autograd's to a part of the largest."""
+    """Votes equal PyTorch's exactly; gradients equal those of autograd up to a small error."""
     found = probe(job, phase.value, variant)
     assert_array_equal(found.votes, torch_votes(job))
     loss, expected = torch_gradients(job, phase)
@@ -46,7 +46,7 @@ def assert_same_bits(variants: Sequence[Variant]) -> None:
 
 
 def assert_all_thresholds_are_pulled(one_word: Variant, tolerance: float) -> None:
-    """A block's list of inputs has room for all of them: there may be more than wires."""
+    """The list of inputs of a block has room for all, even if there are more than wires."""
     job = random_job(0, shape=Shape((300,), n_links=8))
     job.network.vote_logits[0] = 3.0  # all gates are reached
     job.network.vote_logits[1] = -3.0
@@ -62,7 +62,7 @@ def assert_all_thresholds_are_pulled(one_word: Variant, tolerance: float) -> Non
 
 
 def assert_loss_of_sure_classes_is_exact(variant: Variant) -> None:
-    """Where the true class is nearly sure, its probability is little but rounding."""
+    """If the true class is almost certain, 1 minus its probability is mostly rounding error."""
     shape = Shape((30, 20), n_links=5)
     job = random_job(1, shape=shape, n_classes=3, options=TrainOptions(epochs=10, tau=0.2))
     votes = torch_votes(job)
@@ -75,7 +75,7 @@ def assert_loss_of_sure_classes_is_exact(variant: Variant) -> None:
 
 
 def count_together(reference: Engine, options: TrainOptions, n_seeds: int) -> int:
-    """Train on the card and elsewhere, and count the runs that stay together."""
+    """Train on the GPU and with another engine, and count the runs that give the same."""
     count = 0
     left = train_population([short_job(options, seed) for seed in range(n_seeds)])
     right = reference([short_job(options, seed) for seed in range(n_seeds)])

@@ -1,4 +1,4 @@
-"""The engines that train alike, and the mark that runs a test with each of them."""
+"""The engines that give the same results, and the mark that runs a test with each of them."""
 
 from __future__ import annotations
 

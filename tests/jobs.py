@@ -1,4 +1,4 @@
-"""Random training jobs, options to train them with and what no engine may train."""
+"""Random training jobs, options to train them with, and invalid networks."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ TOGETHER = {
         temperature=Annealing(1.0, 0.3),
     ),
 }
-"""Options with which engines that agree stay together for a few epochs."""
+"""Options with which engines give the same results for a few epochs."""
 
 IN_TURN = {
     "batches": TrainOptions(phases="batches"),
     "epochs": TrainOptions(phases="epochs"),
     "alternating": TrainOptions(phases=Alternating(2)),
 }
-"""Options with which a gradient of 0 but for rounding parts some runs."""
+"""Options with which some runs differ, because a gradient is 0 except for rounding."""
 
 BROKEN: list[tuple[str, Any, Any, str]] = [
     ("link_wires", (0, 0, 0), 10_000, "does not point backwards"),
@@ -59,7 +59,7 @@ BROKEN: list[tuple[str, Any, Any, str]] = [
     ("rule_wires", 0, 1_000, "rule reads a wire"),
     ("vote_logits", (0, 0), np.nan, "vote logit"),
 ]
-"""What makes a network unfit: an array, a place in it, what is put there and what is then said."""
+"""Invalid networks: an array, an index, an invalid value, and the expected message."""
 
 
 def random_job(
@@ -70,7 +70,7 @@ def random_job(
     n_classes: int = 2,
     options: TrainOptions | None = None,
 ) -> Job:
-    """Draw a job with every kind of literal, missing cells and uneven weights."""
+    """Draw a job with every kind of literal, missing values and different weights."""
     rng = np.random.default_rng(seed)
     cells = rng.random((n_rows, 4)).astype(np.float32)
     cells[:, 3] = rng.integers(0, 3, n_rows)

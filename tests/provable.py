@@ -34,12 +34,12 @@ TRIES: dict[str, dict[str, Any]] = {
 
 
 def by(tries: str) -> AbstractContextManager[Any]:
-    """Make small circuits go a way that is made for large ones."""
+    """Use methods for small circuits that are otherwise used only for large ones."""
     return mock.patch.multiple(simulate, **TRIES[tries]) if TRIES[tries] else nullcontext()
 
 
 class Wires:
-    """Nodes under construction over some literals; every method gives the new wire."""
+    """Nodes under construction over some literals. Every method returns the new wire."""
 
     def __init__(self, n_literals: int) -> None:
         self.nodes: list[Node] = []
@@ -66,7 +66,7 @@ def circuit_of(
     votes: dict[int, tuple[int, ...]] | None = None,
     base: tuple[int, ...] = (0, 0),
 ) -> Circuit:
-    """Make a circuit; unless told, its last wire votes for "yes"."""
+    """Make a circuit. By default its last wire votes for "yes"."""
     votes = {len(literals) + len(nodes) - 1: (0, 1)} if votes is None else votes
     rules = tuple(Rule(wire, given) for wire, given in votes.items())
     listed = (columns,) if isinstance(columns, Column) else tuple(columns)
@@ -97,7 +97,7 @@ def redundant(n_columns: int) -> Circuit:
 
 
 def multiplier(n_bits: int, *, swapped: bool = False) -> Circuit:
-    """Multiply two numbers of so many bits; every bit of the product votes."""
+    """Make a multiplier of two numbers of `n_bits` bits. Each bit of the product votes."""
     columns, literals = numbers(2 * n_bits)
     wires = Wires(2 * n_bits)
     x, y = range(n_bits), range(n_bits, 2 * n_bits)
@@ -147,7 +147,7 @@ def changed(draw: st.DrawFn, circuit: Circuit) -> Circuit:
 
 @st.composite
 def rewritten(draw: st.DrawFn, circuit: Circuit) -> Circuit:
-    """Draw a circuit of other gates that computes the same, given the side conditions."""
+    """Draw a circuit with other gates that computes the same, given the side conditions."""
     wires = Wires(circuit.n_literals)
     where = {}
     for index, column in enumerate(circuit.columns):
@@ -164,7 +164,7 @@ def rewritten(draw: st.DrawFn, circuit: Circuit) -> Circuit:
 def _qualify(
     draw: st.DrawFn, wires: Wires, wire: int, circuit: Circuit, where: dict[int, set[int]]
 ) -> int:
-    """Add to a literal what another one of its column says anyway."""
+    """Combine a literal with another one of its column that it implies."""
     column = circuit.literals[wire].column
     other = draw(st.sampled_from([w for w in where if circuit.literals[w].column == column]))
     if where[wire] <= where[other]:
@@ -197,7 +197,7 @@ def n_atom_rows(a: Circuit, b: Circuit) -> int:
 
 
 def atom_cells(a: Circuit, b: Circuit) -> list[list[Any]]:
-    """List an example of every atom of every column, for the literals of both circuits."""
+    """List an example of each atom of each column, for the literals of both circuits."""
     return [
         [
             atom.cell
@@ -210,7 +210,7 @@ def atom_cells(a: Circuit, b: Circuit) -> list[list[Any]]:
 
 
 def alike_on_all_rows(a: Circuit, b: Circuit) -> bool:
-    """Compare the leads on a row of every combination of atoms."""
+    """Compare the vote differences on a row of every combination of atoms."""
     votes_a, votes_b = votes_on_all_rows(a, b)
     differences = votes_a - votes_b
     return bool((differences == differences[:, :1]).all())
@@ -224,7 +224,7 @@ def same_class_on_all_rows(a: Circuit, b: Circuit) -> bool:
 
 def votes_on_all_rows(a: Circuit, b: Circuit) -> tuple[Any, Any]:
     rows = [list(row) for row in itertools.product(*atom_cells(a, b))]
-    # Beside a text, numbers among the categories are read as what they are.
+    # The column also holds a text, so that categories that are numbers are read as numbers.
     rows.append([None if column.is_numeric else "" for column in a.columns])
     table = np.empty((len(rows), len(a.columns)), dtype=object)
     for index, row in enumerate(rows):

@@ -212,7 +212,7 @@ def test_accuracies_are_distributed_as_elsewhere() -> None:
 # -- faces and failures ---------------------------------------------------------------------------
 
 
-def test_the_estimator_learns_on_the_card() -> None:
+def test_the_estimator_learns_on_the_gpu() -> None:
     X = np.random.default_rng(0).random((300, 3))
     y = (X[:, 0] > 0.5) & (X[:, 1] > 0.3)
     model = DLNClassifier(layers=(12, 6), tau=2.0, epochs=40, random_state=0, engine="cuda")

@@ -134,7 +134,7 @@ def test_pruning_traces_and_patience_do_not_depend_on_the_variant(
 
 
 @pytest.mark.parametrize("room", [1_000, 2**40], ids=["networks", "blocks"])
-def test_a_card_that_is_full_is_told(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_gpu_is_reported(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
     real = cupy.empty
 
     def limited(shape: Any, dtype: Any = float) -> Any:
@@ -188,6 +188,6 @@ def test_threads_that_do_not_meet_run_in_any_order(tmp_path: Path) -> None:
         ("out[64] = me;", "beside an array"),
     ],
 )
-def test_faults_are_told(body: str, message: str, tmp_path: Path) -> None:
+def test_faults_are_reported(body: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match=message):
         launch(body, tmp_path)

@@ -224,7 +224,7 @@ def test_relaxations_that_only_torch_has_are_named(relaxation: Any) -> None:
         pack([random_job(0, options=TrainOptions(relaxation=relaxation))])
 
 
-def test_too_large_a_population_is_told_how_many_would_fit() -> None:
+def test_the_error_for_too_large_a_population_says_how_many_would_fit() -> None:
     first = random_job(0)
     population = pack([first, *(replace(random_job(i), data=first.data) for i in range(1, 20))])
     room = 2**28 + 5_000 + int(bytes_of(population)[:8].sum())
@@ -241,14 +241,14 @@ def test_every_batch_is_counted_among_the_bytes() -> None:
     assert bytes_of(many) - bytes_of(one) == 24 * BATCH.itemsize
 
 
-def test_a_card_without_the_instructions_is_named() -> None:
+def test_a_gpu_without_the_instructions_is_named() -> None:
     check_capability("a card", "90")
     check_capability("a card", "120")
     with pytest.raises(OptionError, match=r"^a card has compute capability 6.1, .* needs 7.0"):
         check_capability("a card", "61")
 
 
-def test_a_device_that_is_no_card_is_refused() -> None:
+def test_a_device_that_is_not_a_gpu_is_refused() -> None:
     with pytest.raises(OptionError, match="device is 'tpu', expected \"cuda\""):
         find_card("tpu")
 

@@ -231,7 +231,7 @@ def test_of_too_many_named_parts_the_first_are_shown_and_the_others_counted() ->
     assert cut.graph.notes[-1] == "Not shown: 1 more named part."
 
 
-def test_large_circuits_are_shown_as_rules_unless_told_otherwise() -> None:
+def test_large_circuits_are_shown_as_rules_by_default() -> None:
     assert draw_circuit(chain(MOST_GATES)).detail == "gates"
     large = chain(MOST_GATES + 1)
     assert draw_circuit(large).detail == "rules"

@@ -198,7 +198,7 @@ def test_a_png_shows_the_whole_scene() -> None:
     assert len({tuple(pixel) for pixel in pixels.reshape(-1, pixels.shape[2])[::7]}) > 10
 
 
-def test_letters_that_the_font_lacks_are_boxes_and_told_once(run: Run, tmp_path: Path) -> None:
+def test_letters_that_the_font_lacks_are_boxes_and_reported_once(run: Run, tmp_path: Path) -> None:
     circuit("ward 🏥中🏥").save(tmp_path / "model.json")
     for name in ("a.png", "a.pdf"):  # pytest makes matplotlib's own warnings errors
         status, _, talk = run("draw", "model.json", "-o", name)

@@ -299,7 +299,7 @@ def _unread(network: Network, link_logits: Any, vote_logits: Any, shape: Shape) 
 # -- the schedule -------------------------------------------------------------------------------
 
 
-def test_a_schedule_without_wishes_changes_nothing() -> None:
+def test_a_schedule_without_options_changes_nothing() -> None:
     job = random_job(0)
     schedule = make_schedule(TrainOptions(epochs=4), job.network)
     assert schedule.temperatures.tolist() == [1.0] * 4

@@ -123,7 +123,7 @@ def test_circuits_that_only_side_conditions_make_equal_are_proven_equal(
 
 
 @pytest.mark.parametrize("case", ["integers", "integer between", "booleans", "microseconds"])
-def test_they_are_told_apart_where_cells_can_be_any_number(case: str) -> None:
+def test_they_differ_if_values_can_be_any_number(case: str) -> None:
     a, b = (replace(circuit, columns=(NUMBER,)) for circuit in EQUAL_BY_CONDITIONS[case])
     check_counterexample(prove_equal(a, b), a, b)
 
@@ -185,7 +185,9 @@ def test_sums_that_agree_though_no_rule_does_are_proven_equal(weight: int, tries
         st.one_of(st.sampled_from([2, -4, 6, 2**31, 1 - 2**32]), st.integers(1, 9)), max_size=6
     ),
 )
-def test_a_sum_in_logic_is_told_from_zero_on_every_row(constant: int, weights: list[int]) -> None:
+def test_a_sum_in_logic_is_compared_with_zero_on_every_row(
+    constant: int, weights: list[int]
+) -> None:
     graph = Graph()
     terms = [(graph.step(column, 1) ^ column % 2, weight) for column, weight in enumerate(weights)]
     edge = is_not_zero(graph, constant, terms)

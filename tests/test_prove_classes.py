@@ -82,7 +82,7 @@ def test_votes_that_are_multiplied_choose_the_same_class(
         assert isinstance(prove_equal(a, more, of="classes"), Proof)
 
 
-def test_a_lead_that_is_larger_but_wins_as_before_is_the_same_class() -> None:
+def test_a_larger_margin_of_the_same_winner_is_the_same_class() -> None:
     a, b = (circuit_of(NUMBER, [Above(0, 1.0)], votes={0: (0, votes)}) for votes in (1, 5))
     assert not alike_on_all_rows(a, b)
     assert not prove_equal(a, b)
@@ -137,7 +137,7 @@ def test_the_command_compares_classes_of_two_temperatures(run: Run, tmp_path: Pa
     assert out.startswith(SAME)
 
 
-def test_cells_of_a_row_are_told_from_text_in_json(run: Run, tmp_path: Path) -> None:
+def test_values_of_a_row_differ_from_text_in_json(run: Run, tmp_path: Path) -> None:
     columns = (Column("day", "date"), Column("size", "number"))
     largest = float(np.finfo(np.float64).max)
     a = circuit_of(columns, [Above(0, 0.0), Above(1, largest)], (Node(AND, 0, 1),))

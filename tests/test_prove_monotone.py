@@ -116,13 +116,13 @@ def all_but_the_first(wires: Wires) -> int:
 # -- what counts, and what does not -----------------------------------------------------------
 
 
-def test_missing_cells_are_neither_larger_nor_smaller() -> None:
+def test_missing_values_are_neither_larger_nor_smaller() -> None:
     circuit = circuit_of(AGE, [Above(0, 50.0), Missing(0)], votes={0: (0, 1), 1: (0, 9)})
     assert isinstance(prove_monotone(circuit, "age", "yes"), Proof)
     assert isinstance(prove_monotone(circuit, "age", "no", direction="falling"), Proof)
 
 
-def test_of_three_classes_no_lead_may_fall() -> None:
+def test_no_margin_over_any_of_three_classes_may_fall() -> None:
     # Class 1 gains on class 0, but class 2 gains more.
     circuit = Circuit((AGE,), (Above(0, 50.0),), (), (Rule(0, (0, 1, 2)),), (0, 0, 0), (0, 1, 2))
     found = prove_monotone(circuit, "age", 1)

@@ -136,7 +136,7 @@ def test_the_size_is_that_of_all_networks_that_will_vote(mixed: Problem, ground:
     ("engine", "device", "n_cards"),
     [("native", "cpu", 0), ("torch", "cpu", 0), ("torch", "cuda:1", 1), ("cuda", "cpu", 1)],
 )
-def test_a_task_of_a_cluster_reserves_a_card_where_it_trains_on_one(
+def test_a_task_of_a_cluster_reserves_a_gpu_if_it_trains_on_one(
     ground: Ground, engine: Any, device: str, n_cards: int
 ) -> None:
     wanted = resources_of(replace(ground, engine=engine, device=device))

@@ -76,7 +76,7 @@ every_pass = pytest.mark.parametrize("step", PASSES.values(), ids=PASSES)
 @every_pass
 @law
 @given(circuit=circuits())
-def test_a_pass_keeps_every_lead_on_every_row(step: Pass, circuit: Circuit) -> None:
+def test_a_pass_keeps_the_vote_differences_on_every_row(step: Pass, circuit: Circuit) -> None:
     assume(n_atom_rows(circuit, circuit) <= 20_000)
     assert alike_on_all_rows(circuit, step(circuit))
 
@@ -84,7 +84,7 @@ def test_a_pass_keeps_every_lead_on_every_row(step: Pass, circuit: Circuit) -> N
 @every_pass
 @law
 @given(circuit=logic_circuits())
-def test_a_pass_keeps_every_lead_of_pure_logic(step: Pass, circuit: Circuit) -> None:
+def test_a_pass_keeps_the_vote_differences_of_pure_logic(step: Pass, circuit: Circuit) -> None:
     assert alike_on_all_rows(circuit, step(circuit))
 
 
@@ -149,7 +149,7 @@ def _operations(expression: Any) -> int:
 
 @settings(law, max_examples=12)  # the library takes a fifth of a second to set up
 @given(circuit=logic_circuits())
-def test_rewriting_cuts_keeps_every_lead(circuit: Circuit) -> None:
+def test_rewriting_cuts_keeps_the_vote_differences(circuit: Circuit) -> None:
     assert alike_on_all_rows(circuit, rewrite_cuts(circuit))
 
 
@@ -179,14 +179,14 @@ def test_an_xor_of_cutoffs_in_order_costs_one() -> None:
     assert cost(simplify(between)).logic.gate_operations == 1
 
 
-def test_a_cell_has_one_category() -> None:
+def test_a_value_has_one_category() -> None:
     never = single(HUE, [Among(0, (0,)), Among(0, (1,))], lambda w: w.gate("AND", 0, 1))
     assert simplify(never).rules == ()
     differ = single(HUE, [Among(0, (0,)), Among(0, (1,))], lambda w: w.gate("XOR", 0, 1))
     assert [gate_operations(node.gate) for node in simplify(differ).nodes] == [1]
 
 
-def test_a_missing_cell_is_above_nothing() -> None:
+def test_a_missing_value_fails_every_threshold() -> None:
     never = single(NUMBER, [Above(0, 3.0), Missing(0)], lambda w: w.gate("AND", 0, 1))
     assert simplify(never).rules == ()
 

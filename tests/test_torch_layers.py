@@ -156,7 +156,7 @@ def test_a_phase_trains_only_its_own_parameters(phase: Phase, relaxation: Relaxa
     assert trained == expected[phase]
 
 
-def test_thresholds_are_heaviside_or_sigmoid_and_missing_cells_are_false() -> None:
+def test_thresholds_are_heaviside_or_sigmoid_and_missing_values_are_false() -> None:
     layer = ThresholdLayer([0, 1], [0.5, 0.25], slope=[2.0, 4.0])
     rows = torch.tensor([[0.5, 0.3], [0.7, float("nan")], [0.1, 0.0]])
     hard = [[0.0, 1.0], [1.0, 0.0], [0.0, 0.0]]

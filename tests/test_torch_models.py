@@ -118,7 +118,7 @@ def test_layers_say_their_size() -> None:
 
 
 @pytest.mark.parametrize("concatenation", ["separate", "shared", "none"])
-def test_a_network_hands_over_a_circuit_with_matches_and_missing_cells(concatenation: str) -> None:
+def test_a_network_becomes_a_circuit_with_matches_and_missing_values(concatenation: str) -> None:
     job = random_job(3, shape=Shape((9, 7), concatenation=concatenation))  # type: ignore[arg-type]
     columns = ["a", "b", "c", Column("kind", "category", ("x", "y", "z"))]
     network = LogicNetwork(job.network).eval()

@@ -1,4 +1,4 @@
-"""A card for tests: the kernel compiled for the CPU, under a module that stands for CuPy."""
+"""An emulated GPU for tests: the kernel compiled for the CPU, and a replacement of CuPy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from emulated import cupy
 
 @contextmanager
 def emulated_card() -> Iterator[None]:
-    """Let the cuda engine find a card that is a CPU."""
+    """Let the cuda engine use the emulated GPU."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "cupy", cupy)
         compile_kernel.cache_clear()

@@ -1,7 +1,7 @@
-"""What the cuda engine asks of CuPy, on the CPU.
+"""The part of CuPy that the cuda engine uses, on the CPU.
 
-Arrays are NumPy's, with guards around them that every wait looks at. A kernel is compiled by g++
-with `card.h` and runs in the background, as on a card, until somebody waits for it.
+Arrays are those of NumPy, with guard bytes that are checked at every wait. A kernel is compiled
+by g++ with `card.h` and runs in the background, as on a GPU, until it is waited for.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _GUARD = 64
 _UNKNOWN = 0xFF  # as floats these bytes are not a number
 _FLAGS = (
     *("-std=c++17", "-O1", "-fPIC", "-shared", "-pthread", "-w"),
-    "-ffp-contract=off",  # a product is fused into a sum only where the kernel says so
+    "-ffp-contract=off",  # products are fused into sums only where the kernel does it explicitly
     "-U_FORTIFY_SOURCE",  # which takes a jump from one fiber's stack to another's for an attack
     "-fno-gnu-unique",  # variants that are loaded side by side have variables of their own
 )
@@ -32,15 +32,15 @@ _OF_A_CARD = {
     "extern __shared__ float4 near_memory[];": "",
     'asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));': "now = card::nanoseconds();",
 }
-"""What stands in the kernel and means nothing to a compiler for the CPU, and what it means."""
+"""Replacements of CUDA code in the kernel that a compiler for the CPU does not know."""
 
 
 class Array(np.ndarray):  # type: ignore[type-arg]
-    """An array on the card."""
+    """An array on the emulated GPU."""
 
     @property
     def data(self) -> Any:
-        """Say where it is."""
+        """Return its address."""
         return SimpleNamespace(ptr=self.ctypes.data)
 
     def get(self) -> Any:
