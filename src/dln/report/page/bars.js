@@ -30,7 +30,8 @@ function makeHistogram(feature) {
   });
   for (const [from, to, counts] of bars) {
     if (!sum(counts)) continue;
-    const middle = at((from + to) / 2), half = Math.min((at(to) - at(from)) * 0.45, 22);
+    const end = feature.isWhole ? Math.min(to, high + 0.5) : to; // the last bin may reach beyond the slider
+    const middle = at((from + end) / 2), half = Math.min((at(end) - at(from)) * 0.45, 22);
     const tall = (height * sum(counts)) / most;
     const title = drawing("title", {}, `${rangeText(feature, from, to)}: ${countsText(counts)}`);
     picture.append(drawing("g", {}, title,

@@ -7,6 +7,7 @@ const MOST_CHANGES = 5, MOST_FIRED = 8;
 function showOutcome(cells, outcome) {
   const { votes, winner } = outcome;
   const probabilities = circuit.probabilities(votes);
+  find("detail").hidden = false;
   find("prediction").replaceChildren(classMark(winner));
   find("probability").textContent = `Probability ${percent(probabilities[winner])}.`;
   find("margin").textContent = marginText(votes, winner);
@@ -19,6 +20,7 @@ function showOutcome(cells, outcome) {
 /** Show that there is no outcome; nothing of the last one stays. */
 function showNoOutcome(invalid) {
   const names = invalid.map((control) => `“${control.feature.title}”`).join(", ");
+  find("detail").hidden = true;
   find("prediction").textContent = "No prediction";
   find("probability").textContent = `Correct the value of ${names}.`;
   find("margin").textContent = "";

@@ -8,7 +8,7 @@ const errors = testRows.filter(isError)
   .sort((one, other) => leadOverTruth(other) - leadOverTruth(one) || one.number - other.number);
 const lists = [
   { name: "all test rows", word: "row", rows: testRows },
-  { name: `errors only, the clearest first (${whole(errors.length)})`, word: "error", rows: errors },
+  { name: `errors only (${whole(errors.length)}), largest margin first`, word: "error", rows: errors },
   ...page.classes.map((label, place) => {
     const rows = testRows.filter((row) => row.target === place);
     return { name: `true class ${label} (${whole(rows.length)})`, word: "row", rows };
