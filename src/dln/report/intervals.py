@@ -87,7 +87,7 @@ def area(auc: float, n_positive: int, n_negative: int) -> Estimate:
     """Add the interval to an area under the ROC curve.
 
     >>> area(1.0, 20, 20).range
-    '86.9 to 100.0 %'
+    '89.9 to 100.0 %'
     """
     size = (n_positive + n_negative) / 2
 
