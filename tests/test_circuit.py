@@ -1,4 +1,4 @@
-"""A Circuit that exists is valid, immutable and a value: what breaks the rules is refused."""
+"""A Circuit is always valid, immutable and compared by value; anything invalid is refused."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_circuit_that_breaks_the_rules_is_refused(change: dict[str, Any], mess
     assert "\n" not in str(caught.value)
 
 
-def test_the_most_votes_allowed_are_counted_exactly() -> None:
+def test_the_maximum_number_of_votes_is_counted_exactly() -> None:
     circuit = dataclasses.replace(GOOD, rules=(Rule(0, (-MAX_VOTES, MAX_VOTES)),))
     assert circuit.votes([[60, "red"]]).tolist() == [[-MAX_VOTES, MAX_VOTES]]
 
@@ -159,7 +159,7 @@ def test_copies_are_equal_and_vote_the_same(
     way: str, data: st.DataObject, circuit: Circuit
 ) -> None:
     table = as_rows(circuit, data.draw(rows_for(circuit, max_rows=3)))
-    votes = circuit.votes(table)  # before the copy: what is derived must not stand in its way
+    votes = circuit.votes(table)  # before the copy, so that cached values exist
     same = COPIES[way](circuit)
     assert same == circuit
     assert_array_equal(same.votes(table), votes)
@@ -200,11 +200,11 @@ def test_a_chain_of_100_000_gates_works_everywhere(gate: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("gate", ["XOR", "NOT_A"])
-def test_twice_the_gates_are_at_most_twice_the_work(gate: str, tmp_path: Path) -> None:
+def test_work_grows_linearly_with_the_number_of_gates(gate: str, tmp_path: Path) -> None:
     def count_calls(n_gates: int) -> int:
         circuit, profile = make_chain(gate, n_gates), cProfile.Profile()
         profile.runcall(use_everywhere, circuit, tmp_path / "deep.json")
         return sum(entry.callcount for entry in profile.getstats())
 
-    count_calls(100)  # what is imported or kept on first use
+    count_calls(100)  # do imports and fill caches first
     assert count_calls(4_000) < 2.2 * count_calls(2_000)

@@ -1,4 +1,4 @@
-"""Every possible cell lies in one atom, and every atom holds a possible cell."""
+"""Every possible value is in exactly one atom, and every atom contains a possible value."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UTMOST: dict[ColumnKind, list[float]] = {
 
 
 def truths_of(column: Column, literals: list[Literal], cells: list[Any]) -> list[tuple[bool, ...]]:
-    """Tell through a circuit's votes which literals are true for each cell."""
+    """Find by a circuit's votes which literals are true for each value."""
     n_classes = len(literals) + 1
     rules = tuple(
         Rule(wire, tuple(int(number == wire) for number in range(n_classes)))
@@ -37,7 +37,7 @@ def truths_of(column: Column, literals: list[Literal], cells: list[Any]) -> list
     circuit = Circuit(
         (column,), tuple(literals), (), rules, (0,) * n_classes, tuple(range(n_classes))
     )
-    # Beside a text, numbers among the categories are read as what they are.
+    # With text in the column, numbers among the categories are not converted.
     table = np.empty((len(cells) + 1, 1), dtype=object)
     table[:-1, 0] = cells
     table[-1, 0] = None if column.is_numeric else ""
@@ -60,7 +60,9 @@ def cells_of(column: Column, *literals: Literal) -> list[Any]:
 
 @law
 @given(data=st.data(), circuit=circuits())
-def test_every_cell_is_like_the_example_of_one_atom(data: st.DataObject, circuit: Circuit) -> None:
+def test_every_value_behaves_like_the_example_of_one_atom(
+    data: st.DataObject, circuit: Circuit
+) -> None:
     rows = data.draw(rows_for(circuit))
     for index, column in enumerate(circuit.columns):
         literals = [literal for literal in circuit.literals if literal.column == index]
@@ -108,7 +110,7 @@ def test_only_infinity_is_above_the_largest_number() -> None:
     assert cells_of(Column("x", "integer"), Above(0, LARGEST)) == [0]
 
 
-def test_no_integer_lies_between_cutoffs_of_one_gap() -> None:
+def test_cutoffs_between_the_same_two_integers_make_no_atom() -> None:
     column = Column("x", "integer")
     found = column_atoms(column, (Above(0, 3.0), Above(0, 3.7), Above(0, 4.0)))
     assert found.where == (range(1, 3), range(1, 3), range(2, 3))
@@ -125,10 +127,10 @@ def test_a_boolean_is_false_true_or_missing() -> None:
     column = Column("x", "boolean")
     assert cells_of(column, Above(0, 0.0), Above(0, 0.9), Missing(0)) == [None, False, True]
     assert column_atoms(column, (Above(0, 1.0),)).where == (range(1, 1),)
-    assert cells_of(column, Above(0, -1.0)) == [None, False]  # above -1: all but missing cells
+    assert cells_of(column, Above(0, -1.0)) == [None, False]  # only missing values are not above
 
 
-def test_dates_come_in_microseconds() -> None:
+def test_dates_are_whole_microseconds() -> None:
     column = Column("born", "date")
     day = datetime.datetime(2020, 5, 17)
     seconds = (day - datetime.datetime(1970, 1, 1)).total_seconds()
@@ -163,7 +165,7 @@ def test_an_unseen_category_is_new() -> None:
     assert cells_of(Column("c", "category", (1, 2)), Among(0, (0, 1))) == ["other", 1]
 
 
-def test_ten_thousand_literals_of_one_column_are_no_trouble() -> None:
+def test_ten_thousand_literals_of_one_column_are_supported() -> None:
     literals = [Above(0, float(cutoff)) for cutoff in range(10_000)]
     found = column_atoms(Column("x", "number"), literals)
     assert len(found.atoms) == 10_001

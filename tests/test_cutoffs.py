@@ -39,18 +39,18 @@ def test_the_cutoff_separates_the_classes() -> None:
     assert cutoffs([0.1, 0.2, 0.7, 0.9], [0, 0, 1, 1]) == [pytest.approx(0.45)]
 
 
-def test_more_cutoffs_than_rows_can_have_take_no_memory() -> None:
+def test_a_huge_number_of_cutoffs_takes_no_memory() -> None:
     cells, target = [0.1, 0.2, 0.7, 0.9], [0, 1, 0, 1]
     assert cutoffs(cells, target, 10**9) == cutoffs(cells, target, 3)
 
 
-def test_missing_cells_are_left_out() -> None:
+def test_missing_values_are_ignored() -> None:
     nan = float("nan")
     assert cutoffs([0.1, nan, 0.9, nan], [0, 1, 1, 0]) == [pytest.approx(0.5)]
     assert cutoffs([nan, nan], [0, 1]) == []
 
 
-def test_a_column_that_separates_nothing_alone_gets_its_median() -> None:
+def test_a_column_without_a_useful_split_gets_its_median() -> None:
     assert cutoffs([0.0, 0.0, 1.0, 1.0], [0, 1, 0, 1]) == [0.5]
 
 

@@ -71,7 +71,7 @@ def test_no_shorter_decimal_lies_in_the_gap(low: int, width: int, places: int) -
 
 
 @given(low=st.integers(1, 2000), width=st.integers(1, 400))
-def test_of_equally_short_decimals_the_middle_one_is_chosen(low: int, width: int) -> None:
+def test_the_middle_one_of_equally_short_decimals_is_chosen(low: int, width: int) -> None:
     cutoff = readable_cutoff(float(low), float(low + width), "integer")
     middle = low + width / 2
     equally_short = [
@@ -97,7 +97,7 @@ def test_readable_numbers(low: float, high: float, expected: float) -> None:
     assert readable_cutoff(low, high, "number") == expected
 
 
-def test_a_boolean_is_cut_in_the_middle() -> None:
+def test_the_cutoff_of_a_boolean_column_is_one_half() -> None:
     assert readable_cutoff(0.0, 1.0, "boolean") == 0.5
 
 
@@ -118,7 +118,7 @@ def moment(text: str) -> float:
         ("1900-05-05", "1999-01-01", "1901-01-01"),
     ],
 )
-def test_dates_are_cut_at_round_moments(low: str, high: str, expected: str) -> None:
+def test_cutoffs_of_dates_are_round_moments(low: str, high: str, expected: str) -> None:
     assert readable_cutoff(moment(low), moment(high), "date") == moment(expected)
 
 

@@ -1,4 +1,4 @@
-"""An encoder learns from training rows only, and says nothing of what it has not seen."""
+"""An encoder is fitted on training rows only; values that it has not seen match no literal."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def text_column(*cells: str | None) -> pd.DataFrame:
     return pd.DataFrame({"c": pd.Series(cells, dtype=object)})
 
 
-def test_encoding_the_training_rows_again_gives_the_same_cells() -> None:
+def test_encoding_the_training_rows_again_gives_the_same_values() -> None:
     frame = pd.DataFrame(
         {
             "n": [1.5, np.nan, 3.0, np.inf],
@@ -64,7 +64,7 @@ def test_categories_come_from_training_rows_only() -> None:
     assert encoder.columns[0].categories == ("a", "b")
 
 
-def test_unseen_categories_and_missing_cells_match_no_group() -> None:
+def test_unseen_categories_and_missing_values_match_no_group() -> None:
     encoder, _ = fit(text_column(*"aabbcc"))
     encoded = encoder.encode(read_table(text_column("a", "new", None)))[:, 0]
     groups = encoder.literals.value[encoder.literals.kind == EQUALS]
@@ -94,7 +94,7 @@ def test_ten_thousand_categories_become_few_groups() -> None:
     assert cells.max() == MAX_GROUPS - 1
 
 
-def test_ten_thousand_different_cells_are_one_pool_without_a_literal() -> None:
+def test_ten_thousand_distinct_categories_are_pooled_without_a_literal() -> None:
     encoder, _ = fit(pd.DataFrame({"id": [f"id{i}" for i in range(10_000)], "n": range(10_000)}))
     assert len(encoder.codes[0].groups) == 1
     assert kinds(encoder, 0) == []
@@ -108,7 +108,7 @@ def test_ten_thousand_different_cells_are_one_pool_without_a_literal() -> None:
         ([1.0, np.nan, 1.0, np.nan], [MISSING]),
     ],
 )
-def test_only_a_column_with_missing_and_known_cells_has_a_literal_for_them(
+def test_only_a_column_with_missing_and_known_values_has_a_literal_for_missing_values(
     cells: list[float], expected: list[int]
 ) -> None:
     encoder, _ = fit(np.column_stack([cells, np.arange(4.0)]))
@@ -143,7 +143,7 @@ def test_infinite_values_are_separated_from_finite_ones() -> None:
 
 
 @pytest.mark.parametrize("n_cutoffs", [1, 4, 6])
-def test_at_most_the_wanted_number_of_cutoffs(n_cutoffs: int) -> None:
+def test_a_column_has_at_most_n_cutoffs(n_cutoffs: int) -> None:
     rng = np.random.default_rng(1)
     encoder, _ = fit(rng.normal(size=(200, 1)), rng.integers(2, size=200), n_cutoffs=n_cutoffs)
     assert kinds(encoder) == [ABOVE] * n_cutoffs
@@ -155,6 +155,6 @@ def test_two_knots_make_the_papers_min_max_scaling() -> None:
     assert cells[100, 0] == np.float32(95 / 990)
 
 
-def test_mixed_numbers_and_text_have_an_order() -> None:
+def test_mixed_numbers_and_text_are_sorted() -> None:
     encoder, _ = fit([[1], ["b"], [1], ["b"], [0.5], ["a"]])
     assert encoder.columns[0].categories == (0.5, 1, "a", "b")

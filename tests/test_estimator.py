@@ -1,4 +1,4 @@
-"""DLNClassifier: at home in scikit-learn, and right on easy problems."""
+"""DLNClassifier works in scikit-learn and learns easy problems."""
 
 import datetime as dt
 import pickle
@@ -60,7 +60,7 @@ def test_categories_alone_are_learned() -> None:
     assert held_out_accuracy(DLNClassifier(random_state=0), X, y) > 0.97
 
 
-def test_a_missing_cell_may_decide() -> None:
+def test_missing_values_can_decide_the_class() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))
     X[rng.random(300) < 0.5, 1] = np.nan
@@ -74,7 +74,7 @@ def test_a_table_of_every_kind_is_learned_and_printed(mixed: Any) -> None:
     assert "age > " in str(model.circuit_) or "age <= " in str(model.circuit_)
 
 
-# -- at home in scikit-learn ---------------------------------------------------------------------
+# -- scikit-learn ----------------------------------------------------------------------------
 
 
 def test_pipeline_and_set_output(iris: Any) -> None:
@@ -94,7 +94,7 @@ def test_cross_validation_and_grid_search(iris: Any) -> None:
     assert search.best_estimator_.circuit_.n_classes == 3
 
 
-def test_clone_copies_parameters_but_not_what_was_learned(iris: Any) -> None:
+def test_clone_copies_parameters_but_not_the_fitted_model(iris: Any) -> None:
     model = small(class_weight={0: 2.0}, phases="epochs").fit(*iris)
     copy = clone(model)
     assert copy.get_params() == model.get_params()
@@ -184,13 +184,13 @@ def test_class_labels_keep_their_type(kind: str) -> None:
         [0, 1] * 20,
     ],
 )
-def test_integer_labels_stay_integers_whatever_holds_them(y: Any) -> None:
+def test_integer_labels_stay_integers_in_every_container(y: Any) -> None:
     model = small(epochs=2).fit(np.arange(40.0)[:, None], y)
     assert model.classes_.dtype.kind == "i"
 
 
 @UNDERTRAINED
-def test_categorical_labels_are_their_text() -> None:
+def test_categorical_labels_become_text() -> None:
     y = pd.Categorical(["b", "a"] * 20)
     assert small(epochs=2).fit(np.arange(40.0)[:, None], y).classes_.tolist() == ["a", "b"]
 
@@ -220,14 +220,14 @@ def test_two_classes_have_one_decision_value(mixed: Any) -> None:
     assert (np.diff(model.predict_proba(X)[order, 1]) >= 0).all()
 
 
-def test_no_rows_give_no_predictions(mixed: Any) -> None:
+def test_a_table_without_rows_gives_no_predictions(mixed: Any) -> None:
     X, y = mixed
     model = small(epochs=2).fit(X, y)
     assert model.predict(X[:0]).shape == (0,)
     assert model.predict_proba(X[:0]).shape == (0, 2)
 
 
-def test_one_row_is_predicted_like_in_a_table(mixed: Any) -> None:
+def test_a_single_row_is_predicted_as_in_the_table(mixed: Any) -> None:
     X, y = mixed
     model = small().fit(X, y)
     alone = [model.predict(X.iloc[[row]])[0] for row in range(10)]

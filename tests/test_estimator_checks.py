@@ -7,8 +7,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dln import DLNClassifier
 
-# Training is stochastic in the order of its rows, so repeating a row is not the same as weighting
-# it: as for scikit-learn's own stochastic estimators.
+# Training draws the order of rows at random, so repeating a row is not the same as weighting it.
+# The same is true of scikit-learn's own stochastic estimators.
 EXPECTED_FAILURES = {
     "check_sample_weight_equivalence_on_dense_data": "the order of rows in batches is random",
 }

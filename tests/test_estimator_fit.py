@@ -39,7 +39,7 @@ def test_another_seed_gives_another_circuit(mixed: Any) -> None:
     assert small(random_state=1).fit(*mixed).circuit_ != small().fit(*mixed).circuit_
 
 
-def test_a_random_state_is_drawn_from(mixed: Any) -> None:
+def test_a_random_state_object_advances(mixed: Any) -> None:
     state = np.random.RandomState(0)
     first, second = (small(random_state=state).fit(*mixed).circuit_ for _ in range(2))
     assert first != second
@@ -55,7 +55,7 @@ def interrupt(*_: object, **__: object) -> Any:
     raise KeyboardInterrupt
 
 
-def test_a_fit_that_is_broken_off_leaves_no_model(
+def test_an_interrupted_first_fit_leaves_no_model(
     mixed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(native, "train_population", interrupt)
@@ -66,7 +66,7 @@ def test_a_fit_that_is_broken_off_leaves_no_model(
         model.predict(mixed[0])
 
 
-def test_a_second_fit_that_is_broken_off_leaves_the_circuit_its_labels(
+def test_an_interrupted_second_fit_keeps_the_first_circuit_and_its_labels(
     mixed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X, y = mixed
@@ -82,7 +82,7 @@ def test_a_second_fit_that_is_broken_off_leaves_the_circuit_its_labels(
 # -- weights -------------------------------------------------------------------------------------
 
 
-def test_a_row_of_weight_zero_is_left_out(mixed: Any) -> None:
+def test_a_row_of_weight_zero_is_ignored(mixed: Any) -> None:
     X, y = mixed
     weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
     kept = weight > 0
@@ -140,16 +140,14 @@ def test_class_weights_decide_between_classes_with_equal_rows(
         (1e-310, "balanced"),
     ],
 )
-def test_weights_at_the_ends_of_their_range_can_be_learned_with(
-    mixed: Any, weight: float | None, class_weight: Any
-) -> None:
+def test_extreme_weights_can_be_used(mixed: Any, weight: float | None, class_weight: Any) -> None:
     X, y = mixed
     rows = None if weight is None else np.where(y == "ill", weight, 1.0)
     model = small(class_weight=class_weight, epochs=3).fit(X, y, rows)
     assert np.isfinite(model.history_["loss"]).all()
 
 
-def test_a_class_that_the_rows_lack_may_have_a_weight(iris: Any) -> None:
+def test_a_class_without_rows_may_have_a_weight(iris: Any) -> None:
     X, y = iris
     some = y != 2
     weights = {0: 1.0, 1: 3.0, 2: 9.0}  # as for a fold of a cross-validation
@@ -187,7 +185,7 @@ def test_the_selection_lists_the_candidates_and_the_chosen_one(iris: Any) -> Non
     assert small().fit(*iris).selection_ == []
 
 
-def test_held_back_rows_keep_the_best_epoch() -> None:
+def test_validation_rows_choose_the_best_epoch() -> None:
     rng = np.random.default_rng(3)
     X = rng.normal(size=(200, 4))
     y = (X[:, 0] + rng.normal(size=200) > 0).astype(np.int32)
@@ -205,7 +203,7 @@ def test_held_back_rows_keep_the_best_epoch() -> None:
     assert found == pytest.approx(best, abs=1e-6)
 
 
-def test_every_class_gives_rows_to_validation_and_keeps_some() -> None:
+def test_every_class_has_validation_rows_and_training_rows() -> None:
     X = np.arange(30.0)[:, None]
     y = np.array([0] * 20 + [1] * 8 + [2] * 2)
     model = small(validation_fraction=0.9).fit(X, y)
@@ -231,7 +229,7 @@ def test_the_progress_bar_goes_to_standard_error_only(
     assert capfd.readouterr() == ("", "")
 
 
-def test_an_interrupted_comparison_still_trains_the_usual_recipe(iris: Any) -> None:
+def test_an_interrupted_comparison_still_trains_the_default_recipe(iris: Any) -> None:
     X, y = iris
     wishes = read_wishes(small(tau="auto", epochs=5, selection_fits=2))
     plan = FitPlan(make_candidates(wishes, 150, 3, 4), EncodeOptions())

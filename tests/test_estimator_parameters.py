@@ -1,4 +1,4 @@
-"""Every parameter of DLNClassifier makes a difference, and is refused where it is wrong."""
+"""Every parameter of DLNClassifier has an effect, and invalid values are refused."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from dln import Alternating, Annealing, Circuit, DLNClassifier, Freezing, Option
 from dln.planning import read_wishes
 from dln.train.recipe import make_candidates
 
-# Another value than SMALL's or the default for every parameter, and it makes a difference.
+# For every parameter a value that differs from SMALL and from the default and has an effect.
 OTHER_VALUES: list[tuple[str, Any]] = [
     ("layers", (10,)),
     ("layers", "auto"),
@@ -61,7 +61,7 @@ def usual_circuit(mixed: Any) -> Circuit:
 
 
 @pytest.mark.parametrize(("name", "value"), OTHER_VALUES)
-def test_every_parameter_makes_a_difference(
+def test_every_parameter_has_an_effect(
     name: str, value: Any, mixed: Any, usual_circuit: Circuit
 ) -> None:
     usual = {"concatenation": "separate", "phases": "batches"}
@@ -71,7 +71,7 @@ def test_every_parameter_makes_a_difference(
 
 
 @UNDERTRAINED
-def test_more_selection_fits_are_more_folds(iris: Any) -> None:
+def test_more_selection_fits_use_more_folds(iris: Any) -> None:
     few, more = (
         small(tau="auto", epochs=3, selection_fits=n).fit(*iris).selection_ for n in (2, 6)
     )
@@ -79,8 +79,8 @@ def test_more_selection_fits_are_more_folds(iris: Any) -> None:
     assert small(tau="auto", epochs=3, selection_fits=0).fit(*iris).selection_ == []
 
 
-def test_the_gradient_factor_makes_a_difference_where_layers_share_thresholds(mixed: Any) -> None:
-    # Adam takes no notice of a factor that is the same for all that a parameter receives.
+def test_the_gradient_factor_has_an_effect_if_layers_share_thresholds(mixed: Any) -> None:
+    # Adam cancels a factor that is common to all gradients of a parameter.
     shared = {"concatenation": "shared", "threshold_rate": 1.0}
     circuits = [small(**shared, grad_factor=factor).fit(*mixed).circuit_ for factor in (1.0, 3.0)]
     assert circuits[0] != circuits[1]
@@ -151,7 +151,7 @@ def test_a_bad_parameter_is_refused_by_its_name(name: str, value: Any, mixed: An
         ("tau", np.float16(4), 4.0),
     ],
 )
-def test_a_number_of_numpy_is_the_number_that_it_shows(
+def test_numpy_numbers_are_accepted_as_parameters(
     name: str, value: Any, plain: Any, mixed: Any
 ) -> None:
     others = {"epochs": 2, "tau": "auto" if name == "selection_fits" else 2.0}

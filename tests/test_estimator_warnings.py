@@ -1,6 +1,6 @@
-"""What a fit warns of: once, in our category, at the line that called it.
+"""Warnings of a fit: each appears once, as DlnWarning, at the line that called the fit.
 
-Warnings are errors in all tests, so a fit that is not expected to warn must not.
+Warnings are errors in all tests, so a fit without `pytest.warns` must not warn.
 """
 
 import inspect
@@ -53,11 +53,11 @@ def test_classes_that_are_never_predicted_give_one_warning(
     ]
 
 
-def test_balanced_weights_are_recommended_where_they_are_off() -> None:
+def test_balanced_weights_are_recommended_if_they_are_not_used() -> None:
     y = np.repeat(["low", "high", "rare"], [100, 100, 3])
     X = np.linspace(0.0, 1.0, len(y))[:, None]
-    told = r"^The model never predicts 'rare'\. Try balanced class weights, more epochs, "
-    with pytest.warns(dln.DlnWarning, match=told):
+    message = r"^The model never predicts 'rare'\. Try balanced class weights, more epochs, "
+    with pytest.warns(dln.DlnWarning, match=message):
         small(layers=(8, 4), class_weight=None).fit(X, y)
 
 
@@ -107,4 +107,4 @@ def test_warnings_can_be_silenced_and_turned_into_errors(
     model = small(epochs=3)
     with pytest.raises(dln.DlnWarning, match="has no rules"):
         model.fit(*NO_RULES)
-    assert model.circuit_ == silent.circuit_  # the model is complete all the same
+    assert model.circuit_ == silent.circuit_  # the model is complete nevertheless

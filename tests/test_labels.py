@@ -40,7 +40,7 @@ def test_labels_survive_arrays_and_json_with_their_types(labels: list[Label]) ->
         ((datetime.date(2020, 1, 1),), "object"),
     ],
 )
-def test_label_arrays_are_plain_where_that_changes_no_label(labels: Any, dtype: str) -> None:
+def test_label_arrays_have_type_object_only_if_needed(labels: Any, dtype: str) -> None:
     assert label_array(labels).dtype == dtype
 
 
@@ -64,7 +64,7 @@ def test_other_spellings_become_plain_labels(spelling: Any, label: Label) -> Non
 
 
 @pytest.mark.parametrize("value", [None, math.nan, [1], b"a", 1j, np.datetime64("NaT"), pd.NA])
-def test_what_cannot_be_a_label_is_refused(value: Any) -> None:
+def test_a_value_that_cannot_be_a_label_is_refused(value: Any) -> None:
     with pytest.raises(TableError, match=r"class label .* expected text, a number, a boolean or a"):
         plain_labels([value])
 
@@ -83,12 +83,12 @@ def test_what_cannot_be_a_label_is_refused(value: Any) -> None:
         math.inf,
     ],
 )
-def test_json_that_is_no_label_is_refused(value: Any) -> None:
+def test_json_that_is_not_a_label_is_refused(value: Any) -> None:
     with pytest.raises(ValueError, match=r"expected|too large|isoformat|month"):
         label_from_json(value)
 
 
-def test_one_long_label_does_not_make_all_of_them_long() -> None:
+def test_one_long_label_does_not_enlarge_the_others() -> None:
     """An array of text would take 4 MB for each of the labels."""
     labels = ["x" * 2**20, *map(str, range(1000))]
     array = label_array(labels)

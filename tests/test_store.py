@@ -25,7 +25,7 @@ from dln.store import circuit_to_json
 # -- laws -------------------------------------------------------------------------------------
 
 
-def test_columns_of_0_and_1_print_alike_after_loading(tmp_path: Path) -> None:
+def test_columns_of_0_and_1_print_the_same_after_loading(tmp_path: Path) -> None:
     circuit = replace(
         CIRCUIT, columns=(replace(CIRCUIT.columns[0], binary=True), *CIRCUIT.columns[1:])
     )

@@ -174,7 +174,7 @@ EDITS: list[tuple[tuple[Any, ...], Any, str]] = [
 
 
 @pytest.mark.parametrize(("path", "value", "message"), EDITS)
-def test_an_edited_file_is_refused_with_what_is_wrong(
+def test_an_edited_file_is_refused_and_the_mistake_is_named(
     path: tuple[Any, ...], value: Any, message: str
 ) -> None:
     with pytest.raises(CircuitFileError, match=message) as caught:
@@ -214,7 +214,7 @@ def test_an_origin_that_could_not_be_saved_is_refused(path: tuple[str, ...], val
 @pytest.mark.parametrize(
     "place", ['"above": 54.5', '"temperature": 0.75', '["AND", 0', '"votes": [0', '"blue"', '"ill"']
 )
-def test_numbers_beyond_every_range_are_refused_everywhere(number: str, place: str) -> None:
+def test_numbers_that_are_too_large_are_refused_everywhere(number: str, place: str) -> None:
     old = place.split(" ")[-1].strip("[")
     assert place in TEXT
     with pytest.raises(CircuitFileError) as caught:
@@ -276,7 +276,7 @@ PLACES = [place for place in _places(json.loads(TEXT)) if place]
 
 @law
 @given(edits=st.lists(st.tuples(st.sampled_from(PLACES), JSON_VALUES), min_size=1, max_size=3))
-def test_random_edits_give_a_valid_circuit_or_the_one_error(
+def test_random_edits_give_a_valid_circuit_or_a_circuit_file_error(
     edits: list[tuple[tuple[Any, ...], Any]],
 ) -> None:
     document = json.loads(TEXT)

@@ -1,4 +1,4 @@
-"""The same table reads the same, whatever holds it; anything else is refused in one line."""
+"""A table is read alike from every container; anything else is refused in one line."""
 
 import datetime as dt
 import decimal
@@ -64,7 +64,7 @@ HOLDERS: dict[str, Callable[[str], Any]] = {
 
 @pytest.mark.parametrize("holder", HOLDERS)
 @pytest.mark.parametrize("kind", CELLS)
-def test_every_container_gives_the_same_kind_and_cells(kind: str, holder: str) -> None:
+def test_every_container_gives_the_same_kind_and_values(kind: str, holder: str) -> None:
     assert read_column(HOLDERS[holder](kind)) == (kind, READ[kind])
 
 
@@ -140,7 +140,7 @@ def test_parts_of_a_second_are_the_nearest_floats() -> None:
     assert read_column(moments) == ("date", [0.000001, 0.1, 0.123456])
 
 
-def test_time_zones_are_brought_to_utc() -> None:
+def test_time_zones_are_converted_to_utc() -> None:
     zoned = pd.Series([pd.Timestamp("2020-01-01 01:00", tz="Europe/Berlin"), pd.NaT])
     expected = ("date", [NEW_YEAR, None])
     assert read_column(zoned.to_frame()) == expected
@@ -204,18 +204,18 @@ def test_numbers_declared_as_categories_are_categories() -> None:
         pl.DataFrame({"c": [None]}, schema={"c": pl.String}),
     ],
 )
-def test_a_column_of_nothing_is_a_column_of_missing_numbers(frame: Any) -> None:
+def test_a_column_without_values_is_a_column_of_missing_numbers(frame: Any) -> None:
     assert read_column(frame) == ("number", [None] * len(frame))
 
 
-def test_every_mark_of_a_missing_cell_is_recognised() -> None:
+def test_every_marker_of_a_missing_value_is_recognised() -> None:
     marks = [None, math.nan, np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT")]
     marks.append(decimal.Decimal("NaN"))
     assert read_column([[mark] for mark in marks] + [["a"]]) == ("category", [None] * 7 + ["a"])
     assert read_column([[mark] for mark in marks] + [[1]]) == ("integer", [None] * 7 + [1.0])
 
 
-def test_odd_numbers_are_numbers() -> None:
+def test_unusual_number_types_are_numbers() -> None:
     cells = [[fractions.Fraction(1, 2)], [decimal.Decimal("2.5")], [np.float32(3)], [np.True_], [4]]
     assert read_column(cells) == ("number", [0.5, 2.5, 3.0, 1.0, 4.0])
     assert read_column(pl.DataFrame({"c": [decimal.Decimal("1.5"), None]})) == (
@@ -233,7 +233,7 @@ def test_a_mixture_of_numbers_and_text_keeps_both_as_categories() -> None:
     assert read_column([[1], ["1"], [2.5], [True]]) == ("category", [1, "1", 2.5, True])
 
 
-def test_lists_keep_every_column_as_it_came() -> None:
+def test_lists_keep_the_type_of_every_column() -> None:
     table = read_table([[1, 2.5, True, "a"], [2, 3.5, False, "b"]])
     kinds = [table.read(index).kind for index in range(4)]
     assert kinds == ["integer", "number", "boolean", "category"]
@@ -242,7 +242,7 @@ def test_lists_keep_every_column_as_it_came() -> None:
 # -- names -------------------------------------------------------------------------------------
 
 
-def test_names_are_text_and_columns_without_any_are_known_by_position() -> None:
+def test_names_are_text_and_unnamed_columns_are_identified_by_position() -> None:
     pairs = pd.MultiIndex.from_tuples([("a", "b"), ("a", "c")])
     for frame in (pd.DataFrame([[1, 2]]), pd.DataFrame([[1, 2]], columns=pairs)):
         assert read_table(frame).names is None
@@ -250,7 +250,7 @@ def test_names_are_text_and_columns_without_any_are_known_by_position() -> None:
     assert read_table(pd.DataFrame([[1, 2]], columns=[7, "x y"])).names == ("7", "x y")
 
 
-def test_columns_are_read_by_place_even_where_integer_names_say_otherwise() -> None:
+def test_columns_are_read_by_position_even_if_their_names_are_integers() -> None:
     assert read_column(pd.DataFrame([[10, 20]], columns=[1, 0])) == ("integer", [10])
 
 
@@ -313,7 +313,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_no_table_is_refused(case: str) -> None:
+def test_an_object_that_is_not_a_table_is_refused(case: str) -> None:
     make, text = REFUSED[case]
     with pytest.raises(TableError, match=text):
         read_table(make())
@@ -335,7 +335,7 @@ BAD_CELLS: dict[str, tuple[Callable[[], Any], str]] = {
     "time": (lambda: pl.DataFrame({"n": [dt.time(1)]}), "a time"),
     "dates and text": (
         lambda: pd.DataFrame({"d": [None, pd.Timestamp("2020-01-01"), "unknown"]}),
-        "'d' holds dates, but also 'unknown'; convert the column; use missing values for what",
+        "'d' holds dates, but also 'unknown'; convert the column, and replace",
     ),
     "moments and numbers": (
         lambda: np.array([[np.datetime64("2020-01-01", "ns")], [7]], dtype=object),
@@ -357,13 +357,13 @@ BAD_CELLS: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize("case", BAD_CELLS)
-def test_cells_of_another_type_are_refused_by_the_name_of_their_column(case: str) -> None:
+def test_values_of_an_unsupported_type_are_refused_and_the_column_is_named(case: str) -> None:
     make, text = BAD_CELLS[case]
     with pytest.raises(ColumnTypeError, match=text):
         read_table(make()).kept()
 
 
-def test_an_integer_beyond_every_float_is_refused() -> None:
+def test_an_integer_too_large_for_a_float_is_refused() -> None:
     with pytest.raises(TableError, match="'x0' holds an integer too large"):
         read_table([[10**400]]).read(0)
 

@@ -15,7 +15,7 @@ _NUMBERS = Column("", "number")
 
 
 def cell_text(cell: Cell) -> str:
-    """Write a value as its user would, exactly.
+    """Format a value as a user would write it, without rounding.
 
     >>> cell_text(None), cell_text(54.0), cell_text(datetime.datetime(2020, 1, 2)), cell_text("7")
     ('missing', '54', '2020-01-02', "'7'")

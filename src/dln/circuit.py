@@ -218,7 +218,7 @@ def check_is_circuit(given: object, taker: str, also: str = "") -> None:
     taker
         The public name of the function that takes it.
     also
-        Other things the user may have meant, after a comma.
+        Other suggestions, appended to the message; starts with a comma.
 
     Examples
     --------

@@ -75,7 +75,7 @@ def encode_cells(raw: RawColumn, column: Column) -> NDArray[Any]:
 def _wrong_kind(found: str, column: Column) -> ColumnTypeError:
     return ColumnTypeError(
         f"column {column.name!r} holds {found}, expected {_KIND_WORDS[column.kind]}; "
-        "convert the column; use missing values for what has no value"
+        "convert the column, and replace other values by missing values"
     )
 
 

@@ -52,7 +52,7 @@ class Gap:
         if self.kind == "date":
             return _readable_moment(least, self.low, self.high)
         number = least
-        if math.isfinite(least):  # else only infinity is above the cutoff
+        if math.isfinite(least):  # otherwise only infinity is above the cutoff
             # If one end is infinite, the most readable number is near the other end.
             low = least if math.isfinite(self.low) else -math.inf
             number = readable_cutoff(low, math.nextafter(self.high, math.inf), self.kind)
@@ -173,7 +173,7 @@ def _least_above(low: float, kind: ColumnKind) -> float | None:
     if kind == "date":
         tick = _first_tick(lambda tick: tick / 1e6 > low)
         return None if tick > _LAST_TICK else tick / 1e6
-    if kind == "integer" and abs(low) <= 2**52:  # beyond, every float64 is a whole number
+    if kind == "integer" and abs(low) <= 2**52:  # larger float64 values are all whole
         return float(math.floor(low) + 1)
     least = math.nextafter(low, math.inf)
     return None if kind == "integer" and math.isinf(least) else least

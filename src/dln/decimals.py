@@ -50,9 +50,8 @@ def _short_decimals(low: float, high: float, smallest: int) -> Iterator[float]:
         found = _nearest_multiple(lowest, highest, middle, step)
         if found is None:
             continue
-        if (
-            abs(found) < 10 * step and exponent > smallest
-        ):  # one digit; a finer step may give one too
+        # With one digit found, a finer step may give another decimal of one digit.
+        if abs(found) < 10 * step and exponent > smallest:
             finer = _nearest_multiple(lowest, highest, middle, step / 10)
             if finer is not None and abs(finer) < step:
                 found = min(found, finer, key=lambda number: abs(number - middle))

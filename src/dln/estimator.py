@@ -90,10 +90,10 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     freezing : Freezing or None
         Fix one layer after another during training.
     pruning : Pruning or None
-        Remove gates that settle on no function during training.
+        Remove gates that do not settle on a function during training.
     grad_factor : float
-        Factor of the gradient behind every layer. Adam cancels a common factor, so it has an effect
-        only if layers share wires (concatenation="shared").
+        Multiplies the gradient after each layer in the backward pass. Adam cancels a common
+        factor, so it has an effect only if layers share wires (concatenation="shared").
     vote_threshold : float
         A vote link is on if the sigmoid of its logit is at least this.
     vote_density : "auto" or float
@@ -119,7 +119,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         see `dln.simplify`. "normal" and "high" require `pip install ".[simplify]"` in a clone and
         keep a proof in `circuit_.proof`.
     trace_every : int
-        Record all parameters every so many epochs in `traces_`. 0 records nothing.
+        Record all parameters in `traces_` every `trace_every` epochs. 0 records nothing.
     random_state : int, RandomState or None
         Seed of every random draw. The same seed gives the same circuit.
     n_jobs : int or None
@@ -142,8 +142,8 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Names of the columns seen in `fit`, if they are all text.
     history_ : dict of str to ndarray (n_networks, epochs)
         loss, train_accuracy and valid_accuracy (both balanced; NaN where not measured) and gates,
-        for each network and epoch. loss and train_accuracy are those of the network with its
-        relaxation.
+        for each network and epoch. loss and train_accuracy are measured on the network as it
+        trains, with its relaxation, not on the circuit.
     traces_ : list of Trace
         The parameters of each network during training; empty unless trace_every is set.
     selection_ : list of dict
@@ -247,7 +247,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X : table of shape (n_rows, n_columns)
             The training rows.
         y : array-like of shape (n_rows,)
-            The class labels: text, numbers, booleans or dates. None may be missing.
+            The class labels: text, numbers, booleans or dates. Missing labels are refused.
         sample_weight : array-like of shape (n_rows,), optional
             Weights of the rows, not negative. Rows of weight 0 are ignored.
 

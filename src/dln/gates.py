@@ -74,7 +74,7 @@ class Gate:
         return (t00, t10) != (t01, t11)
 
     def hard(self, a: int, b: int) -> int:
-        """Look the output up for two bits."""
+        """Look up the output for two bits."""
         return self.table[2 * a + b]
 
     def soft(self, a: Any, b: Any) -> Any:

@@ -21,7 +21,7 @@ Label = str | int | float | bool | datetime.date | datetime.datetime
 
 _ARRAY_KINDS = {str: "U", int: "i", float: "f", bool: "b"}
 _LONGEST_TEXT = 256
-"""Characters of the longest label in an array of text, where every label takes as much memory."""
+"""Longest label of a text array, in which every label takes the memory of the longest."""
 
 
 def plain_labels(classes: Iterable[Any]) -> tuple[Label, ...]:

@@ -21,7 +21,7 @@ _MISREAD = re.compile(
     r"""|^(true|false|nan|inf|[\d._]+(e[+-]?\d+)?)$""",
     re.IGNORECASE,
 )
-"""Text that could be misread among the words and signs around it."""
+"""Text that could be mistaken for a part of a rule; it is quoted."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ Literal = Above | Among | Missing
 
 
 def format_value(value: float, column: Column) -> str:
-    """Write a number of this column as its user would, exactly.
+    """Format a number of this column as a user would write it, without rounding.
 
     >>> format_value(54.0, Column("age", "integer")), format_value(86400.0, Column("d", "date"))
     ('54', '1970-01-02')
@@ -147,12 +147,12 @@ def _format_date(seconds: float) -> str:
 
 
 def format_category(category: Category) -> str:
-    """Write a category: text as `format_text` does, numbers and booleans as Python does."""
+    """Format a category: text by `format_text`, numbers and booleans by `repr`."""
     return format_text(category) if isinstance(category, str) else repr(category)
 
 
 def format_name(name: str) -> str:
-    """Write the name of a column; one without a name, such as R's row numbers, is "(unnamed)".
+    """Format the name of a column; an empty name, as R gives row numbers, becomes "(unnamed)".
 
     >>> print(format_name("age"), format_name(""), format_name("(unnamed)"))
     age (unnamed) '(unnamed)'
@@ -161,7 +161,7 @@ def format_name(name: str) -> str:
 
 
 def format_text(text: str) -> str:
-    """Write a name or a category; it is quoted only if it could be misread.
+    """Format a name or a category; it is quoted only if it could be misread.
 
     >>> print(format_text("petal length (cm)"), format_text("salt and pepper"), format_text("7"))
     petal length (cm) 'salt and pepper' '7'

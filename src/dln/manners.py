@@ -23,7 +23,7 @@ from dln.train.fit import Problem
 from dln.wording import some
 
 _FEW_ROWS = 100_000
-"""Number of rows to try first: among so many, nearly every class wins at least one row."""
+"""Number of rows to try first. In such a sample nearly every class wins at least one row."""
 
 
 def read_problem(
@@ -79,7 +79,7 @@ def warn_of_mixtures(columns: Iterable[Column]) -> None:
 
 
 def warn_of_lost_classes(circuit: Circuit, problem: Problem, class_weight: Any) -> None:
-    """Warn of classes that are predicted for none of the training rows, although they have some."""
+    """Warn of classes that have training rows but are never predicted for them."""
     lost = [repr(circuit.classes[number]) for number in _lost_classes(circuit, problem)]
     if lost and not circuit.rules:
         warn_user(
@@ -95,7 +95,7 @@ def warn_of_lost_classes(circuit: Circuit, problem: Problem, class_weight: Any) 
 
 
 def _lost_classes(circuit: Circuit, problem: Problem) -> list[int]:
-    """Find the classes that have rows but are predicted for none."""
+    """Find the classes that have rows but are never predicted."""
     table, lost = problem.table, set(np.unique(problem.target).tolist())
     if table.n_rows > _FEW_ROWS:
         few = np.arange(0, table.n_rows, -(-table.n_rows // _FEW_ROWS))

@@ -51,7 +51,7 @@ class Origin:
     rows: RowSketch | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, as they stand in a model file."""
+        """Return plain values for the model file."""
         document = {name: getattr(self, name) for name in _KINDS}
         document["settings"] = dict(self.settings)
         if self.rows is not None:

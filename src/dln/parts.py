@@ -28,7 +28,7 @@ class Node(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A wire and the votes that it gives to each class when it is 1."""
+    """A wire and the votes that each class gets when the wire is 1."""
 
     wire: int
     votes: tuple[int, ...]

@@ -1,7 +1,7 @@
 """Circuit + rows -> votes -> classes.
 
 The compiled program does the work. `numpy_votes` computes the same in a few lines of NumPy. Tests
-compare the two. NumPy takes over without the extension and for circuits that are too large to plan.
+compare the two. NumPy is used if the extension is missing or the circuit is too large to compile.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _find_native() -> type[Program] | None:
 _NATIVE_PROGRAM = _find_native()
 _ROWS_PER_THREAD = 65536
 _NUMPY_VALUES = 1 << 24
-"""How many wires and votes NumPy holds at once: it evaluates a large circuit in parts."""
+"""Number of wires and votes that NumPy holds at once; more rows are evaluated in parts."""
 
 _LITERAL_KINDS = {Above: 0, Among: 1, Missing: 2}
 """The numbers of the kinds of literals in the native program."""
@@ -93,7 +93,7 @@ class Predictor:
         return odds
 
     def _numpy_parts(self, source: Any, n_rows: int) -> Iterator[NDArray[np.int64]]:
-        """Count votes with NumPy, so many rows at a time that memory stays bounded."""
+        """Count votes with NumPy in parts, so that memory stays bounded."""
         per_row = self._circuit.n_wires + self._circuit.n_classes
         step = max(1, _NUMPY_VALUES // per_row)
         for first in range(0, max(n_rows, 1), step):

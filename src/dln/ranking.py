@@ -63,7 +63,7 @@ class Ranking:
         For two classes both areas are equal, the usual AUC. Classes without rows are left out. NaN
         if all rows are of one class.
         """
-        areas = [leads.area for leads in self.classes]
+        areas = [ranking.area for ranking in self.classes]
         known = [area for area in areas if area == area]
         return sum(known) / len(known) if known else float("nan")
 
@@ -77,13 +77,13 @@ def rank(target: NDArray[np.int64], votes: NDArray[np.int64]) -> Ranking:
     """
     ordered = np.sort(votes, axis=1)[:, -2:]
     best, second = ordered[:, -1:], ordered[:, :1]
-    ahead = votes - np.where(votes == best, second, best)
+    margins = votes - np.where(votes == best, second, best)
     return Ranking(
-        tuple(_count(ahead[:, number], target == number) for number in range(votes.shape[1]))
+        tuple(_count(margins[:, number], target == number) for number in range(votes.shape[1]))
     )
 
 
-def _count(leads: NDArray[np.int64], own: NDArray[np.bool_]) -> ClassRanking:
-    values, places = np.unique(leads, return_inverse=True)
+def _count(margins: NDArray[np.int64], own: NDArray[np.bool_]) -> ClassRanking:
+    values, places = np.unique(margins, return_inverse=True)
     counts = np.bincount(2 * places + own, minlength=2 * len(values))
     return ClassRanking(values, counts.reshape(-1, 2))

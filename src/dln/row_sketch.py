@@ -3,7 +3,7 @@
 Rows are recognised by their values, so a table can be shuffled, reformatted or saved in another
 format. Promise: two different rows of a table share a hash with a probability below 2**-47, and
 the sketch never needs more than about `MAX_CHARACTERS` in a model file. For larger tables it keeps
-the rows with the smallest hashes, and a table is judged by the rows that would have been kept.
+the rows with the smallest hashes. Then only rows with such hashes can be checked.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 HASH_BITS = 48
 MAX_CHARACTERS = 40_000
 MANY_REPEATS = 0.1
-"""The share of repeated rows from which on equal values do not identify a row."""
+"""If at least this share of the rows is repeated, equal values do not identify a row."""
 
 Part = Literal["training", "test"]
 Hashes = NDArray[np.uint64]
@@ -71,7 +71,7 @@ def derive_key(columns: Sequence[Hashes], seed: int) -> str:
 
 
 def row_hashes(columns: Sequence[Hashes], key: str) -> Hashes:
-    """Combine the codes of each row to a hash below 2**48."""
+    """Combine the codes of each row into a hash below 2**48."""
     hashes = np.zeros(len(columns[0]), dtype=np.uint64)
     for place, codes in enumerate(columns):
         salt = hashlib.blake2b(f"{key} {place}".encode(), digest_size=8).digest()
@@ -103,7 +103,7 @@ class RowSketch:
     key
         Changes all hashes, so that sketches of different tables cannot be compared. Not a secret.
     limit
-        Rows whose hash is below it are in the sketch: 2**48 where all rows are.
+        The sketch holds the rows with a hash below this; 2**48 if it holds all rows.
     training, test
         Pairs of a hash and the number of rows with it, by ascending hash.
     """
@@ -132,7 +132,7 @@ class RowSketch:
 
     @property
     def n_test_rows_in_training(self) -> int:
-        """How many test rows are identical to a training row; estimated from a sample."""
+        """Number of test rows that are identical to a training row; estimated if incomplete."""
         training = dict(self.training)
         n = sum(n for row, n in self.test if row in training)
         return round(n * _KEEP_ALL / self.limit) if self.limit else 0
@@ -151,7 +151,7 @@ class RowSketch:
         return n_repeated / n_rows if n_rows else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, as they stand in a model file."""
+        """Return plain values for the model file."""
         document: dict[str, Any] = {"key": self.key, "limit": self.limit}
         for part, counts in (("training", self.training), ("test", self.test)):
             packed = b"".join(row.to_bytes(_HASH_BYTES, "big") for row, _ in counts)
@@ -182,7 +182,7 @@ class RowSketch:
 
 
 def _limit(training: Hashes, test: Hashes) -> int:
-    """Return the largest limit with which the sketch is small enough."""
+    """Return the largest limit that keeps the sketch within `MAX_CHARACTERS`."""
     rows, size = np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)
     for part in (training, test):
         found, counts = np.unique(part, return_counts=True)
@@ -232,7 +232,7 @@ def _read_counts(text: object, repeats: object, limit: int, part: str) -> Counts
 class RowMatcher:
     """Finds the rows of one part, training or test, in a table that comes in chunks.
 
-    Of rows that are equal in all values, as many are found as the part has.
+    If the part contains n copies of a row, only the first n copies in the table are found.
     """
 
     def __init__(self, sketch: RowSketch, part: Part) -> None:
@@ -247,7 +247,7 @@ class RowMatcher:
         self.n_rows = self.n_checked = self.n_found = self.n_equal = 0
 
     def find(self, hashes: Hashes) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return which of the next rows can be checked, and which of these are of the part."""
+        """Return which of the next rows can be checked, and which of these belong to the part."""
         checked = hashes < np.uint64(self._sketch.limit)
         found = np.zeros(len(hashes), dtype=bool)
         self.n_rows += len(hashes)
@@ -263,7 +263,7 @@ class RowMatcher:
         return checked, found
 
     def _copies(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return how often each row occurred before."""
+        """Return for each row how many equal rows came before it."""
         order = np.argsort(places, kind="stable")
         ordered = places[order]
         starts = np.searchsorted(ordered, ordered)
@@ -273,9 +273,9 @@ class RowMatcher:
 
     @property
     def is_chance(self) -> bool:
-        """Whether rows repeat so often that new rows would be found as often as these were.
+        """Whether rows repeat so often that a new table would have as many equal rows by chance.
 
-        The whole table of the training is always recognised.
+        Always false for the complete table that was split into training rows and test rows.
         """
         chance = self._sketch.repeated(self._part)
         if chance < MANY_REPEATS or self._is_whole_table:

@@ -50,17 +50,17 @@ class Tally:
     @property
     def recall(self) -> NDArray[np.float64]:
         """Fraction of each class's rows that are predicted as the class; NaN if it has no rows."""
-        return _part(self.confusion.diagonal(), self.support)
+        return _ratio(self.confusion.diagonal(), self.support)
 
     @property
     def precision(self) -> NDArray[np.float64]:
         """Fraction of each class's predictions that are correct; NaN if it is never predicted."""
-        return _part(self.confusion.diagonal(), self.confusion.sum(axis=0))
+        return _ratio(self.confusion.diagonal(), self.confusion.sum(axis=0))
 
     @property
     def f1(self) -> NDArray[np.float64]:
         """The harmonic mean of precision and recall."""
-        return _part(2 * self.confusion.diagonal(), self.support + self.confusion.sum(axis=0))
+        return _ratio(2 * self.confusion.diagonal(), self.support + self.confusion.sum(axis=0))
 
     @property
     def accuracy(self) -> float:
@@ -105,17 +105,18 @@ def tally(
     """
     n_classes = proba.shape[1]
     cells = np.bincount(target * n_classes + predicted, minlength=n_classes * n_classes)
-    sure = proba[np.arange(len(predicted)), predicted]
-    bins = np.minimum((sure * N_BINS).astype(np.int64), N_BINS - 1)
+    confidence = proba[np.arange(len(predicted)), predicted]
+    bins = np.minimum((confidence * N_BINS).astype(np.int64), N_BINS - 1)
     return Tally(
         confusion=cells.reshape(n_classes, n_classes),
         rows=np.bincount(bins, minlength=N_BINS),
         right=np.bincount(bins[target == predicted], minlength=N_BINS),
-        confidence=np.bincount(bins, weights=sure, minlength=N_BINS).astype(np.float64),
+        confidence=np.bincount(bins, weights=confidence, minlength=N_BINS).astype(np.float64),
     )
 
 
-def _part(some: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
-    nothing = np.full(len(whole), np.nan)
-    np.divide(some, whole, out=nothing, where=whole > 0)
-    return nothing
+def _ratio(numerator: NDArray[Any], denominator: NDArray[Any]) -> NDArray[np.float64]:
+    """Divide; NaN where the denominator is 0."""
+    ratio = np.full(len(denominator), np.nan)
+    np.divide(numerator, denominator, out=ratio, where=denominator > 0)
+    return ratio

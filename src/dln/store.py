@@ -139,7 +139,7 @@ def read_circuit_file(path: str | PathLike[str]) -> Circuit:
 
 def circuit_from_json(text: str) -> Circuit:
     """Read a circuit from JSON text, checking every part; raises `CircuitFileError`."""
-    from dln.circuit import Circuit  # the one place where a file becomes a circuit
+    from dln.circuit import Circuit  # imported here, because circuit.py imports this module
 
     try:
         _check_bound("characters in the file", len(text))
@@ -182,7 +182,7 @@ def _read_document(text: str) -> dict[str, Any]:
 
 
 def _check_bounds(document: dict[str, Any]) -> None:
-    """Refuse a document that asks for too much; its parts need not have been checked."""
+    """Refuse a document with too many or too long parts, before its parts are checked."""
     parts = {key: value for key, value in document.items() if isinstance(value, list)}
     sizes = {key: len(parts.get(key, ())) for key in _COUNTED}
     for key, size in sizes.items():
@@ -211,7 +211,7 @@ def _refuse_constant(name: str) -> float:
 
 
 def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Read an object of a file; refuse a repeated name, of which JSON would keep only the last."""
+    """Read an object; refuse a repeated name, since Python would keep only its last value."""
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
@@ -287,7 +287,7 @@ def _object(part: Any) -> dict[str, Any]:
 
 
 def _refuse_others(part: Any, known: tuple[str, ...]) -> None:
-    """Refuse a key that has no meaning here, instead of ignoring what its author intended."""
+    """Refuse an unknown key, which may be a misspelt one."""
     for key in _object(part):
         if key not in known:
             raise ValueError(f"{_show(key)} is none of {', '.join(known)}")

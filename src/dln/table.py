@@ -121,13 +121,13 @@ def read_table(X: Any) -> Table:
 
 
 def _without_masked(X: Any) -> NDArray[Any]:
-    """Put None in place of masked values."""
+    """Replace masked values by None."""
     cells: NDArray[Any] = np.ma.getdata(X)
     if cells.dtype.kind == "M":  # as objects, nanoseconds would become integers
         cells = cells.astype("datetime64[us]")
-    shown = cells.astype(object)
-    shown[np.ma.getmaskarray(X)] = None
-    return shown
+    objects = cells.astype(object)
+    objects[np.ma.getmaskarray(X)] = None
+    return objects
 
 
 def _rows_to_array(rows: Sequence[Any]) -> NDArray[Any]:
@@ -207,23 +207,24 @@ def _read_objects(values: NDArray[Any], name: str, *, text: bool = False) -> Raw
     cells = [None if is_missing(value) else value for value in values.tolist()]
     types = {type(cell) for cell in cells if cell is not None}
 
-    def hold(*kinds: type) -> bool:
+    def all_are(*kinds: type) -> bool:
         return all(issubclass(kind, kinds) for kind in types)
 
     if not types:  # all values are missing; no literal will read the column
         return RawColumn("number", np.full(len(cells), np.nan))
-    if hold(*_DATE_TYPES):
+    if all_are(*_DATE_TYPES):
         moments = np.array([_moment(cell) for cell in cells], dtype="datetime64[us]")
         return RawColumn("date", _seconds(moments))
-    if not text and hold(*_NUMBER_TYPES):
-        whole = hold(numbers.Integral, np.bool_)
-        kind: ColumnKind = "boolean" if hold(bool, np.bool_) else "integer" if whole else "number"
+    if not text and all_are(*_NUMBER_TYPES):
+        kind: ColumnKind = "integer" if all_are(numbers.Integral, np.bool_) else "number"
+        if all_are(bool, np.bool_):
+            kind = "boolean"
         return RawColumn(kind, _numbers(cells, name))
     if any(issubclass(kind, _DATE_TYPES) for kind in types):
         other = next(c for c in cells if c is not None and not isinstance(c, _DATE_TYPES))
         raise ColumnTypeError(
             f"column {name!r} holds dates, but also {other!r}; "
-            "convert the column; use missing values for what is not a date"
+            "convert the column, and replace other values by missing values"
         )
     plain = np.empty(len(cells), dtype=object)
     for index, cell in enumerate(cells):
@@ -317,7 +318,7 @@ def _read_series(series: nw.Series[Any], name: str) -> RawColumn:
         if getattr(dtype, "time_zone", None):
             series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
         moments = series.to_numpy()
-        if moments.dtype == object:  # dates of pyarrow in pandas, of which some are missing
+        if moments.dtype == object:  # pyarrow dates in pandas, some of them missing
             return _read_objects(moments, name)
         return RawColumn("date", _seconds(moments.astype("datetime64[us]")))
     if dtype == nw.Duration:

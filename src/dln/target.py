@@ -28,12 +28,13 @@ def row_weights(
     except (ValueError, TypeError) as error:
         raise TableError(f"sample_weight cannot be used: {error}") from error
     if not weight.any():
-        raise TableError("all sample weights are zero; at least one row must count")
+        raise TableError("all sample weights are zero; at least one must be positive")
     weight = weight / weight.max()  # so that sums stay within range
     weight = weight * _class_weights(class_weight, classes, target, weight)[target]
     if not weight.any():
-        raise OptionError(f"class_weight is {class_weight!r}, which leaves no row to count")
-    weight = np.ldexp(weight, -np.frexp(weight.max())[1])  # for the mean, without rounding
+        raise OptionError(f"class_weight is {class_weight!r}, which gives every row the weight 0")
+    # Scaling by a power of two rounds nothing and keeps the mean in range.
+    weight = np.ldexp(weight, -np.frexp(weight.max())[1])
     normal: NDArray[np.float32] = (weight / weight.mean()).astype(np.float32)
     return normal
 
@@ -81,7 +82,7 @@ def class_numbers(y: Any, classes: Sequence[Label], n_rows: int) -> NDArray[np.i
     [1, 0, 1]
     """
     if y is None:
-        raise TableError("the target y is None; give the class of each row")
+        raise TableError("the target y is None; expected the class of each row")
     # NumPy would turn a list such as [1, "a"] into text.
     labels = _as_array(y, object if isinstance(y, (list, tuple)) else None)
     if labels.ndim == 2 and labels.shape[1] == 1:
@@ -109,7 +110,7 @@ def _find_classes(labels: Iterable[Any], classes: Sequence[Label]) -> NDArray[np
     if unknown is not None:
         raise TableError(
             f"the target holds {unknown!r}, but the circuit's classes are {list(classes)}; "
-            "give the classes that it was trained on"
+            "use only classes that it was trained on"
         )
     return np.array([numbers[label] for label in found], dtype=np.int64)
 
@@ -159,23 +160,23 @@ def _labels_of_one_type(labels: NDArray[Any]) -> NDArray[Any]:
 
 
 def _class_weights(
-    wish: Any, classes: NDArray[Any], target: NDArray[np.int32], weight: NDArray[np.float64]
+    class_weight: Any, classes: NDArray[Any], target: NDArray[np.int32], weight: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the weight of each class; "balanced" depends on the weights of its rows."""
-    if wish is None:
+    if class_weight is None:
         return np.ones(len(classes))
-    if isinstance(wish, str) and wish == "balanced":
+    if isinstance(class_weight, str) and class_weight == "balanced":
         mass = np.bincount(target, weights=weight, minlength=len(classes))
         finite = np.maximum(mass, np.finfo(np.float64).tiny)  # so that its inverse is finite
         return np.divide(1.0, finite, out=np.zeros(len(classes)), where=mass > 0)
-    if not isinstance(wish, Mapping):
-        raise OptionError(f"class_weight is {wish!r}, expected 'balanced', None or a dict")
+    if not isinstance(class_weight, Mapping):
+        raise OptionError(f"class_weight is {class_weight!r}, expected 'balanced', None or a dict")
     known = list(classes)
-    unknown = [label for label in wish if label not in known]
+    unknown = [label for label in class_weight if label not in known]
     # As in scikit-learn, the rows of a fold may lack a class, but then all others need a weight.
-    if unknown and not all(label in wish for label in known):
+    if unknown and not all(label in class_weight for label in known):
         raise OptionError(f"class_weight names {unknown}, but the classes are {classes.tolist()}")
-    for given in wish.values():
+    for given in class_weight.values():
         if not isinstance(given, (int, float, np.number)) or not 0 <= given < np.inf:
             raise OptionError(f"class_weight holds {given!r}, expected numbers of at least 0")
-    return np.array([wish.get(label, 1.0) for label in known], dtype=np.float64)
+    return np.array([class_weight.get(label, 1.0) for label in known], dtype=np.float64)

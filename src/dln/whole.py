@@ -20,7 +20,7 @@ from typing import IO
 def write_whole(path: str | PathLike[str], content: bytes | str) -> None:
     """Write a file's content; text is encoded as UTF-8.
 
-    UTF-8 cannot encode half a surrogate pair. It gets the backslash form of JSON and Python.
+    UTF-8 cannot encode an unpaired surrogate, so it is written as a backslash escape.
     """
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     with open_whole(path) as stream:

@@ -66,7 +66,7 @@ def draw_feature(
     >>> figure = draw_feature(circuit, [[31], [48], [60], [72]], [*"hhii"], "age")
     Traceback (most recent call last):
     dln.errors.TableError: the target holds 'h', but the circuit's classes are ['healthy', 'ill'];
-    give the classes that it was trained on
+    use only classes that it was trained on
     >>> y = ["healthy", "healthy", "ill", "ill"]
     >>> figure = draw_feature(circuit, [[31], [48], [60], [72]], y, "age")
     >>> figure.axes[0].get_xlabel()
