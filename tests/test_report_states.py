@@ -202,6 +202,27 @@ def test_values_far_outside_the_test_rows_get_a_warning(tab: Tab, tmp_path: Path
     assert "did not have this category" in page.locator(".message.warning").inner_text()
 
 
+def test_a_column_of_0_and_1_is_a_menu(tab: Tab, tmp_path: Path) -> None:
+    circuit = Circuit(
+        columns=(Column("anaemia", "integer", binary=True),),
+        literals=(Above(0, 0.0),),
+        nodes=(),
+        rules=(Rule(0, (0, 2)),),
+        base_votes=(1, 0),
+        classes=("no", "yes"),
+    )
+    X, y = pd.DataFrame({"anaemia": [0, 1, 1, 0]}), ["no", "yes", "yes", "no"]
+    page = tab.open(make_report(circuit, X, y).html, tmp_path / "report.html")
+    menu = page.get_by_label("anaemia", exact=True)
+    assert menu.locator("option").all_inner_texts() == ["0", "1"]
+    menu.select_option("0")
+    assert page.locator("#prediction").inner_text() == "no"
+    assert page.locator("#changes li").inner_text().startswith("anaemia = 1: yes")
+    page.get_by_role("button", name="Apply anaemia = 1").click()
+    assert page.locator("#prediction").inner_text() == "yes"
+    assert not tab.complaints
+
+
 def test_a_rule_has_the_colour_of_its_class_everywhere(tab: Tab, tmp_path: Path) -> None:
     page = opened(tab, tmp_path, 3)
     colours = page.evaluate(
@@ -209,7 +230,7 @@ def test_a_rule_has_the_colour_of_its_class_everywhere(tab: Tab, tmp_path: Path)
           const paint = (part) => getComputedStyle(part, "::before").backgroundColor;
           const box = (part) => getComputedStyle(part).borderLeftColor;
           const seen = {};
-          const add = (text, colour) => (seen[text.replace(/^[+−]\\d+ /, "")] ??= new Set()).add(colour);
+          const add = (text, colour) => (seen[text.replace(/^[+−]\\d+ for /, "")] ??= new Set()).add(colour);
           for (const mark of document.querySelectorAll(".mark")) add(mark.textContent, paint(mark));
           for (const chip of document.querySelectorAll(".rule-table [data-rule] .chip")) add(chip.textContent, box(chip));
           for (const bar of document.querySelectorAll(".vote")) {

@@ -85,8 +85,8 @@ def _describe(
     if not column.is_numeric:
         return description | _category_part(column, cells, colours, n_colours)
     numbers = cells.astype(np.float64)
-    if column.kind == "boolean":
-        return description | _boolean_part(numbers, colours, n_colours)
+    if column.kind == "boolean" or (column.binary and set(numbers[~np.isnan(numbers)]) <= {0, 1}):
+        return description | _two_values_part(numbers, colours, n_colours)
     return description | _number_part(column, numbers, cutoffs, colours, n_colours, rows=rows)
 
 
@@ -193,11 +193,12 @@ def _is_whole(column: Column, known: NDArray[np.float64], cutoffs: Sequence[floa
     return column.kind == "integer" or (len(known) > 0 and bool((known % 1 == 0).all()))
 
 
-def _boolean_part(
+def _two_values_part(
     numbers: NDArray[np.float64], colours: NDArray[np.int64], n_colours: int
 ) -> dict[str, Any]:
-    """Describe the two values: "bars" lists [value, counts]."""
+    """Describe a column of 0 and 1: "bars" lists [value, counts]."""
     return {
+        "hasTwoValues": True,
         "low": 0,
         "start": int(np.nansum(numbers == 1) * 2 > np.isfinite(numbers).sum()),
         "bars": [[value, _count(colours[numbers == value], n_colours)] for value in (0, 1)],

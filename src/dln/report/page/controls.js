@@ -70,7 +70,7 @@ class MenuControl extends Control {
   }
 
   choices() {
-    if (this.feature.kind === "boolean") return [["false", 0], ["true", 1]];
+    if (this.feature.kind !== "category") return [0, 1].map((value) => [cellText(this.feature, value), value]);
     const known = this.feature.categories.map((text, code) => [text, code]);
     return [...known, ["(any other)", "other"]];
   }
@@ -157,7 +157,11 @@ function parseCell(feature, text) {
   return [value, ""];
 }
 
+/** Categories, booleans, and numbers that are 0 or 1 in every row. */
+function isChosenFromMenu(feature) {
+  return feature.kind === "category" || feature.hasTwoValues;
+}
+
 function makeControl(feature, changed) {
-  const isMenu = feature.kind === "category" || feature.kind === "boolean";
-  return isMenu ? new MenuControl(feature, changed) : new NumberControl(feature, changed);
+  return isChosenFromMenu(feature) ? new MenuControl(feature, changed) : new NumberControl(feature, changed);
 }

@@ -68,7 +68,7 @@ function voteChips(votes) {
   const ranked = votes.map((vote, label) => [vote, label]).filter(([vote]) => vote);
   ranked.sort(([one], [other]) => Math.abs(other) - Math.abs(one));
   const chips = ranked.slice(0, 4).map(([vote, label]) =>
-    element("span", { class: `chip c${colourOf(label)}${vote < 0 ? " against" : ""}` }, `${signed(vote)} ${page.classes[label]}`));
+    element("span", { class: `chip c${colourOf(label)}${vote < 0 ? " against" : ""}` }, `${signed(vote)} for ${page.classes[label]}`));
   if (ranked.length > 4) chips.push(element("span", { class: "chip" }, `and ${ranked.length - 4} more`));
   return chips;
 }
@@ -113,7 +113,7 @@ function showChanges(changes) {
   const lines = changes.slice(0, MOST_CHANGES).map((change) => {
     const { feature, after, condition, winner } = change;
     const apply = element("button", { type: "button" }, "Apply");
-    const exact = feature.kind === "category" || feature.kind === "boolean" || after === null;
+    const exact = isChosenFromMenu(feature) || after === null;
     const text = exact ? condition : `${condition}, for example ${cellText(feature, after)}`;
     apply.setAttribute("aria-label", `Apply ${text}`);
     apply.addEventListener("click", () => {

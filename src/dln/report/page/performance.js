@@ -2,19 +2,21 @@
 "use strict";
 
 const FIGURES = [
-  ["sensitivity", "Sensitivity", "also called recall", ({ hits, total }, [yes]) => `${whole(hits)} of ${whole(total)} ${yes} found`],
-  ["specificity", "Specificity", "", ({ hits, total }, [, no]) => `${whole(hits)} of ${whole(total)} ${no} recognised`],
-  ["ppv", "Positive predictive value", "also called precision", ({ hits, total }, [yes]) => `${whole(hits)} of ${whole(total)} predicted ${yes} are ${yes}`],
-  ["npv", "Negative predictive value", "", ({ hits, total }, [yes, no]) => `${whole(hits)} of ${whole(total)} predicted ${no} are ${no}`],
+  ["sensitivity", "Sensitivity", "also called recall", ({ hits, total }, [yes]) => `${whole(hits)} of ${whole(total)} rows of class ${yes} found`],
+  ["specificity", "Specificity", "", ({ hits, total }, [, , others]) => `${whole(hits)} of ${whole(total)} rows of ${others} recognised`],
+  ["ppv", "Positive predictive value", "also called precision", ({ hits, total }, [yes]) => `${whole(hits)} of ${whole(total)} predictions of ${yes} are correct`],
+  ["npv", "Negative predictive value", "", ({ hits, total }, [, , others]) => `${whole(hits)} of ${whole(total)} predictions of ${others} are correct`],
 ];
 
 let positive = page.classes.length - 1;
 let level = null; // index into the curve's levels; null is the model's own decision
 
-/** The names of the class and of the rest. */
+/** The names of the class and of the rest, and how a sentence names the rest. */
 function sides() {
   const yes = page.classes[positive];
-  return [yes, page.classes.length === 2 ? page.classes[1 - positive] : `not ${yes}`];
+  if (page.classes.length > 2) return [yes, `not ${yes}`, "other classes"];
+  const no = page.classes[1 - positive];
+  return [yes, no, `class ${no}`];
 }
 
 function currentCounts() {
