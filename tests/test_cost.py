@@ -1,4 +1,4 @@
-"""Costs add up, fall when a circuit is folded, and agree with counts by hand."""
+"""Costs add up, never rise when a circuit is folded, and agree with counts by hand."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_a_match_of_many_categories_takes_the_gates_of_single_matches_and_ors() 
     assert cost(joined).operations == cost(spelled).operations
 
 
-def test_gates_are_weighed_by_their_truth_tables() -> None:
+def test_the_cost_of_a_gate_depends_on_its_truth_table() -> None:
     weights = {gate.name: gate_operations(gate) for gate in GATES}
     assert {name for name, weight in weights.items() if weight == 3} == {"XOR", "XNOR"}
     assert {name for name, weight in weights.items() if weight == 0} == {
@@ -150,7 +150,7 @@ def test_eight_gates_share_a_stored_value(n_gates: int, n_words: int) -> None:
     )
 
 
-def test_a_rule_counts_once_for_every_vote_that_it_gives_or_takes() -> None:
+def test_a_rule_counts_once_for_every_vote_that_it_adds_or_subtracts() -> None:
     rules = (Rule(0, (0, 3)), Rule(0, (-2, 1)))
     sums = cost(circuit_of((Above(0, 1.0),), rules=rules, base_votes=(0, -7))).class_sums
     assert sums == PartCost(operations=2, gate_operations=14 * 6, values=1, indices=6, bytes=14)
@@ -192,7 +192,7 @@ def test_one_bit_operations_are_single_gates() -> None:
     assert multiplication(1) == 6
 
 
-def test_arithmetic_gives_the_figures_of_sixteen_bits() -> None:
+def test_arithmetic_on_sixteen_bits_costs_the_published_gates() -> None:
     assert [equality(16), comparison(16), addition(16)] == [63, 183, 140]
     assert [multiplication(16), division(16)] == [2361, 5491]
 
@@ -290,18 +290,18 @@ def test_widths_out_of_range_are_refused(bits: dict[str, Any]) -> None:
         cost_of_model(DecisionTreeClassifier().fit(*table_of(4, 1)), **bits)
 
 
-def test_what_is_not_a_circuit_is_refused() -> None:
+def test_other_types_than_circuits_are_refused() -> None:
     with pytest.raises(OptionError, match=r"a Circuit, not a GaussianNB; .* cost_of_model"):
         cost(GaussianNB())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", COUNTED_MODELS)
-def test_a_model_without_a_fit_is_refused(kind: type) -> None:
+def test_a_model_that_is_not_fitted_is_refused(kind: type) -> None:
     with pytest.raises(OptionError, match=f"the {kind.__name__} is not fitted"):
         cost_of_model(kind())
 
 
-def test_an_unknown_model_is_refused_alone_and_inside_another() -> None:
+def test_an_unknown_model_is_refused_alone_and_in_an_ensemble() -> None:
     message = "cannot count a LogisticRegression; it counts DecisionTreeClassifier, "
     inner = LogisticRegression()
     boosting = AdaBoostClassifier(inner, n_estimators=1).fit([[0.0], [0.5], [1.0]], [0, 1, 0])

@@ -1,9 +1,9 @@
-"""The formulas give back the cells of the paper's two efficiency tables.
+"""The formulas reproduce the figures of the paper's two efficiency tables.
 
-A published cell is a mean over four seeds. What depends on the shape of a table alone is checked
-for all twenty tables; where the seeds chose (a distance, a number of stumps), the choice that is
-named here must explain every cell of the row at once. Model types whose own cells say too little
-are checked where one model gives a whole row.
+A published figure is a mean over four seeds. Figures that depend only on the shape of a table are
+checked for all twenty tables. Where the result depends on the seed (a distance, a number of
+stumps), one choice, written down here, must explain all figures of a row. Other model types are
+checked on the rows that a single model explains.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ class Published(NamedTuple):
     n_stumps: float
 
 
-# Training rows, features, classes; nearest neighbours and the part of the seeds that chose the
-# Euclidean distance, the others the Manhattan; naive Bayes; AdaBoost and its mean of stumps.
+# Training rows, features, classes; nearest neighbours and the share of seeds that chose the
+# Euclidean distance (the others chose Manhattan); naive Bayes; AdaBoost and its mean number of
+# stumps.
 TABLES = {
     "BankChurn": Published(
         7500, 11, 2, "316K 106M 90.0K 180K", 0.75, "72 323K 46 92", "300 143K 702 1.4K", 100.25
@@ -121,7 +122,7 @@ def cells_of(cost: Cost) -> Cells:
 
 
 def mix(first: Cells, second: Cells, part: float) -> Cells:
-    """Give the mean of two rows, with `part` of the second."""
+    """Return the weighted mean of two rows; `part` is the weight of the second."""
     a, b, c, d = ((1 - part) * x + part * y for x, y in zip(first, second, strict=True))
     return a, b, c, d
 
@@ -170,7 +171,7 @@ def test_naive_bayes_is_as_published(name: str) -> None:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_boosted_stumps_are_as_published(name: str) -> None:
-    # Costs are linear in the number of stumps, so that two fits tell the cost of any mean.
+    # Costs are linear in the number of stumps, so that two fits determine the cost of any mean.
     rows, target = rows_of(9, 1), np.arange(9) % 2
     one, two = (
         cells_of(
@@ -183,7 +184,7 @@ def test_boosted_stumps_are_as_published(name: str) -> None:
 
 
 def fit_tree(n_splits: int) -> DecisionTreeClassifier:
-    """Grow a tree, as deep as it has splits, up to two."""
+    """Fit a tree with up to two splits; its depth equals the number of splits."""
     target = [[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 1, 0]][n_splits]
     return DecisionTreeClassifier(random_state=0).fit(rows_of(4, 1), target)
 
@@ -192,13 +193,13 @@ def test_trees_are_as_published() -> None:
     bare, stump, two = (cells_of(cost_of_model(fit_tree(n_splits))) for n_splits in (0, 1, 2))
     assert show(stump) == "1 183 6 12"  # Diabetes
     assert show(two) == "2 366 11 22"  # EyeMovements
-    # PDAC: three stumps and a tree without a split; small figures of trees are rounded up there.
+    # PDAC: three stumps and a tree without a split; the paper rounds small figures of trees up.
     operations, gates, parameters, stored = mix(bare, stump, 0.75)
     assert show((operations, round(gates), parameters, stored), math.ceil) == "1 137 5 10"
 
 
 def test_a_forest_is_as_published() -> None:
-    # PDAC: of 123 trees 7 split, once.
+    # PDAC: 7 of 123 trees have one split, the others none.
     rows = rows_of(40, 1)
     stumps = RandomForestClassifier(7, max_depth=1, random_state=0).fit(rows, rows[:, 0] > 19)
     bare = RandomForestClassifier(116, random_state=0).fit(0 * rows, rows[:, 0] > 19)

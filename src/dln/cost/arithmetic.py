@@ -1,7 +1,7 @@
-"""What arithmetic costs in two-input gates, as functions of the width of the numbers.
+"""Count the two-input gates of arithmetic operations, by the width of the numbers.
 
 AND, OR, NAND, NOR and implications count one, XOR and XNOR three, NOT nothing. The formulas are
-the paper's, and so is what they leave out: rounding and special values of floating point.
+the paper's. Like the paper, they ignore rounding and the special values of floating point.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dln.errors import OptionError
 
 
 def equality(n: int) -> int:
-    """Count the gates that tell whether two n-bit words are equal: n XNORs joined by ANDs.
+    """Count the gates that test whether two n-bit words are equal: n XNORs joined by ANDs.
 
     >>> equality(1), equality(16)
     (3, 63)
@@ -23,7 +23,7 @@ def equality(n: int) -> int:
 
 
 def comparison(n: int) -> int:
-    """Count the gates that tell whether one n-bit word is above another.
+    """Count the gates that test whether one n-bit word is greater than another.
 
     >>> comparison(16)
     183
@@ -68,7 +68,7 @@ def logarithm(n: int) -> int:
 
 
 def bit_sum(n_bits: int) -> int:
-    """Count the gates that add up so many single bits.
+    """Count the gates that add up n_bits single bits.
 
     >>> bit_sum(3)
     42
@@ -78,7 +78,9 @@ def bit_sum(n_bits: int) -> int:
 
 @dataclass(frozen=True)
 class FloatFormat:
-    """Floating point: bits of the exponent and of the significand, its leading 1 included.
+    """A floating-point format: the bits of the exponent and of the significand.
+
+    The significand includes its implicit leading 1.
 
     >>> half = FloatFormat(exponent=5, significand=11)
     >>> half.comparison, half.addition, half.multiplication, half.division, half.logarithm
@@ -90,7 +92,7 @@ class FloatFormat:
 
     @property
     def comparison(self) -> int:
-        """Gates to compare two numbers: as words, the sign in the place of the leading 1."""
+        """Gates to compare two numbers as words; the sign bit takes the place of the leading 1."""
         return comparison(self.exponent + self.significand)
 
     @property
@@ -110,7 +112,7 @@ class FloatFormat:
 
     @property
     def logarithm(self) -> int:
-        """Gates of a logarithm: that of the significand, plus a multiple of the exponent."""
+        """Gates of a logarithm: log of the significand, plus a multiple of the exponent."""
         return (
             multiplication(self.exponent) + logarithm(self.significand) + addition(self.significand)
         )
@@ -121,15 +123,15 @@ FLOATS: Mapping[int, FloatFormat] = {
     32: FloatFormat(8, 24),
     64: FloatFormat(11, 53),
 }
-"""The IEEE 754 formats by their bits."""
+"""The IEEE 754 formats by their width in bits."""
 
 INTS = (8, 16, 32, 64)
-"""Bits that an integer may have."""
+"""The widths that an integer may have, in bits."""
 
 
 @dataclass(frozen=True)
 class Widths:
-    """How many bits numbers and integers have, where they are calculated with and stored."""
+    """The bits of floating-point numbers and integers, in arithmetic and in storage."""
 
     float_bits: int
     int_bits: int
@@ -145,9 +147,9 @@ class Widths:
 
     @cached_property
     def number(self) -> FloatFormat:
-        """The gates of floating-point arithmetic."""
+        """The floating-point format, which counts the gates of its arithmetic."""
         return FLOATS[self.float_bits]
 
     def bytes_of(self, *, floats: int = 0, ints: int = 0) -> int:
-        """Count the bytes that store so many numbers and integers."""
+        """Count the bytes that store this number of floats and integers."""
         return (floats * self.float_bits + ints * self.int_bits) // 8

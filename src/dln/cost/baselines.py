@@ -1,7 +1,8 @@
-"""Count what fitted scikit-learn classifiers cost, by the formulas behind the paper's tables.
+"""Count the cost of fitted scikit-learn classifiers, as the paper's tables do.
 
-The paper shows figures but not the formulas of its baselines; those below give its figures back
-(`tests/test_cost_published.py`). They count arithmetic on numbers, whatever the columns hold.
+The paper publishes the costs of its baselines but not the formulas. The formulas below reproduce
+its figures (`tests/test_cost_published.py`). They count floating-point arithmetic for all column
+types.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ _ABSOLUTE_METRICS = ("manhattan", "cityblock", "l1")
 def cost_of_model(model: Any, float_bits: int = 16, int_bits: int = 16) -> Cost:
     """Count the operations, gates, parameters and bytes of a fitted scikit-learn classifier.
 
-    With d features, K classes and N training rows, one prediction takes
+    With d features, K classes and N training rows, one prediction takes:
 
-    - `DecisionTreeClassifier`: as many comparisons as the tree is deep. A split stores a
+    - `DecisionTreeClassifier`: one comparison for each level of the tree. A split stores a
       threshold, a feature and two children, a leaf one value.
-    - `RandomForestClassifier`: its trees, and the sum of one bit of each.
+    - `RandomForestClassifier`: its trees, and the sum of one bit from each.
     - `AdaBoostClassifier`: its estimators, a product with the weight of each, and their sum.
     - `GaussianNB`: for each class d differences, d squares and their sum, a logarithm, a division
       and two products. Means, variances and class probabilities are stored.
@@ -42,12 +43,12 @@ def cost_of_model(model: Any, float_bits: int = 16, int_bits: int = 16) -> Cost:
       Manhattan) and N log2(N) comparisons that sort them. The table and its target are stored.
     - `MLPClassifier`: a product and a sum for each weight, a comparison for each hidden unit.
 
-    Finding the largest of K scores is not counted, nor are the neighbours' votes.
+    Not counted: finding the largest of K scores, and the neighbours' votes.
 
     Parameters
     ----------
     model
-        A fitted classifier of one of these types, or of a type derived from one.
+        A fitted classifier of one of these types, or of a subclass.
     float_bits
         16, 32 or 64 bits for numbers.
     int_bits
@@ -73,7 +74,7 @@ def cost_of_model(model: Any, float_bits: int = 16, int_bits: int = 16) -> Cost:
     try:
         check_is_fitted(model)
     except NotFittedError:
-        raise OptionError(f"the {name} is not fitted; fit it before its cost is counted") from None
+        raise OptionError(f"the {name} is not fitted; fit it before counting its cost") from None
     if isinstance(getattr(model, "classes_", None), list):
         raise OptionError(f"the {name} predicts several targets; fit it on one target")
     return _count(model, widths)
@@ -103,7 +104,7 @@ def _count_tree(model: Any, widths: Widths) -> Cost:
 
 @_count.register(RandomForestClassifier)
 def _count_forest(model: Any, widths: Widths) -> Cost:
-    # Trees give one bit each here, as in the paper; scikit-learn adds up their probabilities.
+    # Each tree adds one bit, as in the paper. scikit-learn adds up probabilities instead.
     n_trees = len(model.estimators_)
     votes = PartCost(operations=n_trees, gate_operations=bit_sum(n_trees))
     return _count_all(model.estimators_, widths) + Cost(class_sums=votes)
@@ -124,8 +125,8 @@ def _count_boosting(model: Any, widths: Widths) -> Cost:
 
 @_count.register(GaussianNB)
 def _count_naive_bayes(model: Any, widths: Widths) -> Cost:
-    # The formula that the paper's figures follow. A difference, square and sum a feature leave no
-    # room for a division by the variance of each feature, which the likelihood would need.
+    # This formula reproduces the paper's figures. It has a difference, a square and a sum for each
+    # feature, but not the division by each feature's variance that the likelihood requires.
     d, n_classes = int(model.n_features_in_), len(model.classes_)
     number = widths.number
     n_sums, n_products = 2 * d - 1, d + 2
@@ -174,7 +175,7 @@ def _count_perceptron(model: Any, widths: Widths) -> Cost:
             f"cost_of_model cannot count activation={model.activation!r}; "
             "fit the MLPClassifier with 'relu' or 'identity'"
         )
-    # scikit-learn has one output where there are two classes, the paper's networks have two.
+    # For two classes, scikit-learn's network has one output and the paper's has two.
     n_weights = sum(int(weights.size) for weights in model.coefs_)
     n_units = [int(offsets.size) for offsets in model.intercepts_]
     n_comparisons = sum(n_units[:-1]) if model.activation == "relu" else 0
@@ -192,7 +193,7 @@ def _count_perceptron(model: Any, widths: Widths) -> Cost:
 
 
 COUNTED_MODELS: tuple[type, ...] = tuple(kind for kind in _count.registry if kind is not object)
-"""The scikit-learn classifiers that can be counted."""
+"""The scikit-learn classifiers that `cost_of_model` supports."""
 
 
 def _unknown_model(model: Any) -> OptionError:
@@ -208,7 +209,7 @@ def _count_all(models: Any, widths: Widths) -> Cost:
 
 
 def _squares(metric: Any) -> bool:
-    """Tell whether a distance squares the differences of the features."""
+    """Return whether a distance squares the differences of the features."""
     if metric not in (*_SQUARED_METRICS, *_ABSOLUTE_METRICS):
         raise OptionError(
             f"cost_of_model cannot count the distance {metric!r}; "

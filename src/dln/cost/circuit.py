@@ -1,4 +1,4 @@
-"""Count what a circuit costs, as it is given: making it smaller is left to `simplify`."""
+"""Count the cost of a circuit as it is. `simplify` makes a circuit smaller first."""
 
 from __future__ import annotations
 
@@ -9,32 +9,33 @@ from dln.gates import Gate
 from dln.literals import Above, Among, Column, Literal
 
 _GATE_KIND_BITS = 2
-"""AND, OR or XOR; inputs and outputs are negated on the links."""
+"""Bits that store AND, OR or XOR. Negations are part of the links, not of the kind."""
 
 
 def cost(circuit: Circuit, float_bits: int = 16, int_bits: int = 16) -> Cost:
     """Count the operations, gates, parameters and bytes of a circuit, as the paper counts them.
 
-    **Feature tests.** A cutoff costs one comparison: of `int_bits` for a column of integers, of
-    `float_bits` for numbers and dates; 183 gates at 16 bits. Everything else is a bit that the row
-    brings along, as after one-hot encoding, and one equality of one bit, 3 gates: a boolean
-    column, a category, a missing cell. A match of m categories is m of them and m − 1 ORs. Each
-    test stores one value (the cutoff or category) and one index (the column).
+    **Feature tests.** A threshold costs one comparison: of `int_bits` for integer columns, of
+    `float_bits` for numbers and dates; 183 gates at 16 bits. A boolean column, a category and a
+    missing value are each one bit of the row, as after one-hot encoding. Testing that bit is an
+    equality of one bit and costs 3 gates. A set of m categories costs m such tests and m − 1 ORs.
+    Each test stores one value (the threshold or category) and one index (the column).
 
-    **Logic.** Gates that depend on both their inputs: AND, OR, their negations and implications
-    count one, XOR and XNOR three. Each stores two links, and 2 bits for its kind. Constants,
-    copies and negations cost nothing and store nothing: they are read off the links.
+    **Logic.** Gates that depend on both their inputs count: AND, OR, their negations and
+    implications one, XOR and XNOR three. Each stores two links, and 2 bits for its kind.
+    Constants, copies and negations cost nothing and store nothing: they are part of the links.
 
-    **Class sums.** One operation a class, 14 gates a vote, and one stored link a vote: a rule that
-    gives m votes to a class, or takes m, counts m times. Votes that a class starts with store one
-    value. Finding the largest sum and dividing by the temperature are not counted.
+    **Class sums.** One operation for each class, 14 gates and one stored link for each vote. A rule
+    that adds m votes to a class, or subtracts m, counts m times. The base votes of a class store
+    one value. Finding the largest sum and dividing by the temperature are not counted.
 
-    A logic gate network, with its fixed cutoffs and links, is a circuit too and is counted alike.
+    A logic gate network with fixed thresholds and links is also a circuit and is counted the same
+    way.
 
     Parameters
     ----------
     circuit
-        Counted as it is: also what no vote reads.
+        The circuit. Literals and gates that do not affect any vote are counted too.
     float_bits
         16, 32 or 64 bits for numbers.
     int_bits
@@ -96,7 +97,7 @@ def literal_cost(literal: Literal, columns: tuple[Column, ...], widths: Widths) 
         return PartCost(
             1, comparison(widths.int_bits), values=1, indices=1, bytes=widths.bytes_of(ints=2)
         )
-    # Differs from the paper: its one-hot columns have no sets of categories and no missing cells.
+    # Differs from the paper: its one-hot columns have no sets of categories and no missing values.
     n_tests = len(literal.categories) if isinstance(literal, Among) else 1
     n_joins = n_tests - 1
     return PartCost(
@@ -110,8 +111,9 @@ def literal_cost(literal: Literal, columns: tuple[Column, ...], widths: Widths) 
 
 def _logic_cost(circuit: Circuit, widths: Widths) -> PartCost:
     """Count the gates that depend on both their inputs."""
-    # Differs from the paper: a chain of m − 1 ANDs is one operation and m links there, m − 1
-    # operations and 2(m − 1) links here, where gates have two inputs; gate operations agree.
+    # Differs from the paper: the paper counts a chain of m − 1 ANDs as one operation with m links.
+    # Gates have two inputs here, so it is m − 1 operations with 2(m − 1) links. The gate operations
+    # are the same.
     counted = [gate_operations(node.gate) for node in circuit.nodes]
     n_gates = sum(operations > 0 for operations in counted)
     n_words = -(-_GATE_KIND_BITS * n_gates // widths.int_bits)
@@ -125,7 +127,7 @@ def _logic_cost(circuit: Circuit, widths: Widths) -> PartCost:
 
 
 def _class_sums_cost(circuit: Circuit, widths: Widths) -> PartCost:
-    """Count the votes, each as often as it is given."""
+    """Count the votes; a rule's m votes for a class count m times."""
     n_votes = sum(abs(votes) for rule in circuit.rules for votes in rule.votes)
     n_starts = sum(votes != 0 for votes in circuit.base_votes)
     return PartCost(

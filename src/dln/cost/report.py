@@ -1,4 +1,4 @@
-"""Cost: what a prediction takes and a model stores, part by part and in total."""
+"""The cost of one prediction and of storing the model: by part and in total."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class PartCost:
     operations
         High-level operations of one prediction: tests, gates, sums, products and so on.
     gate_operations
-        The same in two-input gates: AND, OR, NAND, NOR and implications count one, XOR and XNOR
-        three, NOT nothing.
+        The same operations in two-input gates: AND, OR, NAND, NOR and implications count one, XOR
+        and XNOR three, NOT nothing.
     values, indices
-        Stored numbers (cutoffs, categories, weights, kinds of gates) and stored links (columns,
+        Stored numbers (thresholds, categories, weights, kinds of gates) and stored links (columns,
         wires, children).
     bytes
-        What storing them takes.
+        The bytes that store the values and indices.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class PartCost:
 
     @property
     def parameters(self) -> int:
-        """How many values and indices are stored."""
+        """The number of stored values and indices."""
         return self.values + self.indices
 
     def __add__(self, other: PartCost) -> PartCost:
@@ -51,18 +51,18 @@ class PartCost:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a circuit or another model costs; prints as a table.
+    """The cost of a circuit or another model; prints as a table.
 
     Parameters
     ----------
     feature_tests
-        Comparisons with cutoffs and categories.
+        Comparisons with thresholds and categories.
     logic
         Two-input gates.
     class_sums
         Adding up votes of one bit.
     arithmetic
-        Calculating with numbers: nothing in a circuit, most of what other models do.
+        Floating-point arithmetic: none in a circuit, most of the cost of other models.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class Cost:
 
     @property
     def parts(self) -> dict[str, PartCost]:
-        """The parts by their names in words."""
+        """The parts by their displayed names."""
         return {field.name.replace("_", " "): getattr(self, field.name) for field in fields(self)}
 
     @property
@@ -93,27 +93,27 @@ class Cost:
 
     @property
     def gate_operations(self) -> int:
-        """Operations of one prediction in two-input gates."""
+        """Operations of one prediction, in two-input gates."""
         return self.total.gate_operations
 
     @property
     def values(self) -> int:
-        """How many numbers are stored."""
+        """The number of stored values."""
         return self.total.values
 
     @property
     def indices(self) -> int:
-        """How many links are stored."""
+        """The number of stored indices."""
         return self.total.indices
 
     @property
     def parameters(self) -> int:
-        """How many values and indices are stored."""
+        """The number of stored values and indices."""
         return self.total.parameters
 
     @property
     def bytes(self) -> int:
-        """What storing them takes."""
+        """The bytes that store the values and indices."""
         return self.total.bytes
 
     def __add__(self, other: Cost) -> Cost:
@@ -130,7 +130,7 @@ _HEADINGS = ("operations", "gate operations", "parameters", "bytes")
 
 
 def _figures(part: PartCost) -> tuple[str, ...]:
-    """Write what the headings name."""
+    """Format the figures of one part, in the order of the headings."""
     named = (getattr(part, heading.replace(" ", "_")) for heading in _HEADINGS)
     return tuple(f"{figure:,}" for figure in named)
 
