@@ -1,4 +1,4 @@
-"""Circuits and rows that look for trouble: what every target is held to."""
+"""Circuits, and rows with extreme and unusual values, that every target must answer correctly."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TEXTS = ["never seen", "", "NULL", "nan", "é", "a'b", 'a"b', "a\\b", "a\nb", N
 
 @dataclass(frozen=True)
 class Case:
-    """A circuit, rows of Python values, and what is right."""
+    """A circuit and rows of Python values."""
 
     circuit: Circuit
     rows: Rows
@@ -38,7 +38,7 @@ class Case:
         return as_objects(self.circuit, self.rows)
 
     def answers(self) -> Answers:
-        """Ask `Circuit` itself."""
+        """Return the answers of `Circuit`, which all targets must match."""
         circuit, table = self.circuit, self.table
         values = wire_values(circuit, [rule.wire for rule in circuit.rules], table)
         fired = [np.flatnonzero(row).tolist() for row in values]
@@ -47,7 +47,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Answers:
-    """For each row: the number of the class, the votes, the rules that fired."""
+    """For each row: the index of the class, the votes, the rules that fired."""
 
     winners: list[int]
     votes: list[list[int]]
@@ -55,7 +55,7 @@ class Answers:
 
 
 def nasty_rows(circuit: Circuit, n_rows: int = 40, seed: int = 0) -> Rows:
-    """Make rows in which every nasty cell of every column appears, mixed with all others."""
+    """Make rows of extreme and unusual values of every column, in random combinations."""
     mix = random.Random(seed)
     columns = []
     for index in range(len(circuit.columns)):
@@ -84,14 +84,14 @@ def _cells(circuit: Circuit, index: int) -> list[Any]:
 
 @cache
 def fixed_cases() -> tuple[Case, ...]:
-    """Give circuits made by hand and trained ones."""
+    """Return circuits made by hand and trained circuits."""
     by_hand = (_gate_case(), _chunked_case(), _ladder_case(), _constant_case(), _twin_case())
     return (*by_hand, *_trained_cases())
 
 
 @cache
 def drawn_cases() -> tuple[Case, ...]:
-    """Give random circuits, the same in every run; `DLN_EXAMPLES=2000` looks further."""
+    """Return random circuits, the same in every run; `DLN_EXAMPLES=2000` tests more of them."""
     return tuple(_drawn_cases())
 
 
@@ -109,8 +109,8 @@ def _drawn_cases() -> list[Case]:
     @given(circuits(max_columns=5, max_literals=8, max_gates=16))
     def draw(circuit: Circuit) -> None:
         if not circuit.rules and len(drawn) > _FEW:
-            return  # most small circuits have no rule: there is little to get wrong
-        n_rows = 70 if len(drawn) % 10 == 0 else 24  # some of them more than a word of rows
+            return  # most small random circuits have no rule, and there is little to test
+        n_rows = 70 if len(drawn) % 10 == 0 else 24  # some need more than one word of 64 rows
         drawn.append(Case(circuit, nasty_rows(circuit, n_rows, seed=len(drawn))))
 
     draw()
@@ -129,7 +129,7 @@ def _gate_case() -> Case:
 
 
 def _chunked_case() -> Case:
-    """Make a circuit of more gates than one function has, over more words than one."""
+    """Make a circuit with more gates than fit in one function, and rows for several words."""
     mix = random.Random(5)
     columns = tuple(Column(f"x{i}", "boolean") for i in range(12))
     literals = tuple(Above(i, 0.5) for i in range(12))
@@ -146,7 +146,7 @@ def _chunked_case() -> Case:
 
 
 def _ladder_case() -> Case:
-    """Make a circuit with 2 ** 40 paths: written out as one expression it would fill the disk."""
+    """Make a circuit with 2 ** 40 paths. As one expression, it would fill the disk."""
     columns = tuple(Column(f"x{i}", "boolean") for i in range(4))
     nodes, a, b = [], 0, 1
     for level in range(40):
@@ -170,7 +170,7 @@ def _constant_case() -> Case:
 
 
 def _twin_case() -> Case:
-    """Make a circuit whose literals, gates and rules come twice, with a constant that votes."""
+    """Make a circuit with every literal, gate and rule twice, and with a constant that votes."""
     columns = (Column("x", "number"), Column("code", "category", (1, 2.5, True + 2)))
     literals = (Missing(0), Missing(0), Above(0, 1.0), Above(0, 1.0), Among(1, (0, 2))) * 2
     nodes = tuple(Node(GATES[code], 2, 4) for code in (6, 6, 15, 0))
@@ -180,7 +180,7 @@ def _twin_case() -> Case:
 
 
 def _trained_cases() -> list[Case]:
-    """Train on a table with a column of every kind and missing cells in each of them."""
+    """Train on a table that has a column of every kind, each with missing values."""
     rng = np.random.default_rng(3)
     rows: Rows = []
     for _ in range(160):

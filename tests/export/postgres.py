@@ -42,7 +42,7 @@ def _server() -> int:
     initdb = find_tool("initdb", package="postgresql", folders=_FOLDERS)
     server = find_tool("postgres", package="postgresql", folders=_FOLDERS)
     owner = _owner()
-    # Not pytest's folder: only the user who runs the tests may enter that one.
+    # Not pytest's folder, because only the user that runs the tests may read it.
     folder = Path(tempfile.mkdtemp(prefix="dln-postgresql-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     if owner:

@@ -28,7 +28,7 @@ def run_gcc(cases: Sequence[Case], folder: Path) -> list[Answers]:
 
 
 def run_clang(cases: Sequence[Case], folder: Path) -> list[Answers]:
-    """Compile with clang, words of 32 rows; undefined behaviour ends the program."""
+    """Compile with clang and 32-bit words; undefined behaviour stops the program."""
     checks = ("-fsanitize=undefined", "-fsanitize-trap=undefined")
     compiler = (find_tool("clang", package="clang"), *STRICT, "-O0", *checks)
     return run_c(cases, folder, compiler, word_bits=32)
@@ -37,7 +37,7 @@ def run_clang(cases: Sequence[Case], folder: Path) -> list[Answers]:
 def run_c(
     cases: Sequence[Case], folder: Path, compiler: Sequence[str], **options: Any
 ) -> list[Answers]:
-    """Put all circuits into one program, with their rows as arrays."""
+    """Compile all circuits into one program, with their rows as arrays, and run it."""
     main = ["#include <math.h>", "#include <stdio.h>"]
     calls = []
     for number, case in enumerate(cases):
@@ -54,7 +54,7 @@ def run_c(
 
 
 def read_answers(lines: Sequence[str], case: Case) -> Answers:
-    """Read `winner batch-winner | votes | fired` of each row; both winners have to agree."""
+    """Read `winner batch-winner | votes | fired` of each row; both winners must be the same."""
     winners, votes, fired = [], [], []
     for line in lines:
         first, second, third = line.split("|")
@@ -67,7 +67,7 @@ def read_answers(lines: Sequence[str], case: Case) -> Answers:
 
 
 def _check(case: Case, export: Export, number: int) -> list[str]:
-    """Write a function that prints what the circuit says of its rows."""
+    """Write a function that prints the answers of the exported code for its rows."""
     p, n_rows = f"model{number}", len(case.rows)
     n_classes, n_rules = case.circuit.n_classes, len(case.circuit.rules)
     index_of = {column.name: index for index, column in enumerate(case.circuit.columns)}
@@ -114,7 +114,7 @@ def is_missing(cell: Any) -> bool:
 
 
 def integer_cell(cell: Any, column: Column) -> int:
-    """Write a number, date or boolean as an integer; 0 stands where it is missing."""
+    """Write a number, date or boolean as an integer; 0 if it is missing."""
     if is_missing(cell):
         return 0
     if column.kind == "date":
@@ -134,7 +134,7 @@ def _cell(cell: Any, column: Column, type_: str) -> str:
 
 
 def _look_up(rows: Rows, index: int, column: Column, name: str, p: str) -> list[str]:
-    """Write what asks the export itself for the codes of categories."""
+    """Write the statements that look up the codes of categories with the exported functions."""
     lines = []
     for number, row in enumerate(rows):
         cell = row[index]

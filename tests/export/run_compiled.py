@@ -83,7 +83,7 @@ def run_java(cases: Sequence[Case], folder: Path) -> list[Answers]:
 
 
 def _rows(case: Case, export: dln.Export, write: Callable[[Any, Column], str]) -> list[list[str]]:
-    """Write the cells of each row as `name: cell` or `name = cell`."""
+    """Write the values of each row as `name: value` or `name = value`."""
     index_of = {column.name: index for index, column in enumerate(case.circuit.columns)}
     sign = ": " if export.target == "rust" else " = "
     return [

@@ -54,11 +54,11 @@ def _run(case: Case) -> Answers:
 
 
 def as_tensor(cells: Sequence[Any], column: Column) -> NDArray[Any]:
-    """Give a column as the model takes it."""
+    """Return a column as the tensor that the model expects."""
     if is_text(column):
         missing = missing_text(column)
         words = [missing if cell is None else spell(cell) for cell in cells]
-        # Text that no category is, but the mark of missing cells, cannot be told from them.
+        # Text that equals the mark of missing values would be read as missing, so it is replaced.
         known = zip(words, cells, strict=True)
         words = ["other" if w == missing and c is not None else w for w, c in known]
         return np.array(words, dtype=object).reshape(-1, 1)

@@ -20,7 +20,7 @@ import dln
 
 Row = dict[str, Any]
 Load = Callable[[dln.Export], Callable[[Row], Row]]
-"""Reads a model, and gives what answers a row."""
+"""Loads a model and returns a function that predicts one row."""
 
 
 def run_pmml4s(cases: Sequence[Case], folder: Path) -> list[Answers]:
@@ -62,14 +62,14 @@ def load_jpmml() -> Load:
 
 @cache
 def _jpmml() -> Any:
-    """Start the Java machine that has the JPMML evaluator, and the schema of PMML."""
+    """Start the Java virtual machine with the JPMML evaluator and the schema of PMML."""
     find_tool("java", package="default-jdk-headless")
     find_module("jpmml_evaluator")
     from jpmml_evaluator import _classpath
     from jpmml_evaluator.py4j import Py4JBackend
     from py4j.java_gateway import JavaGateway
 
-    # Its own way to start Java would leave it running after tests that are stopped half-way.
+    # jpmml_evaluator's own way to start Java would leave it running if the tests are interrupted.
     jars = os.pathsep.join(_classpath([]))
     gateway = JavaGateway.launch_gateway(classpath=jars, die_on_exit=True)
     atexit.register(gateway.shutdown)
@@ -85,7 +85,7 @@ def _validator() -> Any:
 
 
 def find_schema_errors(export: dln.Export) -> str:
-    """Hold a file to the schema of PMML; gives the first error, or nothing."""
+    """Validate a file against the schema of PMML; return the first error, or an empty text."""
     jvm = _jpmml().gateway.jvm
     source = jvm.javax.xml.transform.stream.StreamSource(
         jvm.java.io.ByteArrayInputStream(export.data)
@@ -98,7 +98,7 @@ def find_schema_errors(export: dln.Export) -> str:
 
 
 def answer(case: Case, load: Load) -> Answers:
-    """Ask a model row by row, and hold its probabilities to those of the circuit."""
+    """Predict row by row, and check the probabilities against those of the circuit."""
     export = dln.export(case.circuit, to="pmml", explain=True)
     ask = load(export)
     said = [ask(row) for row in given_rows(case, export)]
@@ -115,7 +115,7 @@ def answer(case: Case, load: Load) -> Answers:
 
 
 def given_rows(case: Case, export: dln.Export) -> list[Row]:
-    """Give the cells of each row by name, as Python values."""
+    """Return the values of each row by name, as Python values."""
     columns = case.circuit.columns
     index_of = {column.name: index for index, column in enumerate(columns)}
     places = [(x.name, index_of[x.column]) for x in export.inputs]
@@ -123,14 +123,14 @@ def given_rows(case: Case, export: dln.Export) -> list[Row]:
 
 
 def label_texts(export: dln.Export) -> list[str]:
-    """Find the classes in the names of the outputs."""
+    """Return the classes, read from the names of the outputs."""
     root = ElementTree.fromstring(export.data)
     names = [x.attrib["name"] for x in root.iter("{http://www.dmg.org/PMML-4_4}OutputField")]
     return [name[12:-1] for name in names if name.startswith("probability(")]
 
 
 def label_values(case: Case) -> list[Any]:
-    """Give the classes as a consumer does: integers of 32 bits, and text where types differ."""
+    """Return the classes as a consumer does: integers of 32 bits, or text if types differ."""
     classes = case.circuit.classes
     kinds = {type(label) for label in classes}
     if kinds == {int} and any(not -(2**31) <= label < 2**31 for label in classes):

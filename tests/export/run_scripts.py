@@ -57,7 +57,7 @@ for (let number = 0; number < Number(count); number += 1) {
 
 
 def run_python(cases: Sequence[Case], folder: Path) -> list[Answers]:
-    """Run without site packages, without this project, without environment variables."""
+    """Run without site packages, this project and environment variables."""
     for number, case in enumerate(cases):
         dln.export(case.circuit, to="python").save(folder / f"model{number}.py")
         names = [column.name for column in case.circuit.columns]

@@ -54,7 +54,7 @@ def run_postgresql(cases: Sequence[Case], folder: Path) -> list[Answers]:
 
 
 def without_nul(case: Case) -> Case:
-    """Leave out what text in PostgreSQL cannot hold."""
+    """Remove NUL characters, which text in PostgreSQL cannot contain."""
     rows = [
         [None if isinstance(cell, str) and "\0" in cell else cell for cell in row]
         for row in case.rows
@@ -83,7 +83,7 @@ def _answer(
 
 
 def _read_only(case: Case, export: dln.Export) -> Case:
-    """Leave out the columns that are not read: a database may not have a name for them."""
+    """Remove the columns that the export does not read: a database may not allow their names."""
     read = [x.column for x in export.inputs]
     kept = [index for index, x in enumerate(case.circuit.columns) if x.name in read]
     columns = tuple(case.circuit.columns[index] for index in kept)
@@ -92,7 +92,7 @@ def _read_only(case: Case, export: dln.Export) -> Case:
 
 
 def expected_labels(case: Case) -> list[Any]:
-    """Give the labels as a database holds them."""
+    """Return the labels as the database returns them."""
     classes = case.circuit.classes
     kinds = {type(label) for label in classes}
     if kinds in ({float}, {bool}) or (kinds == {int} and all(x in INTEGERS for x in classes)):

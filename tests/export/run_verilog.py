@@ -1,4 +1,4 @@
-"""Simulate exported Verilog with Icarus, by the testbenches that come with it."""
+"""Simulate exported Verilog with Icarus, with the exported testbenches."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def to_ports(case: Case) -> Case:
 
 
 def run_verilog(cases: Sequence[Case], folder: Path, **options: Any) -> list[Answers]:
-    """Simulate all modules side by side; each testbench has to pass, too."""
+    """Simulate all modules in one run; each testbench must print PASS."""
     for number, case in enumerate(cases):
         name = f"model{number}"
         export = dln.export(
@@ -79,7 +79,7 @@ def simulate(files: Sequence[Path], folder: Path, *arguments: str) -> str:
 
 
 def _read(lines: Sequence[str], case: Case) -> Answers:
-    """Take the number of the class, the votes and the rules out of the bits of each row."""
+    """Unpack the index of the class, the votes and the rules from the bits of each row."""
     circuit = case.circuit
     n_rules = max(1, len(circuit.rules))
     n_classes = circuit.n_classes

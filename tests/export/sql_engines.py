@@ -1,4 +1,4 @@
-"""Connections to the real databases, which run what was exported."""
+"""Connections to the real databases, which run the exported SQL."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DATABASES = ("sqlite", "duckdb", "postgresql")
 
 @contextmanager
 def connect(target: str) -> Iterator[Any]:
-    """Open an empty database. Its `execute` returns what has `fetchall`."""
+    """Open an empty database. The result of its `execute` has `fetchall`."""
     if target == "sqlite":
         yield sqlite3.connect(":memory:")
     elif target == "duckdb":

@@ -1,4 +1,4 @@
-"""Who runs what was exported: one entry a target."""
+"""The tools that run the exported code, for each target."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ Runner = Callable[[Sequence[Case], Path], list[Answers]]
 class Tools:
     """The tools that execute a target.
 
-    `fit` fits a case to what the target can be given. Of the random circuits, slow compilers get
-    `every` second or third.
+    `fit` adapts a case to the values that the target can read. Slow compilers run only every
+    `every`-th random circuit.
     """
 
     runners: tuple[Runner, ...]
@@ -44,4 +44,4 @@ TOOLS: dict[str, Tools] = {
     "postgresql": Tools((run_postgresql,), fit=without_nul),
     "pmml": Tools((run_pmml4s, run_jpmml), every=2),
 }
-"""For each target that `dln.export` lists, who executes it."""
+"""The tools of each target that `dln.export` supports."""

@@ -47,10 +47,10 @@ INTEGERS = Circuit(
     ],
     ids=str,
 )
-def test_integers_of_every_width_and_fixed_point_answer_alike(
+def test_integers_of_every_width_and_fixed_point_answer_like_the_circuit(
     options: dict[str, Any], tmp_path: Path
 ) -> None:
-    # The program is given the integers, the circuit the numbers that they stand for.
+    # The program reads the integers, and the circuit reads the numbers that they stand for.
     fields = make_fields(
         make_program(INTEGERS, "m"), options["integer_bits"], options["fraction_bits"]
     )
@@ -68,7 +68,7 @@ def test_integers_of_every_width_and_fixed_point_answer_alike(
     assert "double" not in dln.export(INTEGERS, to="c", **options).text
 
 
-def test_a_large_circuit_is_a_table_and_answers_alike(tmp_path: Path) -> None:
+def test_a_large_circuit_is_a_table_and_answers_like_the_circuit(tmp_path: Path) -> None:
     mix = random.Random(7)
     n_gates = MOST_STATEMENTS + 500
     circuit = Circuit(
@@ -78,7 +78,7 @@ def test_a_large_circuit_is_a_table_and_answers_alike(tmp_path: Path) -> None:
             Node(GATES[w % 16], w - mix.randrange(1, 30), mix.randrange(max(0, w - 300), w))
             for w in range(30, 30 + n_gates)
         ),
-        # Read by rules, all of it is alive, constants and copies too.
+        # Rules read every gate, so that none is left out, not even constants and copies.
         tuple(Rule(wire, (wire % 7 - 3, 1)) for wire in range(30, 30 + n_gates)),
         (0, 0),
         ("a", "b"),
@@ -89,7 +89,7 @@ def test_a_large_circuit_is_a_table_and_answers_alike(tmp_path: Path) -> None:
     assert answers == case.answers()
 
 
-def test_the_header_may_be_included_unused_and_twice(tmp_path: Path) -> None:
+def test_the_header_may_be_included_twice_and_left_unused(tmp_path: Path) -> None:
     dln.export(fixed_cases()[-1].circuit, to="c").save(tmp_path / "model.h")
     source = tmp_path / "main.c"
     source.write_text('#include "model.h"\n#include "model.h"\nint main(void) { return 0; }\n')
@@ -109,7 +109,7 @@ LANGUAGES = {
 
 @pytest.mark.parametrize("command", LANGUAGES.values(), ids=LANGUAGES)
 def test_a_header_compiles_alone_without_warnings(command: tuple[str, ...], tmp_path: Path) -> None:
-    """The header is the whole program here, so that compilers look for what it does not use."""
+    """The header is the whole program here, so that compilers warn about unused functions."""
     narrow = {"integer_bits": 8, "fraction_bits": 4}
     # No 8-bit integer exceeds 200, so that the flag of missing values is not read.
     beyond = Circuit(
@@ -182,7 +182,7 @@ def test_a_trained_circuit_fits_a_microcontroller(tmp_path: Path) -> None:
 
 
 def cortex_m0_size(circuit: Circuit, folder: Path) -> tuple[int, int]:
-    """Give the bytes of flash and of RAM that predicting one row takes on a Cortex-M0."""
+    """Return the bytes of flash and of RAM that predicting one row takes on a Cortex-M0."""
     options = {"integer_bits": 16, "fraction_bits": 8, "word_bits": 32}
     dln.export(circuit, to="c", **options).save(folder / "model.h")
     source, built = folder / "main.c", folder / "main.o"

@@ -29,7 +29,7 @@ def _model(run: Run) -> None:
     CIRCUIT.save("model.json")
 
 
-def test_a_file_is_what_the_function_gives(run: Run) -> None:
+def test_the_file_equals_the_result_of_the_function(run: Run) -> None:
     status, out, talk = run("export", "model.json", "--to", "c", "-o", "heart.h", "--name", "heart")
     assert (status, out, talk) == (0, "", "wrote heart.h\n")
     assert Path("heart.h").read_text() == dln.export(CIRCUIT, to="c", name="heart").text
@@ -39,20 +39,20 @@ def test_a_file_is_what_the_function_gives(run: Run) -> None:
     ("file", "name"),
     [("heart.h", "heart"), ("2024-risk (old).h", "x2024_risk_old"), ("while.h", "while_")],
 )
-def test_code_is_called_after_its_file(run: Run, file: str, name: str) -> None:
+def test_code_is_named_after_its_file(run: Run, file: str, name: str) -> None:
     assert run("export", "model.json", "--to", "c", "-o", file)[0] == 0
     assert Path(file).read_text() == dln.export(CIRCUIT, to="c", name=name).text
     assert f"{name}_row" in Path(file).read_text()
 
 
-def test_a_name_wins_over_that_of_the_file_and_standard_output_has_a_model(run: Run) -> None:
+def test_the_name_option_has_priority_and_standard_output_uses_model(run: Run) -> None:
     to_rust = ("export", "model.json", "--to", "rust")
     assert run(*to_rust)[1] == dln.export(CIRCUIT, to="rust").text
     assert run("export", "model.json", "--to", "c", "--name", "b", "-o", "a.h")[0] == 0
     assert Path("a.h").read_text() == dln.export(CIRCUIT, to="c", name="b").text
 
 
-def test_a_java_file_of_another_name_is_told_the_right_one(run: Run) -> None:
+def test_a_java_file_with_another_name_prints_the_right_name(run: Run) -> None:
     to_java = ("export", "model.json", "--to", "java")
     told = "Rename the file to Heart.java before you compile it, or use --name.\n"
     assert run(*to_java, "-o", "heart.java")[2] == f"wrote heart.java\n{told}"
@@ -93,7 +93,7 @@ def test_options_reach_the_target(run: Run) -> None:
         ),
     ],
 )
-def test_cutoffs_that_do_not_fit_are_told(run: Run, options: tuple[str, ...], note: str) -> None:
+def test_cutoffs_out_of_range_are_reported(run: Run, options: tuple[str, ...], note: str) -> None:
     WIDE.save("wide.json")
     status, _, talk = run("export", "wide.json", *options, "-o", "wide")
     assert status == 0

@@ -1,4 +1,4 @@
-"""Every target answers every nasty row like `Circuit`: class, votes and the rules that fired."""
+"""Every target answers every row like `Circuit`: class, votes and the rules that fired."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dln.export.export import TARGETS
 
 REFUSALS = ("rename", "make them differ", "reads no column")
 
-# Listing a target in `dln.export` is what tests it: one without tools fails here.
+# Every target of `dln.export` is tested. A target without tools raises KeyError here.
 RUNS = [
     pytest.param(target, runner, id=f"{target}-{runner.__name__.removeprefix('run_')}")
     for target in TARGETS
@@ -24,7 +24,7 @@ RUNS = [
 
 
 def fitting(target: str, cases: Sequence[Case]) -> list[Case]:
-    """Leave out the circuits that a target refuses, in words, before anything is written."""
+    """Leave out the circuits that a target refuses, and check the messages."""
     found, refused = [], []
     for case in cases:
         try:

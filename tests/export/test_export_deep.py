@@ -30,8 +30,8 @@ def chain(n_gates: int) -> Circuit:
     )
 
 
-# The first tool of each target. JPMML, a second one, computes derived fields by recursion:
-# docs/export.md says how many gates its stack holds.
+# Only the first tool of each target. JPMML, a second tool, computes derived fields by recursion;
+# docs/export.md documents the longest chain that it can compute.
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_chain_of_gates_answers_like_the_circuit(target: str, tmp_path: Path) -> None:
     runner = TOOLS[target].runners[0]
@@ -41,7 +41,7 @@ def test_a_chain_of_gates_answers_like_the_circuit(target: str, tmp_path: Path) 
 
 
 def ladder(n_levels: int) -> Circuit:
-    """Make a circuit in which two gates of each level read both gates of the level before."""
+    """Make a circuit in which both gates of each level read both gates of the level before."""
     nodes = []
     for level in range(n_levels):
         a = 2 * level

@@ -1,4 +1,4 @@
-"""Names are data: whatever columns, categories and classes are called, no target runs it."""
+"""Names of columns, categories and classes are data: no target executes them as code."""
 
 from __future__ import annotations
 
@@ -77,30 +77,30 @@ def nasty_names() -> Case:
 
 
 @pytest.mark.parametrize(("target", "runner"), RUNS)
-def test_no_name_is_taken_for_code(target: str, runner: Runner, tmp_path: Path) -> None:
+def test_no_name_is_executed_as_code(target: str, runner: Runner, tmp_path: Path) -> None:
     case = TOOLS[target].fit(nasty_names())
     (answers,) = runner([case], tmp_path)
     assert answers == case.answers()
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_identifiers_and_names_say_which_column_is_meant(target: str) -> None:
+def test_inputs_list_the_names_of_the_columns(target: str) -> None:
     export = dln.export(nasty_names().circuit, to=target)
     assert [x.column for x in export.inputs] == [x.name for x in nasty_names().circuit.columns]
     assert len({x.name for x in export.inputs}) == len(export.inputs)
 
 
 @pytest.mark.parametrize("target", ["sqlite", "duckdb", "postgresql"])
-def test_names_that_a_database_cannot_have_are_refused(target: str) -> None:
+def test_names_that_a_database_does_not_allow_are_refused(target: str) -> None:
     for name in ("a\0b", "\ud800", "predicted_class"):
         with pytest.raises(OptionError, match="rename"):
             dln.export(one_column(name), to=target)
 
 
-def test_what_differs_between_databases_is_known() -> None:
+def test_names_are_checked_by_the_rules_of_each_database() -> None:
     with pytest.raises(OptionError, match="PostgreSQL cannot name a column or table ''"):
         dln.export(one_column(""), to="postgresql")
-    with pytest.raises(OptionError, match="beyond 63 bytes"):
+    with pytest.raises(OptionError, match="limits names to 63 bytes"):
         dln.export(one_column("é" * 32), to="postgresql")
     two = Circuit(
         (Column("Age", "number"), Column("age", "number")),
@@ -134,7 +134,7 @@ def test_a_class_that_a_database_cannot_hold_is_refused() -> None:
 
 
 @pytest.mark.parametrize("target", sorted(set(TARGETS) - {"sqlite", "duckdb", "postgresql"}))
-def test_half_a_surrogate_pair_is_no_reason_to_fail(target: str) -> None:
+def test_half_a_surrogate_pair_does_not_fail(target: str) -> None:
     columns = (Column("\ud800", "number"), Column("c", "category", ("\udfff", "a")))
     literals = (Above(0, 1.0), Among(1, (0, 1)))
     rules = (Rule(0, (1,)), Rule(1, (1,)))

@@ -1,4 +1,4 @@
-"""What compilers cannot take in one piece: Java has 64 KB a method, 65,535 constants a class."""
+"""Code beyond the limits of compilers: Java allows 64 KB per method, 65,535 constants per class."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_large_sets_long_texts_and_many_votes_are_compiled(runner: Runner, tmp_p
     assert runner([case], tmp_path) == [case.answers()]
 
 
-def test_what_one_class_file_cannot_hold_is_split(tmp_path: Path) -> None:
+def test_code_beyond_the_limits_of_a_class_file_is_split(tmp_path: Path) -> None:
     n_classes = 8300
     votes = tuple(place % 1000 for place in range(n_classes))
     labels = tuple(f"class {place}" for place in range(n_classes))

@@ -36,12 +36,12 @@ def words_of(target: str) -> list[str]:
     """Return the identifiers in the code of a circuit with columns of every kind."""
     written = dln.export(fixed_cases()[-1].circuit, to=target).data.decode("utf-8", "replace")
     words = re.findall(r"[A-Za-z_]\w*", written)
-    # Of the numbered names, a few stand for all.
+    # A few of the numbered names are enough.
     return [word for word in dict.fromkeys(words) if not re.search(r"[4-9]|\d\d", word)]
 
 
 @pytest.mark.parametrize("target", LANGUAGES)
-def test_no_name_captures_the_generated_code(target: str, tmp_path: Path) -> None:
+def test_no_name_collides_with_the_generated_code(target: str, tmp_path: Path) -> None:
     names = [*words_of(target), *KEYWORDS]
     names = list(dict.fromkeys([*names, *map(str.upper, names), *map(str.title, names)]))
     if target == "pmml":  # columns named like its outputs are refused

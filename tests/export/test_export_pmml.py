@@ -1,4 +1,4 @@
-"""PMML: valid against its schema, exact at the edges, readable, and clear about what XML lacks."""
+"""PMML: valid, exact for extreme values, readable; text that XML does not allow is refused."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ EDGES = {
 
 @pytest.mark.parametrize("load", LOADS, ids=lambda load: load.__name__.removeprefix("load_"))
 @pytest.mark.parametrize("edge", EDGES.values(), ids=EDGES)
-def test_consumers_answer_like_the_circuit_at_the_edges(
+def test_consumers_answer_like_the_circuit_for_extreme_values(
     edge: Case, load: Callable[[], Load]
 ) -> None:
     assert answer(edge, load()) == edge.answers()
@@ -115,19 +115,19 @@ def test_every_file_is_valid_against_the_schema() -> None:
             assert not find_schema_errors(dln.export(case.circuit, to="pmml", explain=explain))
 
 
-def test_a_missing_cell_may_be_left_out() -> None:
+def test_a_missing_value_may_be_absent() -> None:
     export = dln.export(EDGES["booleans"].circuit, to="pmml")
     for load in LOADS:
         assert load()(export)({})["predicted_class"] == "yes"
 
 
-def test_a_class_and_its_probability_come_without_being_asked_for() -> None:
+def test_class_and_probabilities_are_outputs_by_default() -> None:
     root = ElementTree.fromstring(dln.export(one_column("age"), to="pmml").data)
     names = [x.attrib["name"] for x in root.iter("{http://www.dmg.org/PMML-4_4}OutputField")]
     assert names == ["predicted_class", "probability(a)"]
 
 
-def test_rules_and_literals_are_shown_in_words() -> None:
+def test_rules_and_literals_have_their_text_as_display_name() -> None:
     text = dln.export(one_column("age"), to="pmml").text
     assert '<DerivedField name="l0" displayName="age &gt; 1"' in text
     assert '<DerivedField name="r0" displayName="age &gt; 1"' in text
@@ -140,7 +140,7 @@ def test_shared_gates_are_written_once() -> None:
     assert len(text) < 30_000
 
 
-def test_own_names_step_aside_for_columns() -> None:
+def test_derived_fields_are_renamed_if_a_column_has_their_name() -> None:
     columns = (Column("l0", "number"), Column("_g7", "number"))
     circuit = Circuit(
         columns, (Above(0, 1.0), Above(1, 1.0)), (), (Rule(0, (1,)), Rule(1, (1,))), (0,), ("a",)
@@ -152,7 +152,7 @@ def test_own_names_step_aside_for_columns() -> None:
     assert [x.name for x in names] == ["column"]
 
 
-def test_what_pmml_cannot_say_is_refused() -> None:
+def test_text_that_xml_does_not_allow_is_refused() -> None:
     for name in ("predicted_class", "probability(a)", "rule(3)"):
         with pytest.raises(OptionError, match="which is the name of an output; rename it"):
             dln.export(one_column(name), to="pmml")
@@ -171,7 +171,7 @@ def test_the_id_is_the_version_of_the_model() -> None:
     assert f'<Header modelVersion="{export.model_id}">' in export.text
 
 
-def test_nothing_ends_the_comment() -> None:
+def test_no_text_ends_the_comment() -> None:
     for line in ("--", "-->", "--->", "a--!>b", "-" * 9):
         text = xml_comment([line, line])
         assert "--" not in text.removeprefix("<!--").removesuffix("-->\n")

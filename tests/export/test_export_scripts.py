@@ -1,4 +1,4 @@
-"""Python and JavaScript beyond the conformance suite: what they take, and what they refuse."""
+"""Python and JavaScript beyond the conformance suite: accepted and refused values."""
 
 from __future__ import annotations
 
@@ -49,13 +49,15 @@ def model(tmp_path: Path) -> Any:
         (None, None, 4),
     ],
 )
-def test_python_takes_what_the_circuit_takes(model: Any, n: Any, d: Any, votes: int) -> None:
+def test_python_accepts_the_types_that_the_circuit_accepts(
+    model: Any, n: Any, d: Any, votes: int
+) -> None:
     assert model.votes({"n": n, "d": d, "more": "of it"}) == [votes]
     assert CIRCUIT.votes([[n, d]]).tolist() == [[votes]]
 
 
 def test_python_refuses_what_the_circuit_refuses(model: Any) -> None:
-    with pytest.raises(KeyError, match="the model reads 'd', which is not among the columns given"):
+    with pytest.raises(KeyError, match="the model reads 'd', but the input has no such column"):
         model.predict({"n": 1})
     with pytest.raises(TypeError, match="column 'n' holds '2', expected a number"):
         model.predict({"n": "2", "d": None})
@@ -74,7 +76,7 @@ def test_a_batch_of_python_has_as_many_rows_as_its_columns(model: Any) -> None:
         model.predict_batch({"n": [1], "d": [None]}, n_rows=2)
 
 
-def test_javascript_takes_dates_and_refuses_text(tmp_path: Path) -> None:
+def test_javascript_accepts_dates_and_refuses_text(tmp_path: Path) -> None:
     node = find_tool("node", package="nodejs")
     dln.export(CIRCUIT, to="javascript").save(tmp_path / "model.mjs")
     script = """
@@ -107,5 +109,5 @@ console.log(JSON.stringify(said));
         4,
         'TypeError: "n" holds "2", expected a number; convert it',
         'TypeError: "d" holds "2024-01-01", expected a Date; convert it',
-        'Error: the model reads "d", which the row does not have',
+        'Error: the model reads "d", but the row has no such property',
     ]

@@ -60,7 +60,7 @@ TYPES = {
 
 
 @pytest.mark.parametrize("target", TYPES)
-def test_columns_of_related_types_are_read_alike(target: str) -> None:
+def test_columns_of_related_types_give_the_same_answers(target: str) -> None:
     expected = CIRCUIT.predict([list(row) for row in ROWS]).tolist()
     text = dln.export(CIRCUIT, to=target, table="my data").text
     query = f"SELECT predicted_class FROM ({text.rstrip().rstrip(';')}) AS answers"
@@ -81,7 +81,7 @@ def _literal(cell: Any, target: str) -> str:
     if cell is None:
         return "NULL"
     if isinstance(cell, bool):
-        # Columns of integers take no boolean in PostgreSQL, but both take this.
+        # In PostgreSQL, integer columns refuse TRUE. Integer and boolean columns accept '1'.
         return f"'{int(cell)}'" if target == "postgresql" else str(int(cell))
     if isinstance(cell, datetime):
         zone = "+00" if target == "postgresql" else ""
@@ -144,8 +144,8 @@ def test_text_dates_of_sqlite_count_to_the_millisecond() -> None:
     assert [row[-1] for row in connection.execute(query)] == [0, 1, 1, 0, 1, 0]
 
 
-def test_text_that_is_no_number_is_missing_in_sqlite() -> None:
-    """All cells of a file that SQLite has imported are text, and missing ones are empty."""
+def test_text_that_is_not_a_number_is_missing_in_sqlite() -> None:
+    """All values of a file that SQLite has imported are text, and missing values are empty."""
     circuit = Circuit(
         (Column("x", "number"), Column("flag", "boolean"), Column("size", "category", (0, 1))),
         (Missing(0), Above(0, -1.0), Above(0, 9.0), Above(1, 0.5), Missing(1), Among(2, (0,))),
@@ -196,8 +196,8 @@ WORDS = Circuit(
 
 
 @pytest.mark.parametrize("target", ["duckdb", "postgresql"])
-def test_a_column_that_spells_categories_otherwise_is_refused(target: str) -> None:
-    """A database that reads CSV files by itself makes booleans of yes and no."""
+def test_a_column_type_that_changes_the_text_of_categories_is_refused(target: str) -> None:
+    """A database that infers the types of CSV files reads yes and no as booleans."""
     text = dln.export(WORDS, to=target).text
     kind = "VARCHAR" if target == "duckdb" else "text"
     fits = [kind, "BOOLEAN", "INTEGER", kind]
@@ -220,7 +220,7 @@ def test_a_column_that_spells_categories_otherwise_is_refused(target: str) -> No
 
 
 def _make_words(connection: Any, types: list[str]) -> None:
-    """Fill a table of these types with two rows, of which the first is in every set."""
+    """Fill a table of these types with two rows. The first row is in every set of categories."""
     names = ("smoker", "agrees", "ward", "zip")
     connection.execute("DROP TABLE IF EXISTS data")
     listed = ", ".join(f"{name} {kind}" for name, kind in zip(names, types, strict=True))
@@ -232,13 +232,13 @@ def _make_words(connection: Any, types: list[str]) -> None:
 
 
 @pytest.mark.parametrize("target", TYPES)
-def test_the_statement_says_which_type_each_column_has_to_have(target: str) -> None:
+def test_the_statement_lists_the_type_of_each_column(target: str) -> None:
     export = dln.export(CIRCUIT, to=target)
     for column in export.inputs:
         assert f"--   {column.column!r}: {column.type}\n" in export.text
 
 
-def test_a_collation_does_not_make_categories_the_same() -> None:
+def test_a_collation_does_not_merge_categories() -> None:
     circuit = Circuit(
         (Column("c", "category", ("Red",)),),
         (Among(0, (0,)),),

@@ -168,7 +168,7 @@ def test_tables_and_views_may_be_named_like_parts_of_the_statement(target: str) 
     expected = [label for label in SMALL.predict(ROWS).tolist() for _ in "01"]
     with connect(target) as connection:
         make_table(connection, target, ())
-        for name in names:  # all of them are there at the same time
+        for name in names:  # all of these tables exist at the same time
             connection.execute(f"CREATE TABLE {quoted(name)} AS SELECT * FROM data")
         for name in names:
             query = dln.export(SMALL, to=target, table=name).text
@@ -193,5 +193,5 @@ def test_a_view_fails_where_the_table_has_a_column_named_like_the_answer(target:
 
 
 def _query_view(connection: Any, view: str, name: str) -> None:
-    connection.execute(view)  # SQLite resolves its names only when it is queried
+    connection.execute(view)  # SQLite resolves the names of a view only when it is queried
     connection.execute(f"SELECT {name} FROM risk").fetchall()

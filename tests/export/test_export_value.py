@@ -43,7 +43,7 @@ def test_equal_circuits_have_one_id(circuit: Circuit) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_every_export_carries_its_id_and_its_rules(target: str) -> None:
+def test_every_export_contains_its_id_and_its_rules(target: str) -> None:
     export = dln.export(CIRCUIT, to=target)
     assert export.model_id == circuit_id(CIRCUIT)
     content = export.data.decode("utf-8", "replace")
@@ -53,7 +53,7 @@ def test_every_export_carries_its_id_and_its_rules(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_columns_that_no_rule_reads_are_not_asked_for(target: str) -> None:
+def test_columns_that_no_rule_reads_are_not_inputs(target: str) -> None:
     assert [x.column for x in dln.export(CIRCUIT, to=target).inputs] == ["age (years)"]
 
 
@@ -63,7 +63,7 @@ def test_the_same_circuit_gives_the_same_bytes(target: str) -> None:
     assert dln.export(circuit, to=target).files == dln.export(circuit, to=target).files
 
 
-def test_an_export_is_saved_whole_with_what_belongs_to_it(tmp_path: Path) -> None:
+def test_all_files_of_an_export_are_saved(tmp_path: Path) -> None:
     export = dln.export(CIRCUIT, to="verilog", rows=[[60, 0.0], [50, 0.0]])
     paths = export.save(tmp_path / "heart.v")
     assert [path.name for path in paths] == ["heart.v", "heart_tb.v"]
@@ -74,7 +74,7 @@ def test_an_export_is_saved_whole_with_what_belongs_to_it(tmp_path: Path) -> Non
         export.save(tmp_path / "none" / "heart.v")
 
 
-def test_mistakes_are_said_in_a_line() -> None:
+def test_mistakes_have_a_message_of_one_line() -> None:
     with pytest.raises(OptionError, match="to is 'cobol', expected one of 'c', 'verilog'"):
         dln.export(CIRCUIT, to="cobol")  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="python has no option 'stages'; its options are: none"):
@@ -102,7 +102,7 @@ def test_mistakes_are_said_in_a_line() -> None:
 
 @law
 @given(st.lists(st.one_of(st.text(max_size=8), st.sampled_from(["a", "A", "a_missing", "int"]))))
-def test_identifiers_differ_and_are_plain(names: list[str]) -> None:
+def test_identifiers_are_unique_and_ascii(names: list[str]) -> None:
     found = identifiers(names)
     flags = {f"{name.lower()}_missing" for name in found}
     assert len({name.lower() for name in found}) == len(names)
@@ -112,7 +112,7 @@ def test_identifiers_differ_and_are_plain(names: list[str]) -> None:
 
 @law
 @given(st.one_of(st.text(max_size=8), st.sampled_from(["a", "int", "String", "_row_", "l0", "7"])))
-def test_every_file_gives_a_name_that_code_can_have(stem: str) -> None:
+def test_every_file_name_becomes_a_valid_name(stem: str) -> None:
     name = name_after(stem)
     assert check_name(name) == name
     assert name_after(name) == name
@@ -136,7 +136,7 @@ def test_integers_are_compared_like_the_numbers_they_stand_for(
 
 @law
 @given(st.text())
-def test_nothing_in_a_comment_ends_it(text: str) -> None:
+def test_no_text_ends_a_comment(text: str) -> None:
     for opening, each, closing in (("/*", " * ", " */"), ("", "# ", ""), ("", "-- ", "")):
         written = comment([text, "*/", "x\\"], opening, each, closing)
         lines = written.rstrip("\n").split("\n")

@@ -18,14 +18,14 @@ TRAINED = to_ports(fixed_cases()[-1])
 
 
 @pytest.mark.parametrize("stages", [1, 2, 5, 40])
-def test_a_pipeline_of_any_length_gives_one_row_a_clock(stages: int, tmp_path: Path) -> None:
+def test_a_pipeline_of_any_length_answers_one_row_per_clock(stages: int, tmp_path: Path) -> None:
     cases = [TRAINED, to_ports(fixed_cases()[2])]
     answers = run_verilog(cases, tmp_path, stages=stages)
     assert answers == [case.answers() for case in cases]
 
 
 @pytest.mark.parametrize("stages", [0, 2])
-def test_the_testbench_tells_another_circuit_apart(stages: int, tmp_path: Path) -> None:
+def test_the_testbench_detects_another_circuit(stages: int, tmp_path: Path) -> None:
     circuit = TRAINED.circuit
     other = replace(circuit, base_votes=(circuit.base_votes[0] + 1, *circuit.base_votes[1:]))
     right = dln.export(circuit, to="verilog", stages=stages, rows=TRAINED.table)
@@ -37,7 +37,7 @@ def test_the_testbench_tells_another_circuit_apart(stages: int, tmp_path: Path) 
         assert f"model: {verdict}, " in said
 
 
-def test_what_yosys_makes_of_it_answers_alike(tmp_path: Path) -> None:
+def test_the_netlist_of_yosys_answers_like_the_circuit(tmp_path: Path) -> None:
     export = dln.export(TRAINED.circuit, to="verilog", explain=True, rows=TRAINED.table)
     export.save(tmp_path / "model.v")
     cells, depth = synthesise(tmp_path / "model.v", tmp_path / "netlist.v")
@@ -47,14 +47,14 @@ def test_what_yosys_makes_of_it_answers_alike(tmp_path: Path) -> None:
     assert f"model: PASS, {len(TRAINED.rows)} rows" in said
 
 
-def test_a_case_of_numbers_is_rounded_to_the_ports_before_it_is_compared(tmp_path: Path) -> None:
+def test_numbers_are_rounded_to_the_ports_before_they_are_compared(tmp_path: Path) -> None:
     case = fixed_cases()[0]
     (answers,) = run_verilog([Case(case.circuit, case.rows)], tmp_path)
     assert answers == to_ports(case).answers()
 
 
 def synthesise(source: Path, netlist: Path) -> tuple[int, int]:
-    """Give the cells (AND, OR, XOR, multiplexers, inverters) and the most of them in a row."""
+    """Return the number of cells (AND, OR, XOR, multiplexers, inverters) and the longest path."""
     yosys = find_tool("yosys", package="yosys")
     steps = f"read_verilog {source}; synth -flatten -top model; ltp -noff; stat; "
     steps += f"write_verilog -noattr {netlist}"

@@ -1,4 +1,4 @@
-"""docs/large-data.md: its Ray program, run as it stands, answers like the circuit."""
+"""docs/large-data.md: its Ray program, run unchanged, answers like the circuit."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Circuit -> C, Verilog, ONNX, SQL, scripts and more: one shared walk, one file a target."""
+"""Circuit -> C, Verilog, ONNX, SQL, scripts and more: shared preparation, one module per target."""

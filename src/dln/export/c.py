@@ -1,4 +1,4 @@
-"""Program -> one C99 header without allocation or library, for up to a word of rows at a time.
+"""Program -> one C99 header that allocates no memory and links to no library.
 
 A literal is a word with one bit for each row, and a gate is one instruction for all rows of a word.
 A single row is a word with one row. The votes of a batch are added and compared bit by bit.
@@ -41,7 +41,7 @@ def export_c(
     fraction_bits
         Numbers are integers: the value times 2 to this power. Without it, they are `double`.
     word_bits
-        How many rows `predict_batch` computes at a time: 64, or 32 for small machines.
+        How many rows `predict_batch` computes at a time: 64, or 32 for microcontrollers.
     """
     if word_bits not in get_args(WordBits):
         raise OptionError(f"word_bits is {word_bits!r}, expected 32 or 64")
@@ -107,7 +107,7 @@ def _notes(program: Program) -> list[str]:
     p = program.name
     return [
         f"Fill a {p}_row and call {p}_predict; {p}_explain also returns the rules that fired.",
-        f"{p}_predict_batch reads arrays. All return class numbers, which index {p}_classes.",
+        f"{p}_predict_batch reads arrays. Classes are returned as indices into {p}_classes.",
     ]
 
 
@@ -118,7 +118,7 @@ def _strings(texts: list[str]) -> str:
 
 
 def _smallest_type(rows: list[tuple[int, ...]]) -> str:
-    """Return the smallest integer type: the votes are most of what a small machine stores."""
+    """Return the smallest type that fits; votes take most of the memory on a microcontroller."""
     most = max(max(vote, -vote - 1) for row in rows for vote in row)
     return next(f"int{bits}_t" for bits in (8, 16, 32) if most < 2 ** (bits - 1))
 

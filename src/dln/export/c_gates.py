@@ -73,7 +73,8 @@ def _write_table(program: Program, layout: Layout) -> Gates:
     codes = ", ".join(str(gate.code) for gate, _ in runs)
     sizes = ", ".join(str(len(entries)) for _, entries in runs)
     tables = (
-        "/* For each gate: the slot it writes, the slots it reads. Then: runs of one kind. */\n",
+        "/* For each gate: the slot that it writes and the two that it reads. Gates of one kind\n"
+        " * follow each other; run_gates holds the kind of each run, run_sizes its length. */\n",
         f"static const {kind} {p}_net[][3] = {{\n    {listed}\n}};\n",
         f"static const uint8_t {p}_run_gates[] = {{{codes}}};\n",
         f"static const int32_t {p}_run_sizes[] = {{{sizes}}};\n\n",
@@ -106,7 +107,10 @@ def _entries(
 
 
 def _with_both_inputs(node: Node) -> Node:
-    """Write a gate as one that reads both inputs; an inverted single input is the second one."""
+    """Rewrite a gate so that it reads both inputs and never inverts only the first one.
+
+    This leaves fewer kinds of gates, and so fewer loops in the C code.
+    """
     gate, a, b = node
     if not (gate.reads_a and gate.reads_b):
         read = b if gate.reads_b else a

@@ -14,7 +14,7 @@ HEADER = """\
 #define @P@_N_CLASSES @n_classes@
 #define @P@_N_RULES @n_rules@
 
-/* Marks what a program may leave unused, so that compilers do not warn. */
+/* Marks names that a program may leave unused, so that compilers do not warn. */
 #if defined(__GNUC__)
 #define @P@_UNUSED __attribute__((unused))
 #else
@@ -25,7 +25,6 @@ HEADER = """\
 typedef uint@word_bits@_t @p@_word;
 
 /* The names of the classes. */
-
 @P@_UNUSED static const char *const @p@_classes[] = {
     @classes@
 };
@@ -43,7 +42,8 @@ typedef struct {
 """
 
 LOOKUP = """\
-/* Return the code of a category. The text is UTF-8 of this length; it needs no NUL at its end. */
+/* Return the code of a category, or -2 if it is unknown. The text is UTF-8, length bytes long, and
+ * needs no terminating NUL. */
 @P@_UNUSED static inline int32_t @p@_code_@name@(const char *text, size_t length)
 {
     static const char *const known[] = {
@@ -63,7 +63,7 @@ LOOKUP = """\
 """
 
 LOOKUP_NUMBER = """\
-/* Return the code of a category that is a number. NaN is a missing value. */
+/* Return the code of a category that is a number: -1 for NaN (missing), -2 if it is unknown. */
 @P@_UNUSED static inline int32_t @p@_code_@name@_number(double number)
 {
     if (number != number) return -1;
@@ -191,7 +191,7 @@ static inline void @p@_run_row(const @p@_row *row, @p@_word *w)
     @p@_run(&c, 0, 1, w);
 }
 
-/* Return the number of the predicted class in @p@_classes. Store the votes of all @P@_N_CLASSES
+/* Return the index of the predicted class in @p@_classes. Store the votes of all @P@_N_CLASSES
  * classes in votes, and 1 or 0 for each of the @P@_N_RULES rules in fired, which may be a null
  * pointer. */
 @P@_UNUSED static inline int @p@_explain(const @p@_row *row, int32_t *votes, uint8_t *fired)
@@ -211,7 +211,7 @@ static inline void @p@_run_row(const @p@_row *row, @p@_word *w)
     return best;
 }
 
-/* Return the number of the class with the most votes; a tie goes to the first of them. */
+/* Return the index of the class with the most votes; the first one if classes are tied. */
 @P@_UNUSED static inline int @p@_predict(const @p@_row *row)
 {
     int32_t votes[@P@_N_CLASSES];
@@ -243,7 +243,7 @@ static inline @p@_word @p@_less(const @p@_word *a, const @p@_word *b)
     return (a[bit] & ~b[bit]) | (less & ~(a[bit] ^ b[bit]));
 }
 
-/* Store the number of the class of each of up to one word of rows. */
+/* Store the index of the class of each row, for up to one word of rows. */
 static inline void @p@_classify(const @p@_word *w, int n, int32_t *classes)
 {
     @p@_word best[@P@_VOTE_BITS], sum[@P@_VOTE_BITS], place[@P@_CLASS_BITS];
@@ -270,7 +270,7 @@ static inline void @p@_classify(const @p@_word *w, int n, int32_t *classes)
     }
 }
 
-/* Predict n rows: store the number of the class of each row in classes. */
+/* Predict n rows: store the index of the class of each row in classes. */
 @P@_UNUSED static inline void @p@_predict_batch(const @p@_columns *c, size_t n, int32_t *classes)
 {
     const size_t most = 8 * sizeof(@p@_word);

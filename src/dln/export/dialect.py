@@ -1,6 +1,6 @@
-"""How a language spells logic: what differs between targets, as data.
+"""The logical operators of each target language, as data.
 
-Gates are spelled from their truth tables, so sixteen gates need four words a language.
+Gates are written from their truth tables, so that four operators express all sixteen gates.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from dln.gates import Gate
 
 @dataclass(frozen=True)
 class Dialect:
-    """The words of a language; `{a}` and `{b}` stand for wires or for whole expressions.
+    """The operators of a language; `{a}` and `{b}` stand for wires or for whole expressions.
 
     Attributes
     ----------
     both, either, differ, invert
-        AND, OR, XOR and NOT, with the parentheses that make them safe anywhere.
+        AND, OR, XOR and NOT, with parentheses, so that they can be part of any expression.
     never, always
         The constants 0 and 1.
     """
@@ -30,7 +30,7 @@ class Dialect:
     always: str
 
     def gate(self, gate: Gate, a: str, b: str) -> str:
-        """Spell a gate over two wires.
+        """Write a gate over two wires.
 
         >>> from dln import GATE_BY_NAME
         >>> C_LIKE.gate(GATE_BY_NAME["NOT_A_AND_B"], "x", "y")
@@ -46,13 +46,14 @@ class Dialect:
         if ones == 2:
             word = self.differ.format(a=a, b=b)
             return self._literal(word, inverted=gate.table[0] == 1)
-        # One 1 in the table is an AND of inputs as they are there; one 0 an OR of their opposites.
+        # A table with a single 1 is an AND that is true for the inputs of that 1. A table with a
+        # single 0 is an OR that is false for the inputs of that 0.
         odd = gate.table.index(1 if ones == 1 else 0)
         word = self.both if ones == 1 else self.either
-        given = ones == 1
+        is_and = ones == 1
         return word.format(
-            a=self._literal(a, inverted=(odd >= 2) != given),
-            b=self._literal(b, inverted=(odd % 2 == 1) != given),
+            a=self._literal(a, inverted=(odd >= 2) != is_and),
+            b=self._literal(b, inverted=(odd % 2 == 1) != is_and),
         )
 
     def _literal(self, wire: str, *, inverted: bool) -> str:
@@ -67,4 +68,4 @@ C_LIKE = Dialect(
     never="0",
     always="~0",
 )
-"""Bits of words, as C and Verilog write them."""
+"""Bitwise operators, as in C and Verilog."""

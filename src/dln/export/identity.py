@@ -1,4 +1,4 @@
-"""The id of a model: equal circuits have the same id on every machine, others do not."""
+"""The id of a model: equal circuits have the same id on every machine, different ones do not."""
 
 from __future__ import annotations
 

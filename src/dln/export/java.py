@@ -21,14 +21,14 @@ _LINES = Lines(
     store="        w[{slot}] = {value};",
 )
 _GROUP = 10
-"""Functions of one kind in one class, at most."""
+"""The most functions of one kind in one class."""
 _PIECE = 100
-"""Comparisons or votes in one statement, at most; javac follows long ones by recursion."""
+"""The most comparisons or votes in one statement. javac parses long ones by recursion."""
 _LONGEST = 10_000
-"""Letters of one string literal, at most."""
+"""The most characters in one string literal."""
 _NOTES = (
-    "Fill a Row and call predict(row), which gives the number of a class in CLASSES; explain(row)",
-    "also tells the votes and the rules that fired. null, and NaN, is a missing cell.",
+    "Fill a Row and call predict(row). It returns the index of a class in CLASSES. explain(row)",
+    "also returns the votes and the rules that fired. null and NaN are missing values.",
 )
 _JAVA = """\
 public final class @name@ {
@@ -36,15 +36,15 @@ public final class @name@ {
     public static final String[] CLASSES = joined(@classes@);
     public static final String[] RULES = joined(@rules@);
 
-    /** The cells that are read. */
+    /** The values that the model reads. */
     public static final class Row {@members@
     }
 
     public static final class Explanation {
-        /** The number of the class with the most votes; ties go to the first. */
+        /** The index of the class with the most votes; the first one if classes are tied. */
         public int classNumber;
         public final int[] votes = {@base@};
-        /** Which rules fired. */
+        /** For each rule, whether it fired. */
         public final boolean[] rules = new boolean[@n_rules@];
     }
 
@@ -123,7 +123,7 @@ def _type(field: Field) -> str:
 
 @dataclass(frozen=True)
 class _Functions:
-    """Functions that do one thing in parts, and how they are called."""
+    """Functions that share one task, and the calls to them."""
 
     text: str
     calls: tuple[str, ...]
@@ -132,11 +132,11 @@ class _Functions:
 def _functions(
     kind: str, stem: str, parameters: str, bodies: Iterable[Sequence[str]]
 ) -> _Functions:
-    """Write each body as a function, as one may have 64 KB of code.
+    """Write each body as a function, because Java limits a function to 64 KB of code.
 
-    All but the first few stand in classes of their own: one may have 65,535 constants.
+    All but the first few are in nested classes, because a class is limited to 65,535 constants.
     """
-    given = ", ".join(parameter.split()[1] for parameter in parameters.split(", ") if parameter)
+    arguments = ", ".join(parameter.split()[1] for parameter in parameters.split(", ") if parameter)
     groups: list[list[str]] = []
     calls = []
     for number, body in enumerate(bodies):
@@ -145,7 +145,7 @@ def _functions(
         opening = f"    private static {kind} {stem}{number}({parameters}) {{"
         groups[-1].append("\n".join([opening, *body, "    }"]) + "\n")
         holder = f"{_holder(stem, len(groups) - 1)}." if len(groups) > 1 else ""
-        calls.append(f"{holder}{stem}{number}({given})")
+        calls.append(f"{holder}{stem}{number}({arguments})")
     written = ["\n".join(group) for group in groups]
     for number, text in enumerate(written[1:], start=1):
         opening = f"    private static final class {_holder(stem, number)} {{"
@@ -154,18 +154,18 @@ def _functions(
 
 
 def _holder(stem: str, number: int) -> str:
-    return f"{stem.capitalize()}${number}"  # no user's name has a $
+    return f"{stem.capitalize()}${number}"  # names that a user chose never contain $
 
 
 def _text_functions(stem: str, texts: Iterable[str]) -> _Functions:
-    """Write functions that give texts."""
+    """Write functions that return arrays of strings."""
     lines = ((1, f"            {_java_text(text)},") for text in texts)
     bodies = (["        return new String[] {", *part, "        };"] for part in _parts(lines))
     return _functions("String[]", stem, "", bodies)
 
 
 def _parts(lines: Iterable[tuple[int, str]]) -> Iterator[list[str]]:
-    """Cut statements, each with its weight, into parts that a function can hold."""
+    """Split statements, each with its weight, into parts that fit in one function."""
     part: list[str] = []
     total = 0
     for weight, line in lines:
@@ -179,12 +179,15 @@ def _parts(lines: Iterable[tuple[int, str]]) -> Iterator[list[str]]:
 
 
 def _cut(items: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Cut a long list into pieces that one statement can hold."""
+    """Split a long list into pieces that fit in one statement."""
     return (items[at : at + _PIECE] for at in range(0, len(items), _PIECE))
 
 
 def java_string(text: str) -> str:
-    r"""Write a string literal in ASCII: octal for control characters, which \u would put there raw.
+    r"""Write a string literal in ASCII.
+
+    Control characters are octal: Java replaces \u escapes before it parses, so that \u000a would be
+    a line break inside the literal.
 
     >>> print(java_string('é"\n\\u000a'))
     "\u00e9\"\012\\u000a"
@@ -210,7 +213,7 @@ def _java_double(value: float) -> str:
 
 
 def _java_text(text: str) -> str:
-    """Write a text of any length: a string literal may have 65,535 bytes."""
+    """Write text of any length. Java limits a string literal to 65,535 bytes."""
     starts = range(0, len(text), _LONGEST)
     if len(starts) <= 1:
         return java_string(text)
@@ -238,7 +241,7 @@ def _vote_lines(program: Program, layout: Layout) -> Iterator[tuple[int, str]]:
 
 
 def _literal(literal: Literal, field: Field) -> Iterator[tuple[int, str]]:
-    """Write a literal as expressions of which one has to be true, each with its weight."""
+    """Write a literal as expressions, each with its weight; it is true if any of them is."""
     cell = f"row.{field.name}"
     if isinstance(literal, Above):
         yield 1, f"{cell} != null && {_above(field, literal.cutoff, cell)}"

@@ -21,7 +21,7 @@ const ruleVotes = [@votes@
 @codes@
 function cellOf(row, name) {
   if (!Object.hasOwn(row, name)) {
-    throw new Error(`the model reads ${JSON.stringify(name)}, which the row does not have`);
+    throw new Error(`the model reads ${JSON.stringify(name)}, but the row has no such property`);
   }
   return row[name];
 }

@@ -84,7 +84,7 @@ _C_MACRO = re.compile(
 """Families of such macros: PRId64, SIGINT, FE_INVALID, INT_MAX."""
 
 _NO_NAMES = _RESERVED - {"model"} | _JAVA_TYPES
-"""Names that code cannot have: a Java class `String` would hide Java's own class."""
+"""Names that code cannot have. A Java class `String`, for example, would hide java.lang.String."""
 
 _OWN = re.compile(r"[a-z]\d+(_\d+)?$")
 """Names like those of wires: l0, g12, s3_7."""

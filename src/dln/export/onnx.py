@@ -2,8 +2,8 @@
 
 All cutoffs of a column are one comparison. All gates of one depth are one polynomial,
 y = c0 + c1·a + c2·b + c3·a·b, over all rows and gates at once. A deep circuit with few gates of
-each depth gets one Boolean operator a gate instead: onnxruntime loads 10,000 depths of polynomials
-in minutes, and as many Boolean operators in seconds.
+each depth gets one Boolean operator for each gate instead: onnxruntime takes minutes to load 10,000
+depths of polynomials, and seconds to load 10,000 Boolean operators.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ OPSET, IR_VERSION = 19, 9
 
 _OUTPUTS = ("label", "probabilities", "votes", "rules")
 _SPARSE = 200
-"""Sets that hold less than one in this many categories, on average, are looked up one by one."""
+"""Sets are looked up one by one if on average they hold less than 1/200 of the categories."""
 _DEEP, _FEW = 30, 8
-"""From this depth on, with fewer gates a depth than this, each gate is an operator."""
+"""Each gate is an operator if the circuit is at least this deep, with fewer gates per depth."""
 
 
 def export_onnx(program: Program, *, explain: bool = False) -> Export:
@@ -81,7 +81,7 @@ def missing_text(column: Column) -> str:
 
 
 def _input_names(columns: Sequence[Column]) -> list[str]:
-    """Keep the user's names where ONNX allows them."""
+    """Return the input name of each column: the user's name if ONNX allows it."""
     plain = identifiers([column.name for column in columns])
     taken = {*_OUTPUTS, *(column.name for column in columns)}
     names: list[str] = []
@@ -98,7 +98,7 @@ def _input_names(columns: Sequence[Column]) -> list[str]:
 
 
 _PREFIX = "dln/"
-"""The beginning of the names of inner values."""
+"""The prefix of the names of intermediate values."""
 
 
 class _Graph:
@@ -112,7 +112,7 @@ class _Graph:
         self.names = _input_names(program.columns)
 
     def write(self, explain: bool) -> None:
-        """Add everything between inputs and outputs."""
+        """Add all nodes between inputs and outputs."""
         circuit = self._program.circuit
         wires, place = self._literals()
         depth = max(self._program.depths, default=0)
@@ -210,7 +210,7 @@ class _Graph:
         return self._add("MatMul", self._cast(test, "FLOAT"), self._constant(member))
 
     def _sparse_matches(self, test: str, choices: list[tuple[int, ...]]) -> str:
-        """Look up each set by itself: a table of all sets would be mostly zeros."""
+        """Look up each set separately: a table of all sets would be mostly zeros."""
         axis = self._constant(np.array([1], dtype=np.int64))
         blocks = []
         for codes in choices:
@@ -229,9 +229,9 @@ class _Graph:
     def _gates(self, wires: str, place: dict[int, int]) -> tuple[str, dict[int, int]]:
         """Add the gates, one depth after the other.
 
-        Takes and returns a block of values, one column a wire, and the column of each wire in it.
-        Wires without a later reader are dropped when they are half of the block: a block that
-        only grew would make the work quadratic in the depth.
+        Takes and returns a block of values with one column for each wire, and the column of each
+        wire. When half of the wires in the block have no later reader, they are dropped. Otherwise
+        the work would be quadratic in the depth.
         """
         circuit = self._program.circuit
         levels = by_depth(self._program)
@@ -269,7 +269,7 @@ class _Graph:
         return self._cast(block, "FLOAT"), {wire: at for at, wire in enumerate(voting)}
 
     def _boolean_gate(self, gate: Gate, a: str, b: str, inverted: dict[str, str]) -> str:
-        """Add one gate; `inverted` remembers the negations that there are."""
+        """Add one gate; `inverted` holds the negations added so far, so that they are reused."""
 
         def given(value: str, *, invert: bool) -> str:
             if not invert:

@@ -90,7 +90,7 @@ def _type_words(column: Column) -> str:
 
 
 def _input_names(columns: Sequence[Column]) -> tuple[str, ...]:
-    """Keep the user's names where XML allows them."""
+    """Return the field name of each column: the user's name if XML allows it."""
     taken = {column.name for column in columns}
     names = []
     for column, name in zip(columns, identifiers([x.name for x in columns]), strict=True):

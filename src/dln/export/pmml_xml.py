@@ -1,4 +1,4 @@
-"""How PMML spells expressions, and what XML can hold."""
+"""PMML expressions, and the characters that XML allows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOT_XML = re.compile(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 
 def fits_xml(text: str) -> bool:
-    r"""Tell whether XML 1.0 can hold a text; most control characters it cannot.
+    r"""Return whether XML 1.0 can represent a text; it excludes most control characters.
 
     >>> fits_xml("a\nb"), fits_xml("a\0b")
     (True, False)
@@ -36,43 +36,43 @@ def attributes(**values: str) -> str:
 
 
 def field_ref(name: str) -> str:
-    """Read a field."""
+    """Write an expression that reads a field."""
     return f"<FieldRef{attributes(field=name)}/>"
 
 
 def one_if_equal(field: str, text: str) -> str:
-    """Give 1 where a field is this text, and 0 where it is another or missing."""
+    """Write an expression that is 1 if a field equals this text, and 0 otherwise or if missing."""
     return f'<NormDiscrete{attributes(field=field, value=text)} mapMissingTo="0"/>'
 
 
 def constant(data_type: OneOf["boolean", "integer", "double"], value: str) -> str:
-    """Write a number or a boolean."""
+    """Write a constant number or boolean."""
     return f'<Constant dataType="{data_type}">{value}</Constant>'
 
 
 def double(value: float) -> str:
-    """Write a float64 exactly; infinities in the one spelling that Java reads."""
+    """Write a float64 exactly. Infinities are written as Java requires."""
     if math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
     return repr(value)
 
 
 def apply(function: str, *arguments: str, if_missing: str | None = None) -> str:
-    """Call a function; `if_missing` is what it gives where an argument is missing."""
-    given = {} if if_missing is None else {"mapMissingTo": if_missing}
+    """Write a function call; its result is `if_missing` if an argument is missing."""
+    default = {} if if_missing is None else {"mapMissingTo": if_missing}
     inner = "".join(arguments)
-    return f"<Apply{attributes(function=function, **given)}>{inner}</Apply>"
+    return f"<Apply{attributes(function=function, **default)}>{inner}</Apply>"
 
 
 def typed(name: str, data_type: DataType, measure: Measure | None = None, shown: str = "") -> str:
-    """Write the attributes of a field; numbers are continuous, unless the measure is given."""
+    """Write the attributes of a field. Without a measure, numbers are continuous."""
     usual = "continuous" if data_type in ("integer", "double") else "categorical"
     words = {"displayName": shown} if shown else {}
     return attributes(name=name, **words, optype=measure or usual, dataType=data_type)
 
 
 def xml_comment(lines: Sequence[str]) -> str:
-    """Write lines as a comment; two hyphens in a row may not stand in it."""
+    """Write lines as a comment. XML forbids two hyphens in a row inside a comment."""
     return comment([re.sub("-(?=-)", "- ", line) for line in lines], "<!--", "  ", "-->")
 
 
@@ -84,4 +84,4 @@ LOGIC = Dialect(
     never=constant("boolean", "false"),
     always=constant("boolean", "true"),
 )
-"""Booleans that are never missing."""
+"""Operators on booleans that are never missing."""

@@ -104,7 +104,7 @@ class Program:
 
     @cached_property
     def depths(self) -> tuple[int, ...]:
-        """The most gates on a path from a literal to each wire, itself included; 0 for literals."""
+        """The most gates on a path from a literal to each wire, with its own; 0 for literals."""
         depths = [0] * self.circuit.n_literals
         for _, a, b in self.circuit.nodes:
             depths.append(1 + max(depths[a], depths[b]))

@@ -1,7 +1,7 @@
-"""Program -> one Python module that needs nothing but the standard library.
+"""Program -> one Python module that needs only the standard library.
 
-Wires are integers of one bit a row, of any number of rows: a gate is one operation for all rows
-of a batch, and a single row is a batch of one.
+A wire is an integer with one bit for each row of a batch, so that a gate is one operation for all
+rows. A single row is a batch of one.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from dln.export.value import Export, Input
 from dln.labels import Label
 from dln.literals import Above, Among, ColumnKind, Literal
 
-# A negative integer has no last bit: words are inverted within those of the rows.
+# Python's ~ would return a negative integer, so XOR with `ones` inverts only the bits of the rows.
 _DIALECT = replace(C_LIKE, invert="({a} ^ ones)", always="ones")
 _LINES = Lines(local="    {name} = {value}", load="w[{slot}]", store="    w[{slot}] = {value}")
 _TYPES: dict[ColumnKind, str] = {
-    "number": "float, int or Decimal; None or NaN where it is missing",
-    "integer": "int; None where it is missing",
-    "boolean": "bool; None where it is missing",
+    "number": "float, int or Decimal; None or NaN if missing",
+    "integer": "int; None if missing",
+    "boolean": "bool; None if missing",
     "date": "date or datetime (UTC if without a zone), or seconds since 1970; None if missing",
-    "category": "as in training; None where it is missing",
+    "category": "as in training; None if missing",
 }
 _READER: dict[ColumnKind, str] = {
     "number": "numbers",
@@ -36,9 +36,9 @@ _READER: dict[ColumnKind, str] = {
     "category": "categories",
 }
 _NOTES = (
-    "predict(row) takes a mapping of column names to cells and gives the class; explain(row) also",
-    "returns the votes and the rules that fired. predict_batch(columns) takes a mapping of column",
-    "names to lists and returns a list. Columns that INPUTS does not list are ignored.",
+    "predict(row) takes a mapping of column names to values and returns the class; explain(row)",
+    "also returns the votes and the rules that fired. predict_batch(columns) takes a mapping of",
+    "column names to lists and returns a list. Columns that INPUTS does not list are ignored.",
 )
 
 

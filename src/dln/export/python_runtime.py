@@ -25,7 +25,7 @@ _RULE_VOTES = [@votes@
 
 def _cells(columns, name):
     if name not in columns:
-        raise KeyError(f"the model reads {name!r}, which is not among the columns given")
+        raise KeyError(f"the model reads {name!r}, but the input has no such column")
     return columns[name]
 
 
@@ -178,7 +178,7 @@ def predict_batch(columns, n_rows=None):
 
 
 def _add(total, word, weight):
-    """Add a weight to the sums of the rows in a word; total[b] holds bit b of all sums."""
+    """Add a weight to the sum of each row whose bit is set; total[b] holds bit b of all sums."""
     carry = 0
     for bit, old in enumerate(total):
         more = word if weight >> bit & 1 else 0
@@ -187,7 +187,7 @@ def _add(total, word, weight):
 
 
 def _less(a, b, ones):
-    """Return the rows in which sum a is less than sum b; the last bit is the sign."""
+    """Return the word of the rows in which sum a is less than sum b; the last bit is the sign."""
     less = 0
     for old, new in zip(a[:-1], b[:-1]):
         less = (new & (old ^ ones)) | (less & (old ^ new ^ ones))

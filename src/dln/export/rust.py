@@ -1,4 +1,4 @@
-"""Program -> one Rust module that needs nothing but `core`."""
+"""Program -> one Rust module that needs only `core`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LINES = Lines(
     local="    let {name} = {value};", load="w[{slot}]", store="    w[{slot}] = {value};"
 )
 _NOTES = (
-    "Put it in a file and write `mod model;`. predict(&row) returns the number of a class in",
+    "Save it as a file and declare `mod model;`. predict(&row) returns the index of a class in",
     "CLASSES; explain(&row) also returns the votes and the rules that fired. None and NaN are",
     "missing values.",
 )
@@ -46,15 +46,15 @@ const RULE_SLOTS: [usize; @n_rules@] = @slots@;
 const RULE_VOTES: [[i32; @n_classes@]; @n_rules@] = [@votes@
 ];
 
-/// The values that are read.
+/// The values that the model reads.
 pub struct Row@lifetime@ {@members@
 }
 
 pub struct Explanation {
-    /// The number of the class with the most votes; a tie goes to the first class.
+    /// The index of the class with the most votes; the first one if classes are tied.
     pub class_number: usize,
     pub votes: [i32; @n_classes@],
-    /// Which rules fired.
+    /// For each rule, whether it fired.
     pub rules: [bool; @n_rules@],
 }
 
@@ -188,7 +188,7 @@ def _above(field: Field, cutoff: float) -> str:
 
 
 def _among(field: Field, literal: Among) -> str:
-    # An array, because rustc follows a long chain of || by recursion.
+    # An array, because rustc parses a long chain of || by recursion.
     if field.holds_numbers:
         numbers = [float(field.column.categories[code]) for code in literal.categories]
         return f"[{', '.join(map(_rust_float, numbers))}].contains(&x)"

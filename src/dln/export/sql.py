@@ -2,11 +2,12 @@
 
 The statement computes its values in stages, each from the stage before: columns as float64 or text,
 literals as truth values, gates, votes. A gate with one reader is written inside that reader's
-expression, up to a depth. All other gates get a column of their own, so that the text grows with
+expression, up to a depth. Every other gate gets a separate column, so that the text grows with
 the number of gates and not with the number of paths through them.
 
 No column of the user's table can change the answer. Only the first stage reads the table, and it
-qualifies every name with the alias of the table. Later stages read columns of our own.
+qualifies every name with the alias of the table. Later stages read only columns that the statement
+itself defines.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ from dln.literals import Above, Among, Column, Literal
 OUTPUT = "predicted_class"
 EXPLANATION = "explanation"
 _MOST = "most"
-"""The column for the most votes of a class, where there are more than two."""
+"""The column with the most votes of any class, if there are more than two classes."""
 _FEW_CLASSES = 2
 _GROUP = 16
-"""Terms of a sum that stand side by side; parsers nest `a + b + c` as deep as it is long."""
+"""The most terms of a sum without parentheses: parsers nest `a + b + c` once for each term."""
 _MOST_COLUMNS = 2_000_000
-"""Columns of all stages together. A stage repeats the values that a later stage reads."""
+"""The most columns of all stages together. A stage repeats the values that a later stage reads."""
 
 
 def write_sql(database: DatabaseName) -> Callable[..., Export]:
@@ -292,7 +293,7 @@ class _Writer:
         return self._database.read_text(name, column.name, spelled_categories(column))
 
     def _value(self, wire: int, stage: int) -> str:
-        """Write the column of a wire: computed in its own stage, repeated in later stages."""
+        """Write the column of a wire: computed in one stage, repeated in later stages."""
         if self._depth_of_stage[wire] < stage:
             return self._program.wire_name(wire)
         if wire < self._program.circuit.n_literals:
@@ -347,7 +348,7 @@ class _Writer:
         return [_joined(found, " + ") for found in terms]
 
     def _winner(self) -> str:
-        """Choose the first class with the most votes."""
+        """Write the expression for the first class with the most votes."""
         labels = label_expressions(self._program.circuit.classes, self._database)
         if len(labels) == 1:
             return labels[0]
@@ -359,7 +360,7 @@ class _Writer:
         return f"CASE {cases} ELSE {labels[-1]} END"
 
     def _explanation(self) -> str:
-        """Write votes and rules as JSON, by joining texts only."""
+        """Write votes and rules as JSON, by concatenating text only."""
         circuit = self._program.circuit
         votes = [f"CAST(v{k} AS TEXT)" for k in range(circuit.n_classes)]
         listed = _joined([votes[0], *(f"',' || {vote}" for vote in votes[1:])], " || ")

@@ -30,8 +30,8 @@ _LOGIC = Dialect(
     never="FALSE",
     always="TRUE",
 )
-"""A wire is TRUE or FALSE, never NULL, so SQL's three-valued logic does not come into play."""
-# SQLite reads TRUE and FALSE as columns of those names where the table has them.
+"""A wire is TRUE or FALSE, never NULL, so that SQL's three-valued logic does not apply."""
+# SQLite reads TRUE and FALSE as columns if the table has columns of those names.
 _SQLITE_LOGIC = replace(_LOGIC, never="0", always="1")
 
 
@@ -67,23 +67,23 @@ class Database:
     notes
         Further comments on the table.
     around
-        How answers are added to a row: "lateral" joins each row with a subquery that reads it,
-        "struct" carries the row through the stages as one value, "subquery" computes each answer
+        How outputs are added to a row: "lateral" joins each row with a subquery that reads it,
+        "struct" carries the row through the stages as one value, "subquery" computes each output
         by a separate subquery.
     fence
         Ends a stage so that the planner does not copy its expressions into the next.
     stored_every
-        Every how many stages one is MATERIALIZED, which keeps planning fast; 0 for never.
+        Every n-th stage is MATERIALIZED, which keeps planning fast; 0 for none.
     greatest
         Writes the largest of at least two integers.
     deepest
-        How many gates are nested in one expression, at most.
+        The most gates that are nested in one expression.
     most_stages
-        How many stages work, one computed from the other.
+        The most stages that the database can run, each computed from the one before.
     most_columns
-        How many columns a stage may have.
+        The most columns of a stage.
     most_bytes
-        How long a name may be.
+        The most bytes of a name.
     refuses_twins
         Whether it refuses a view with two columns of one name.
     folds_case
@@ -125,9 +125,10 @@ class Database:
         return "(" + f" || {self.nul} || ".join(map(self.quote, text.split("\0"))) + ")"
 
     def read_text(self, x: str, name: str, categories: Sequence[str]) -> str:
-        """Read a column of text; the query fails if its type writes the categories differently.
+        """Write an expression that reads a column as text.
 
-        For example, a database may read yes and no in a CSV file as booleans.
+        The query fails if the column has a type whose text would differ from the categories. For
+        example, a database may read yes and no in a CSV file as booleans.
         """
         refused = [
             self.quote(other)
@@ -148,8 +149,8 @@ class Database:
             raise OptionError(f"{self.title} cannot name a column or table {name!r}; rename it")
         if size > self.most_bytes:
             raise OptionError(
-                f"{self.title} cannot tell names apart beyond {self.most_bytes} bytes, and "
-                f"{name!r} has {size}; rename it"
+                f"{self.title} limits names to {self.most_bytes} bytes, and {name!r} has {size}; "
+                "rename it"
             )
         return '"' + name.replace('"', '""') + '"'
 
@@ -165,7 +166,7 @@ def _quote(text: str) -> str:
 
 
 def _quote_postgresql(text: str) -> str:
-    """Quote text so that it is the same with and without standard_conforming_strings."""
+    """Quote text so that it means the same with and without standard_conforming_strings."""
     escaped = _quote(text.replace("\\", "\\\\"))
     return f"E{escaped}" if "\\" in text else escaped
 
@@ -197,7 +198,7 @@ def exact_number(value: float) -> str:
         step = min(bottom, 2**_STEP)
         bottom //= step
         powers.append(f" / {step}.0")
-    while abs(top) >= _EXACT_INTEGER:  # at most a step's worth of zeros is left
+    while abs(top) >= _EXACT_INTEGER:  # at most _STEP - 1 rounds, see the first loop
         top //= 2
         powers.append(" * 2.0")
     return f"({top}{''.join(powers) or ' * 1.0'})"
@@ -222,10 +223,10 @@ def _sqlite_greatest(values: Sequence[str]) -> str:
 _SPELLED: dict[ColumnKind, re.Pattern[str]] = {
     "boolean": re.compile("true|false"),
     "integer": re.compile("0|-?[1-9][0-9]*"),
-    "number": re.compile("(?!)"),  # the engine may print 1.10 or 1.1
+    "number": re.compile("(?!)"),  # never matches: a database may print 1.10 or 1.1
     "date": re.compile("(?!)"),
 }
-"""How databases write other types as text."""
+"""Patterns of the texts that all databases write for values of other types."""
 
 # Columns of numbers may hold text from files. Compared with a REAL, SQLite converts text that is a
 # number, and all other text is greater. A cast alone would turn other text into 0.
@@ -273,7 +274,7 @@ DATABASES: dict[DatabaseName, Database] = {
         fence="LIMIT 1 OFFSET 0",
         stored_every=0,
         greatest=_sqlite_greatest,
-        deepest=8,  # its parser keeps 100 open symbols
+        deepest=8,  # the stack of its parser holds 100 symbols
         most_stages=5000,
         most_columns=2000,
         most_bytes=10**6,
@@ -288,7 +289,7 @@ DATABASES: dict[DatabaseName, Database] = {
             "number": _DUCKDB_NUMBER,
             "integer": _DUCKDB_NUMBER,
             "boolean": _DUCKDB_NUMBER,
-            # An infinite date has no epoch: it would be NULL, and so missing.
+            # The epoch of an infinite date is NULL, which would count as missing.
             "date": (
                 "CASE {x} WHEN 'infinity' THEN CAST('Infinity' AS DOUBLE)"
                 " WHEN '-infinity' THEN CAST('-Infinity' AS DOUBLE)"
@@ -331,7 +332,7 @@ DATABASES: dict[DatabaseName, Database] = {
         stored_every=0,
         greatest=_greatest,
         deepest=100,
-        most_stages=900,  # it refuses to nest 1,000 expressions and subqueries
+        most_stages=900,  # it limits nested expressions and subqueries to 1,000
         most_columns=10**6,
         most_bytes=10**6,
         refuses_twins=False,
@@ -345,7 +346,7 @@ DATABASES: dict[DatabaseName, Database] = {
             "number": _POSTGRESQL_NUMBER,
             "integer": _POSTGRESQL_NUMBER,
             "boolean": "CAST(CAST({x} AS integer) AS double precision)",
-            # The epoch of an infinite date is infinite, which no bigint can be.
+            # The epoch of an infinite date is infinite and cannot be cast to bigint.
             "date": (
                 "CASE WHEN isfinite({x}) THEN"
                 " CAST(CAST(EXTRACT(EPOCH FROM {x}) * 1000000 AS bigint) AS double precision)"

@@ -1,7 +1,7 @@
 """Rows -> a Verilog testbench that prints PASS or FAIL.
 
-Values are first rounded to what the ports can hold. The testbench expects the answers of the
-circuit to the rounded values.
+Values are first rounded to what the ports can hold. The expected answers are those of the circuit
+for the rounded values.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def write_testbench(program: Program, ports: Ports, rows: Any) -> str:
         f"        given[{row}] = {in_bits}'h{bits:x}; expected[{row}] = {out_bits}'h{answer:x};"
         for row, (bits, answer) in enumerate(zip(given, expected, strict=True))
     ]
-    note = [f"Compares {program.name} of model {program.model_id} with the circuit on given rows."]
+    note = [f"Compares the module {program.name} with model {program.model_id} on sample rows."]
     return comment(note, "/*", " * ", " */") + fill(
         _TESTBENCH,
         name=program.name,
@@ -136,7 +136,7 @@ def write_testbench(program: Program, ports: Ports, rows: Any) -> str:
 
 
 def _encode(program: Program, ports: Ports, table: Table) -> tuple[list[int], Table]:
-    """Return each row as the bits of all ports, and the table as the ports hold it."""
+    """Return the bits of all ports for each row, and the table with the rounded values."""
     circuit = program.circuit
     places = places_of(table, circuit.columns, [field.index for field in ports.fields])
     packed = [0] * table.n_rows

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dln.literals import Column
 
 Meaning = Callable[[int], float]
-"""Return the number that an integer stands for; a larger integer never means a smaller number."""
+"""Maps an integer to the number that it stands for. It never decreases."""
 
 
 def integer_cutoff(cutoff: float, meaning: Meaning, low: int, high: int) -> int:
@@ -35,7 +35,7 @@ def integer_cutoff(cutoff: float, meaning: Meaning, low: int, high: int) -> int:
 
 
 def fixed_point(fraction_bits: int) -> Meaning:
-    """Read integers as numbers with this many bits after the point."""
+    """Read integers as fixed-point numbers with this many bits after the binary point."""
     return lambda value: math.ldexp(float(value), -fraction_bits)
 
 
@@ -45,7 +45,7 @@ def microseconds(value: int) -> float:
 
 
 def meaning_of(column: Column, fraction_bits: int = 0) -> Meaning:
-    """Say what the integers of a column stand for."""
+    """Return the function from the integers of a column to the numbers that they stand for."""
     if column.kind == "date":
         return microseconds
     return fixed_point(fraction_bits) if column.kind == "number" else float

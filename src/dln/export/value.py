@@ -44,7 +44,8 @@ class Export:
     files
         File names and contents, the main file first.
     inputs
-        The columns that it reads, in the order of the table, without columns that no rule reads.
+        The columns that it reads, in the order of the table. Columns that no rule reads are left
+        out.
     notes
         Tests of numbers that always have the same result because the integers are too narrow.
 

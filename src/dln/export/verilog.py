@@ -91,7 +91,7 @@ def _range(field: Field) -> str:
 
 
 def constant(value: int, bits: int) -> str:
-    """Write a signed constant as hexadecimal digits, which can express every value."""
+    """Write a signed constant in hexadecimal two's complement; it covers the least integer too."""
     return f"{bits}'sh{value % 2**bits:x}"
 
 
@@ -224,7 +224,7 @@ def _register_lines(pipeline: Pipeline) -> Iterator[str]:
 
 
 def _clocked_lines(values: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Let registers take their values when the clock rises."""
+    """Write registers that take their values on the rising edge of the clock."""
     yield "    always @(posedge clk) begin"
     for name, value in values:
         yield f"        {name} <= {value};"
