@@ -45,8 +45,8 @@ inline std::vector<Answer> count_votes(const Circuit& circuit, Netlist& netlist)
   return votes;
 }
 
-// The number of votes that most classes get from a rule. If two numbers are equally common, the one
-// of the first class.
+// The number of votes that most classes get from a rule. If several numbers are equally common, the
+// first one in the order of the classes.
 inline std::int64_t commonest_vote(const Circuit& circuit, std::size_t rule) {
   std::map<std::int64_t, std::size_t> count;
   for (std::size_t label = 0; label < circuit.n_classes(); ++label)
@@ -57,8 +57,8 @@ inline std::int64_t commonest_vote(const Circuit& circuit, std::size_t rule) {
   return commonest;
 }
 
-// Votes that a rule gives to all classes cannot change the winner, so they are subtracted. With two
-// classes one of them then has nothing to count: only one count remains, compared with a constant.
+// Votes that a rule gives to all classes cannot change the winner, so the most common number is
+// subtracted. With two classes, each rule is then counted for at most one of them.
 inline std::vector<Counter> count_contest(const Circuit& circuit,
                                           const std::vector<Signal>& rules) {
   std::vector<Counter> counters(circuit.n_classes());
@@ -74,7 +74,7 @@ inline std::vector<Counter> count_contest(const Circuit& circuit,
   return counters;
 }
 
-// The index of the class with the most votes, the first if several tie.
+// The index of the class with the most votes; the first one if classes are tied.
 inline std::vector<Answer> find_winner(const Circuit& circuit, Netlist& netlist) {
   std::vector<Counter> counters = count_contest(circuit, build_rules(circuit, netlist));
   Bits winner, most = counters[0].total(netlist);

@@ -1,6 +1,6 @@
 // Evaluate a planned circuit on rows, bit-sliced: a wire is one bit per row, 64 rows to a word.
 //
-// A block of rows goes through three stages: literals (cells to bits), steps (bits to bits: gates,
+// A block of rows goes through three stages: literals (values to bits), steps (bits to bits: gates,
 // counters, comparisons) and answers (bits to labels or votes). Nothing is checked or allocated.
 #include "kernel.h"
 
@@ -233,7 +233,7 @@ class Evaluation {
 
 void predict_rows(const Plan& plan, const TableView& table, const Answers& answers,
                   std::size_t first, std::size_t last, std::byte* scratch) {
-  // The two block sizes use the scratch memory differently, so each block starts from nothing.
+  // The two block sizes use the scratch memory differently, so each block sets it up again.
   for (std::size_t row = first; row < last; row += rows_per_block) {
     const std::size_t left = last - row;
     if (left <= rows_per_word)

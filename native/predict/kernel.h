@@ -119,7 +119,7 @@ inline constexpr std::size_t rows_per_strip = 256;
 inline constexpr std::size_t bytes_per_strip = rows_per_strip * sizeof(double) + 64;
 
 inline std::size_t scratch_bytes(const Plan& plan) {
-  const std::size_t n_strips = plan.columns.size + 1;  // one for unused columns that are read along
+  const std::size_t n_strips = plan.columns.size + 1;  // the last is for unused columns in a chunk
   return plan.n_slots * rows_per_block / 8 + n_strips * bytes_per_strip;
 }
 

@@ -29,9 +29,9 @@ class Netlist {
     std::array<std::uint32_t, 3> wires;
   };
 
-  // Bounds the memory and time of planning (some 100 MB and a second). A small file could otherwise
-  // ask for gigabytes: every bit of every vote takes an adder. Python evaluates larger circuits
-  // without a plan.
+  // Limits the memory and time of planning (to about 100 MB and a second). Otherwise a small file
+  // could require gigabytes, because every bit of every vote takes an adder. Python evaluates
+  // larger circuits without a plan.
   static constexpr std::size_t max_nodes = std::size_t{1} << 20;
 
   explicit Netlist(std::size_t n_literals) : n_inputs_(std::uint32_t(n_literals + 1)) {}

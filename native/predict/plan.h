@@ -109,8 +109,9 @@ class StoredPlan {
     }
   }
 
-  // Few ranges of codes are compared one by one; many are looked up in a table of bits, unless the
-  // table would be large for the number of ranges: the memory must be in proportion to the circuit.
+  // Few ranges of codes are compared one by one. Many are looked up in a table of bits, unless the
+  // table would be too large for the number of ranges: memory must stay proportional to the
+  // circuit.
   Test among(std::uint32_t slot, std::vector<std::int32_t> codes) {
     constexpr std::size_t few = 12;
     constexpr std::size_t words_per_range = 16;

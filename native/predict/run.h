@@ -50,12 +50,13 @@ inline constexpr size_t steps_worth_the_lock = 4096;
 inline size_t count_workers(size_t n_rows, int n_threads) {
   const size_t n_wanted = std::min(size_t(n_threads), n_rows / rows_worth_a_thread);
   if (n_wanted < 2) return 1;
-  // Asked last: it reads system files, which takes longer than evaluating a few rows.
+  // Last, because it reads system files, which takes longer than evaluating a few rows.
   const size_t n_cores = std::thread::hardware_concurrency();
   return n_cores == 0 ? n_wanted : std::min(n_wanted, n_cores);
 }
 
-// Each worker has its own rows, in complete blocks, so that answers do not depend on the division.
+// Each worker gets separate rows, in complete blocks, so that answers do not depend on the
+// division.
 inline void run_in_parallel(Kernel kernel, const Plan& plan, const OpenTable& open,
                             const Answers& answers, size_t n_workers) {
   const size_t n_blocks = (open.n_rows() + rows_per_block - 1) / rows_per_block;

@@ -48,11 +48,11 @@ struct Options {
   float final_rate = 0.03f;      // final / first rate: cosine decay, 1 = constant
   float threshold_rate = 0.1f;   // rate of cutoffs and slopes / other rate; 0 = fixed
   float tau = 1.0f;              // divides the class sums before the softmax
-  float grad_factor = 1.0f;      // multiplies the gradient behind every layer
+  float grad_factor = 1.0f;      // multiplies the gradient after each layer in the backward pass
   float vote_threshold = 0.8f;   // a vote link is on when sigmoid(logit) reaches this
   Phases phases = Phases::unified;
   int32_t phase_epochs = 1;      // with Phases::epochs: epochs before the phase changes
-  bool mixture_gradient = false; // to a gate's inputs through the mixture of its functions
+  bool mixture_gradient = false; // gate inputs get the gradient of the mixture, not the hard gate
   int32_t eval_every = 0;        // epochs between two validations; 0 = never
   int32_t patience = 0;          // epochs without improvement before stopping; 0 = never
   bool keep_best = false;        // keep the parameters of the best validation, not the last

@@ -260,7 +260,7 @@ DLN_INLINE v16f sum16(const v16f (&x)[kLanes]) {
 #endif
 }
 
-// e^x to about 1 unit in the last place; 0 below -87, and x is at most 0 wherever it is called.
+// e^x for x <= 0, to about 1 unit in the last place; 0 if x < -87.
 DLN_INLINE v16f exp_nonpositive(v16f x) {
   const v16f shift = fill(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer
   const v16f clamped = larger(x, fill(-87.0f));

@@ -1,7 +1,7 @@
-// Rows of candidates (links of an input, functions of a gate) kept in tiles of 16 rows.
+// Rows of candidates (links of an input, functions of a gate), stored in tiles of 16 rows.
 //
-// In a tile, lane i of every vector belongs to row i: a softmax, an argmax or a gradient over the
-// candidates is a loop over vectors that never crosses lanes.
+// In a tile, lane i of every vector belongs to row i. So a softmax, an argmax or a gradient over
+// the candidates is a loop over vectors that never crosses lanes.
 #pragma once
 
 #include <vector>

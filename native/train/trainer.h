@@ -1,8 +1,8 @@
 // Train one network: forward through the hard circuit, backward through its relaxation, Adam.
 //
 // A block is 64 rows: a wire's values are the bits of one word, a gradient is four vectors of 16
-// floats. Parameters are kept in tiles (tiles.h). kernel.cpp sets up and runs, the two other
-// sources hold the forward and the backward pass.
+// floats. Parameters are stored in tiles (tiles.h). kernel.cpp has the set-up and the training
+// loop, forward.cpp and backward.cpp the two passes, schedule.cpp the changes between epochs.
 #pragma once
 
 #include <atomic>

@@ -57,8 +57,8 @@ __device__ __forceinline__ Range find_range(const Block& block, int wire, bool w
   return {__ldg(reader_start), __ldg(reader_start + 1), __ldg(rule_start), __ldg(rule_start + 1)};
 }
 
-// kGroup readers of a group's wire, one per lane: an input, and the number of its candidate that is
-// this wire; below 0 if there is none.
+// A reader of a group's wire; each lane has another one. `input` may read the wire, and `slot` is
+// the number of the candidate link. Both are negative if the lane has no reader.
 struct Candidate {
   int input, slot;
 };
@@ -80,7 +80,7 @@ struct Reader {
 
 template <bool kSoft>
 __device__ __forceinline__ Reader find_reader(const Block& block, const Candidate& candidate) {
-  // Of none it is an input whose gradient is always there.
+  // A lane without a reader gets weight 0 and the last input, so that it can read a gradient.
   if (candidate.input < 0) return {2 * block.plan.n_gates - 1, 0.0f, {0.0f, 0.0f}};
   const int first = candidate.input * block.plan.n_links;
   const float share =
@@ -112,9 +112,9 @@ __device__ __forceinline__ bool add_rules(const Block& block, const Range& range
   return any;
 }
 
-// The gradient of each group's wire, for the rows of each lane. A warp calls it with the first of the
-// wire's readers. With soft links and votes all candidate readers count by their weight, otherwise
-// only those that read the wire. Returns whether there is any gradient.
+// The gradient of each group's wire, for the rows of each lane. Called by a warp, with the first of
+// the wire's readers. With soft links and votes all candidate readers count by their weight,
+// otherwise only those that read the wire. Returns whether there is any gradient.
 template <bool kSoft>
 __device__ __forceinline__ bool collect(const Block& block, const Range& range, Reader reader,
                                         Rows& d) {
@@ -122,7 +122,7 @@ __device__ __forceinline__ bool collect(const Block& block, const Range& range, 
 #pragma unroll
   for (int k = 0; k < kWords; ++k) d.word[k] = {0.0f, 0.0f, 0.0f, 0.0f};
   bool any = add_rules<kSoft>(block, range, d);
-  int most = range.end - range.begin;  // of the groups of this warp
+  int most = range.end - range.begin;  // most readers of a wire, over the groups of this warp
 #pragma unroll
   for (int offset = kGroup; offset < 32; offset *= 2)
     most = max(most, __shfl_xor_sync(kAll, most, offset));
@@ -179,8 +179,9 @@ __device__ inline void backward_gates(const Block& block) {
     const int gate = round.base + group_of();
     return find_range(block, plan.n_literals + gate, gate < round.end);
   };
-  // While some wires are at work, the shares of those who read the next ones are fetched, who reads
-  // the ones after, and where those are listed who read the ones after that.
+  // Memory is read ahead, in a pipeline over rounds of wires. While one round is computed, the
+  // readers of the next round are loaded, the candidates of the round after it, and the ranges of
+  // the round after that.
   Round now = round_after({plan.n_levels, 0, 0}, starts), next = round_after(now, starts);
   Round third = round_after(next, starts);
   Range range = range_of(now), next_range = range_of(next), third_range = range_of(third);
@@ -208,8 +209,8 @@ __device__ inline void backward_gates(const Block& block) {
   }
 }
 
-// Sums of g, ga, gb and gab over the rows of a gate: its functions' gradients follow from them.
-// They are kept in the four places that part a gate's gradients from the next one's.
+// Sums of g, ga, gb and gab over the rows of a gate, which determine the gradients of its
+// functions. They are stored in the four floats of padding after the gate's gradients; see kStride.
 __device__ inline float* gate_sums(const Block& block, int gate) {
   return block.memory.gradient + gate * kStride + kRows;
 }
@@ -234,9 +235,9 @@ __device__ inline void sum_gates(const Block& block) {
   }
 }
 
-// d loss / d mixture weight of a candidate: the gradient of its input, summed over the rows where it
-// is 1, plus `pull`, the sum over earlier rows. Except for an exclusive or, one of a hard gate's two
-// slopes is 0 or both are equal, so mostly one sum is enough.
+// d loss / d mixture weight of a candidate: the gradient of its input, summed over the rows in
+// which the candidate is 1, plus `pull`, the sum over earlier rows. Except for XOR and XNOR, one of
+// a hard gate's two slopes is 0 or both are equal, so that one sum is usually enough.
 __device__ __forceinline__ float pull_of_link(const Block& block, const Slope& slope, int input,
                                               int wire, float pull) {
   const Memory& memory = block.memory;

@@ -27,7 +27,7 @@ __device__ inline void load_rows(const Block& block, const int* rows, int n) {
         if (first + i < n_own) to[(first + i) * kWarps] = cell[i];
     }
   }
-  for (int r = threadIdx.x; r < kRows; r += kThreads) {  // an empty place has weight 0
+  for (int r = threadIdx.x; r < kRows; r += kThreads) {  // rows beyond n have weight 0
     block.target[r] = r < n ? block.pools.target[plan.table + rows[r]] : -1;
     block.weight[r] = r < n ? block.pools.weight[plan.table + rows[r]] : 0.0f;
   }
@@ -137,8 +137,8 @@ __device__ inline void count_votes(const Block& block) {
   __syncthreads();
 }
 
-// From n rows to their votes. A gate phase needs only the hard circuit. Another thread may still set
-// the phase while the rows are loaded.
+// From n rows to their votes. A gate phase needs only the hard circuit. Another thread may still
+// set the phase while the rows are loaded.
 __device__ __noinline__ void forward(const int* rows, int n, const Phase& phase) {
   const Block block = this_block();
   load_rows(block, rows, n);
@@ -167,8 +167,8 @@ __device__ inline void count_right(const Block& block) {
 }
 
 // Replace the votes by the gradient of the weighted cross-entropy, and return the loss of this row.
-// If the true class is almost certain, p - 1 and log(p) are mostly rounding error. So its gradient is
-// minus the sum of the others', and the loss is computed from the odds against it.
+// If the true class is almost certain, p - 1 and log(p) are mostly rounding error. So its gradient
+// is minus the sum of the others', and the loss is computed from the odds against it.
 __device__ inline float loss_gradient(const Block& block) {
   const int r = threadIdx.x, target = block.target[r];
   const float weight = block.weight[r] * block.step.scale, inverse_tau = 1.0f / block.plan.tau;
@@ -184,6 +184,6 @@ __device__ inline float loss_gradient(const Block& block) {
   const float total = chosen + others, part = weight / total * inverse_tau;
   for (int c = 0; c < block.plan.n_classes; ++c)
     score[c * kStride] = (c == target ? -others : score[c * kStride]) * part;
-  // The odds against a lost row's class stay finite.
+  // The lower bound keeps the odds finite if the probability of the true class underflows.
   return block.weight[r] * log1pf(others / fmaxf(chosen, total * 1.17549435e-38f));
 }

@@ -31,7 +31,8 @@ __device__ __forceinline__ float2 pull_rows(float4 d, float4 cells, float cutoff
   return sum;
 }
 
-// The pulls of this network. Networks with another number of words per pass have other places.
+// The pulls of this network. Their place allows for the most words of any variant, because other
+// networks may be trained by a variant with another number of words.
 __device__ inline float2* own_pulls(const Block& block) {
   return block.pools.pulls + 2 * block.plan.gate * kMaxWords;
 }

@@ -2,15 +2,15 @@
 // networks, and the memory of the block.
 //
 // Compiled at run time with DLN_THREADS (a block's threads), DLN_BLOCKS (blocks that should fit on
-// a multiprocessor), DLN_WORDS (words of 32 rows that are at work at a time) and DLN_SPILL (0: a
-// block's memory is shared memory; 1: the parts that grow with rows are in global memory; 2: all).
-// None of them changes a result: the order of every sum depends only on the network.
+// a multiprocessor), DLN_WORDS (words of 32 rows in one pass) and DLN_SPILL (0: a block's memory is
+// shared memory; 1: the parts that grow with rows are in global memory; 2: all). None of them
+// changes a result: the order of every sum depends only on the network.
 #pragma once
 
 #include "records.h"
 
 constexpr int kThreads = DLN_THREADS, kWarps = kThreads / 32;
-constexpr int kMaxWords = DLN_MAX_WORDS;  // that any variant has at work
+constexpr int kMaxWords = DLN_MAX_WORDS;  // the largest DLN_WORDS of any variant
 constexpr int kGroup = 8;  // lanes that share a wire, each with four rows of every word
 constexpr u32 kAll = 0xffffffffu;
 constexpr float kMinSlope = 0.01f;  // Differs from the paper: slopes stay positive
@@ -20,7 +20,7 @@ struct Parameter {
   float value, first, second, probability;
 };
 
-// The order of the fields is the one of POOLS in layout.py.
+// The fields have the same order as POOLS in layout.py.
 struct Pools {
   const Plan* plans;
   State* states;
@@ -31,7 +31,7 @@ struct Pools {
   const int *literal_column, *literal_kind, *literal_freeze;
   const int* gate_freeze;
   float4* mixture;
-  float2* pulls;  // (gates, 2, most words) what an input gives the cutoff and slope of its literal
+  float2* pulls;  // (gates, 2, most words) an input's part of its literal's gradients
   int* gate_pruned;
   const int *link_wire, *reader_slot, *reader_input, *reader_start;
   const int *rule_wire, *rule_reader, *rule_start;
@@ -43,7 +43,7 @@ struct Pools {
   Batch* batches;
   const int* valid;
   int *right, *total;
-  // Tables, one after the other, and what advances the random numbers by an epoch.
+  // Tables, one after the other, and the map that advances random numbers by an epoch.
   const float* cells;
   const int* target;
   const float* weight;
@@ -52,34 +52,34 @@ struct Pools {
 
 // The memory of a block, for one network.
 struct Memory {
-  float* gradient;  // (gates, rows) d loss / d gate; four places more, see gate_sums
+  float* gradient;  // (gates, rows + 4) d loss / d gate, and gate_sums
   float* cells;     // (columns, rows)
   float* score;     // (classes, rows) votes, then d loss / d votes
   u32* bits;        // (wires, words), or a list of inputs
   u32* words;       // (gates, 2, words) the bits of a gate's inputs
-  u32* source;      // (gates, 2) the wires that they come from
-  u32* chosen;      // (gates, 2) the candidates that these are
+  u32* source;      // (gates, 2) the wires that the inputs read
+  u32* chosen;      // (gates, 2) the candidates that these wires are
   u32* rules;       // (rules) the wires that vote
   u8* code;         // (gates) the hard gate
   u8* reached;      // (gates) whether any gradient reaches it through hard links
   u8* votes;        // (classes, rules) whether a vote is on
-  float* shares;    // (classes, rules) its soft weight
+  float* shares;    // (classes, rules) the soft weight of a vote
 };
 
-// One step's numbers, the same for all threads of a block.
+// The settings of a step, the same for all threads of a block.
 struct Step {
   Phase phase;
   float inverse_temperature;
-  float scale;                           // one over the weight of the batch, 0 where it has none
-  float rate, epsilon;                   // Adam's, corrected for its first steps
-  int pass, n_passes;                    // a batch of many rows takes several
+  float scale;                           // 1 / weight of the batch; 0 if that weight is 0
+  float rate, epsilon;                   // of Adam, with bias correction
+  int pass, n_passes;                    // a batch of many rows takes several passes
   int epoch;
   __device__ bool trains_gates() const { return phase != kLinks; }
   __device__ bool trains_links() const { return phase != kGates; }
   __device__ bool is_last() const { return pass + 1 == n_passes; }
 };
 
-// All that the functions of a block share.
+// The data that all functions of a block use.
 struct Block {
   const Pools& pools;
   const Plan& plan;
@@ -120,21 +120,20 @@ __device__ __forceinline__ Block this_block() {
   return {network_pools, block_plan, block_state, memory, block_step, block_target, block_weight};
 }
 
-// Run a part of a step as a separate function, with its own registers and one copy of its code.
+// Run a part of a step as a separate function, with separate registers and one copy of its code.
 template <void (*part)(const Block&)>
 __device__ __noinline__ void call() {
   part(this_block());
 }
 
-// The compiler at run time has no headers that define these.
+// NVRTC has no headers that define these.
 __device__ inline float infinity() { return __int_as_float(0x7f800000); }
 __device__ inline float not_a_number() { return __int_as_float(0x7fc00000); }
 
 __device__ inline int lane_of() { return threadIdx.x & 31; }
 __device__ inline int warp_of() { return threadIdx.x >> 5; }
 
-// The same address in global memory, kept in registers: otherwise the compiler would compute it again
-// at each use.
+// Return the address, kept in registers. Otherwise the compiler would compute it again at each use.
 template <typename T>
 __device__ __forceinline__ T* in_registers(T* address) {
   asm volatile("" : "+l"(address));
@@ -155,9 +154,10 @@ __device__ inline double warp_sum(double x) {
   return x;
 }
 
-// The sum of the rows whose bit is set. Four sums, so that an addition need not wait for the last.
+// The sum of the rows whose bit is set. There are four partial sums, so that an addition does not
+// wait for the one before.
 __device__ __forceinline__ float masked_sum(const float* rows, u32 word) {
-  asm volatile("" : "+r"(word));  // one word, whose bits become predicates several at a time
+  asm volatile("" : "+r"(word));  // so that the compiler turns several bits into predicates at once
   const float4 x = *reinterpret_cast<const float4*>(rows);
   float sum[4] = {word & 1 ? x.x : 0.0f, word & 2 ? x.y : 0.0f, word & 4 ? x.z : 0.0f,
                   word & 8 ? x.w : 0.0f};

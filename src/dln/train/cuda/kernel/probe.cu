@@ -1,4 +1,4 @@
-// One step of the first network, taken apart for tests.
+// The intermediate results of one step of the first network, for tests.
 #include "run.h"
 
 // The loss and the gradients of the first network's rows, in one phase of its first epoch, and the
@@ -8,10 +8,10 @@ extern "C" __global__ void __launch_bounds__(kThreads, DLN_BLOCKS)
   begin_network(0, far);
   const Block block = this_block();
   const Plan& plan = block.plan;
-  if (threadIdx.x == 0) block.state.batch = 1;  // the rows stay in their order
+  if (threadIdx.x == 0) block.state.batch = 1;  // begin_epoch then does not shuffle the rows
   __syncthreads();
   begin_epoch(block, true);
-  prepare_batches(1);  // whose order is the first
+  prepare_batches(1);  // epoch 1 uses the first array of orders: the job's rows, not shuffled
   if (threadIdx.x == 0) {
     set_batch(block, 0);
     block.step.phase = static_cast<Phase>(phase);

@@ -64,12 +64,12 @@ __device__ inline void draw_shuffles(const Block& block) {
   }
 }
 
-// The rows in the order of an epoch: two arrays take turns.
+// The rows in the order of an epoch. Two arrays alternate.
 __device__ inline int* order_of(const Block& block, int epoch) {
   return block.pools.order + block.plan.row + static_cast<i64>((epoch + 1) & 1) * block.plan.n_rows;
 }
 
-// The order of the epoch that begins.
+// Write the order of the epoch that begins.
 __device__ inline void shuffle_rows(const Block& block) {
   const Plan& plan = block.plan;
   const int epoch = block.step.epoch, count = plan.n_shuffles, place = epoch % count;

@@ -8,14 +8,14 @@ typedef unsigned long long u64;
 typedef long long i64;
 
 constexpr int kWords = DLN_WORDS, kRows = 32 * kWords;
-constexpr int kStride = kRows + 4;  // floats from one wire's rows to the next one's: other banks
+constexpr int kStride = kRows + 4;  // floats per wire; the padding avoids conflicts of banks
 
 enum Kind { kAbove = 0, kEquals = 1, kMissing = 2 };
 enum Phase { kGates = 0, kLinks = 1, kBoth = 2 };
 enum Phases { kUnified = 0, kEpochs = 1, kBatches = 2 };
 
-// One network: where its arrays start in the pools, its sizes and its options. The order of the
-// fields is the one of PLAN in layout.py.
+// One network: where its arrays start in the pools, its sizes and its options. The fields have the
+// same order as PLAN in layout.py.
 struct Plan {
   i64 parameter, link, literal, gate, wire, rule, layer, level, epoch, row, batch, valid, count;
   i64 trace, cells, table, shuffle, jump;
@@ -29,15 +29,15 @@ struct Plan {
   u8 choice[16];
 };
 
-// The progress of a network; the order of the fields is the one of STATE in layout.py.
+// The progress of a network. The fields have the same order as STATE in layout.py.
 struct State {
   u64 random[4];
   double best, loss, weight;
   int epoch, batch, best_epoch, n_records, done, unused;
 };
 
-// A batch of the current epoch: its weight, numbers of its step, and what is trained; the order of
-// the fields is the one of BATCH in layout.py.
+// A batch of the current epoch: its weight, the settings of its step, and what is trained. The
+// fields have the same order as BATCH in layout.py.
 struct Batch {
   double weight;
   float scale, rate, epsilon;
@@ -68,8 +68,8 @@ __device__ inline Offsets arrange(const Plan& plan) {
   at.gradient = take(large, 4 * n_gates * kStride);
   at.cells = take(large, 4 * static_cast<i64>(plan.n_columns) * kStride);
   at.score = take(small, 4 * static_cast<i64>(plan.n_classes) * kStride);
-  // It also holds a list of inputs, see pull_literals_by_input: with one word there may be more of
-  // them than wires.
+  // `bits` also holds a list of inputs, see pull_literals_by_input. With one word per wire, there
+  // may be more inputs than wires.
   const i64 n_bits = (plan.n_literals + n_gates) * kWords;
   at.bits = take(small, 4 * (n_bits < 2 * n_gates ? 2 * n_gates : n_bits));
   at.words = take(small, 8 * n_gates * kWords);

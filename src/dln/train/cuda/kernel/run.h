@@ -30,7 +30,7 @@ __device__ inline int batch_start(const Plan& plan, int batch) {
   return static_cast<int>(static_cast<i64>(plan.n_rows) * batch / plan.n_batches);
 }
 
-// Compute what is known about the batches of an epoch before it starts. Each warp takes a batch.
+// Compute the weights and settings of the batches of an epoch. Each warp takes a batch.
 __device__ __noinline__ void prepare_batches(int epoch) {
   const Block block = this_block();
   const Plan& plan = block.plan;
@@ -67,7 +67,8 @@ __device__ inline void set_batch(const Block& block, int batch) {
   if (now.weight > 0.0) block.state.weight += now.weight;
 }
 
-// Forward, backward and an update, for n rows whose step is set but for what is set here.
+// Forward, backward and an update for the n rows of a batch. The caller sets the step, except for
+// pass and n_passes.
 template <Mode mode>
 __device__ inline void train_batch(const Block& block, const int* rows, int n) {
   __shared__ double losses[kWords];
@@ -92,7 +93,7 @@ __device__ inline void train_batch(const Block& block, const int* rows, int n) {
   }
 }
 
-// Also called after a pause, because values computed from the parameters are not stored.
+// Begin an epoch, or resume it after a pause: values computed from the parameters are not stored.
 __device__ inline void begin_epoch(const Block& block, bool resumes) {
   const bool starts = block.state.batch == 0;
   const int epoch = block.state.epoch;
@@ -149,7 +150,8 @@ __device__ inline bool end_epoch(const Block& block) {
 
 // Train until the network is done or the time is up. Returns whether the time is up.
 __device__ inline bool run(const Block& block, u64 deadline) {
-  // Batches of one pass: all threads wait for the one that looks at the clock.
+  // Reading the clock makes all threads wait for one, so it is read only after every fourth batch
+  // of one pass.
   constexpr int kLookEvery = 4;
   __shared__ int is_up;
   const Plan& plan = block.plan;
@@ -167,7 +169,7 @@ __device__ inline bool run(const Block& block, u64 deadline) {
       train_batch<kTrain>(block, rows + start, n);
       if (threadIdx.x == 0) block.state.batch = batch + 1;
       const bool last = batch + 1 == plan.n_batches;
-      // One thread may be at the next batch already, so this asks for nothing that a step sets.
+      // Another thread may have begun the next batch, so this must not read anything in the step.
       if (!last && n <= kRows && batch % kLookEvery > 0) continue;
       if (threadIdx.x == 0) is_up = nanoseconds_now() > deadline;
       __syncthreads();
@@ -178,7 +180,7 @@ __device__ inline bool run(const Block& block, u64 deadline) {
   }
 }
 
-// Copy structs of words between threads' memories; the block calls.
+// Copy a struct of 32-bit words. Called by all threads of the block.
 template <typename T>
 __device__ inline void copy_words(T* to, const T* from) {
   for (int i = threadIdx.x; i < static_cast<int>(sizeof(T) / 4); i += kThreads)
@@ -186,7 +188,7 @@ __device__ inline void copy_words(T* to, const T* from) {
   __syncthreads();
 }
 
-// Set the block up for a network.
+// Load the plan and the state of a network into the block.
 __device__ inline void begin_network(int network, char* far) {
   copy_words(&block_plan, network_pools.plans + network);
   copy_words(&block_state, static_cast<const State*>(network_pools.states + network));

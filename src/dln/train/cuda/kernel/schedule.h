@@ -38,7 +38,7 @@ __device__ inline bool try_to_prune(const Block& block, int gate, int* n_left) {
 }
 
 // In each layer, the gates with the smallest largest probability are pruned first. Called by a
-// warp. `top` (gates) is the probability of a gate's first choice, infinite where it stays.
+// warp. `top` (gates) is the largest probability of each gate, or infinity if it must be kept.
 __device__ inline bool prune_layers(const Block& block, float* top, int* n_left) {
   const Plan& plan = block.plan;
   const int* pruned = block.pools.gate_pruned + plan.gate;
@@ -82,7 +82,8 @@ __device__ inline bool prune_layers(const Block& block, float* top, int* n_left)
   return any;
 }
 
-// Prune at the start of an epoch; the block calls. The memory of a batch is free here.
+// Prune at the start of an epoch. Called by all threads of the block. It uses the memory of a
+// batch, which is free between epochs.
 __device__ __noinline__ bool prune() {
   const Block block = this_block();
   const Pools& pools = block.pools;
@@ -100,7 +101,7 @@ __device__ __noinline__ bool prune() {
                    -infinity();
   }
   __syncthreads();
-  // What is frozen stays, and so do the gates that it reads.
+  // Frozen gates and votes are kept, and so are the gates that they read.
   for (int g = threadIdx.x; g < plan.n_gates; g += kThreads)
     if (any_frozen(block) && is_frozen(block, g))
       kept[plan.n_literals + g] = kept[memory.source[2 * g]] = kept[memory.source[2 * g + 1]] = 1;
@@ -123,13 +124,13 @@ __device__ __noinline__ bool prune() {
   return __syncthreads_or(any);
 }
 
-// Count the gates that some vote depends on; the block calls.
+// Count the gates that some vote depends on. Called by all threads of the block.
 __device__ __noinline__ int count_live_gates() {
   const Block block = this_block();
   __shared__ int count;
   const Plan& plan = block.plan;
   const Memory& memory = block.memory;
-  u32* live = memory.bits;  // by wire: the bits of the batch are done with
+  u32* live = memory.bits;  // by wire; the bits of the batch are no longer needed
   for (int w = threadIdx.x; w < plan.n_literals + plan.n_gates; w += kThreads) live[w] = 0;
   if (threadIdx.x == 0) count = 0;
   __syncthreads();
@@ -173,7 +174,7 @@ __device__ inline double balanced_accuracy(const Block& block) {
   return present ? sum / present : not_a_number();
 }
 
-// The balanced accuracy on the validation rows; the block calls.
+// The balanced accuracy on the validation rows. Called by all threads of the block.
 __device__ inline double look(const Block& block) {
   clear_counts(block);
   for (int start = 0; start < block.plan.n_valid; start += kRows) {

@@ -4,7 +4,8 @@
 
 #include "literals.h"
 
-// What to do with a list of candidates: only read its logits, train them, or return their gradients.
+// What to do with a list of candidates: only read its logits, train them, or return their
+// gradients.
 enum Mode { kRefresh, kTrain, kProbe };
 
 // One step of Adam.
@@ -15,7 +16,7 @@ __device__ inline void adam(Parameter& p, float gradient, float rate, float epsi
   p.value -= __fdividef(rate * p.first, sqrtf(p.second) + epsilon);
 }
 
-// Parameters are read and written whole: sixteen bytes at a time.
+// Parameters are read and written as a whole: sixteen bytes in one instruction.
 __device__ inline Parameter load(const Parameter* p) {
   const float4 x = *reinterpret_cast<const float4*>(p);
   return {x.x, x.y, x.z, x.w};
@@ -32,7 +33,7 @@ struct Lists {
   float inverse_temperature, rate, epsilon;
 };
 
-// The largest logit and the first candidate that has it, known to all lanes of a group.
+// The largest logit and the first candidate that has it, returned to all lanes of a group.
 template <int kLanes>
 __device__ __forceinline__ int first_best(float value, float& top) {
   top = value;
@@ -40,7 +41,7 @@ __device__ __forceinline__ int first_best(float value, float& top) {
   for (int offset = kLanes / 2; offset > 0; offset /= 2)
     top = fmaxf(top, __shfl_xor_sync(kAll, top, offset));
   const u32 best = __ballot_sync(kAll, value == top) >> (lane_of() & ~(kLanes - 1));
-  // Where numbers have run away there may be none.
+  // If training has diverged, logits may be NaN, and then no candidate equals the largest.
   return best ? (__ffs(best) - 1) & (kLanes - 1) : 0;
 }
 
@@ -51,7 +52,7 @@ __device__ __forceinline__ void visit_short_lists(const Lists& lists, Frozen fro
                                                   Prepare prepare, Pull pull, Choose choose) {
   constexpr int per_warp = 32 / kLanes, stride = kWarps * per_warp;
   const int n = lists.n_candidates, k = lane_of() & (kLanes - 1), step = stride * n;
-  const int end = k < n ? lists.count : 0;  // of the lists that have a candidate for this lane
+  const int end = k < n ? lists.count : 0;  // 0 if the lists have no candidate for this lane
   Parameter* const logits = in_registers(lists.logits);
   int list = threadIdx.x / kLanes, at = list * n + k;
   const Parameter none = {-infinity(), 0.0f, 0.0f, 0.0f};
@@ -142,7 +143,7 @@ __device__ inline void visit_long_lists(const Lists& lists, Frozen frozen, Prepa
   }
 }
 
-// Whether anything is frozen, and if so, whether a gate is.
+// Whether any gate is frozen. If so, is_frozen checks a single gate.
 __device__ inline bool any_frozen(const Block& block) {
   return block.plan.first_freeze <= block.step.epoch;
 }
@@ -159,7 +160,7 @@ __device__ inline void visit_gate_lists(const Block& block) {
                     plan.n_choices, block.step.inverse_temperature, block.step.rate,
                     block.step.epsilon};
   const bool freezes = any_frozen(block);
-  const int own = lane_of() & (kLanes - 1);  // the choice that a lane sees to in every list
+  const int own = lane_of() & (kLanes - 1);  // the choice that this lane processes in every list
   const u32 code = plan.choice[own < plan.n_choices ? own : 0];
   const Slope a = hard_slope(code, 0), b = hard_slope(code, 1);
   const float c0 = code >> 3 & 1, c3 = a.high - a.low;
@@ -186,12 +187,12 @@ __device__ inline void visit_gates(const Block& block) {
     visit_gate_lists<mode, 16>(block);
 }
 
-// Whether a step of links is of the usual kind: rows in one pass, hard slopes, nothing frozen.
+// Whether a step of links is plain: all rows in one pass, hard slopes, no gate frozen.
 __device__ inline bool is_plain(const Block& block) {
   return block.step.n_passes == 1 && !is_mixed(block) && !any_frozen(block);
 }
 
-// `kPlain` says that the step is of the usual kind, which takes fewer instructions.
+// A plain step (see is_plain) takes fewer instructions.
 template <Mode mode, bool kPlain>
 __device__ inline void visit_links(const Block& block) {
   const Pools& pools = block.pools;
@@ -250,7 +251,7 @@ __device__ inline void visit_votes(const Block& block) {
   }
 }
 
-// A pass that is not a batch's last: leave the sums to the next.
+// After a pass that is not the last one of its batch: store the sums for the next pass.
 __device__ inline void keep_link_pulls(const Block& block) {
   const Plan& plan = block.plan;
   const bool mixed = is_mixed(block), adds = block.step.pass > 0;
@@ -266,7 +267,7 @@ __device__ inline void keep_link_pulls(const Block& block) {
     block.pools.gradient[plan.votes + vote] = pull_of_vote(block, vote);
 }
 
-// A literal's parameters, whether they are trained, and where its readers begin and end.
+// The parameters of a literal, whether they are trained, and where its readers begin and end.
 struct Literal {
   Parameter cutoff, slope;
   bool trains;
@@ -320,7 +321,8 @@ __device__ inline void refresh(const Block& block) {
   __syncthreads();
 }
 
-// All that follows from the gradients of the gates in one pass over rows.
+// Use the gradients of the gates of one pass: add up sums and, after the last pass of a batch,
+// train.
 template <Mode mode>
 __device__ inline void update(const Block& block) {
   const Step& step = block.step;
@@ -336,7 +338,7 @@ __device__ inline void update(const Block& block) {
       call<pull_literals_by_wire<false>>();
   }
   if (step.trains_links()) {
-    // The literals' gradients read the probabilities that change now.
+    // Wait, because the gradients of literals read the probabilities that are changed now.
     if (trains_thresholds) __syncthreads();
     if (step.is_last()) {
       if (is_plain(block))
