@@ -192,6 +192,14 @@ def test_integers_booleans_and_dates_stay_what_they_are() -> None:
     )
 
 
+def test_a_column_of_0_and_1_changes_to_0_or_1() -> None:
+    for kind in ("number", "integer"):
+        sex = of_one_column(Column("sex", kind, binary=True), Above(0, 0.0))
+        assert change_of(sex, 0) == (1, "sex = 1")
+        for other in (1, 0.5, 7):
+            assert change_of(sex, other) == (0, "sex != 1")
+
+
 def test_categories_prefer_known_ones_and_cells_stay_rather_than_go() -> None:
     city = Column("city", "category", ("Bern", "Basel", "Chur"))
     assert change_of(of_one_column(city, Among(0, (1,))), "Bern") == ("Basel", "city = Basel")

@@ -36,15 +36,27 @@ _TWO_YEARS = 2 * 366 * 86400.0
 
 @dataclass(frozen=True)
 class Gap:
-    """The numbers of a column above `low` and not above `high`."""
+    """The numbers of a column above `low` and not above `high`.
+
+    If the training values of the column were 0 and 1 only (`binary`), one of these is the example.
+    """
 
     kind: ColumnKind
     low: float
     high: float
+    binary: bool = False
+
+    @property
+    def bit(self) -> int | None:
+        """Return the 0 or 1 of a binary column that is in the gap, 1 first; None if neither is."""
+        bits = (1, 0) if self.binary else ()
+        return next((bit for bit in bits if self.low < bit <= self.high), None)
 
     @property
     def cell(self) -> Cell:
         """Return the most readable value in the gap."""
+        if self.bit is not None:
+            return self.bit if self.kind == "integer" else float(self.bit)
         least = _least_above(self.low, self.kind)
         assert least is not None
         if self.kind == "boolean":
@@ -117,7 +129,7 @@ def _atoms_of_cutoffs(column: Column, literals: Sequence[Literal]) -> ColumnAtom
         n_below[low] = len(gaps)
         least = _least_above(low, column.kind)
         if least is not None and least <= high:
-            gaps.append(Gap(column.kind, low, high))
+            gaps.append(Gap(column.kind, low, high, column.binary))
     # Missing values are like values below all cutoffs, unless a literal tests for missing values or
     # no value is below all cutoffs.
     below_all = not cutoffs or n_below[cutoffs[0]] > 0

@@ -218,8 +218,8 @@ class Entry:
 
 def entry_from_below(gap: Gap, value: float = -math.inf) -> Entry:
     """Enter a gap from a number at or below its low end."""
-    if gap.kind == "boolean":
-        return Entry(gap.cell, float(bool(gap.cell)))
+    if gap.kind == "boolean" or gap.bit is not None:
+        return _entry_at_bit(gap)
     if gap.kind == "date":
         return Entry(next_moment(gap.low, gap.high), seconds_above(gap.low))
     if gap.kind == "integer":
@@ -230,14 +230,19 @@ def entry_from_below(gap: Gap, value: float = -math.inf) -> Entry:
 
 def entry_from_above(gap: Gap) -> Entry:
     """Enter a gap from a number above its high end."""
-    if gap.kind == "boolean":
-        return Entry(gap.cell, float(bool(gap.cell)))
+    if gap.kind == "boolean" or gap.bit is not None:
+        return _entry_at_bit(gap)
     if gap.kind == "date":
         return Entry(last_moment(gap.high), seconds_up_to(gap.high))
     if gap.kind == "integer":
         nearest = math.floor(gap.high)
         return Entry(nearest, float(nearest))
     return Entry(gap.high, gap.high)
+
+
+def _entry_at_bit(gap: Gap) -> Entry:
+    """Enter a gap of a column of 0 and 1 at the one of these that is in it."""
+    return Entry(gap.cell, float(bool(gap.cell)))
 
 
 def _integer_above(low: float) -> int:
