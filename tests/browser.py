@@ -1,4 +1,4 @@
-"""A real browser that opens reports: what it was asked for and what went wrong is remembered."""
+"""Open reports in a real browser and record its requests and console messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from tools import find_module, find_tool
 
 SWITCHES = (
-    "--no-sandbox",  # Chromium asks for it where the user is root
+    "--no-sandbox",  # Chromium requires it if the user is root
     "--disable-gpu",
     "--disable-background-networking",
     "--disable-component-update",
@@ -27,7 +27,7 @@ class Tab:
     page
         Playwright's page.
     complaints, requests
-        What the page wrote to its console or threw, and every address that it asked for.
+        Console messages and uncaught errors of the page, and every address that it requested.
     """
 
     page: Any
@@ -35,7 +35,7 @@ class Tab:
     requests: list[str] = field(default_factory=list)
 
     def open(self, html: str, path: Path) -> Any:
-        """Open a report from a file; gives the page."""
+        """Open a report from a file and return the page."""
         path.write_text(html, encoding="utf-8", errors="backslashreplace")
         self.complaints.clear()
         self.requests.clear()
@@ -58,7 +58,7 @@ def open_browser() -> Iterator[Any]:
 
 @contextmanager
 def open_tab(browser: Any, **options: Any) -> Iterator[Tab]:
-    """Open a tab that listens to its page."""
+    """Open a tab that records the messages and requests of its page."""
     context = browser.new_context(**options)
     tab = Tab(context.new_page())
     tab.page.on("console", lambda message: tab.complaints.append(message.text))

@@ -15,11 +15,11 @@ SMALL: dict[str, Any] = {"layers": (32, 16), "n_networks": 1, "tau": 2.0, "epoch
 UNDERTRAINED = pytest.mark.filterwarnings(
     "ignore:The model (never predicts|has no rules):dln.DlnWarning"
 )
-"""For tests that train so little, or on so little, that a class may never be predicted."""
+"""For tests with so few epochs or rows that a class may never be predicted."""
 
 
 def small(**parameters: Any) -> DLNClassifier:
-    """A quick classifier: one small network, nothing chosen by cross-validation."""
+    """Make a quick classifier: one small network, nothing chosen by cross-validation."""
     return DLNClassifier(**{"random_state": 0, **SMALL, **parameters})
 
 
@@ -31,7 +31,7 @@ def iris_table() -> tuple[pd.DataFrame, pd.Series]:
 
 @pytest.fixture(name="mixed", scope="module")
 def mixed_table() -> tuple[pd.DataFrame, Any]:
-    """Columns of every kind, some cells missing; the class depends on three of them."""
+    """Columns of every kind with missing values; the class depends on three of them."""
     rng = np.random.default_rng(5)
     n = 240
     frame = pd.DataFrame(

@@ -16,7 +16,7 @@ LONG = 60.0  # seconds; long enough for a slow machine
 
 
 def circuit(cutoff: float = 54.0) -> Circuit:
-    """Return a model: ill are smokers older than the cutoff, and people who live in Bern."""
+    """Return a model that predicts "ill" for smokers above the cutoff and for people in Bern."""
     return Circuit(
         columns=(
             Column("age", "integer"),

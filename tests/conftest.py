@@ -12,8 +12,8 @@ from hypothesis import settings
 
 import dln
 
-# One seed, one result: a test that fails on one machine fails on all of them. Constants of loaded
-# modules go into what is drawn: with all of them loaded, that is the same alone and in company.
+# Hypothesis draws the same examples on every machine. It also draws constants of loaded modules, so
+# all modules are loaded: a test then gets the same examples alone and in the whole suite.
 for module in pkgutil.walk_packages(dln.__path__, "dln."):
     if not module.name.endswith("__main__"):
         with contextlib.suppress(ImportError):
@@ -26,11 +26,14 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run the command in this process, in an empty folder; gives status, output and talk."""
+    """Run the command in this process, in an empty folder.
+
+    The function returns the exit status, standard output and standard error.
+    """
     monkeypatch.chdir(tmp_path)
 
     def run_here(*arguments: object, stdin: bytes = b"") -> tuple[int, str, str]:
-        from dln.cli import main  # only where the command is tested
+        from dln.cli import main  # only for tests of the command
 
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
         status = main([str(argument) for argument in arguments])

@@ -1,6 +1,6 @@
-"""Random valid circuits, and tables that fit them in every form that users bring.
+"""Random valid circuits, and tables for them in every supported container.
 
-`DLN_EXAMPLES=2000 pytest tests` looks further than the examples that every run repeats.
+`DLN_EXAMPLES=2000 pytest tests` tries more examples than the default.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ law = settings(
     max_examples=int(os.environ.get("DLN_EXAMPLES", "60")),
     derandomize="DLN_EXAMPLES" not in os.environ,
     deadline=None,
-    # A slow machine is no reason to fail.
+    # A test must not fail because the machine is slow.
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-"""How every property below is tested."""
+"""Settings of every property test."""
 
 Cell = Any
 Rows = list[list[Cell]]
@@ -67,11 +67,11 @@ LABELS = st.one_of(
     ),
 )
 
-# Gates of two inputs more often than constants, copies and negations: those leave little to test.
+# Gates of two inputs are drawn more often than constants, copies and negations, which test little.
 _REAL_GATES = [gate for gate in GATES if gate.reads_a and gate.reads_b]
 _GATES = st.sampled_from([*_REAL_GATES, *_REAL_GATES, *GATES])
 
-# Dates whose seconds are exact in float64, so that every way to write them reads back the same.
+# Dates with seconds that float64 holds exactly, so that every container gives the same number.
 _DATES = st.integers(-(10**6), 10**6).map(lambda hours: hours * 3600.0)
 
 
@@ -80,7 +80,7 @@ def columns(draw: st.DrawFn, kinds: tuple[ColumnKind, ...] = COLUMN_KINDS) -> Co
     kind = draw(st.sampled_from(kinds))
     categories: list[Category] = []
     if kind == "category":
-        # Text among them, as in a column that dln itself reads as categories.
+        # At least one text, as in a column that dln itself reads as categories.
         categories = draw(st.lists(CATEGORIES, max_size=9, unique=True))
         categories += [] if any(isinstance(c, str) for c in categories) else ["word"]
     return Column(draw(NAMES), kind, tuple(categories))
@@ -106,7 +106,7 @@ def nodes_over(draw: st.DrawFn, n_literals: int, max_gates: int) -> tuple[Node, 
         return ()
     nodes: list[Node] = []
     for wire in range(n_literals, n_literals + draw(st.integers(0, max_gates))):
-        # Near wires first, for depth.
+        # Recent wires are more likely, for deeper circuits.
         back = st.integers(1, wire)
         a, b = wire - draw(back), wire - draw(back)
         nodes.append(Node(draw(_GATES), a, b))
@@ -153,7 +153,7 @@ def circuits(
 
 @st.composite
 def logic_circuits(draw: st.DrawFn, max_literals: int = 5, max_gates: int = 14) -> Circuit:
-    """Draw a circuit of plain boolean columns, one literal each: `every_row` shows all it does."""
+    """Draw a circuit of boolean columns with one literal each, so that `every_row` is complete."""
     n_literals = draw(st.one_of(st.integers(2, max_literals), st.integers(0, max_literals)))
     n_classes = draw(st.integers(1, 3))
     nodes = draw(nodes_over(n_literals, max_gates))
@@ -186,7 +186,7 @@ def every_row(circuit: Circuit) -> NDArray[np.float64]:
 
 
 def plain_votes(circuit: Circuit, rows: Rows) -> NDArray[np.int64]:
-    """Count votes row by row from Python values: what every other way must agree with."""
+    """Count votes row by row from Python values, as the reference for all other ways."""
     votes = [_votes_of_row(circuit, row) for row in rows]
     return np.array(votes, dtype=np.int64).reshape(len(rows), circuit.n_classes)
 
@@ -218,7 +218,7 @@ def _holds(literal: Literal, circuit: Circuit, cell: Cell) -> bool:
 
 @st.composite
 def rows_for(draw: st.DrawFn, circuit: Circuit, max_rows: int = 9) -> Rows:
-    """Draw rows of Python values: at, beside and away from every cutoff and category, missing."""
+    """Draw rows of Python values: at, near and far from cutoffs, categories, missing values."""
     cells = [_cells_of(circuit, index) for index in range(len(circuit.columns))]
     return draw(st.lists(st.tuples(*cells).map(list), max_size=max_rows))
 
@@ -246,7 +246,7 @@ def _cells_of(circuit: Circuit, index: int) -> st.SearchStrategy[Cell]:
 
 
 def atom_cells(circuit: Circuit, column: int) -> list[Cell]:
-    """List an example of every atom of a column: of every cell that its literals tell apart."""
+    """List an example of every atom of a column, that is of all values its literals distinguish."""
     literals = [literal for literal in circuit.literals if literal.column == column]
     return [atom.cell for atom in column_atoms(circuit.columns[column], literals).atoms]
 
@@ -259,12 +259,12 @@ Form = Callable[[Circuit, Rows], Any]
 
 
 def as_rows(circuit: Circuit, rows: Rows) -> Any:
-    """Give the rows as a list of lists, or as an empty array of the right width."""
+    """Return the rows as a list of lists, or as an empty array with the right number of columns."""
     return rows if rows else as_objects(circuit, rows)
 
 
 def as_objects(circuit: Circuit, rows: Rows) -> NDArray[Any]:
-    """Give the rows as an array of objects."""
+    """Return the rows as an array of objects."""
     array = np.empty((len(rows), len(circuit.columns)), dtype=object)
     for index, row in enumerate(rows):
         array[index] = row
@@ -272,7 +272,7 @@ def as_objects(circuit: Circuit, rows: Rows) -> NDArray[Any]:
 
 
 def as_pandas(circuit: Circuit, rows: Rows) -> pd.DataFrame:
-    """Give a pandas frame with the columns in another order, and one more."""
+    """Return a pandas frame with the columns in another order, and one additional column."""
     dtypes = {
         "number": "float64",
         "integer": "Int64",
@@ -287,7 +287,7 @@ def as_pandas(circuit: Circuit, rows: Rows) -> pd.DataFrame:
 
 
 def as_polars(circuit: Circuit, rows: Rows) -> pl.DataFrame:
-    """Give a polars frame; categories must be text there, or objects."""
+    """Return a polars frame, in which categories must be text or objects."""
     dtypes: dict[ColumnKind, Any] = {
         "number": pl.Float64,
         "integer": pl.Int64,
@@ -312,7 +312,7 @@ FORMS: dict[str, Form] = {
 
 
 def matrices(rows: NDArray[np.float64]) -> list[NDArray[Any]]:
-    """Give the same float64 numbers in every layout of memory."""
+    """Return the same float64 numbers in every memory layout."""
     wide = np.full((2 * len(rows), 3 * rows.shape[1]), -7.0)
     wide[::2, 1::3] = rows
     frozen = rows.copy()

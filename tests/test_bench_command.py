@@ -21,17 +21,17 @@ def run_dln(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 def test_the_smoke_run_needs_no_folder(run_dln: Run) -> None:
-    status, out, talk = run_dln("bench", "--quick")
+    status, out, err = run_dln("bench", "--quick")
     assert status == 0
-    assert "10 run, 0 failed, 0 left" in talk  # dln-small comes with dln
+    assert "10 run, 0 failed, 0 left" in err  # dln-small comes with dln
     assert "bench-quick/tables/accuracy.md" in out
     assert {result.dataset for result in read_results(Path("bench-quick"))} == set(QUICK.datasets)
     assert "| iris | " in Path("bench-quick/tables/accuracy.md").read_text("utf-8")
-    status, _, talk = run_dln("bench", "--quick", "--no-run")
-    assert (status, talk) == (0, "")
-    status, _, talk = run_dln("bench", "--no-run", "--results", "bench-quick")
-    assert (status, talk.count("\n")) == (2, 1)
-    assert "has 2 trials" in talk
+    status, _, err = run_dln("bench", "--quick", "--no-run")
+    assert (status, err) == (0, "")
+    status, _, err = run_dln("bench", "--no-run", "--results", "bench-quick")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "has 2 trials" in err
 
 
 def test_what_is_given_is_run(run_dln: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,9 +74,9 @@ def test_what_is_given_is_run(run_dln: Run, monkeypatch: pytest.MonkeyPatch) -> 
 def test_mistakes_are_told_once_before_the_first_cell(
     options: list[str], told: str, run_dln: Run
 ) -> None:
-    status, out, talk = run_dln("bench", *options)
-    assert (status, out, talk.count("\n")) == (2, "", 1)
-    assert talk.startswith(f"dln: {told}")
+    status, out, err = run_dln("bench", *options)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"dln: {told}")
     assert not Path("bench").exists()
 
 
@@ -84,13 +84,13 @@ def test_a_folder_without_any_of_the_tables_is_refused(
     run_dln: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("DLN_DATA", str(tmp_path))
-    status, _, talk = run_dln("bench", "--models", "nb")
-    assert (status, talk.count("\n")) == (2, 1)
-    assert "manifest.json; set DLN_DATA to the folder that has it" in talk
+    status, _, err = run_dln("bench", "--models", "nb")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "manifest.json; set DLN_DATA to the folder that has it" in err
 
 
 def test_a_failed_cell_gives_a_status(run_dln: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dln.bench.runner.run", lambda plan, say: Summary(0, 1, 0))
-    status, out, talk = run_dln("bench", "--quick", "--models", "nb")
-    assert (status, talk) == (1, "0 run, 1 failed, 0 left\n")
+    status, out, err = run_dln("bench", "--quick", "--models", "nb")
+    assert (status, err) == (1, "0 run, 1 failed, 0 left\n")
     assert "accuracy.md" in out

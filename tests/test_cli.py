@@ -67,9 +67,9 @@ def test_explain_prints_rules_and_the_smallest_change(run: Run, model: Path, row
     assert "smallest change: age: 60 -> 54 (age <= 54) gives 'not ill'" in output
     found = json.loads(run("explain", model, rows, "--row", "3", "--json")[1])
     assert found["class"] == "ill"
-    status, _, talk = run("explain", model, rows, "--row", "5")
+    status, _, err = run("explain", model, rows, "--row", "5")
     assert status == 2
-    assert "has 4 rows; there is no row 5" in talk
+    assert "has 4 rows; there is no row 5" in err
 
 
 def test_rules_prints_the_circuit(run: Run, model: Path) -> None:
@@ -131,16 +131,16 @@ def test_prune_does_not_use_test_rows(run: Run, tmp_path: Path) -> None:
     small = ("-q", "--layers", "4,2", "--networks", "1", "--epochs", "5")
     assert run("train", data, "-t", "state", "-o", "m.json", *small)[0] == 0
     options = ("-t", "state", "-o", "small.json", "--tolerance", "0.1")
-    _, out, talk = run("prune", "m.json", data, *options)
+    _, out, err = run("prune", "m.json", data, *options)
     left_out = "100 of the {:,} rows are test rows of this model; they are left out. "
-    assert talk == left_out.format(400) + "Pruning uses the other 300 rows.\n"
+    assert err == left_out.format(400) + "Pruning uses the other 300 rows.\n"
     assert out.endswith("on the 300 rows given\n")
     settings = dict(Circuit.load("small.json").origin.settings)
     assert settings.pop("pruned_on") == "train.csv with tolerance 0.1"
     assert settings == dict(Circuit.load("m.json").origin.settings)
     Path("more.csv").write_text(data.read_text() + "50,Bern,0.5,well\n")
-    _, out, talk = run("prune", "m.json", "more.csv", *options)
-    assert talk == left_out.format(401) + "Pruning uses the other 301 rows.\n"
+    _, out, err = run("prune", "m.json", "more.csv", *options)
+    assert err == left_out.format(401) + "Pruning uses the other 301 rows.\n"
     assert out.splitlines()[-1] == "changes and accuracy on the 301 rows given"
 
 
@@ -168,7 +168,7 @@ def test_verify_prints_whether_the_classes_differ(run: Run, model: Path, tmp_pat
     assert (status, out.splitlines()[1]) == (1, "Both models predict ill.")
 
 
-def test_verify_ends_with_3_when_undecided(
+def test_verify_exits_with_3_if_undecided(
     run: Run, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dln.cli.verify.prove_equal", lambda *_, **__: dln.Undecided(1.0))
@@ -189,7 +189,7 @@ def test_demo_prints_rules_and_writes_a_report(
     assert "Wisconsin breast cancer" in page
 
 
-# -- mistakes ---------------------------------------------------------------------------------
+# -- errors -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -209,14 +209,14 @@ def test_demo_prints_rules_and_writes_a_report(
         (("--fast",), "--fast"),
     ],
 )
-def test_a_mistake_is_one_line(
+def test_an_error_is_one_line(
     run: Run, model: Path, rows: Path, arguments: tuple[str, ...], message: str
 ) -> None:
-    status, out, talk = run(*arguments)
+    status, out, err = run(*arguments)
     assert (status, out) == (2, "")
-    assert message in talk
-    assert talk.startswith("dln: ")
-    assert talk.count("\n") == 1
+    assert message in err
+    assert err.startswith("dln: ")
+    assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -245,9 +245,9 @@ def test_an_output_never_replaces_an_input(
     circuit().save("model.svg")
     before = {path.name: path.read_bytes() for path in Path().iterdir()}
     option = () if arguments[-1] == "--picture" else ("-o",)
-    status, out, talk = run(*arguments, *option, output)
-    message = f"the output {output} is the same file as {output}, which would be lost; name another"
-    assert (status, out, talk) == (2, "", f"dln: {message}\n")
+    status, out, err = run(*arguments, *option, output)
+    message = f"the output {output} is the same file as {output}, which would be overwritten; "
+    assert (status, out, err) == (2, "", f"dln: {message}name another file\n")
     assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
 
 
@@ -255,18 +255,18 @@ def test_an_output_that_is_a_link_to_an_input_is_refused(run: Run, model: Path, 
     Path("symbolic.csv").symlink_to("rows.csv")
     Path("hard.csv").hardlink_to("rows.csv")
     for name in ("symbolic.csv", "hard.csv", f"{rows.parent}/../{rows.parent.name}/rows.csv"):
-        status, _, talk = run("predict", model, "rows.csv", "-o", name)
-        assert (status, talk.count("same file")) == (2, 1)
+        status, _, err = run("predict", model, "rows.csv", "-o", name)
+        assert (status, err.count("same file")) == (2, 1)
     assert rows.read_text() == ROWS
 
 
 def test_a_device_may_be_both_input_and_output(run: Run, rows: Path) -> None:
     """A terminal is both, and nothing is overwritten."""
-    _, _, talk = run("predict", "/dev/null", rows, "-o", "/dev/null")
-    assert "same file" not in talk
+    _, _, err = run("predict", "/dev/null", rows, "-o", "/dev/null")
+    assert "same file" not in err
 
 
-def test_the_command_ends_with_its_status_and_shows_no_traceback(tmp_path: Path) -> None:
+def test_the_command_exits_with_its_status_and_prints_no_traceback(tmp_path: Path) -> None:
     child = subprocess.run(
         [*COMMAND, "rules", "none.json"], cwd=tmp_path, capture_output=True, text=True, timeout=LONG
     )
@@ -291,7 +291,7 @@ def test_output_that_cannot_be_written_has_its_own_exit_status(
 ) -> None:
     if "/dev/full" in redirection and not Path("/dev/full").exists():
         pytest.skip("needs /dev/full")
-    # `true` ends long before the command writes.
+    # `true` exits long before the command writes.
     line = f"{{ {sys.executable} -m dln {command}; echo $? >&3; }} {redirection}"
     child = subprocess.run(
         ["sh", "-c", f"exec 3> status; {line}"],
@@ -316,9 +316,9 @@ def test_a_warning_of_the_library_is_one_line(
 
 
 def test_an_invalid_choice_lists_the_valid_ones(run: Run, model: Path) -> None:
-    status, _, talk = run("export", model, "--to", "sas")
+    status, _, err = run("export", model, "--to", "sas")
     assert status == 2
-    assert talk.startswith("dln: Invalid value for '--to': 'sas' is not one of 'c', 'verilog'")
+    assert err.startswith("dln: Invalid value for '--to': 'sas' is not one of 'c', 'verilog'")
 
 
 def test_version_and_help(run: Run) -> None:

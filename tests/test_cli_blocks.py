@@ -49,10 +49,10 @@ def csv_files(draw: st.DrawFn) -> str:
 
 @law
 @given(text=csv_files(), size=st.integers(1, 40))
-def test_every_row_gets_an_answer(text: str, size: int) -> None:
+def test_every_row_gets_a_prediction(text: str, size: int) -> None:
     header, *rows = csv.reader(io.StringIO(text, newline=""))
     if len(header) > 1:
-        rows = [row for row in rows if row]  # an empty line is no row
+        rows = [row for row in rows if row]  # an empty line is not a row
     expected = [row[0] if row else "" for row in rows]
     circuit = Circuit((Column("c0", "category", ("1",)),), (), (), (), (1, 0), ("no", "yes"))
     with tempfile.TemporaryDirectory() as folder, patch("dln.cli.read.BLOCK_BYTES", size):
@@ -72,7 +72,7 @@ def pieces(text: bytes, size: int) -> list[bytes]:
 @pytest.mark.parametrize("size", [1, 2, 3, 64])
 @pytest.mark.parametrize("newline", ["\n", "\r", "\r\n"])
 def test_all_short_tables_are_cut_into_whole_rows(size: int, newline: str) -> None:
-    """Blocks hold the rows that Python's csv module finds. A table that ends open is refused."""
+    """Blocks hold the rows that Python's csv module finds; an unclosed quote is refused."""
     for letters in (cells for n in range(6) for cells in product('",\na', repeat=n)):
         text = "".join(letters).replace("\n", newline)
         rows = list(csv.reader(io.StringIO(text, newline="")))
@@ -126,8 +126,8 @@ def fed(model: Path, text: bytes) -> Iterator[subprocess.Popen[bytes]]:
 def test_an_error_ends_the_command_while_standard_input_stays_open(model: Path, bad: bytes) -> None:
     with fed(model, b"age,smoker,city\n" + bad + GOOD) as child:
         assert child.stderr is not None
-        talk = child.stderr.read()
-        assert (child.wait(), talk.count(b"\n")) == (2, 1), talk
+        err = child.stderr.read()
+        assert (child.wait(), err.count(b"\n")) == (2, 1), err
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs SIGINT")
@@ -138,5 +138,5 @@ def test_ctrl_c_ends_the_command_while_standard_input_stays_open(model: Path) ->
         assert child.stdout.readline() == b"prediction\n"
         child.send_signal(signal.SIGINT)
         child.stdout.read()
-        talk = child.stderr.read()
-        assert child.wait() == 130, talk
+        err = child.stderr.read()
+        assert child.wait() == 130, err

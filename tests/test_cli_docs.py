@@ -28,7 +28,7 @@ def help_of(
 
 @pytest.fixture(scope="module", autouse=True)
 def _write_docs() -> None:
-    """Remove the help texts from the docs if they are to be written again."""
+    """Remove the help texts from the docs if DLN_WRITE_DOCS is set; the tests write them again."""
     if os.environ.get("DLN_WRITE_DOCS"):
         text = DOCS.read_text("utf-8")
         DOCS.write_text(text[: text.find("\n### dln ")].rstrip() + "\n", "utf-8")
@@ -53,7 +53,7 @@ def test_the_help_has_an_example(
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_can_be_quiet_and_its_help_fits(
+def test_every_command_has_quiet_and_its_help_fits_the_terminal(
     command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = help_of(command, capsys, monkeypatch)
@@ -62,7 +62,7 @@ def test_every_command_can_be_quiet_and_its_help_fits(
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_the_list_of_commands_is_not_cut(
+def test_the_list_of_commands_is_not_truncated(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")

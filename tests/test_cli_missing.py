@@ -1,4 +1,4 @@
-"""Words that stand for missing values: the command line and pandas agree, and users are told."""
+"""Words read as missing values: the command line agrees with pandas and prints a note."""
 
 from __future__ import annotations
 
@@ -112,8 +112,8 @@ PENGUINS = "mass,island,sex\n" + "".join(
 )
 
 
-def test_words_in_text_columns_and_targets_are_missing_with_a_note(run: Run) -> None:
-    status, _, talk = run("train", "-", "--target", "sex", *TRAIN, stdin=PENGUINS.encode())
+def test_words_read_as_missing_in_text_columns_and_targets_are_noted(run: Run) -> None:
+    status, _, err = run("train", "-", "--target", "sex", *TRAIN, stdin=PENGUINS.encode())
     assert status == 0
     assert (
         "note: The target 'sex' has no value in 6 of 60 rows, which are left out.\n"
@@ -121,20 +121,20 @@ def test_words_in_text_columns_and_targets_are_missing_with_a_note(run: Run) -> 
         "To keep them as a category, add --missing ''.\n"
         "note: Column 'island': 7 values 'NA' are read as missing. "
         "To keep them as a category, add --missing ''.\n"
-    ) in talk
-    assert "read 54 rows" in talk
+    ) in err
+    assert "read 54 rows" in err
     assert Circuit.load("m.json").classes == ("female", "male")
-    status, out, talk = run("evaluate", "m.json", "-", "--all-rows", stdin=PENGUINS.encode())
+    status, out, err = run("evaluate", "m.json", "-", "--all-rows", stdin=PENGUINS.encode())
     assert status == 0
     assert "on 54 rows" in out
-    assert "The target 'sex' has no value in 6 of 60 rows, which are left out." in talk
+    assert "The target 'sex' has no value in 6 of 60 rows, which are left out." in err
 
 
 def test_a_model_remembers_the_words_that_it_was_trained_with(run: Run) -> None:
     train = ("train", "-", "--target", "sex", *TRAIN)
-    status, _, talk = run(*train, "--missing", "", stdin=PENGUINS.encode())
+    status, _, err = run(*train, "--missing", "", stdin=PENGUINS.encode())
     assert status == 0
-    assert "are read as missing" not in talk
+    assert "are read as missing" not in err
     circuit = Circuit.load("m.json")
     assert circuit.classes == ("NA", "female", "male")
     assert circuit.origin is not None
@@ -153,7 +153,7 @@ def test_a_model_remembers_the_words_that_it_was_trained_with(run: Run) -> None:
         (("--missing", "NA"), "-999", ["yes", "yes", "no", "no"]),
     ],
 )
-def test_words_given_now_replace_those_of_the_training_and_the_default(
+def test_words_given_now_replace_the_words_of_training_and_the_default(
     run: Run, options: tuple[str, ...], origin_words: str | None, expected: list[str]
 ) -> None:
     from dln.cli.missing import remember_words
@@ -175,7 +175,7 @@ def test_words_given_now_replace_those_of_the_training_and_the_default(
     assert (status, out.splitlines()[1:]) == (0, expected)
 
 
-def test_a_number_can_stand_for_a_missing_value(tmp_path: Path) -> None:
+def test_a_number_can_be_read_as_a_missing_value(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("x,y\n-999,a\n5,b\nNA,a\n")
     layout = Layout(missing=MissingWords.from_option("-999,NA"))
@@ -184,7 +184,7 @@ def test_a_number_can_stand_for_a_missing_value(tmp_path: Path) -> None:
     assert prepared.X.column("x").to_pylist() == [None, 5, None]
 
 
-def test_question_marks_are_missing_in_columns_of_numbers_with_a_note(tmp_path: Path) -> None:
+def test_question_marks_read_as_missing_in_columns_of_numbers_are_noted(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("x,c,y\n1,?,a\n?,red,b\n3,?,a\n?,blue,b\n")
     prepared = prepare(str(path), Layout(), "y", kinds=[], ignore=[])
@@ -193,7 +193,7 @@ def test_question_marks_are_missing_in_columns_of_numbers_with_a_note(tmp_path: 
     assert prepared.notes[0].startswith("Column 'x': 2 values '?' are read as missing.")
 
 
-def test_a_word_that_is_a_category_of_the_model_is_that_category(run: Run) -> None:
+def test_a_word_that_is_a_category_of_the_model_is_not_missing(run: Run) -> None:
     Circuit(
         (Column("x", "category", ("NA", "b")),),
         (Among(0, (0,)),),

@@ -1,4 +1,4 @@
-"""What `dln train` notes about columns and classes that may have been meant otherwise."""
+"""Notes of `dln train` on columns and classes that may not be read as the user intended."""
 
 import csv
 from pathlib import Path
@@ -13,7 +13,7 @@ QUICK = ("-o", "m.json", "--layers", "4,2", "--networks", "1", "--epochs", "3", 
 
 
 def notes(tmp_path: Path, columns: dict[str, list[str]], *kinds: str) -> list[str]:
-    """Give the notes on a table with these columns, not those on its target."""
+    """Return the notes on the columns of a table, without those on its target."""
     path, n_rows = tmp_path / "t.csv", len(next(iter(columns.values())))
     rows = zip(*columns.values(), ("ab"[place % 2] for place in range(n_rows)), strict=True)
     with path.open("w", newline="") as file:
@@ -58,7 +58,7 @@ FIGURES = [f"{place % 7}.5" for place in range(39)]
         (["low", "high"], ""),
     ],
 )
-def test_text_that_was_perhaps_meant_otherwise_is_noted(
+def test_text_columns_of_mostly_numbers_or_dates_are_noted(
     tmp_path: Path, cells: list[str], note: str
 ) -> None:
     found = notes(tmp_path, {"crp": cells})
@@ -67,7 +67,7 @@ def test_text_that_was_perhaps_meant_otherwise_is_noted(
     assert notes(tmp_path, {"crp": cells}, "crp=category") == []
 
 
-def test_columns_of_names_and_columns_of_one_value_are_noted(tmp_path: Path) -> None:
+def test_columns_of_unique_values_and_of_one_value_are_noted(tmp_path: Path) -> None:
     several = {"": [str(place * place) for place in range(100)], "site": 100 * ["3"]}
     same = "Column 'site' has the same value in every row. It is not used."
     unique = "Column '' is unique in every row. If it is an identifier, add --ignore ''."
@@ -75,17 +75,17 @@ def test_columns_of_names_and_columns_of_one_value_are_noted(tmp_path: Path) -> 
     assert notes(tmp_path, {name: cells[:99] for name, cells in several.items()}) == [same]
 
 
-def test_classes_that_are_alike_or_rare_are_noted(run: Run) -> None:
+def test_similar_and_rare_classes_are_noted(run: Run) -> None:
     labels = [*9 * ["healthy"], *5 * ["healthy "], *3 * ["HEALTHY"], *9 * ["ill"], "unknown"]
     table = "x,y\n" + "".join(f"{place % 9},{label}\n" for place, label in enumerate(labels))
-    talk = run("train", "-", "--target", "y", *QUICK, stdin=table.encode())[2]
-    assert "target 'y': HEALTHY (3), healthy (9), 'healthy ' (5), ill (9), unknown (1)\n" in talk
+    err = run("train", "-", "--target", "y", *QUICK, stdin=table.encode())[2]
+    assert "target 'y': HEALTHY (3), healthy (9), 'healthy ' (5), ill (9), unknown (1)\n" in err
     assert (
         "note: The classes 'HEALTHY', 'healthy', 'healthy ' of 'y' differ only in spaces or case. "
         "If they are one class, write them alike.\n"
         "note: The target 'y' has only one or two rows of 'unknown'. Remove them, or join them "
         "with other classes.\n"
-    ) in talk
+    ) in err
 
 
 @pytest.mark.parametrize("name", ["", "Unnamed: 0", "patient"])

@@ -25,9 +25,9 @@ from sklearn.metrics import roc_auc_score
 # -- predict ----------------------------------------------------------------------------------
 
 
-def test_predict_gives_a_class_a_row(run: Run, model: Path, rows: Path) -> None:
-    status, out, talk = run("predict", model, rows)
-    assert (status, talk) == (0, "")
+def test_predict_prints_a_class_for_each_row(run: Run, model: Path, rows: Path) -> None:
+    status, out, err = run("predict", model, rows)
+    assert (status, err) == (0, "")
     assert out.splitlines() == ["prediction", *ANSWERS]
 
 
@@ -42,7 +42,7 @@ def test_predict_adds_probabilities_votes_and_columns(run: Run, model: Path, row
 
 
 def read_back(path: Path) -> list[dict[str, object]]:
-    """Read a table with the library that its users have."""
+    """Read a table with the usual library for its format."""
     name = path.name.lower().removesuffix(".gz")
     if name.endswith(".parquet"):
         frame = pd.read_parquet(path)
@@ -59,7 +59,7 @@ NAMES = ["csv", "CSV", "tsv", "tab", "jsonl", "ndjson", "parquet", "xlsx", "csv.
 
 
 @pytest.mark.parametrize("ending", NAMES)
-def test_predict_writes_what_the_name_says(
+def test_predict_writes_the_format_of_the_file_name(
     run: Run, model: Path, rows: Path, tmp_path: Path, ending: str
 ) -> None:
     path = tmp_path / f"out.{ending}"
@@ -75,15 +75,15 @@ def test_predict_writes_what_the_name_says(
 
 
 @pytest.mark.parametrize("name", ["out.json", "out.xls", "out.parquet.gz", "out.xlsx.gz"])
-def test_predict_refuses_other_names_before_it_reads(run: Run, model: Path, name: str) -> None:
-    status, _, talk = run("predict", model, "no such table.csv", "-o", name)
+def test_predict_refuses_unknown_formats_before_it_reads(run: Run, model: Path, name: str) -> None:
+    status, _, err = run("predict", model, "no such table.csv", "-o", name)
     assert status == 2
-    assert f"the output {name} ends in" in talk
-    assert ".csv, .tsv, .tab, .jsonl, .ndjson, .parquet, .xlsx" in talk
+    assert f"the output {name} ends in" in err
+    assert ".csv, .tsv, .tab, .jsonl, .ndjson, .parquet, .xlsx" in err
     assert not Path(name).exists()
 
 
-def test_excel_gets_text_as_text_and_long_integers_whole(
+def test_excel_files_keep_text_as_text_and_all_digits_of_integers(
     run: Run, model: Path, tmp_path: Path
 ) -> None:
     table = pa.table(
@@ -114,17 +114,17 @@ def test_predict_reads_standard_input_and_gzip(run: Run, model: Path) -> None:
         assert (status, out.splitlines()[1:]) == (0, ANSWERS)
 
 
-def test_predict_of_a_header_is_a_header(run: Run, model: Path) -> None:
+def test_predict_on_a_header_without_rows_writes_a_header(run: Run, model: Path) -> None:
     assert run("predict", model, "-", stdin=b"age,smoker,city\n")[:2] == (0, "prediction\n")
 
 
-def test_predict_writes_parquet_without_rows_and_without_cells(
+def test_predict_writes_parquet_without_rows_and_with_empty_columns(
     run: Run, model: Path, tmp_path: Path
 ) -> None:
     header = b"age,smoker,city,note\n"
     assert run("predict", model, "-", "-o", "out.parquet", stdin=header)[0] == 0
     assert pa.parquet.read_table(tmp_path / "out.parquet").column_names == ["prediction"]
-    # The first chunk of a megabyte has no note at all, the second has.
+    # The first chunk of a megabyte has no value in `note`, the second has one.
     table = header + 80_000 * b"60,true,Basel,\n" + b"60,true,Basel,hello\n"
     assert run("predict", model, "-", "-o", "out.parquet", "--keep", "note", stdin=table)[0] == 0
     notes = pa.parquet.read_table(tmp_path / "out.parquet").column("note")
@@ -133,35 +133,34 @@ def test_predict_writes_parquet_without_rows_and_without_cells(
 
 def test_predict_leaves_no_file_when_it_fails(run: Run, model: Path, tmp_path: Path) -> None:
     wrong = b"age,smoker,city\n5,true,Bern\nold,true,Bern\n"
-    status, _, talk = run("predict", model, "-", "-o", "out.csv", stdin=wrong)
+    status, _, err = run("predict", model, "-", "-o", "out.csv", stdin=wrong)
     assert status == 2
-    assert talk == (
+    assert err == (
         "dln: column 'age' holds 'old' (row 2), expected numbers such as 1234.5; "
         "correct the value, or leave it empty where there is none\n"
     )
     assert [file.name for file in tmp_path.iterdir()] == ["model.json"]
 
 
-def test_predict_names_the_row_of_a_wrong_cell_far_down(run: Run, model: Path) -> None:
+def test_predict_names_the_row_of_an_invalid_value_in_a_later_chunk(run: Run, model: Path) -> None:
     table = b"age,smoker,city\n" + 150_000 * b"5,true,Bern\n" + b"old,true,Bern\n"
     assert "'old' (row 150001), expected" in run("predict", model, "-", stdin=table)[2]
 
 
-def test_cells_that_are_none_of_the_categories_are_noted(run: Run, model: Path) -> None:
-    """Where most cells of a column are so; there may be no cells at all."""
+def test_columns_of_mostly_unknown_categories_are_noted(run: Run, model: Path) -> None:
     header = "age,smoker,city,state\n"
-    strange = 60_000 * "60,true,Bonn,ill\n" + 40_000 * "60,true,,ill\n" + "60,true,Bern,ill\n"
+    unknown = 60_000 * "60,true,Bonn,ill\n" + 40_000 * "60,true,,ill\n" + "60,true,Bern,ill\n"
     note = "note: Column 'city': 60,000 of 60,001 values are none of the categories "
-    for table, talk in ((strange, note), (2 * "60,true,Bonn,ill\n60,true,Bern,ill\n", "")):
+    for table, expected in ((unknown, note), (2 * "60,true,Bonn,ill\n60,true,Bern,ill\n", "")):
         for options in (("predict", model, "-"), ("evaluate", model, "-", "-t", "state")):
-            status, _, said = run(*options, stdin=(header + table).encode())
-            assert (status, said[: len(note)]) == (0, talk)
+            status, _, err = run(*options, stdin=(header + table).encode())
+            assert (status, err[: len(note)]) == (0, expected)
 
 
 def test_predict_names_the_columns_that_are_missing(run: Run, model: Path) -> None:
-    status, _, talk = run("predict", model, "-", stdin=b"age,town\n5,Bern\n")
+    status, _, err = run("predict", model, "-", stdin=b"age,town\n5,Bern\n")
     assert status == 2
-    assert "the model reads 'smoker', 'city', but standard input has only age, town" in talk
+    assert "the model reads 'smoker', 'city', but standard input has only age, town" in err
 
 
 def test_predict_needs_little_memory(model: Path, tmp_path: Path) -> None:
@@ -189,12 +188,12 @@ def test_predict_needs_little_memory(model: Path, tmp_path: Path) -> None:
     )
     status, grown = map(int, child.stdout.splitlines()[-1].split())
     assert status == 0
-    # All libraries were loaded for the small table; the table is 50 MB, its cells much more.
+    # The small table loaded all libraries. The large one is a file of 50 MB, and more in memory.
     assert grown * (1 if sys.platform == "darwin" else 1024) < 100e6, grown
     assert answers.read_bytes().count(b",ill\n") == 500_000
 
 
-def test_a_closed_pipe_is_no_error(model: Path, tmp_path: Path) -> None:
+def test_a_closed_pipe_is_not_an_error(model: Path, tmp_path: Path) -> None:
     (tmp_path / "long.csv").write_text("age,smoker,city\n" + 100_000 * "60,true,Basel\n")
     child = subprocess.Popen(
         [*COMMAND, "predict", str(model), str(tmp_path / "long.csv")],
@@ -205,8 +204,8 @@ def test_a_closed_pipe_is_no_error(model: Path, tmp_path: Path) -> None:
     assert child.stderr is not None
     assert child.stdout.readline() == b"prediction\n"
     child.stdout.close()
-    with child.stderr as talk:
-        assert talk.read() == b""
+    with child.stderr as err:
+        assert err.read() == b""
     assert child.wait(LONG) == 141
 
 
@@ -223,7 +222,7 @@ def test_evaluate_measures_each_class(run: Run, model: Path) -> None:
     assert status == 0
     assert found["rows"] == 4
     assert found["balanced_accuracy"] == pytest.approx((1 + 2 / 3) / 2)
-    # Votes lead by 1, -1, 1 where the class is ill and by -1 where not.
+    # Vote margins of "ill": 1, -1, 1 in rows that are ill and -1 in the other.
     assert found["roc_auc"] == pytest.approx(roc_auc_score([1, 1, 1, 0], [1, -1, 1, -1]))
     assert found["classes"][0]["specificity"] == pytest.approx(2 / 3)
     assert found["confusion"] == {"classes": ["not ill", "ill"], "counts": [[1, 0], [1, 2]]}
@@ -236,7 +235,7 @@ def test_evaluate_measures_each_class(run: Run, model: Path) -> None:
         "f1": pytest.approx(0.8),
         "support": 3,
     }
-    # Votes of 1 against 2, or of 1 against 0, at temperature 2: all are as sure as each other.
+    # The margin is one vote in every row, at temperature 2, so all probabilities are equal.
     sure = 1 / (1 + np.exp(-0.5))
     assert found["expected_calibration_error"] == pytest.approx(abs(0.75 - sure))
     assert found["reliability"] == [
@@ -258,7 +257,7 @@ def test_evaluate_prints_tables(run: Run, model: Path) -> None:
     assert "         not ill  ill\nnot ill        1    0\nill            1    2\n" in out
 
 
-def test_one_class_alone_has_no_area(run: Run, model: Path) -> None:
+def test_the_auc_is_undefined_for_rows_of_one_class(run: Run, model: Path) -> None:
     healthy = TRUTH.replace(",ill", ",not ill").encode()
     _, out, _ = run("evaluate", model, "-", "-t", "state", "--json", stdin=healthy)
     assert json.loads(out)["roc_auc"] is None
@@ -277,6 +276,6 @@ def test_one_class_alone_has_no_area(run: Run, model: Path) -> None:
 def test_evaluate_refuses_a_target_that_it_cannot_use(
     run: Run, model: Path, table: str, message: str
 ) -> None:
-    status, out, talk = run("evaluate", model, "-", "-t", "state", stdin=table.encode())
+    status, out, err = run("evaluate", model, "-", "-t", "state", stdin=table.encode())
     assert (status, out) == (2, "")
-    assert message in talk
+    assert message in err

@@ -1,4 +1,4 @@
-"""SIGTERM and SIGHUP end the command in order: no partial file, status 128 + number."""
+"""SIGTERM and SIGHUP end the command cleanly: no partial file, exit status 128 + number."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 @pytest.mark.parametrize("number", ENDINGS)
-def test_a_command_that_is_ended_in_the_middle_of_writing_leaves_no_partial_file(
+def test_a_command_that_is_stopped_while_it_writes_leaves_no_partial_file(
     number: int, model: Path, rows: Path
 ) -> None:
     output = model.with_name("answers.csv")
@@ -66,7 +66,7 @@ def test_the_signal_raises_and_the_handler_is_removed_afterwards(number: int) ->
         with pytest.raises(SystemExit) as caught, orderly_stop():
             signal.raise_signal(number)
         assert caught.value.code == 128 + number
-        signal.raise_signal(number)  # ignored while the process ends: the cleaning up goes on
+        signal.raise_signal(number)  # ignored while the process ends, so the cleanup goes on
     finally:
         for ending in ENDINGS:
             signal.signal(ending, signal.SIG_DFL)

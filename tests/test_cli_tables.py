@@ -1,4 +1,4 @@
-"""Tables as people have them: marks, separators, quotes, encodings, kinds."""
+"""Tables in many forms: byte order marks, separators, quotes, encodings, kinds."""
 
 import contextlib
 import gzip
@@ -29,8 +29,8 @@ def column_circuit(column: Column, cutoff: float = 0.5) -> Circuit:
 
 def predictions(run: Run, circuit: Circuit, table: bytes, *options: str) -> list[str]:
     circuit.save("m.json")
-    status, out, talk = run("predict", "m.json", "-", *options, stdin=table)
-    assert (status, talk) == (0, "")
+    status, out, err = run("predict", "m.json", "-", *options, stdin=table)
+    assert (status, err) == (0, "")
     return out.splitlines()[1:]
 
 
@@ -51,13 +51,13 @@ def predictions(run: Run, circuit: Circuit, table: bytes, *options: str) -> list
         "Größe,x\n1,1\n2,0\n".encode(),
     ],
 )
-def test_layouts_are_found_out(run: Run, table: bytes) -> None:
+def test_the_layout_is_detected(run: Run, table: bytes) -> None:
     circuit = column_circuit(Column("x", "number"))
     assert predictions(run, circuit, table) == ["yes", "no"]
     assert predictions(run, circuit, gzip.compress(table, mtime=0)) == ["yes", "no"]
 
 
-def test_a_separator_and_an_encoding_can_be_told(run: Run) -> None:
+def test_a_separator_and_an_encoding_can_be_given(run: Run) -> None:
     circuit = column_circuit(Column("Größe", "number"))
     table = "Größe:name\n1:é\n0:b\n"
     for encoding in ("latin-1", "utf-16"):
@@ -93,19 +93,19 @@ def test_a_table_that_cannot_be_read_is_refused_in_one_line(
 ) -> None:
     circuit = column_circuit(Column("x", "number"))
     circuit.save("m.json")
-    status, _, talk = run("predict", "m.json", "-", "--keep", "a", "-o", "out.csv", stdin=table)
+    status, _, err = run("predict", "m.json", "-", "--keep", "a", "-o", "out.csv", stdin=table)
     assert status == 2
-    assert message in talk
-    assert talk.count("\n") == 1
+    assert message in err
+    assert err.count("\n") == 1
     assert not Path("out.csv").exists()
 
 
-def test_a_quote_that_is_never_closed_is_found_in_any_encoding(run: Run) -> None:
+def test_an_unclosed_quote_is_found_in_any_encoding(run: Run) -> None:
     column_circuit(Column("x", "number")).save("m.json")
     table = 'x;Größe\n1;é\n0;"ü\n1;é\n'.encode("utf-16")
-    status, _, talk = run("predict", "m.json", "-", "--encoding", "utf-16", stdin=table)
+    status, _, err = run("predict", "m.json", "-", "--encoding", "utf-16", stdin=table)
     assert status == 2
-    assert "begins in line 3" in talk
+    assert "begins in line 3" in err
 
 
 @pytest.mark.parametrize(
@@ -121,13 +121,13 @@ def test_a_quote_that_is_never_closed_is_found_in_any_encoding(run: Run) -> None
         (("--quote", ",", "--separator", ","), "cannot be both the separator and the quote"),
     ],
 )
-def test_a_layout_that_makes_no_sense_is_refused(
+def test_an_invalid_layout_option_is_refused(
     run: Run, options: tuple[str, ...], message: str
 ) -> None:
     column_circuit(Column("x", "number")).save("m.json")
-    status, _, talk = run("predict", "m.json", "-", *options, stdin=b"x\n1\n")
+    status, _, err = run("predict", "m.json", "-", *options, stdin=b"x\n1\n")
     assert status == 2
-    assert message in talk
+    assert message in err
 
 
 def test_a_table_without_a_header_names_its_columns_by_position(run: Run) -> None:
@@ -137,7 +137,7 @@ def test_a_table_without_a_header_names_its_columns_by_position(run: Run) -> Non
     assert predictions(run, alone, b"\n1\n\n", "--no-header") == ["no", "yes", "no"]
 
 
-def test_numbers_as_names_of_columns_are_noted(tmp_path: Path) -> None:
+def test_column_names_that_are_numbers_are_noted(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("1,2\n1,3\n2,4\n")
     prepared = prepare(str(path), Layout(), "2", kinds=[], ignore=[])
@@ -151,7 +151,7 @@ def test_another_quote_character_can_be_given(run: Run) -> None:
 
 
 def test_a_header_with_many_repeated_names_is_checked_in_one_pass() -> None:
-    """Names are hashed, so that comparing each with all others would be seen."""
+    """The names count comparisons, so that comparing each with all others would fail."""
 
     class Name(str):
         n_compared = 0
@@ -170,9 +170,9 @@ def test_a_header_with_many_repeated_names_is_checked_in_one_pass() -> None:
 def test_control_characters_of_a_table_do_not_reach_the_terminal(run: Run) -> None:
     table = "x\x1b[31m,\u202ey,c\n1,a\x9b,q\n2,b,q\n".encode()
     for target in ("z", "\u202ey"):
-        _, out, talk = run("train", "-", "--target", target, *TRAIN, stdin=table)
-        assert not set("\x1b\x9b\u202e") & set(out + talk)
-        assert "x\\x1b[31m" in talk
+        _, out, err = run("train", "-", "--target", target, *TRAIN, stdin=table)
+        assert not set("\x1b\x9b\u202e") & set(out + err)
+        assert "x\\x1b[31m" in err
 
 
 # -- kinds ------------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ def test_control_characters_of_a_table_do_not_reach_the_terminal(run: Run) -> No
         (["a", "NA"], "category"),
     ],
 )
-def test_the_kind_fits_all_cells(cells: list[str | None], kind: str) -> None:
+def test_the_kind_fits_all_values(cells: list[str | None], kind: str) -> None:
     text = pa.chunked_array([cells], type=pa.string())
     assert infer_kind(text) == kind
     assert len(read_cells(text, reading_of(infer_kind(text)), "x")) == len(cells)
@@ -233,13 +233,13 @@ def test_a_chunk_without_decimals_is_still_numbers(run: Run) -> None:
         (Column("x", "category", (True, False)), "x\nTrue\nfalse\n", ["yes", "no"]),
     ],
 )
-def test_cells_are_read_as_what_they_were_in_training(
+def test_values_are_read_with_the_kind_of_the_training(
     run: Run, column: Column, table: str, expected: list[str]
 ) -> None:
     assert predictions(run, column_circuit(column), table.encode()) == expected
 
 
-def test_text_and_parquet_predict_as_the_library_does(run: Run, tmp_path: Path) -> None:
+def test_text_and_parquet_give_the_predictions_of_the_library(run: Run, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     n_rows = 300
     number, day = rng.normal(size=n_rows), rng.integers(0, 1000, n_rows)
@@ -281,16 +281,16 @@ PEOPLE = "age;joined;score;zip;the target\n" + "".join(
 )
 
 
-def test_train_says_what_it_guessed(run: Run) -> None:
-    talk = run("train", "-", "--target", "the target", *TRAIN, stdin=PEOPLE.encode())[2]
-    assert "target 'the target': is old (29), young (31)\n" in talk
-    assert "integer: age\ndate: joined\ncategory: score, zip\n" in talk
-    assert "Column 'score' is read as text. All values are numbers with separators: write" in talk
-    assert "Column 'zip' is unique in every row. If it is an identifier, add --ignore zip." in talk
+def test_train_prints_the_inferred_kinds(run: Run) -> None:
+    err = run("train", "-", "--target", "the target", *TRAIN, stdin=PEOPLE.encode())[2]
+    assert "target 'the target': is old (29), young (31)\n" in err
+    assert "integer: age\ndate: joined\ncategory: score, zip\n" in err
+    assert "Column 'score' is read as text. All values are numbers with separators: write" in err
+    assert "Column 'zip' is unique in every row. If it is an identifier, add --ignore zip." in err
     assert Circuit.load("m.json").classes == ("is old", "young")
 
 
-def test_the_test_part_is_stratified_and_classes_keep_a_row(tmp_path: Path) -> None:
+def test_test_rows_are_stratified_and_classes_keep_a_training_row(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("x,y\n" + 40 * "1,a\n" + 8 * "2,b\n" + "3,c\n")
     prepared = prepare(str(path), Layout(), "y", kinds=[], ignore=[])
@@ -334,10 +334,10 @@ def test_classes_are_whole_numbers_booleans_or_text(
         ("x,z\n1,a\n", "there is no column 'y'; the columns are: x, z"),
     ],
 )
-def test_a_table_that_cannot_be_learned_is_refused(run: Run, table: str, message: str) -> None:
-    status, _, talk = run("train", "-", "--target", "y", *TRAIN, stdin=table.encode())
+def test_a_table_that_cannot_be_trained_on_is_refused(run: Run, table: str, message: str) -> None:
+    status, _, err = run("train", "-", "--target", "y", *TRAIN, stdin=table.encode())
     assert status == 2
-    assert message in talk.splitlines()[-1]
+    assert message in err.splitlines()[-1]
     assert not Path("m.json").exists()
 
 
@@ -350,7 +350,7 @@ def test_numbers_stored_as_text_in_parquet_stay_text(tmp_path: Path) -> None:
     assert told.kinds["x"] == "number"
 
 
-def test_a_kind_that_cells_do_not_fit_is_refused(tmp_path: Path) -> None:
+def test_a_kind_that_does_not_fit_the_values_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("x,y\n1,a\nNA,a\nlarge,b\n2,b\nhuge,b\n")
     message = r"column 'x' holds 'large' \(row 3\), expected numbers such as"
@@ -358,8 +358,7 @@ def test_a_kind_that_cells_do_not_fit_is_refused(tmp_path: Path) -> None:
         prepare(str(path), Layout(), "y", kinds=["x=number"], ignore=[])
 
 
-def test_every_error_of_the_reader_is_the_users_to_understand(tmp_path: Path) -> None:
-    """Any beginning of any file is read or refused, never a crash."""
+def test_every_truncated_file_is_read_or_refused_without_a_crash(tmp_path: Path) -> None:
     whole = tmp_path / "t.parquet"
     pa.parquet.write_table(pa.table({"x": [1, 2], "y": ["a", "b"]}), whole)
     for packed in (whole.read_bytes(), gzip.compress(PEOPLE.encode(), mtime=0), PEOPLE.encode()):

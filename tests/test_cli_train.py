@@ -20,12 +20,12 @@ QUICK = ("--layers", "6,4", "--networks", "1", "--epochs", "20", "--tau", "2")
 
 def test_train_tests_and_saves_a_model(run: Run, tmp_path: Path) -> None:
     data = training_table(tmp_path)
-    status, out, talk = run("train", data, "--target", "state", "-o", "m.json", *QUICK)
+    status, out, err = run("train", data, "--target", "state", "-o", "m.json", *QUICK)
     assert status == 0
     assert out.startswith("Balanced accuracy on 100 test rows: ")
-    assert "integer: age\n" in talk
-    assert "category: city\n" in talk
-    assert "training on 300 rows, testing on 100" in talk
+    assert "integer: age\n" in err
+    assert "category: city\n" in err
+    assert "training on 300 rows, testing on 100" in err
     assert "very ill" in str(Circuit.load(tmp_path / "m.json"))
 
 
@@ -53,9 +53,9 @@ def test_train_gives_the_same_model_for_the_same_seed(run: Run, tmp_path: Path) 
 def test_train_prints_json(run: Run, tmp_path: Path) -> None:
     data = training_table(tmp_path)
     longer = (*QUICK, "--epochs", "100")
-    status, out, talk = run("train", data, "-t", "state", "-o", "m.json", "--json", "-q", *longer)
+    status, out, err = run("train", data, "-t", "state", "-o", "m.json", "--json", "-q", *longer)
     report = json.loads(out)
-    assert (status, talk) == (0, "")
+    assert (status, err) == (0, "")
     assert report["columns"] == {"age": "integer", "city": "category", "dose": "number"}
     assert report["test"]["balanced_accuracy"] > 0.8
     assert report["training_rows"] == 300
@@ -63,9 +63,9 @@ def test_train_prints_json(run: Run, tmp_path: Path) -> None:
 
 def test_train_without_a_test_uses_all_rows(run: Run, tmp_path: Path) -> None:
     data = training_table(tmp_path)
-    status, out, talk = run("train", data, "-t", "state", "-o", "-", "--test", 0, *QUICK)
+    status, out, err = run("train", data, "-t", "state", "-o", "-", "--test", 0, *QUICK)
     assert status == 0
-    assert "training on 400 rows, testing on none" in talk
+    assert "training on 400 rows, testing on none" in err
     assert json.loads(out)["format"] == "dln-circuit"  # the result went to standard error
 
 
@@ -136,8 +136,8 @@ def test_train_passes_engine_and_device_to_the_estimator(
 
     monkeypatch.setattr("dln.DLNClassifier", record)
     options = ("--engine", "torch", "--device", "cuda:1")
-    status, _, talk = run("train", "t.csv", "-t", "y", "-o", "m.json", *options)
-    assert (status, talk) == (2, "dln: seen\n")
+    status, _, err = run("train", "t.csv", "-t", "y", "-o", "m.json", *options)
+    assert (status, err) == (2, "dln: seen\n")
     assert (seen["engine"], seen["device"]) == ("torch", "cuda:1")
 
 
@@ -159,13 +159,13 @@ def test_train_passes_engine_and_device_to_the_estimator(
         ((), "Missing option '--target'"),
     ],
 )
-def test_a_wrong_option_of_train_is_one_line(
+def test_an_invalid_option_of_train_gives_one_line(
     run: Run, tmp_path: Path, options: tuple[str, ...], message: str
 ) -> None:
-    status, out, talk = run("train", training_table(tmp_path), "-o", "m.json", *options)
+    status, out, err = run("train", training_table(tmp_path), "-o", "m.json", *options)
     assert (status, out) == (2, "")
-    assert message in talk
-    assert talk.splitlines()[-1].startswith("dln: ")
+    assert message in err
+    assert err.splitlines()[-1].startswith("dln: ")
     assert not (tmp_path / "m.json").exists()
 
 
@@ -184,17 +184,17 @@ def test_ctrl_c_shows_progress_and_keeps_the_model(tmp_path: Path) -> None:
     )
     try:
         os.close(theirs)
-        talk = b""
-        while b"epoch " not in talk:  # raises an error if the child ends before
-            talk += os.read(ours, 1 << 16)
+        err = b""
+        while b"epoch " not in err:  # raises an error if the child ends before
+            err += os.read(ours, 1 << 16)
         child.send_signal(signal.SIGINT)
-        while b"saved" not in talk:
-            talk += os.read(ours, 1 << 16)
+        while b"saved" not in err:
+            err += os.read(ours, 1 << 16)
         out, _ = child.communicate(timeout=LONG)
     finally:
         child.kill()
         os.close(ours)
     assert child.returncode == 0
-    assert b"The model keeps what it had learned so far." in talk
+    assert b"The model keeps what it had learned so far." in err
     assert "Balanced accuracy on 100 test rows" in out
     assert Circuit.load(tmp_path / "m.json").classes == ("very ill", "well")

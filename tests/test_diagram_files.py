@@ -201,9 +201,9 @@ def test_a_png_shows_the_whole_scene() -> None:
 def test_letters_that_the_font_lacks_are_boxes_and_reported_once(run: Run, tmp_path: Path) -> None:
     circuit("ward 🏥中🏥").save(tmp_path / "model.json")
     for name in ("a.png", "a.pdf"):  # pytest makes matplotlib's own warnings errors
-        status, _, talk = run("draw", "model.json", "-o", name)
-        note = "the font lacks 🏥中, drawn as □; an .svg file has all letters"
-        assert (status, talk) == (0, f"{note}\ndrew gates to {name}\n")
+        status, _, err = run("draw", "model.json", "-o", name)
+        note = "The font lacks 🏥中, drawn as □. An .svg file has all letters."
+        assert (status, err) == (0, f"{note}\ndrew gates to {name}\n")
     assert run("draw", "model.json", "-o", "a.svg")[2] == "drew gates to a.svg\n"
     texts = to_figure(draw_circuit(circuit("ward 🏥中")).scene).axes[0].texts
     assert "ward □□ > 54" in [text.get_text() for text in texts]
@@ -279,8 +279,8 @@ def test_the_command_takes_its_options(run: Run, model: Path) -> None:
 def test_the_command_refuses_in_one_line(
     run: Run, model: Path, arguments: tuple[str, ...], message: str
 ) -> None:
-    status, out, talk = run("draw", model, *arguments)
+    status, out, err = run("draw", model, *arguments)
     assert (status, out) == (2, "")
-    assert talk.startswith("dln: ")
-    assert message in talk
-    assert talk.count("\n") == 1
+    assert err.startswith("dln: ")
+    assert message in err
+    assert err.count("\n") == 1

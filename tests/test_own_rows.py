@@ -143,20 +143,20 @@ def test_all_commands_leave_out_the_training_rows_of_a_changed_file(
     crlf.write_bytes(data.read_bytes().replace(b"\n", b"\r\n"))
     left_out = "300 of the 400 rows were used to train this model; they are left out. "
     for table in (data, crlf):
-        status, out, talk = run("evaluate", "m.json", table)
+        status, out, err = run("evaluate", "m.json", table)
         assert status == 0
         assert "on 100 rows: " in out
-        assert talk == left_out + "Accuracy is measured on the other 100 rows.\n"
+        assert err == left_out + "Accuracy is measured on the other 100 rows.\n"
         found = json.loads(run("evaluate", "m.json", table, "--json", "--quiet")[1])
         assert (found["rows"], found["rows_given"], found["rows_left_out"]) == (100, 400, 300)
-        assert found["note"] == talk.strip()
-        _, out, talk = run("rules", "m.json", "--data", table, "--format", "json")
-        assert talk == left_out + "Figures are counted on the other 100 rows.\n"
+        assert found["note"] == err.strip()
+        _, out, err = run("rules", "m.json", "--data", table, "--format", "json")
+        assert err == left_out + "Figures are counted on the other 100 rows.\n"
         assert (json.loads(out)["n_rows"], json.loads(out)["rows_left_out"]) == (100, 300)
-        _, _, talk = run("report", "m.json", "--data", table, "-o", "r.html")
-        assert talk.startswith(left_out)
-        _, out, talk = run("prune", "m.json", table, "-o", "p.json", "--json")
-        assert talk == (
+        _, _, err = run("report", "m.json", "--data", table, "-o", "r.html")
+        assert err.startswith(left_out)
+        _, out, err = run("prune", "m.json", table, "-o", "p.json", "--json")
+        assert err == (
             "100 of the 400 rows are test rows of this model; they are left out. "
             "Pruning uses the other 300 rows.\n"
         )
@@ -168,7 +168,7 @@ def test_all_commands_leave_out_the_training_rows_of_a_changed_file(
         assert json.loads(run("prune", "m.json", table, "-o", "p.json", *options)[1])["rows"] == 400
 
 
-def test_evaluate_gives_the_figures_of_the_training(run: Run, tmp_path: Path) -> None:
+def test_evaluate_prints_the_same_figures_as_train(run: Run, tmp_path: Path) -> None:
     data = training_table(tmp_path)
     tested = json.loads(run("train", data, "-t", "state", "-o", "m.json", "--json", *QUICK)[1])
     piped = data.read_bytes()
@@ -193,8 +193,8 @@ def test_new_rows_are_used_and_training_rows_left_out(run: Run, tmp_path: Path) 
     note = "1 of the 3 rows was used to train this model; it is left out."
     assert run("evaluate", "m.json", "mixed.csv")[2].startswith(note)
     note = "All 400 rows were used to train this model. Expect lower accuracy on new rows.\n"
-    status, out, talk = run("evaluate", "m.json", data)
-    assert (status, talk) == (0, note)
+    status, out, err = run("evaluate", "m.json", data)
+    assert (status, err) == (0, note)
     assert "on 400 rows" in out
 
 
@@ -204,9 +204,9 @@ def test_pruning_on_test_rows_alone_is_refused(run: Run, tmp_path: Path) -> None
     header, *lines = data.read_text().splitlines()
     prepared = prepare(str(data), Layout(), "state", kinds=[], ignore=[])
     Path("test.csv").write_text("\n".join([header, *(lines[i] for i in prepared.split(0.5, 0)[1])]))
-    status, _, talk = run("prune", "m.json", "test.csv", "-o", "p.json")
-    assert (status, talk.count("\n")) == (2, 1)
-    assert "are test rows of this model; give other rows, or add --all-rows" in talk
+    status, _, err = run("prune", "m.json", "test.csv", "-o", "p.json")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "are test rows of this model; give other rows, or add --all-rows" in err
     assert not Path("p.json").exists()
     assert run("evaluate", "m.json", "test.csv")[2] == ""
 
@@ -217,12 +217,12 @@ def test_a_table_without_some_training_columns_cannot_be_checked(run: Run, tmp_p
     circuit = Circuit.load("m.json")
     replace(circuit, literals=(Above(0, 50.0),), nodes=(), rules=(Rule(0, (1, 0)),)).save("m.json")
     pa.csv.write_csv(pa.csv.read_csv(data).drop_columns(["dose"]), "few.csv")
-    _, out, talk = run("evaluate", "m.json", "few.csv")
+    _, out, err = run("evaluate", "m.json", "few.csv")
     assert "on 400 rows" in out
     expected = (
         "The table lacks 'dose' of the training table, so training rows cannot be recognised.\n"
     )
-    assert talk == expected
+    assert err == expected
 
 
 @pytest.mark.parametrize("value", ["many", "1e", ""])
@@ -240,8 +240,8 @@ def test_an_invalid_value_in_an_unread_column_hides_only_its_row(
     assert run("evaluate", "m.json", "odd.csv")[2].startswith(note)
 
 
-def test_equal_rows_of_a_table_with_few_different_rows_are_kept(run: Run, tmp_path: Path) -> None:
-    """A new table of such data consists of rows that are equal to training rows by chance."""
+def test_rows_that_equal_training_rows_by_chance_are_kept(run: Run, tmp_path: Path) -> None:
+    """With few distinct rows, every row of a new table equals some training row."""
     rng = np.random.default_rng(0)
 
     def table(name: str, n_rows: int) -> None:
@@ -251,12 +251,12 @@ def test_equal_rows_of_a_table_with_few_different_rows_are_kept(run: Run, tmp_pa
 
     table("old.csv", 200)
     table("new.csv", 300)
-    _, out, talk = run("train", "old.csv", "-t", "state", "-o", "m.json", "--json", *QUICK[:-1])
-    assert "50 test rows are identical to training rows." in talk
+    _, out, err = run("train", "old.csv", "-t", "state", "-o", "m.json", "--json", *QUICK[:-1])
+    assert "50 test rows are identical to training rows." in err
     assert any("50 test rows are identical" in note for note in json.loads(out)["notes"])
-    _, out, talk = run("evaluate", "m.json", "new.csv")
+    _, out, err = run("evaluate", "m.json", "new.csv")
     assert "on 300 rows" in out
-    assert talk == (
+    assert err == (
         "300 of the 300 rows have the same values as training rows of this model. "
         "Rows repeat often in this data, so they are kept.\n"
     )
@@ -270,11 +270,9 @@ def test_no_rows_leaves_the_hashes_out(run: Run, tmp_path: Path) -> None:
     assert Circuit.load("m.json").origin.rows is None  # type: ignore[union-attr]
     assert run("evaluate", "m.json", data)[2].startswith("300 of the 400 rows were used to train")
     Path("crlf.csv").write_bytes(data.read_bytes().replace(b"\n", b"\r\n"))
-    _, out, talk = run("evaluate", "m.json", "crlf.csv")
+    _, out, err = run("evaluate", "m.json", "crlf.csv")
     assert "on 400 rows" in out
-    assert talk.startswith(
-        "The model file holds no row hashes, so its training rows are recognised"
-    )
+    assert err.startswith("The model file holds no row hashes, so its training rows are recognised")
 
 
 # -- sketch -----------------------------------------------------------------------------------
@@ -294,7 +292,7 @@ def test_a_sketch_is_small_and_saved_exactly(n_rows: int) -> None:
     assert sketch.is_complete == (n_rows < 5_000)
 
 
-def test_a_sampled_sketch_checks_some_rows_without_a_mistake() -> None:
+def test_a_sampled_sketch_checks_some_rows_without_errors() -> None:
     hashes = random_hashes(100_000)
     sketch = RowSketch.of(hashes[:75_000], hashes[75_000:], "ab")
     matcher = RowMatcher(sketch, "training")
@@ -305,7 +303,7 @@ def test_a_sampled_sketch_checks_some_rows_without_a_mistake() -> None:
 
 
 @given(st.lists(st.integers(0, 5), max_size=60), st.integers(0, 60), st.integers(1, 20))
-def test_equal_rows_are_found_as_often_as_they_were_used(
+def test_each_row_is_found_at_most_as_often_as_it_was_used(
     rows: list[int], n_training: int, chunk: int
 ) -> None:
     hashes = np.array(rows, dtype=np.uint64)
@@ -318,7 +316,7 @@ def test_equal_rows_are_found_as_often_as_they_were_used(
         assert not matcher.is_chance
 
 
-def test_a_large_table_is_judged_by_its_sample_or_by_the_unchanged_file(
+def test_rows_of_a_large_table_are_found_by_a_sample_or_in_the_unchanged_file(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = training_table(tmp_path)
@@ -326,8 +324,8 @@ def test_a_large_table_is_judged_by_its_sample_or_by_the_unchanged_file(
     run("train", data, "-t", "state", "-o", "m.json", *QUICK)
     assert run("evaluate", "m.json", data)[2].startswith("300 of the 400 rows were used to train")
     Path("crlf.csv").write_bytes(data.read_bytes().replace(b"\n", b"\r\n"))
-    _, out, talk = run("evaluate", "m.json", "crlf.csv", "--json")
-    assert talk.startswith("The model file holds a sample of row hashes, so 100 of the 400 rows")
+    _, out, err = run("evaluate", "m.json", "crlf.csv", "--json")
+    assert err.startswith("The model file holds a sample of row hashes, so 100 of the 400 rows")
     found = json.loads(out)
     assert found["rows"] + found["rows_left_out"] == 400
     assert 10 < found["rows"] < 50

@@ -53,27 +53,27 @@ def test_report_after_train_uses_the_test_rows(table: Path, tmp_path: Path) -> N
 
 def test_report_says_if_the_model_was_trained_on_the_rows(table: Path, run: Run) -> None:
     assert run("train", table, "-t", "is above", "-o", "m.json", "--test", "0", *QUICK)[0] == 0
-    status, _, talk = run("report", "m.json", "--data", table, "-o", "r.html")
+    status, _, err = run("report", "m.json", "--data", table, "-o", "r.html")
     assert status == 0
-    assert "All 80 rows were used to train this model. Expect lower accuracy" in talk
+    assert "All 80 rows were used to train this model. Expect lower accuracy" in err
 
 
 def test_report_on_a_longer_file_leaves_out_the_training_rows(table: Path, run: Run) -> None:
     run("train", table, "-t", "is above", "-o", "m.json", *QUICK)
     Path("more.csv").write_text(table.read_text() + "0.5,0.1,yes\n")
-    status, _, talk = run("report", "m.json", "--data", "more.csv", "-o", "r.html")
+    status, _, err = run("report", "m.json", "--data", "more.csv", "-o", "r.html")
     assert status == 0
-    assert talk.startswith("60 of the 81 rows were used to train this model; they are left out.")
+    assert err.startswith("60 of the 81 rows were used to train this model; they are left out.")
     assert '"total":21' in Path("r.html").read_text(encoding="utf-8")
 
 
 def test_no_rows_leaves_the_rows_out(table: Path, run: Run) -> None:
     run("train", table, "-t", "is above", "-o", "m.json", *QUICK)
-    _, _, talk = run("report", "m.json", "--data", table, "-o", "r.html")
-    assert "The file contains test rows; --no-rows leaves them out." in talk
-    status, _, talk = run("report", "m.json", "--data", table, "-o", "none.html", "--no-rows")
+    _, _, err = run("report", "m.json", "--data", table, "-o", "r.html")
+    assert "The file contains test rows; --no-rows leaves them out." in err
+    status, _, err = run("report", "m.json", "--data", table, "-o", "none.html", "--no-rows")
     assert status == 0
-    assert "contains test rows" not in talk
+    assert "contains test rows" not in err
     html = Path("none.html").read_text(encoding="utf-8")
     assert '"rows":null' in html
     model = json.loads(re.search(r'id="model">(.*?)</script>', html, re.S)[1])  # type: ignore[index]
@@ -91,9 +91,9 @@ def test_mistakes_give_one_line_and_write_nothing(table: Path, run: Run) -> None
         (("m.json", "--data", table, "-t", "is_above"), "did you mean 'is above'?"),
         (("m.json", "--data", "no.csv"), "no.csv"),
     ):
-        status, out, talk = run("report", *arguments, "-o", "r.html")
-        assert (status, out, talk.count("\n")) == (2, "", 1)
-        assert message in talk
+        status, out, err = run("report", *arguments, "-o", "r.html")
+        assert (status, out, err.count("\n")) == (2, "", 1)
+        assert message in err
     assert not Path("r.html").exists()
 
 

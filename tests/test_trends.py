@@ -170,6 +170,6 @@ def test_answers_come_as_json(run: Run) -> None:
     ],
 )
 def test_questions_that_are_incomplete_are_told(run: Run, asked: list[str], said: str) -> None:
-    status, _, talk = run("trends", "m.json", *asked)
+    status, _, err = run("trends", "m.json", *asked)
     assert status == 2
-    assert said in talk
+    assert said in err

@@ -18,7 +18,7 @@ def find_tool(name: str, *, package: str, folders: Sequence[str | Path] = ()) ->
     the environment variable CI is "true", the test fails instead.
     """
     found = shutil.which(name) or shutil.which(name, path=os.pathsep.join(map(str, folders)))
-    return found or lacking(f"{name} is not installed (Debian: apt-get install {package})")
+    return found or skip_or_fail(f"{name} is not installed (Debian: apt-get install {package})")
 
 
 def find_module(name: str, *, package: str | None = None) -> None:
@@ -26,10 +26,10 @@ def find_module(name: str, *, package: str | None = None) -> None:
     try:
         __import__(name)
     except ImportError:
-        lacking(f"{name} is not installed (PyPI: pip install {package or name})")
+        skip_or_fail(f"{name} is not installed (PyPI: pip install {package or name})")
 
 
-def lacking(reason: str) -> NoReturn:
+def skip_or_fail(reason: str) -> NoReturn:
     """Skip the test because something is missing; fail in CI."""
     if os.environ.get("CI") == "true":
         pytest.fail(f"{reason}, but CI expects it")

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tools import find_module, find_tool, lacking
+from tools import find_module, find_tool, skip_or_fail
 
 _FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
 _SECONDS = 60
@@ -77,7 +77,7 @@ def _owner() -> dict[str, Any]:
     try:
         user = pwd.getpwnam("postgres")
     except KeyError:
-        lacking("there is no user postgres (Debian: apt-get install postgresql)")
+        skip_or_fail("there is no user postgres (Debian: apt-get install postgresql)")
     return {"user": user.pw_uid, "group": user.pw_gid}
 
 

@@ -30,8 +30,8 @@ def _model(run: Run) -> None:
 
 
 def test_the_file_equals_the_result_of_the_function(run: Run) -> None:
-    status, out, talk = run("export", "model.json", "--to", "c", "-o", "heart.h", "--name", "heart")
-    assert (status, out, talk) == (0, "", "wrote heart.h\n")
+    status, out, err = run("export", "model.json", "--to", "c", "-o", "heart.h", "--name", "heart")
+    assert (status, out, err) == (0, "", "wrote heart.h\n")
     assert Path("heart.h").read_text() == dln.export(CIRCUIT, to="c", name="heart").text
 
 
@@ -95,10 +95,10 @@ def test_options_reach_the_target(run: Run) -> None:
 )
 def test_cutoffs_out_of_range_are_reported(run: Run, options: tuple[str, ...], note: str) -> None:
     WIDE.save("wide.json")
-    status, _, talk = run("export", "wide.json", *options, "-o", "wide")
+    status, _, err = run("export", "wide.json", *options, "-o", "wide")
     assert status == 0
-    assert note in talk
-    assert ("note:" in talk) == bool(note)
+    assert note in err
+    assert ("note:" in err) == bool(note)
 
 
 def test_the_notes_are_those_of_the_function(run: Run) -> None:
@@ -114,11 +114,11 @@ def test_the_notes_are_those_of_the_function(run: Run) -> None:
 def test_rows_make_a_testbench_beside_the_module(run: Run) -> None:
     Path("rows.csv").write_text("age,more\n54,1\n55,2\n,3\n")
     arguments = ("export", "model.json", "--to", "verilog", "--rows", "rows.csv", "--stages", "2")
-    status, _, talk = run(*arguments, "-o", "heart.v")
-    assert (status, talk) == (0, "wrote heart.v\nwrote heart_tb.v\n")
+    status, _, err = run(*arguments, "-o", "heart.v")
+    assert (status, err) == (0, "wrote heart.v\nwrote heart_tb.v\n")
     assert "PASS, 3 rows" in Path("heart_tb.v").read_text()
-    status, _, talk = run(*arguments)
-    assert (status, talk) == (
+    status, _, err = run(*arguments)
+    assert (status, err) == (
         2,
         "dln: --rows writes two files; name the first with --output\n",
     )
@@ -154,7 +154,7 @@ def test_no_output_overwrites_an_input(run: Run) -> None:
     ],
 )
 def test_mistakes_are_one_line(run: Run, arguments: tuple[str, ...], message: str) -> None:
-    status, out, talk = run("export", "model.json", *arguments)
+    status, out, err = run("export", "model.json", *arguments)
     assert (status, out) == (2, "")
-    assert message in talk
-    assert talk.count("\n") == 1
+    assert message in err
+    assert err.count("\n") == 1

@@ -180,6 +180,6 @@ def test_no_text_ends_the_comment() -> None:
 
 def test_the_command_writes_a_file(run: Callable[..., tuple[int, str, str]]) -> None:
     one_column("age").save("model.json")
-    status, _, talk = run("export", "model.json", "--to", "pmml", "--explain", "-o", "m.pmml")
-    assert (status, talk) == (0, "wrote m.pmml\n")
+    status, _, err = run("export", "model.json", "--to", "pmml", "--explain", "-o", "m.pmml")
+    assert (status, err) == (0, "wrote m.pmml\n")
     assert 'name="rule(0)"' in Path("m.pmml").read_text(encoding="utf-8")

@@ -155,7 +155,7 @@ def _run(arguments: Sequence[str]) -> int:
         named = f"{error.filename}: {error.strerror}" if error.filename is not None else str(error)
         return _refuse(named)
     except MemoryError:
-        return _refuse("not enough memory; give fewer rows")
+        return _refuse("not enough memory; use fewer rows")
     except Exception as error:
         if not isinstance(error, _USAGE_ERROR):
             raise
@@ -185,7 +185,7 @@ def _usage(error: Any) -> str:
 
 
 def _discard_output() -> None:
-    """Point standard output at nothing, so that Python does not complain when it flushes it."""
+    """Redirect standard output to the null device, so that Python's last flush does not fail."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, sys.stdout.fileno())
     os.close(nothing)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from dln.cli.options import EngineChoice, Quiet
-from dln.cli.talk import sayer, show
+from dln.cli.talk import message_writer, show
 from dln.errors import OptionError
 
 
@@ -95,16 +95,16 @@ def bench(
     budget = replace(make_budget(quick=quick, jobs=jobs), engine=engine)
     seconds = None if budget_minutes is None else 60 * budget_minutes
     failed = 0
-    tell = sayer(quiet)
+    write_message = message_writer(quiet)
     if run and ablations:
         left = run_ablations(
-            names, folder, tell, threads=budget.threads, engine=engine, seconds=seconds
+            names, folder, write_message, threads=budget.threads, engine=engine, seconds=seconds
         )
-        tell(f"{left} left")
+        write_message(f"{left} left")
     elif run:
-        summary = run_cells(Plan(cells, folder, budget, jobs, seconds), tell)
+        summary = run_cells(Plan(cells, folder, budget, jobs, seconds), write_message)
         failed = summary.n_failed
-        tell(f"{summary.n_done} run, {failed} failed, {summary.n_left} left")
+        write_message(f"{summary.n_done} run, {failed} failed, {summary.n_left} left")
     for path in write_everything(folder, budget):
         show(str(path))
     if failed:

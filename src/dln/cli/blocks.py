@@ -1,7 +1,7 @@
-"""A stream of UTF-8 text -> blocks of whole rows, refused where a quoted cell is never closed.
+"""A stream of UTF-8 text -> blocks of whole rows; an unclosed quote is refused.
 
-Arrow gets each block as memory of its own. It never calls Python, so no thread of Arrow's can
-need Python's lock while the process ends.
+Arrow gets each block as a separate buffer and never calls back into Python. So no Arrow thread can
+wait for Python's interpreter lock while the process exits.
 
 Only a quote at the beginning of a cell opens a quoted cell, as in Arrow: 5'10" is text. At most
 a block and one row are in memory at a time.
@@ -39,7 +39,7 @@ class RowCutter:
         return found.end()
 
     def blocks(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        """Cut a text that comes in pieces; every block ends with the end of a row."""
+        """Cut a text that comes in pieces; every block ends at the end of a row."""
         rest, n_lines = b"", 0
         for piece in pieces:
             text = rest + piece
@@ -68,17 +68,17 @@ class RowCutter:
         if self._quote not in text or self._cells_end(text, end) == end:
             return end
         found = self._rows.match(text)  # slower, for a last line that ends in a quoted cell
-        assert found is not None  # it matches nothing at least
+        assert found is not None  # it can match the empty string
         return found.end()
 
     def _cells_end(self, text: bytes, end: int) -> int:
-        """Return where the first cell begins that is not closed, or the end."""
+        """Return where the first unclosed cell begins; the end if all are closed."""
         found = self._cells.match(text, 0, end)
-        assert found is not None  # it matches nothing at least
+        assert found is not None  # it can match the empty string
         return found.end()
 
     def _open_line(self, text: bytes) -> int:
-        """Return the line of the quote that opens a cell and is not closed, counted from 1."""
+        """Return the line of the quote that is not closed, counted from 1."""
         return _count_lines(text[: self._cells_end(text, len(text))]) + 1
 
 

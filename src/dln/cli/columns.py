@@ -13,8 +13,7 @@ def choose_features(
 ) -> list[str]:
     """Return the columns to learn from, in the order of the table; never the target.
 
-    Each text in `ignore` and `only` is the name of a column, or several names with commas between
-    them.
+    Each text in `ignore` and `only` is one name of a column, or several separated by commas.
     """
     if ignore and only:
         raise OptionError("--ignore and --only cannot be combined; use one of them")

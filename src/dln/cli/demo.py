@@ -14,7 +14,7 @@ import typer
 import dln
 from dln.circuit import Circuit
 from dln.cli.options import Quiet
-from dln.cli.talk import sayer, show
+from dln.cli.talk import message_writer, show
 from dln.origin import Origin
 from dln.scores import Tally, tally
 
@@ -43,10 +43,10 @@ def demo(
     """
     result = train_demo(verbose=int(sys.stderr.isatty() and not quiet))
     show(result.text())
-    tell = sayer(quiet)
-    tell(f"Trained both in {result.seconds:.1f} s.")
+    write_message = message_writer(quiet)
+    write_message(f"Trained both in {result.seconds:.1f} s.")
     if output is not None:
-        tell(f"Wrote {' and '.join(map(str, result.write(output)))}.")
+        write_message(f"Wrote {' and '.join(map(str, result.write(output)))}.")
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from dln.scores import Tally
 
 if TYPE_CHECKING:
     from dln.cli.own_rows import Choice
-    from dln.cli.strange import StrangeCells
+    from dln.cli.strange import UnknownCategories
 
 
 @reads_table
@@ -44,13 +44,13 @@ def evaluate(
 
     Example: dln evaluate heart.json test.csv
     """
-    from dln.cli.strange import StrangeCells
+    from dln.cli.strange import UnknownCategories
 
     circuit = load_model(model)
-    strange = StrangeCells(circuit)
-    total, choice = _measure(circuit, data, layout, target_of(circuit, target), strange, all_rows)
+    unknown = UnknownCategories(circuit)
+    total, choice = _measure(circuit, data, layout, target_of(circuit, target), unknown, all_rows)
     if not quiet:
-        strange.tell()
+        unknown.print_notes()
         if choice.note:
             say(choice.note)
     if json:
@@ -60,12 +60,17 @@ def evaluate(
 
 
 def _measure(
-    circuit: Circuit, data: str, layout: Layout, target: str, strange: StrangeCells, all_rows: bool
+    circuit: Circuit,
+    data: str,
+    layout: Layout,
+    target: str,
+    unknown: UnknownCategories,
+    all_rows: bool,
 ) -> tuple[Measure, Choice]:
     """Measure a circuit on the rows of a table that it was not trained on, chunk by chunk.
 
-    Which rows are used is known only after the last chunk, so rows that were found and rows that
-    could not be checked are measured apart.
+    Which rows are used is known only after the last chunk, so three groups are measured
+    separately: new rows, recognised rows, and rows that cannot be checked.
     """
     from dln.cli.labelled import find_classes, rows_without_class
     from dln.cli.own_rows import RowChooser, nothing_left, own_rows
@@ -87,7 +92,7 @@ def _measure(
             labelled = find_classes(part.written, source, circuit, target)
             n_rows += len(labelled.known)
             part = part.take(labelled.known)
-            strange.count(part.typed)
+            unknown.count(part.typed)
             found, unchecked = chooser.find(part.typed, labelled.classes)
             groups = found + 2 * unchecked
             chunks.append(measure_groups(circuit, part.table, labelled.classes, groups, 3))

@@ -12,7 +12,7 @@ from dln.cli.files import STANDARD, check_output, load_model, open_output
 from dln.cli.layout import DETECT, Layout
 from dln.cli.options import Model, ModelOutput, Quiet
 from dln.cli.table_options import reads_table
-from dln.cli.talk import sayer
+from dln.cli.talk import message_writer
 from dln.errors import OptionError
 from dln.export.export import TARGETS, TargetName
 from dln.export.export import export as write_export
@@ -93,15 +93,15 @@ def export(
     }
     options = {option: value for option, value in given.items() if value is not None}
     found = write_export(circuit, to, name=_usual_name(output) if name is None else name, **options)
-    tell = sayer(quiet)
+    write_message = message_writer(quiet)
     for note in found.notes:
-        tell(f"note: {note}")
+        write_message(f"note: {note}")
     if output != STANDARD:
         for path in found.save(output):
-            tell(f"wrote {path}")
+            write_message(f"wrote {path}")
         needed = next(iter(found.files))
         if TARGETS[to].fixed_name and Path(output).name != needed:
-            tell(f"Rename the file to {needed} before you compile it, or use --name.")
+            write_message(f"Rename the file to {needed} before you compile it, or use --name.")
         return
     if len(found.files) > 1:
         raise OptionError("--rows writes two files; name the first with --output")

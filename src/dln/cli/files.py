@@ -1,6 +1,7 @@
-"""Open what a path names, to read or to write: files, "-", gzip.
+"""Open a path to read or to write: files, "-" for standard input and output, gzip.
 
-Promise: an output is there whole or not at all; until then a file of that name stays as it was.
+Promise: an output file is written completely or not at all. Until it is complete, an existing file
+of that name is not changed.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def shown(path: str) -> str:
 
 @contextmanager
 def open_input(path: str) -> Iterator[tuple[bytes, IO[bytes]]]:
-    """Open a file or standard input, unpacked; yields its beginning and a stream of the whole."""
+    """Open a file or standard input and decompress it; yield its beginning and a stream of all."""
     with ExitStack() as stack:
         raw: IO[bytes] = (
             sys.stdin.buffer if path == STANDARD else stack.enter_context(open(path, "rb"))
@@ -55,7 +56,7 @@ def _peek(stream: IO[bytes]) -> tuple[bytes, IO[bytes]]:
 
 
 class _Joined(io.RawIOBase):
-    """A beginning that was already read, then the rest; standard input cannot seek."""
+    """A stream whose beginning was already read; standard input cannot seek back."""
 
     def __init__(self, head: bytes, rest: IO[bytes]) -> None:
         self._head, self._rest = memoryview(head), rest
@@ -87,7 +88,7 @@ def load_model(path: str) -> Circuit:
 def check_output(path: str, *others: str | None) -> None:
     """Refuse an output that cannot be written or is one of the command's other files.
 
-    Called before the work, not after it. None stands for a file that was not requested.
+    Called before the work, not after it. None means that a file was not requested.
     """
     if path == STANDARD:
         return
@@ -101,12 +102,13 @@ def check_output(path: str, *others: str | None) -> None:
             continue
         if _is_same(target, Path(other).resolve()):
             raise OptionError(
-                f"the output {path} is the same file as {other}, which would be lost; name another"
+                f"the output {path} is the same file as {other}, which would be overwritten; "
+                "name another file"
             )
 
 
 def _is_same(one: Path, other: Path) -> bool:
-    """Return whether two resolved paths are one regular file; a terminal may be both ends."""
+    """Return whether two resolved paths are one regular file; a terminal may be used twice."""
     if not (one.exists() and other.exists()):
         return one == other
     return one.is_file() and one.samefile(other)
@@ -114,7 +116,7 @@ def _is_same(one: Path, other: Path) -> bool:
 
 @contextmanager
 def open_output(path: str) -> Iterator[IO[bytes]]:
-    """Open a file or standard output; a regular file is replaced when all is written."""
+    """Open a file or standard output; a regular file is replaced once everything is written."""
     check_output(path)
     if path == STANDARD:
         yield sys.stdout.buffer

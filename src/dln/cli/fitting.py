@@ -9,10 +9,10 @@ from typing import Any
 from dln.cli.talk import say
 
 
-def fit_aloud(model: Any, X: Any, y: Any, *, quiet: bool) -> None:
+def fit_with_messages(model: Any, X: Any, y: Any, *, quiet: bool) -> None:
     """Fit an estimator; print each warning as one line, unless quiet."""
     log = logging.getLogger("dln")
-    # Without a handler, Python itself prints logged warnings, even where quiet is asked for.
+    # Without a handler, Python itself prints logged warnings, even with --quiet.
     handler = logging.NullHandler() if quiet else _Printing()
     log.addHandler(handler)
     try:
@@ -24,7 +24,7 @@ def fit_aloud(model: Any, X: Any, y: Any, *, quiet: bool) -> None:
 
 
 class _Printing(logging.Handler):
-    """Prints what is logged."""
+    """Prints log messages."""
 
     def emit(self, record: logging.LogRecord) -> None:
         say(record.getMessage())

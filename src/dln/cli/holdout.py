@@ -16,7 +16,8 @@ from dln.errors import OptionError
 from dln.origin import Origin, Setting
 from dln.row_sketch import RowSketch
 
-_NOT_OF_THE_MODEL = ("random_state", "n_jobs", "verbose", "on_interrupt", "engine", "device")
+_NOT_RECORDED = ("random_state", "n_jobs", "verbose", "on_interrupt", "engine", "device")
+"""Parameters that are not part of the recorded settings."""
 
 
 def hold_out(
@@ -37,12 +38,12 @@ def hold_out(
     >>> len(rows), len(test_rows)
     (3, 3)
     """
-    held_out = np.zeros(len(classes), dtype=bool)
+    is_test = np.zeros(len(classes), dtype=bool)
     rng = np.random.default_rng(seed)
     for number in range(classes.max() + 1):
         rows = rng.permutation(np.flatnonzero(classes == number))
-        held_out[rows[: min(round(part * len(rows)), len(rows) - 1)]] = True
-    return np.flatnonzero(~held_out), np.flatnonzero(held_out)
+        is_test[rows[: min(round(part * len(rows)), len(rows) - 1)]] = True
+    return np.flatnonzero(~is_test), np.flatnonzero(is_test)
 
 
 def digest_of(path: str) -> str:
@@ -78,7 +79,7 @@ def origin_of(
     rows: RowSketch | None,
 ) -> Origin:
     """Describe the table and the settings of a training."""
-    usual = dln.DLNClassifier().get_params()
+    defaults = dln.DLNClassifier().get_params()
     given = classifier.get_params()
     return Origin(
         data=data_name(path),
@@ -91,7 +92,7 @@ def origin_of(
         settings=tuple(
             (name, _setting(value))
             for name, value in given.items()
-            if name not in _NOT_OF_THE_MODEL and value != usual[name]
+            if name not in _NOT_RECORDED and value != defaults[name]
         ),
         rows=rows,
     )

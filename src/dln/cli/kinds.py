@@ -1,9 +1,9 @@
 """Values of a text table -> numbers, booleans, dates or text.
 
-Training infers the kind of a column from all of its values. Later the model says what the kind is.
-So a part of a table is read like the whole: a chunk without decimals holds numbers too.
+Training infers the kind of a column from all of its values. Later commands take the kind from the
+model, so all chunks of a table are read alike: a chunk without decimals still holds numbers.
 
-Which words are missing values is said in `dln.cli.missing`.
+`dln.cli.missing` lists the words that are read as missing values.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _EXPECTED = {
 }
 _WHOLE = r"^[+-]?\d+$"
 _WHOLE_SPELLINGS = r"^\+|\.0*$"
-"""What a whole number may have around its digits; Arrow reads integers without it."""
+"""Parts of a whole number that Arrow does not accept in an integer: a plus sign, and ".00"."""
 CODE = r"^[+-]?0\d"
-"""A number that begins so is a code, such as a postcode; as a number it would lose its zero."""
+"""A number with a leading zero is a code, such as a postcode; a number would lose the zero."""
 _MOST_LETTERS = 60
 _ANY_DIGIT = re.compile(r"\d")
 _USUAL = DEFAULT_WORDS.in_numbers
@@ -45,7 +45,7 @@ class Reading:
 
     @property
     def has_number_words(self) -> bool:
-        """Whether a number, such as -999, stands for a missing value."""
+        """Whether a number, such as -999, is read as a missing value."""
         return any(map(_ANY_DIGIT.search, self.missing)) and self.missing != _USUAL
 
 
@@ -92,12 +92,12 @@ def is_whole(text: Column) -> bool:
 
 
 def tidy(text: Column, missing: Sequence[str] = DEFAULT_WORDS.in_numbers) -> Column:
-    """Remove space around values, and words that mean a missing one."""
+    """Strip whitespace, then replace words for missing values by nulls."""
     return without_words(pc.utf8_trim_whitespace(text), missing)
 
 
 def without_words(text: Column, missing: Sequence[str]) -> Column:
-    """Replace words by missing values; an Arrow column without such a word stays the same."""
+    """Replace words by nulls; a column without such a word is returned unchanged."""
     found = pc.is_in(text, value_set=pa.array(missing, pa.string()))
     if not pc.any(found).as_py():
         return text
@@ -114,10 +114,10 @@ def quoted(value: object) -> str:
     return whole if len(whole) <= _MOST_LETTERS else f"{whole[: _MOST_LETTERS - 3]}..."
 
 
-def clear(name: str) -> str:
-    """Return a name as it is, or in quotes where it could be misread.
+def quoted_if_unclear(name: str) -> str:
+    """Return a name unchanged, or in quotes if it could be misread.
 
-    >>> print(clear("heart rate"), clear("rate "), clear(""))
+    >>> print(quoted_if_unclear("heart rate"), quoted_if_unclear("rate "), quoted_if_unclear(""))
     heart rate 'rate ' ''
     """
     is_clear = name.isprintable() and name == name.strip() and 0 < len(name) < _MOST_LETTERS
@@ -129,12 +129,12 @@ def read_cells(
 ) -> Column:
     """Read values of text as the kind that the column is known to have.
 
-    Raises `ColumnTypeError` that shows the first value of another kind, and its row where the
-    number of the first row is given.
+    Raises `ColumnTypeError` that shows the first value of another kind, and its row if `first_row`
+    is given.
     """
     if reading.kind == "category":
         return without_words(text, reading.missing)
-    # Most columns hold no such words and no spaces. Then the first attempt is enough.
+    # Most columns have no words for missing values and no spaces, so the first attempt succeeds.
     cells = None if reading.has_number_words else _convert(text, reading.kind)
     if cells is None or (reading.kind == "integer" and pa.types.is_floating(cells.type)):
         known = tidy(text, reading.missing)
@@ -168,7 +168,7 @@ def reading_kind(feature: Feature) -> ColumnKind:
 
     Categories that are numbers come from a table with types; they are read as numbers.
     """
-    if feature.kind == "integer":  # one type for all chunks, also where one holds 2.5
+    if feature.kind == "integer":  # one type for all chunks, even if one of them holds 2.5
         return "number"
     if feature.kind != "category" or not feature.categories:
         return feature.kind
@@ -198,7 +198,7 @@ def _convert(text: Column, kind: ColumnKind) -> Column | None:
 
 
 def _whole_numbers(text: Column, numbers: Column) -> Column:
-    """Read text as integers, exactly; floats where some value is not whole or beyond 64 bits."""
+    """Read text as exact integers; as floats if a value is not whole or exceeds 64 bits."""
     digits = pc.replace_substring_regex(text, _WHOLE_SPELLINGS, "")
     for whole in (pa.int64(), pa.uint64()):
         if _fits(digits, whole):
@@ -207,7 +207,7 @@ def _whole_numbers(text: Column, numbers: Column) -> Column:
 
 
 def _moments(text: Column) -> Column | None:
-    """Read times without a time zone, or in UTC where they have one."""
+    """Read dates and times; those with a time zone are converted to UTC."""
     for moment in (pa.timestamp("us"), pa.timestamp("us", "UTC"), pa.timestamp("ns")):
         if _fits(text, moment):
             return pc.cast(pc.cast(text, moment), pa.timestamp("us"), safe=False)

@@ -1,4 +1,4 @@
-"""Rows of a table -> the class of each, for a model that exists.
+"""Rows of a table -> the class of each, for an existing model.
 
 Rows without a class are left out, and a note says how many.
 """
@@ -26,7 +26,7 @@ class Labelled:
     known
         Which rows have a class.
     classes
-        The number of the class of each of these.
+        The class number of each of these rows.
     """
 
     known: NDArray[np.bool_]
@@ -34,7 +34,7 @@ class Labelled:
 
 
 def find_classes(written: Frame, source: Source, circuit: Circuit, target: str) -> Labelled:
-    """Find the class of each row, as the file has it; raises for a value that is not a class."""
+    """Find the class of each row as read from the file; raises for a value that is not a class."""
     words = source.words_for(circuit).everywhere if source.is_text else ()
     classes = class_numbers(written.column(target), circuit, target, words)
     known = classes != NO_CLASS

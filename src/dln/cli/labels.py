@@ -1,7 +1,7 @@
 """Values of a target column -> the numbers of a circuit's classes.
 
-A text table has no types, so classes are recognised by their spelling: 1, 1.0 and "1" are the
-class 1, True and true the class True. Numbers are compared exactly, however large they are.
+A text table has no types, so different spellings of one label are recognised: 1, 1.0 and "1" are
+the class 1; True and true are the class True. Numbers are compared exactly, however large they are.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class _Classes:
                 self._others.setdefault(_meaning(label), number)
 
     def find(self, value: Any) -> int | None:
-        """Return the number of the class with this spelling; text goes before other types."""
+        """Return the number of the class with this spelling; text classes come first."""
         number = self._texts.get(str(value))
         if number is None and self._others:
             number = self._others.get(_meaning(value))
@@ -76,7 +76,7 @@ class _Classes:
 
 
 def _meaning(value: Any) -> Hashable:
-    """Return what a value means, so that two spellings of one value are equal."""
+    """Return a key that is equal for all spellings of one value."""
     if isinstance(value, str):
         text = value.strip()
         if text.lower() in ("true", "false"):

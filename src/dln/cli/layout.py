@@ -30,7 +30,7 @@ class Layout:
     separator
         One character, or a word for it; None to detect it.
     quote
-        The character around cells that hold separators or new lines.
+        The character around cells that contain separators or line breaks.
     has_header
         Whether the first line names the columns; otherwise they are x0, x1, and so on.
     missing
@@ -74,14 +74,14 @@ def _is_character(text: str) -> bool:
 
 
 DETECT = Layout()
-"""A text table about which nothing was said."""
+"""The layout without any options."""
 
 
 @dataclass(frozen=True)
 class Header:
-    """What the beginning of a text table shows.
+    """The separator and the column names of a text table.
 
-    `looks_like_values` says that the first line, taken for names, may be a row.
+    `looks_like_values` is true if the first line, read as names, may be a row.
     """
 
     separator: str
@@ -140,7 +140,7 @@ def _decode(head: bytes, layout: Layout, name: str) -> str:
     if b"\x00" in head and "16" not in encoding and "32" not in encoding:
         raise TableError(f"{name} is not text; expected CSV, TSV or Parquet, also packed with gzip")
     try:
-        # The sample may end within a character, which is no mistake of the file.
+        # The sample may end within a character, which is not an error in the file.
         return codecs.getincrementaldecoder(encoding)().decode(head, len(head) < HEAD_BYTES)
     except UnicodeError as error:
         raise not_decoded(name, layout.encoding, error) from error
@@ -180,7 +180,10 @@ def _without_mark(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _detect_separator(text: str, quote: str) -> str:
-    """Choose what cuts all rows alike, into the most cells; then what cuts the first most."""
+    """Choose the separator that cuts all rows into the same number of cells, and into the most.
+
+    If there is none, choose the one that cuts the first row into the most cells.
+    """
 
     def score(separator: str) -> tuple[int, int]:
         try:
@@ -195,8 +198,8 @@ def _detect_separator(text: str, quote: str) -> str:
     candidates = [separator for separator in _SEPARATORS if separator != quote]
     scores = {separator: score(separator) for separator in candidates}
     best = max(scores, key=scores.__getitem__)
-    # A header is never read as one cell if it can be cut: rows of different lengths then get
-    # their own message.
+    # A header is never read as one cell if it can be cut. Rows of different lengths then get
+    # a clear message.
     if scores[best][0] == 1:
         return max(scores, key=lambda separator: scores[separator][1])
     return best

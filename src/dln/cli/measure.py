@@ -15,7 +15,7 @@ from dln.scores import Tally, tally
 
 @dataclass(frozen=True, eq=False)
 class Measure:
-    """Counts of right and wrong predictions, and the ranking of rows by votes.
+    """Counts of correct and wrong predictions, and the ranking of rows by votes.
 
     Measures of parts of a table add up to the measure of the whole.
     """

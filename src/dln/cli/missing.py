@@ -1,4 +1,4 @@
-"""Words that stand for a missing value in a text table.
+"""Words that are read as missing values in a text table.
 
 The default words are those of `pandas.read_csv`. They apply to every column and to the target, so
 the command line and pandas agree on which values are missing. Parquet marks missing values itself,
@@ -35,7 +35,7 @@ MISSING_WORDS = (
 """Missing in every column and in the target: the default of `pandas.read_csv`."""
 
 NUMBER_WORDS = ("?", ".", "-")
-"""Also missing in columns of numbers, booleans and dates, where they can mean nothing else."""
+"""Also missing in columns of numbers, booleans and dates, where they cannot be values."""
 
 _SETTING = "missing"
 
@@ -60,7 +60,7 @@ class MissingWords:
 
     @classmethod
     def from_option(cls, option: str) -> MissingWords:
-        """Read `--missing`: words with commas between them, which replace the default words.
+        """Read `--missing`: words separated by commas, which replace the default words.
 
         >>> MissingWords.from_option("?, NA").everywhere
         ('', '?', 'NA')
@@ -74,7 +74,7 @@ DEFAULT_WORDS = MissingWords()
 
 
 def remember_words(origin: Origin, words: MissingWords | None) -> Origin:
-    """Note in the origin which words were given, so that later commands read tables alike."""
+    """Record the words of `--missing` in the origin, so that later commands use them too."""
     if words is None or words.option is None:
         return origin
     settings = {**dict(origin.settings), _SETTING: words.option}
@@ -82,6 +82,6 @@ def remember_words(origin: Origin, words: MissingWords | None) -> Origin:
 
 
 def remembered_words(origin: Origin | None) -> MissingWords:
-    """Return the words that a model was trained with; the default where it remembers none."""
+    """Return the words that a model was trained with, or the default words."""
     option = None if origin is None else dict(origin.settings).get(_SETTING)
     return MissingWords.from_option(option) if isinstance(option, str) else DEFAULT_WORDS

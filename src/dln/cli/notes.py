@@ -1,6 +1,6 @@
-"""A table to train on -> what a user may want to know about its columns and its target.
+"""A table to train on -> notes about its columns and its target.
 
-Nothing is changed here. A note says what was read, and how to have it read otherwise.
+Nothing is changed here. A note says how something was read, and how to change that.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from dln.literals import ColumnKind
 from dln.wording import some
 
 _MOSTLY = 0.8
-"""From this share of a column's values on, the others look like mistakes."""
+"""If at least this share of a column's values has one form, the others look like mistakes."""
 _FEW_ROWS = 2
 _LEAST_ROWS = {"category": 21, "integer": 100}
-"""From this many rows on, values that are all different look like an identifier."""
+"""Minimum number of rows for which unique values look like an identifier."""
 _LEAST_NUMBERED = 10
-"""From this many rows on, the numbers 1, 2, 3, ... look like row numbers."""
+"""Minimum number of rows for which the numbers 1, 2, 3, ... look like row numbers."""
 _ROW_NUMBER_NAMES = ("", "Unnamed: 0", "index", "rownames", "row.names")
 """Names that pandas and R give to row numbers."""
 
@@ -40,9 +40,9 @@ _TIME = r"(?:[ T]+\d{1,2}:\d{2}.*)?"
 
 @dataclass(frozen=True)
 class _Form:
-    """A way to write values that makes a column text.
+    """A form of values that makes a column text.
 
-    `change` is what to do where all values are written so; empty where nothing has to change.
+    `change` says how to rewrite values of this form; empty if they need no change.
     """
 
     pattern: str
@@ -72,7 +72,7 @@ _DATE_FORMS = (
 
 
 def column_notes(raw: Frame, kinds: Mapping[str, ColumnKind], inferred: set[str]) -> Iterator[str]:
-    """Point out columns that may have been meant otherwise, in a note each.
+    """Yield a note for each column that may not be read as the user intended.
 
     Columns in `inferred` were text, and their kind was inferred.
     """
@@ -125,7 +125,7 @@ def _is_unique(cells: Column, kind: ColumnKind) -> bool:
 
 
 def _mistake(text: Column, name: str) -> str:
-    """Describe the values of a column of text where most of them are something else."""
+    """Describe the exceptions in a column of text in which most values are numbers or dates."""
     cells = tidy(text)
     found = cells.drop_null().value_counts()
     values, counts = found.field("values"), found.field("counts")
@@ -151,7 +151,7 @@ def _mistake(text: Column, name: str) -> str:
 
 def _forms(values: Column, counts: Column) -> Iterator[_Form]:
     """List the forms that the values of a column may have."""
-    # Where one number is a code, such as the postcode 01234, so are the others.
+    # If one number is a code, such as the postcode 01234, the others are codes too.
     if not pc.any(pc.match_substring_regex(values, f"{CODE}+$")).as_py():
         yield from _NUMBER_FORMS
         unit = _commonest_unit(values, counts)
@@ -165,7 +165,7 @@ def _forms(values: Column, counts: Column) -> Iterator[_Form]:
 
 
 def _commonest_unit(values: Column, counts: Column) -> str:
-    """Find the text that follows most numbers; empty where none does."""
+    """Find the most common text after a number; empty if there is none."""
     pattern = rf"^{_ANY_NUMBER}\s*{_UNIT}$"
     units = pc.struct_field(pc.extract_regex(values, pattern), "unit")
     known = pc.is_valid(units)
@@ -182,7 +182,7 @@ def _commonest_unit(values: Column, counts: Column) -> str:
 def missing_word_notes(
     raw: Frame, kinds: Mapping[str, ColumnKind], target: str, classes: Column
 ) -> Iterator[str]:
-    """Point out words that were read as missing values but could be categories or text."""
+    """Yield notes on words that were read as missing values but could be categories."""
     found = _counted(classes, MISSING_WORDS)
     if found:
         yield f"Target {quoted(target)}: {found} are read as missing. {_KEEP_WORDS}"
@@ -196,7 +196,7 @@ _KEEP_WORDS = "To keep them as a category, add --missing ''."
 
 
 def _counted(text: Column, words: Sequence[str]) -> str:
-    """Say how often words occur, such as "11 values 'NA' and 2 values 'null'"."""
+    """Describe how often words occur, for example "11 values 'NA' and 2 values 'null'"."""
     chosen = pc.is_in(text, value_set=pa.array([word for word in words if word], pa.string()))
     counts = pc.filter(text, chosen).value_counts().to_pylist()
     return " and ".join(f"{entry['counts']:,} values {entry['values']!r}" for entry in counts)
@@ -206,7 +206,7 @@ def _counted(text: Column, words: Sequence[str]) -> str:
 
 
 def target_notes(target: str, y: NDArray[Any]) -> Iterator[str]:
-    """Point out classes that may be meant as one, and classes with very few rows."""
+    """Yield notes on classes that may be the same, and on classes with very few rows."""
     labels, counts = np.unique(y, return_counts=True)
     alike: dict[str, list[str]] = {}
     for label in labels.tolist():

@@ -38,8 +38,8 @@ NoRows = Annotated[
     bool,
     typer.Option(
         "--no-rows",
-        help="Save no row hashes. With row hashes, anyone who has the model file can check whether "
-        "a row they know was used.",
+        help="Save no row hashes. With row hashes, anyone with the model file can check whether a "
+        "row they know was used.",
     ),
 ]
 ModelOutput = Annotated[

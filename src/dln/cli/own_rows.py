@@ -40,7 +40,7 @@ Mask = NDArray[np.bool_]
 _ROLE = {"training": "used to train this model", "test": "test rows of this model"}
 
 
-# -- content of rows --------------------------------------------------------------------------
+# -- hashes -----------------------------------------------------------------------------------
 
 
 def sketch_rows(
@@ -60,7 +60,7 @@ def sketch_rows(
     rows, test_rows
         Places of the training rows and of the test rows.
     """
-    # The table is typed, so no word in it stands for a missing value any more.
+    # The table is typed: words for missing values are already replaced.
     readings = [Reading(reading_kind(feature), ()) for feature in circuit.columns]
     codes = _codes(X, circuit.columns, readings, classes)
     key = derive_key(codes, seed)
@@ -96,7 +96,7 @@ def _column_codes(frame: Frame, name: str, reading: Reading) -> Hashes:
 
 
 def _mixed_codes(frame: Frame, name: str, reading: Reading) -> Hashes:
-    """Return codes of a column where some values are not of its kind: these count as text."""
+    """Return codes of a column in which some values are not of its kind; these are read as text."""
     cells: Column = frame.column(0)
     try:
         packed = pc.cast(cells, pa.string()).combine_chunks().dictionary_encode()
@@ -130,9 +130,9 @@ class Choice:
     ----------
     n_given, n_left_out, n_unchecked
         Rows of the table, rows left out because they were recognised, and rows left out because
-        the model's sample of row hashes says nothing about them.
+        the model's sample of row hashes does not cover them.
     note
-        What was done, in full sentences; "" where all rows are used and nothing is to be said.
+        What was done, in full sentences; "" if there is nothing to report.
     """
 
     n_given: int
@@ -141,7 +141,7 @@ class Choice:
     note: str
 
     def after(self, note: str) -> Choice:
-        """Return the same choice with another note before its own."""
+        """Return the same choice with another note before the existing one."""
         return replace(self, note=" ".join(text for text in (note, self.note) if text))
 
     def document(self) -> dict[str, Any]:
@@ -161,13 +161,13 @@ class RowChooser:
     Parameters
     ----------
     own
-        The rows of the part, where `own_rows` knows them.
+        The rows of the part, if `own_rows` found them.
     part
         The rows to leave out.
     purpose
-        How the note goes on, such as "Accuracy is measured on".
+        The beginning of the note's last sentence, for example "Accuracy is measured on".
     all_rows
-        Whether to use every row; then none is found.
+        Whether to use every row; then no row is recognised.
     """
 
     def __init__(
@@ -229,7 +229,7 @@ class RowChooser:
         return found, ~checked
 
     def decide(self) -> Choice:
-        """Return what is left out of the rows found, after the last chunk."""
+        """Decide after the last chunk which rows are left out."""
         n_rows, found = self._n_rows, self._matcher
         n_found, n_unchecked = 0, 0
         if self._own is not None:
@@ -272,10 +272,10 @@ def _rows(n: int) -> str:
 
 
 def own_rows(circuit: Circuit, path: str, layout: Layout, target: str, part: Part) -> Mask | None:
-    """Find a part among the rows with a class, in the unchanged file of the training.
+    """Find the rows of a part in the unchanged training file, by repeating the split.
 
-    Returns None for any other table. Row hashes do the same, unless the model file holds only a
-    sample of them or none.
+    Returns a mask of the rows that have a class, or None for any other file. None also if the model
+    file holds all row hashes, since these find the same rows.
     """
     origin = circuit.origin
     if origin is None or target != origin.target or (origin.rows and origin.rows.is_complete):
@@ -321,10 +321,10 @@ def choose_rows(
     purpose: str,
     all_rows: bool = False,
 ) -> ChosenRows:
-    """Read a table whole and leave out the rows of one part, unless all rows are asked for.
+    """Read a whole table and leave out the rows of one part, unless `all_rows` is set.
 
-    Where nothing would be left, all rows are used if the part is "training", with a note; if it is
-    "test", this raises `TableError`.
+    If no row would be left, training rows are used nevertheless, with a note; for test rows this
+    raises `TableError`.
     """
     own = None if all_rows else own_rows(circuit, path, layout, target, part)
     with open_table(path, layout) as source:
@@ -349,9 +349,9 @@ def choose_rows(
 
 
 def nothing_left(choice: Choice, part: Part) -> Choice:
-    """Return the choice of all rows of a table that consists of training rows.
+    """Return the choice for a table in which every checked row is of the part.
 
-    A table of test rows is refused.
+    Training rows are all used, with a note; a table of test rows is refused.
     """
     if part == "test":
         raise TableError(

@@ -45,29 +45,29 @@ def predict(
     Example: dln predict heart.json patients.csv --output classes.csv --proba
     """
     from dln.cli.read import open_table, read_for
-    from dln.cli.strange import StrangeCells
+    from dln.cli.strange import UnknownCategories
     from dln.cli.write import check_format, open_writer
 
     check_output(output, model, data)
     check_format(output)
     circuit = load_model(model)
     kept = list(dict.fromkeys(keep or []))
-    strange = StrangeCells(circuit)
+    unknown = UnknownCategories(circuit)
     with open_table(data, layout) as source:
         parts = read_for(circuit, source, kept)
         with open_writer(output) as write:
             for part in parts:
-                strange.count(part.typed)
+                unknown.count(part.typed)
                 copies = {name: part.written.column(name) for name in kept}
                 write(_joined(copies, _answers(circuit, part.table, proba=proba, votes=votes)))
     if not quiet:
-        strange.tell()
+        unknown.print_notes()
 
 
 def _answers(circuit: Circuit, cells: Table, *, proba: bool, votes: bool) -> dict[str, list[Any]]:
     """Return the predictions for some rows, by the names of their columns."""
     counts = circuit.votes(cells)
-    # argmax takes the first of equal votes: the class that is listed first wins a tie.
+    # argmax returns the first maximum, so the class listed first wins a tie.
     answers = {"prediction": circuit.class_labels[counts.argmax(axis=1)].tolist()}
     if proba:
         answers |= _by_class("probability", circuit, circuit.predict_proba(cells))

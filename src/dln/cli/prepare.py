@@ -1,4 +1,4 @@
-"""A table file -> features and classes to train on, and what was inferred about them."""
+"""A table file -> features and classes to train on, with the inferred column types."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dln.circuit import Circuit
 from dln.cli.arrow import Column, Frame, pa, pc
 from dln.cli.columns import choose_features
 from dln.cli.holdout import hold_out
-from dln.cli.kinds import clear, infer_kind, reading_of, tidy, without_words
+from dln.cli.kinds import infer_kind, quoted_if_unclear, reading_of, tidy, without_words
 from dln.cli.labelled import rows_without_class
 from dln.cli.layout import Layout
 from dln.cli.missing import MissingWords
@@ -38,9 +38,9 @@ class Prepared:
     y
         The class of each row.
     kinds
-        What each feature holds: as inferred, as given with `--kind` or as written in the file.
+        The kind of each feature: inferred, given with `--kind` or stored in the file.
     notes
-        What a user may want to know about the columns, a line each.
+        Notes on the columns for the user, one line each.
     """
 
     target: str
@@ -50,16 +50,16 @@ class Prepared:
     notes: tuple[str, ...]
 
     def text(self) -> str:
-        """Describe what was read, a line for each kind."""
+        """Describe what was read, with one line for each kind."""
         labels, counts = np.unique(self.y.astype(str), return_counts=True)
-        named = map(clear, labels.tolist())
+        named = map(quoted_if_unclear, labels.tolist())
         shown = [f"{label} ({n:,})" for label, n in zip(named, counts, strict=True)]
         lines = [
             f"read {len(self.y):,} rows and {len(self.kinds):,} columns beside the target",
             f"target {self.target!r}: {some(shown)}",
         ]
         for kind in COLUMN_KINDS:
-            names = [clear(name) for name, its in self.kinds.items() if its == kind]
+            names = [quoted_if_unclear(name) for name, its in self.kinds.items() if its == kind]
             if names:
                 lines.append(f"{kind}: {some(names)}")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
@@ -75,7 +75,7 @@ class Prepared:
         if part > 0 and not len(test_rows):
             raise OptionError(
                 f"--test {part} chooses none of the {len(self.y):,} rows; "
-                "give more rows, or --test 0 to test nothing"
+                "use more rows, or --test 0 to test nothing"
             )
         return rows, test_rows
 
@@ -93,7 +93,7 @@ def prepare(
     ignore: Sequence[str],
     only: Sequence[str] = (),
 ) -> Prepared:
-    """Read a table whole, infer what its columns hold and separate the target.
+    """Read a whole table, infer its column types and separate the target.
 
     Rows without a class are left out, with a note.
     """
@@ -141,7 +141,7 @@ def _given_kinds(
 def _features(
     raw: Frame, features: Sequence[str], given: Mapping[str, ColumnKind], source: Source
 ) -> tuple[Frame, dict[str, ColumnKind]]:
-    """Read the features, and say of which kind each is."""
+    """Read the features; return them and their kinds."""
     words = source.words_to_train()
     if source.is_text:
         kinds = {name: given.get(name) or infer_kind(raw.column(name), words) for name in features}

@@ -23,10 +23,10 @@ from dln.circuit import Circuit
 from dln.cli.arrow import Frame, csv, pa, parquet
 from dln.cli.blocks import BLOCK_BYTES, RowCutter
 from dln.cli.files import STANDARD, open_input, shown
-from dln.cli.kinds import Reading, clear, quoted, read_cells, reading_for, used_features
+from dln.cli.kinds import Reading, quoted, quoted_if_unclear, read_cells, reading_for, used_features
 from dln.cli.layout import Header, Layout, check_names, find_header, not_decoded, utf8_pieces
 from dln.cli.missing import DEFAULT_WORDS, MissingWords, remembered_words
-from dln.cli.talk import unknown
+from dln.cli.talk import no_such_column
 from dln.errors import MissingColumnError, TableError
 from dln.table import RawColumn, Table, read_table
 from dln.wording import some
@@ -42,17 +42,17 @@ class Source:
     Attributes
     ----------
     name
-        How messages call it.
+        Its name in messages.
     names
-        Its columns.
+        The names of its columns.
     is_text
         Whether values come as text; otherwise they have the types of the file.
     chunks
         Returns the rows of the given columns. It can be called once.
     missing
-        The words that `--missing` gave; None where it was not used.
+        The words given by `--missing`; None if it was not used.
     notes
-        What a user may want to know about the layout.
+        Notes on the layout for the user.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Source:
     def check_column(self, name: str) -> None:
         """Raise an error if the table lacks a column."""
         if name not in self.names:
-            raise MissingColumnError(f"{self.name}: {unknown(name, self.names)}")
+            raise MissingColumnError(f"{self.name}: {no_such_column(name, self.names)}")
 
     def whole(self, names: Sequence[str]) -> Frame:
         """Read all rows of some columns."""
@@ -75,11 +75,11 @@ class Source:
         return pa.concat_tables(chunks)
 
     def words_to_train(self) -> MissingWords:
-        """Return the words that are read as missing where no model exists yet."""
+        """Return the words that are read as missing in training."""
         return self.missing or DEFAULT_WORDS
 
     def words_for(self, circuit: Circuit) -> MissingWords:
-        """Return the words that are read as missing: as given now, or as in training."""
+        """Return the words that are read as missing: given now, or used in training."""
         return self.missing or remembered_words(circuit.origin)
 
 
@@ -114,10 +114,10 @@ class Part:
 
 
 def typed(frame: Frame, readings: Mapping[str, Reading], *, first_row: int | None = None) -> Frame:
-    """Read columns of text as described, and make categories text.
+    """Convert columns of text by their readings, and convert categories to text.
 
-    Parquet knows the types of its other columns. Errors name the row of a value where the number
-    of the first row is given.
+    Other columns of Parquet files keep their types. Errors name the row of a value if `first_row`
+    is given.
     """
     # All columns at once: `set_column` copies the list of columns every time.
     columns = dict(zip(frame.column_names, frame.columns, strict=True))
@@ -131,7 +131,7 @@ def typed(frame: Frame, readings: Mapping[str, Reading], *, first_row: int | Non
 
 
 def kinds_for(circuit: Circuit, source: Source) -> dict[str, Reading]:
-    """Return how to read the columns that a circuit reads; raises where one is missing."""
+    """Return how to read the columns that a circuit reads; raises if one is missing."""
     words = source.words_for(circuit)
     readings = {
         feature.name: reading_for(feature, words, is_text=source.is_text)
@@ -142,7 +142,7 @@ def kinds_for(circuit: Circuit, source: Source) -> dict[str, Reading]:
     if missing:
         raise MissingColumnError(
             f"the model reads {some([repr(name) for name in missing])}, but {source.name} has only "
-            f"{some([clear(name) for name in source.names])}; "
+            f"{some([quoted_if_unclear(name) for name in source.names])}; "
             "rename the columns or train on this table"
         )
     return readings
@@ -151,7 +151,7 @@ def kinds_for(circuit: Circuit, source: Source) -> dict[str, Reading]:
 def read_for(circuit: Circuit, source: Source, also: Sequence[str] = ()) -> Iterator[Part]:
     """Read the rows part by part, with the columns that the circuit reads.
 
-    Columns in `also` are among those as written. Raises where a column is missing.
+    `written` also has the columns in `also`. Raises if a column is missing.
     """
     readings = kinds_for(circuit, source)
     for name in also:
@@ -170,7 +170,7 @@ def _parts(chunks: Iterator[Frame], readings: Mapping[str, Reading]) -> Iterator
 
 
 def _table(frame: Frame) -> Table:
-    """Read a frame as `dln.table` does, but text by its distinct values, which is faster."""
+    """Read a frame as `dln.table` does, but convert only distinct texts, which is faster."""
     table = read_table(frame)
 
     @cache
@@ -211,7 +211,7 @@ def _open_text(head: bytes, stream: IO[bytes], layout: Layout, name: str) -> Sou
     header = find_header(head, layout, name)
     pieces = utf8_pieces(iter(lambda: stream.read(BLOCK_BYTES), b""), layout, name)
     blocks = _blocks_of_values(pieces, header, layout, name)
-    # A quote that is not closed in the header is reported before any name is looked up.
+    # An unclosed quote in the header is reported before any name is looked up.
     first = next(blocks, b"")
 
     def chunks(wanted: Sequence[str]) -> Iterator[Frame]:
@@ -222,7 +222,7 @@ def _open_text(head: bytes, stream: IO[bytes], layout: Layout, name: str) -> Sou
             try:
                 chunk = _read_block(block, header, layout, types)
             except pa.ArrowInvalid:
-                with _explaining(name, layout, n_rows):  # one thread alone counts rows
+                with _explaining(name, layout, n_rows):  # only a single thread counts rows
                     chunk = _read_block(block, header, layout, types, use_threads=False)
             n_rows += len(chunk)
             yield chunk
@@ -277,7 +277,7 @@ def _read_block(
         ),
         csv.ConvertOptions(
             include_columns=list(types),
-            # As text: whole columns or the circuit decide on kinds, not pyarrow.
+            # As text: kinds are inferred from whole columns or taken from the circuit.
             column_types=types,
             null_values=[""],
             strings_can_be_null=True,
@@ -294,7 +294,7 @@ def _explaining(name: str, layout: Layout, n_rows: int) -> Iterator[None]:
 
 
 def _explained(error: Exception, name: str, layout: Layout, n_rows: int) -> TableError:
-    """Put a message of pyarrow in the user's words."""
+    """Translate an error of pyarrow into a message for users."""
     text = str(error)
     if "invalid UTF8" in text:
         return not_decoded(name, layout.encoding)
@@ -303,7 +303,7 @@ def _explained(error: Exception, name: str, layout: Layout, n_rows: int) -> Tabl
         where = f" (row {n_rows + int(number):,})" if number else ""
         return TableError(
             f"{name} has {expected} columns, but a row with {got}{where}: {quoted(row.strip())}; "
-            "put values that hold the separator in quotes, or change --separator or --quote"
+            "put values that contain the separator in quotes, or change --separator or --quote"
         )
     return TableError(f"{name} cannot be read: {text}")
 

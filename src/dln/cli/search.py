@@ -10,7 +10,7 @@ from typing import Literal as OneOf
 import typer
 
 from dln.cli.files import check_output, open_output, save_model
-from dln.cli.fitting import fit_aloud
+from dln.cli.fitting import fit_with_messages
 from dln.cli.holdout import origin_of
 from dln.cli.layout import DETECT, Layout
 from dln.cli.missing import remember_words
@@ -135,7 +135,7 @@ def search(
     if not quiet:
         say(prepared.text())
         say(f"searching on {len(rows):,} rows, testing on {len(test_rows):,}")
-    fit_aloud(searched, prepared.X.take(rows), prepared.y[rows], quiet=quiet)
+    fit_with_messages(searched, prepared.X.take(rows), prepared.y[rows], quiet=quiet)
     sketch = sketch_table(prepared, searched.circuit_, rows, test_rows, seed)
     notes = repeat_notes(sketch)
     if not quiet:

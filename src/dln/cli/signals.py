@@ -34,6 +34,6 @@ _ENDINGS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(s
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:
-    for other in _ENDINGS:  # a second signal must not interrupt the cleaning up
+    for other in _ENDINGS:  # a second signal must not interrupt the cleanup
         signal.signal(other, signal.SIG_IGN)
     raise SystemExit(128 + number)

@@ -1,7 +1,7 @@
-"""The chunks of a table -> which columns hold mostly values that a circuit has no category for.
+"""The chunks of a table -> the columns in which most values are unknown categories.
 
-Such a value is not an error: rules treat it as none of their categories. Where most values of a
-column are unknown, the table probably spells its categories otherwise than the training table.
+An unknown category is not an error: it matches no rule's categories. But if most values of a column
+are unknown, the table probably spells its categories differently from the training table.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections import Counter
 
 from dln.circuit import Circuit
 from dln.cli.arrow import Frame, pa, pc
-from dln.cli.kinds import clear, quoted, reading_kind, used_features
+from dln.cli.kinds import quoted, quoted_if_unclear, reading_kind, used_features
 from dln.cli.talk import say
 from dln.wording import some
 
 
-class StrangeCells:
+class UnknownCategories:
     """Counts values that are none of a circuit's categories, chunk by chunk."""
 
     def __init__(self, circuit: Circuit) -> None:
@@ -25,23 +25,24 @@ class StrangeCells:
             for feature in used_features(circuit)
             if feature.categories and reading_kind(feature) == "category"
         }
-        self._n_cells: Counter[str] = Counter()
-        self._n_strange: Counter[str] = Counter()
+        self._n_values: Counter[str] = Counter()
+        self._n_unknown: Counter[str] = Counter()
 
     def count(self, frame: Frame) -> None:
         """Count the unknown values of some rows, in columns read as the circuit reads them."""
         for name, categories in self._categories.items():
             cells = frame.column(name).drop_null()
             known = pc.is_in(cells, value_set=pa.array(categories, cells.type))
-            self._n_cells[name] += len(cells)
-            self._n_strange[name] += pc.sum(pc.invert(known)).as_py() or 0
+            self._n_values[name] += len(cells)
+            self._n_unknown[name] += pc.sum(pc.invert(known)).as_py() or 0
 
-    def tell(self) -> None:
-        """Print which columns hold mostly unknown values."""
+    def print_notes(self) -> None:
+        """Print a note on each column in which most values are unknown."""
         for name, categories in self._categories.items():
-            n_cells, n_strange = self._n_cells[name], self._n_strange[name]
-            if 2 * n_strange > n_cells:
+            n_values, n_unknown = self._n_values[name], self._n_unknown[name]
+            if 2 * n_unknown > n_values:
+                known = some([quoted_if_unclear(category) for category in categories])
                 say(
-                    f"note: Column {quoted(name)}: {n_strange:,} of {n_cells:,} values are none of "
-                    f"the categories {some([clear(category) for category in categories])}."
+                    f"note: Column {quoted(name)}: {n_unknown:,} of {n_values:,} values are none "
+                    f"of the categories {known}."
                 )

@@ -1,4 +1,4 @@
-"""The options that say how a table is written, for all commands that read one."""
+"""The options that describe the layout of a table, for all commands that read one."""
 
 from __future__ import annotations
 

@@ -18,11 +18,11 @@ from dln.wording import some
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 )
-"""Control characters except tab and new line, and those that reverse the order of text."""
+"""Control characters except tab and line feed, and characters that change the text direction."""
 
 
 def visible(text: str) -> str:
-    r"""Write control characters as escapes, so that no terminal obeys them.
+    r"""Write control characters as escapes, so that a terminal does not execute them.
 
     >>> print(visible("red\x1b[31m"))
     red\x1b[31m
@@ -31,18 +31,21 @@ def visible(text: str) -> str:
 
 
 def say(text: str) -> None:
-    """Write a line for people, to standard error."""
+    """Write a message line to standard error."""
     sys.stderr.write(f"{visible(text)}\n")
     sys.stderr.flush()
 
 
-def sayer(quiet: bool) -> Callable[[str], None]:
+def message_writer(quiet: bool) -> Callable[[str], None]:
     """Return `say`, or a function that prints nothing."""
     return (lambda _: None) if quiet else say
 
 
 def show(text: str, *, aside: bool = False) -> None:
-    """Write a result to standard output, or to standard error where a model or table goes there."""
+    """Write a result to standard output; with `aside` to standard error.
+
+    `aside` is used if a model or table is written to standard output.
+    """
     _write(visible(text), aside=aside)
 
 
@@ -54,15 +57,15 @@ def show_json(document: Any, *, aside: bool = False) -> None:
 
 def _write(text: str, *, aside: bool) -> None:
     stream = sys.stderr if aside else sys.stdout
-    # A terminal that is not UTF-8 shows what it can.
+    # Characters that the terminal's encoding lacks are written as escapes.
     encoding = stream.encoding or "utf-8"
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
 
 
-def unknown(name: str, known: Sequence[str]) -> str:
-    """Return the message for a column that does not exist, with the one that was perhaps meant.
+def no_such_column(name: str, known: Sequence[str]) -> str:
+    """Return the message for a column that does not exist, with a suggestion.
 
-    >>> unknown("agee", ["age", "city"])
+    >>> no_such_column("agee", ["age", "city"])
     "there is no column 'agee'; did you mean 'age'? The columns are: age, city"
     """
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.6) or [

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def measure_test_rows(
     circuit: Circuit, prepared: Prepared, rows: NDArray[np.int64]
 ) -> Measure | None:
-    """Measure a circuit on the test rows; None where there are none."""
+    """Measure a circuit on the test rows; None if there are none."""
     if len(rows) == 0:
         return None
     return measure(circuit, prepared.X.take(rows), prepared.numbers(circuit)[rows])
@@ -42,7 +42,7 @@ def sketch_table(
 
 
 def repeat_notes(sketch: RowSketch) -> tuple[str, ...]:
-    """Return a note where test rows are identical to training rows."""
+    """Return a note if test rows are identical to training rows."""
     n = sketch.n_test_rows_in_training
     if not n:
         return ()
@@ -53,7 +53,7 @@ def repeat_notes(sketch: RowSketch) -> tuple[str, ...]:
 
 
 def tested_text(circuit: Circuit, total: Measure | None) -> str:
-    """Describe the accuracy, where there are test rows, and the size of a circuit."""
+    """Describe the accuracy, if there are test rows, and the size of a circuit."""
     if total is None:
         return size_text(circuit)
     accuracy = f"{100 * total.tally.balanced_accuracy:.1f} %"

@@ -11,7 +11,7 @@ import typer
 
 import dln
 from dln.cli.files import check_output, save_model
-from dln.cli.fitting import fit_aloud
+from dln.cli.fitting import fit_with_messages
 from dln.cli.holdout import origin_of
 from dln.cli.layout import DETECT, Layout
 from dln.cli.missing import remember_words
@@ -44,7 +44,7 @@ from dln.cli.tested import (
 )
 from dln.errors import OptionError
 
-_Parts = OneOf["quick", "normal", "high", "none"]
+_EffortOrNone = OneOf["quick", "normal", "high", "none"]
 
 
 @reads_table
@@ -71,7 +71,7 @@ def train(
     ] = "auto",
     class_weight: ClassWeight = "balanced",
     simplify: Annotated[
-        _Parts, typer.Option(help="Effort to make the circuit smaller, with the same votes.")
+        _EffortOrNone, typer.Option(help="Effort to make the circuit smaller, with the same votes.")
     ] = "quick",
     seed: Seed = 0,
     engine: EngineChoice = "native",
@@ -115,7 +115,7 @@ def train(
     rows, test_rows = prepared.split(test, seed)
     if not quiet:
         say(_split_text(len(rows), len(test_rows)))
-    fit_aloud(classifier, prepared.X.take(rows), prepared.y[rows], quiet=quiet)
+    fit_with_messages(classifier, prepared.X.take(rows), prepared.y[rows], quiet=quiet)
     total = measure_test_rows(classifier.circuit_, prepared, test_rows)
     sketch = sketch_table(prepared, classifier.circuit_, rows, test_rows, seed)
     notes = repeat_notes(sketch)

@@ -11,7 +11,7 @@ from dln.cells import cell_text, cell_to_json
 from dln.circuit import Circuit
 from dln.cli.files import load_model
 from dln.cli.options import Json, Model, Quiet, TimeLimit
-from dln.cli.talk import show, show_json, unknown
+from dln.cli.talk import no_such_column, show, show_json
 from dln.errors import OptionError
 from dln.explain.trends import find_trends
 from dln.labels import Label, label_text
@@ -81,7 +81,7 @@ def _ask(
     known = [column.name for column in circuit.columns]
     for _, name in questions:
         if name not in known:
-            raise OptionError(unknown(name, known))
+            raise OptionError(no_such_column(name, known))
     clock = Clock(time_limit)
     return [
         (way, name, prove_monotone(circuit, name, label, direction=way, time_limit=clock.left))

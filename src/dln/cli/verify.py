@@ -50,7 +50,7 @@ def verify(
 
 
 def _classes_line(result: Result, classes: tuple[Label, ...]) -> Iterator[str]:
-    """Describe whether the models differ in the class, too."""
+    """Describe whether the models also predict different classes."""
     if isinstance(result, Counterexample):
         a, b = (label_text(_winner(votes, classes)) for votes in (result.votes_a, result.votes_b))
         yield f"The classes differ: {a} and {b}." if a != b else f"Both models predict {a}."

@@ -1,4 +1,4 @@
-"""Write a table in chunks, in the format that the name of the file says; .gz packs text."""
+"""Write a table in chunks, in the format given by the file name; .gz compresses text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dln.cli.talk import visible
 from dln.errors import ExtraMissingError, OptionError, TableError
 
 Write = Callable[[Mapping[str, Any]], None]
-"""Writes rows, given column by column: lists, or columns of pyarrow."""
+"""Writes rows, given as columns: lists or pyarrow columns."""
 
 _Writer = Callable[[IO[bytes]], Iterator[Write]]
 
@@ -27,7 +27,7 @@ _EXCEL_EXACT = 10**15
 
 
 def check_format(path: str) -> None:
-    """Refuse a file name that no format belongs to; called before the work."""
+    """Refuse a file name without a supported format; called before the work."""
     if _writer_for(path) is _excel_writer:
         _openpyxl()
 
@@ -44,7 +44,7 @@ def _writer_for(path: str) -> _Writer:
     name = os.path.basename(path).lower()
     ending = os.path.splitext(name.removesuffix(".gz"))[1]
     if path == STANDARD or not ending or (os.path.exists(path) and not os.path.isfile(path)):
-        return _csv_writer  # standard output, a pipe, or a name that says nothing
+        return _csv_writer  # standard output, a pipe, or a name without an ending
     found = (_TEXT_WRITERS if name.endswith(".gz") else _WRITERS).get(ending)
     if found is None:
         hint = "; for JSON Lines, name it .jsonl" if ending == ".json" else ""
@@ -102,7 +102,7 @@ def _json_lines_writer(stream: IO[bytes]) -> Iterator[Write]:
 
 
 def _finite(cell: Any) -> Any:
-    """Replace what JSON has no number for: NaN by null, infinity by text."""
+    """Replace numbers that JSON lacks: NaN by null, infinity by text."""
     if not isinstance(cell, float) or math.isfinite(cell):
         return cell
     return None if math.isnan(cell) else str(cell)
@@ -110,7 +110,7 @@ def _finite(cell: Any) -> Any:
 
 @contextmanager
 def _text(stream: IO[bytes]) -> Iterator[io.TextIOWrapper]:
-    # A label may hold half a surrogate pair, which must not end a long run.
+    # A label may hold an unpaired surrogate, which UTF-8 cannot encode.
     text = io.TextIOWrapper(
         cast("Any", stream), encoding="utf-8", errors="backslashreplace", newline=""
     )
@@ -191,7 +191,7 @@ def _excel_cell(openpyxl: Any, sheet: Any, value: Any) -> Any:
     if not isinstance(value, str):
         return value
     cell = openpyxl.cell.WriteOnlyCell(sheet, value=visible(value))
-    cell.data_type = "s"  # text that begins with = is no formula
+    cell.data_type = "s"  # text that begins with = is not a formula
     return cell
 
 
