@@ -52,6 +52,13 @@ def test_every_export_contains_its_id_and_its_rules(target: str) -> None:
     assert "a tie goes to healthy" in content
 
 
+@pytest.mark.parametrize("target", ["c", "verilog", "rust", "java"])
+def test_comments_state_the_column_of_each_identifier_and_the_unit_of_dates(target: str) -> None:
+    date = replace(CIRCUIT, columns=(Column("seen (UTC)", "date"), Column("unread", "number")))
+    text = dln.export(date, to=target).text
+    assert "'seen (UTC)': microseconds since 1970-01-01, UTC" in text
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_columns_that_no_rule_reads_are_not_inputs(target: str) -> None:
     assert [x.column for x in dln.export(CIRCUIT, to=target).inputs] == ["age (years)"]

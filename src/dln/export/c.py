@@ -137,8 +137,8 @@ def _members(fields: tuple[Field, ...]) -> Iterator[str]:
 
 def _describe(field: Field) -> str:
     if field.storage == "code":
-        known = [f"{code} {category!r}" for code, category in enumerate(field.column.categories)]
-        return f"-1 if missing, {', '.join(known)}; any other number is an unknown category"
+        known = [f"{code} is {category!r}" for code, category in enumerate(field.column.categories)]
+        return f"{', '.join([*known, '-1 is missing'])}; other numbers are unknown categories"
     missing = ", negative if missing" if field.storage == "boolean" else ""
     return field.describe() + missing
 
@@ -147,7 +147,7 @@ def _pointers(fields: tuple[Field, ...]) -> Iterator[str]:
     for field in fields:
         yield f"    const {_c_type(field)} *{field.name};"
         if has_flag(field):
-            yield f"    const uint8_t *{field.name}{MISSING}; /* or null: none is missing */"
+            yield f"    const uint8_t *{field.name}{MISSING}; /* null if no value is missing */"
 
 
 def _row_pointers(fields: tuple[Field, ...]) -> Iterator[str]:

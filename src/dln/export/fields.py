@@ -76,6 +76,12 @@ class Field:
         return f"the number times 2^{self.fraction_bits}" if self.fraction_bits else "an integer"
 
 
+def column_note(field: Field) -> str:
+    """Return the column's name, and the unit of a date, for a comment on a typed member."""
+    unit = f": {field.describe()}" if field.column.kind == "date" else ""
+    return f"Column {field.column.name!r}{unit}."
+
+
 def signed_range(bits: int) -> tuple[int, int]:
     """Return the least and the largest integer in two's complement."""
     return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1

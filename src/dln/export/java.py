@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dln.export.dialect import C_LIKE
-from dln.export.fields import DATE_BITS, Field, make_fields
+from dln.export.fields import DATE_BITS, Field, column_note, make_fields
 from dln.export.layout import CHUNK, Layout, Lines, chunk_lines, in_order, make_layout
 from dln.export.program import Program
 from dln.export.text import comment, fill, has_utf8, head, label_words
@@ -104,7 +104,7 @@ def export_java(program: Program) -> Export:
         classes=", ".join(classes.calls),
         rules=", ".join(rules.calls),
         base=", ".join(map(str, circuit.base_votes)),
-        members="".join(f"\n        public {_type(x)} {x.name};" for x in fields),
+        members="".join(map(_member, fields)),
         functions="\n".join(part.text for part in (*steps, classes, rules) if part.text),
         run="\n".join(f"        {call};" for part in steps for call in part.calls),
     )
@@ -116,6 +116,11 @@ def _type(field: Field) -> str:
     if field.storage == "code":
         return "Double" if field.holds_numbers else "String"
     return {"float": "Double", "integer": "Long", "boolean": "Boolean"}[field.storage]
+
+
+def _member(field: Field) -> str:
+    note = comment([column_note(field)], "", "        /** ").rstrip()
+    return f"\n{note} */\n        public {_type(field)} {field.name};"
 
 
 # -- parts ----------------------------------------------------------------------------------------

@@ -35,7 +35,8 @@ _TYPES: dict[ColumnKind, str] = {
 }
 _NOTES = (
     "predict(row) takes an object with a property for each of the inputs and returns the class;",
-    "explain(row) also returns the votes and the numbers of the rules that fired.",
+    "explain(row) also returns the votes and the numbers of the rules that fired. null, undefined",
+    "and NaN are missing values.",
 )
 _EXACT = 2**53
 

@@ -39,6 +39,7 @@ _NOTES = (
     "predict(row) takes a mapping of column names to values and returns the class; explain(row)",
     "also returns the votes and the rules that fired. predict_batch(columns) takes a mapping of",
     "column names to lists and returns a list. Columns that INPUTS does not list are ignored.",
+    "None and NaN are missing values.",
 )
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from dln.export.dialect import Dialect
-from dln.export.fields import DATE_BITS, Field, make_fields
+from dln.export.fields import DATE_BITS, Field, column_note, make_fields
 from dln.export.layout import Layout, Lines, chunk_lines, in_order, literal_chunks, make_layout
 from dln.export.program import Program
 from dln.export.text import comment, fill, has_utf8, head, label_words
@@ -29,9 +29,8 @@ _LINES = Lines(
     local="    let {name} = {value};", load="w[{slot}]", store="    w[{slot}] = {value};"
 )
 _NOTES = (
-    "Save it as a file and declare `mod model;`. predict(&row) returns the index of a class in",
-    "CLASSES; explain(&row) also returns the votes and the rules that fired. None and NaN are",
-    "missing values.",
+    "predict(&row) returns the index of a class in CLASSES; explain(&row) also returns the votes",
+    "and the rules that fired. None and NaN are missing values.",
 )
 _RUST = """\
 #![allow(dead_code, non_snake_case, unused_mut, unused_parens, unused_variables)]
@@ -100,7 +99,8 @@ def export_rust(program: Program) -> Export:
         "\n".join([f"{_CHUNK}gates{i}(w: &mut [bool]) {{", *lines, "}"]) + "\n"
         for i, lines in enumerate(chunks)
     ]
-    text = comment(head(program, "A classifier in Rust", _NOTES), "", "// ") + fill(
+    notes = (f"Save it as {program.name}.rs and declare `mod {program.name};`.", *_NOTES)
+    text = comment(head(program, "A classifier in Rust", notes), "", "// ") + fill(
         _RUST,
         id=rust_string(program.model_id),
         n_classes=circuit.n_classes,
@@ -112,7 +112,7 @@ def export_rust(program: Program) -> Export:
         slots=layout.rule_slots(program),
         votes=_listed([str(list(rule.votes)) for rule in circuit.rules]),
         lifetime="<'a>" if any("'a" in _type(field) for field in fields) else "",
-        members=_listed([f"pub {field.name}: {_type(field)}" for field in fields]),
+        members="".join(map(_member, fields)),
         functions="\n".join([*literals, *gates]),
         run="\n".join(run),
     )
@@ -126,6 +126,11 @@ def _type(field: Field) -> str:
         return "Option<f64>" if field.holds_numbers else "Option<&'a str>"
     names = {"float": "f64", "integer": "i64", "boolean": "bool"}
     return f"Option<{names[field.storage]}>"
+
+
+def _member(field: Field) -> str:
+    note = comment([column_note(field)], "", "    /// ")
+    return f"\n{note}    pub {field.name}: {_type(field)},"
 
 
 def _listed(items: list[str]) -> str:

@@ -113,13 +113,21 @@ def _head(program: Program, ports: Ports) -> list[str]:
     ]
     if ports.stages:
         notes.append(
-            f"Outputs follow their inputs after {ports.stages} clocks. Each clock takes a new row."
+            f"The outputs for a row follow its inputs after {ports.stages} clock cycles. "
+            "Every cycle can take a new row."
         )
     for field in ports.fields:
-        notes.append(f"{field.name} is {field.column.name!r}: {field.describe()}.")
-        known = ", ".join(f"{code} {name!r}" for code, name in enumerate(field.column.categories))
-        notes += [f"  {known}; larger codes are unknown categories"] * (field.storage == "code")
+        notes.append(f"{field.name} is {field.column.name!r}: {_describe(field)}.")
+    if ports.fields:
+        notes.append(f"The input NAME{MISSING} is 1 if the value of NAME is missing.")
     return head(program, "A classifier in Verilog", notes)
+
+
+def _describe(field: Field) -> str:
+    if field.storage != "code":
+        return field.describe()
+    known = ", ".join(f"{code} is {name!r}" for code, name in enumerate(field.column.categories))
+    return f"{known}; larger codes are unknown categories"
 
 
 def _port_lines(ports: Ports) -> list[str]:
