@@ -97,3 +97,15 @@ def test_row_numbers_are_noted(tmp_path: Path, name: str, first: int) -> None:
         f"Column {name!r} holds row numbers ({first}, {first + 1}, ...). Add --i"
     )
     assert notes(tmp_path, {name: numbers[::-1], "x": FIGURES[:10]}) == []
+
+
+def test_integers_that_rounding_makes_equal_are_noted(tmp_path: Path) -> None:
+    start = 1 << 53
+    near = [str(start + place % 2) for place in range(20)]
+    (note,) = notes(tmp_path, {"code": near})
+    assert note == (
+        "Column 'code' has integers beyond 2**53, and some differ by less than their rounding. "
+        "If they are codes, add --kind code=category."
+    )
+    assert notes(tmp_path, {"code": near}, "code=category") == []
+    assert notes(tmp_path, {"code": [str(start + 2 * (place % 2)) for place in range(20)]}) == []

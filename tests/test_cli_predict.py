@@ -4,6 +4,7 @@ import gzip
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +17,18 @@ from commands import (
     COMMAND,
     LONG,
     ROWS,
+    circuit,
     saved_model,  # noqa: F401 - a fixture
     written_rows,  # noqa: F401 - a fixture
 )
 from conftest import Run
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
+
+from dln.cli.labels import class_numbers
+from dln.errors import TableError
+from dln.labels import Label
 
 # -- predict ----------------------------------------------------------------------------------
 
@@ -106,6 +114,27 @@ def test_excel_files_keep_text_as_text_and_all_digits_of_integers(
         "id": "9007199254740993",
         "prediction": "ill",
     }
+
+
+@pytest.mark.parametrize(
+    ("classes", "written"),
+    [
+        ((0, 1 << 53), [1 << 53, 0]),
+        ((10**40, 10**40 + 1), [str(10**40 + 1), str(10**40)]),
+        ((1, "a"), ["a", "1"]),
+        (("\ud800", "\x1b"), ["\x1b", "\\ud800"]),
+    ],
+)
+def test_parquet_holds_classes_of_any_type(
+    run: Run, tmp_path: Path, classes: tuple[Label, ...], written: list[Label]
+) -> None:
+    replace(circuit(), classes=classes).save(tmp_path / "m.json")
+    rows = b"age,smoker,city\n60,true,Basel\n" + 80_000 * b"20,true,Basel\n"
+    for name in ("p.parquet", "p.jsonl"):
+        status, _, talk = run("predict", "m.json", "-", "-o", name, "--votes", stdin=rows)
+        assert (status, talk) == (0, "")
+    found = pa.parquet.read_table(tmp_path / "p.parquet").column("prediction").to_pylist()
+    assert [found[0], found[-1], len(found)] == [*written, 80_001]
 
 
 def test_predict_reads_standard_input_and_gzip(run: Run, model: Path) -> None:
@@ -247,6 +276,31 @@ def test_evaluate_measures_each_class(run: Run, model: Path) -> None:
             "accuracy": 0.75,
         }
     ]
+
+
+WHOLE = st.integers(-(10**60), 10**60) | st.integers(-3, 3).map(lambda step: (1 << 53) + step)
+
+
+@settings(max_examples=60)
+@given(low=WHOLE, step=st.integers(1, 3), spelling=st.sampled_from(["{}", "{}.0", "+{}", " {}"]))
+def test_evaluate_compares_integer_classes_exactly(low: int, step: int, spelling: str) -> None:
+    classes = (low, low + step)
+    judge = replace(circuit(), classes=classes)
+    texts = [spelling.format(label).replace("+-", "-") for label in (*classes, classes[0])]
+    assert class_numbers(pa.chunked_array([texts]), judge, "y").tolist() == [0, 1, 0]
+    with pytest.raises(TableError, match="but the classes of the model are"):
+        class_numbers(pa.chunked_array([[str(low - 1)]]), judge, "y")
+
+
+@pytest.mark.parametrize("start", [1 << 53, (1 << 63) - 2, 10**40])
+def test_evaluate_does_not_confuse_large_integer_classes(
+    run: Run, tmp_path: Path, start: int
+) -> None:
+    replace(circuit(), classes=(start, start + 1)).save(tmp_path / "m.json")
+    table = f"age,smoker,city,y\n60,true,Basel,{start + 1}\n20,true,Basel,{start}\n".encode()
+    status, out, _ = run("evaluate", "m.json", "-", "-t", "y", "--json", stdin=table)
+    assert status == 0
+    assert json.loads(out)["accuracy"] == 1.0
 
 
 def test_evaluate_prints_tables(run: Run, model: Path) -> None:

@@ -25,7 +25,8 @@ NO_CLASS = -1
 """The number of a missing class."""
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?inf", re.IGNORECASE | re.ASCII)
-_MOST_DIGITS = 400
+_MOST_DIGITS = 4000
+"""Python reads no integer of more than 4,300 digits."""
 
 
 def class_numbers(
@@ -96,7 +97,10 @@ def _number(text: str) -> int | float:
 
     >>> _number("9007199254740993.0"), _number("1e3"), _number("0.10")
     (9007199254740993, 1000, 0.1)
+    >>> _number("1" + 40 * "0" + "1") == 10**41 + 1
+    True
     """
     exact = decimal.Decimal(text)
-    is_whole = exact.is_finite() and abs(exact.adjusted()) < _MOST_DIGITS and exact % 1 == 0
+    is_short = exact.is_finite() and abs(exact.adjusted()) < _MOST_DIGITS
+    is_whole = is_short and exact == exact.to_integral_value()
     return int(exact) if is_whole else float(text)

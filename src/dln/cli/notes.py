@@ -27,6 +27,8 @@ _LEAST_ROWS = {"category": 21, "integer": 100}
 """Minimum number of rows for which unique values look like an identifier."""
 _LEAST_NUMBERED = 10
 """Minimum number of rows for which the numbers 1, 2, 3, ... look like row numbers."""
+_EXACT_DIGITS, _MOST_DIGITS = 16, 300
+"""Integers with fewer digits are exact as float64; with more they may be beyond its range."""
 _ROW_NUMBER_NAMES = ("", "Unnamed: 0", "index", "rownames", "row.names")
 """Names that pandas and R give to row numbers."""
 
@@ -82,7 +84,7 @@ def column_notes(raw: Frame, kinds: Mapping[str, ColumnKind], inferred: set[str]
         if not note and kind == "category" and name in inferred:
             note = _mistake(cells, name)
         if not note and kind == "integer":
-            note = _row_numbers(cells, name)
+            note = _row_numbers(cells, name) or _rounding(cells, name)
         if not note and _is_unique(cells, kind):
             note = f"is unique in every row. If it is an identifier, add {_ignore(name)}."
         if note:
@@ -113,6 +115,22 @@ def _row_numbers(cells: Column, name: str) -> str:
     if found != [str(int(first) + place) for place in range(len(found))]:
         return ""
     return f"holds row numbers ({found[0]}, {found[1]}, ...). Add {_ignore(name)}."
+
+
+def _rounding(cells: Column, name: str) -> str:
+    """Point out integers that the circuit, which computes with float64, would take for equal."""
+    found = {int(cell) for cell in pc.unique(cells).to_pylist() if _is_long(str(cell))}
+    if len({float(value) for value in found}) == len(found):
+        return ""
+    return (
+        "has integers beyond 2**53, and some differ by less than their rounding. "
+        f"If they are codes, add --kind {shlex.quote(f'{name}=category')}."
+    )
+
+
+def _is_long(text: str) -> bool:
+    digits = text.strip().lstrip("+-")
+    return digits.isdecimal() and _EXACT_DIGITS <= len(digits) <= _MOST_DIGITS
 
 
 def _is_unique(cells: Column, kind: ColumnKind) -> bool:

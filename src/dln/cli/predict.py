@@ -46,11 +46,12 @@ def predict(
     """
     from dln.cli.read import open_table, read_for
     from dln.cli.strange import UnknownCategories
-    from dln.cli.write import check_format, open_writer
+    from dln.cli.write import check_format, one_type, open_writer
 
     check_output(output, model, data)
     check_format(output)
     circuit = load_model(model)
+    labels = one_type(output, list(circuit.classes))
     kept = list(dict.fromkeys(keep or []))
     unknown = UnknownCategories(circuit)
     with open_table(data, layout) as source:
@@ -59,16 +60,20 @@ def predict(
             for part in parts:
                 unknown.count(part.typed)
                 copies = {name: part.written.column(name) for name in kept}
-                write(_joined(copies, _answers(circuit, part.table, proba=proba, votes=votes)))
+                write(
+                    _joined(copies, _answers(circuit, labels, part.table, proba=proba, votes=votes))
+                )
     if not quiet:
         unknown.print_notes()
 
 
-def _answers(circuit: Circuit, cells: Table, *, proba: bool, votes: bool) -> dict[str, list[Any]]:
+def _answers(
+    circuit: Circuit, labels: list[Any], cells: Table, *, proba: bool, votes: bool
+) -> dict[str, list[Any]]:
     """Return the predictions for some rows, by the names of their columns."""
     counts = circuit.votes(cells)
     # argmax returns the first maximum, so the class listed first wins a tie.
-    answers = {"prediction": circuit.class_labels[counts.argmax(axis=1)].tolist()}
+    answers = {"prediction": [labels[number] for number in counts.argmax(axis=1).tolist()]}
     if proba:
         answers |= _by_class("probability", circuit, circuit.predict_proba(cells))
     if votes:

@@ -32,6 +32,26 @@ def check_format(path: str) -> None:
         _openpyxl()
 
 
+def one_type(path: str, values: list[Any]) -> list[Any]:
+    """Return values that a column can hold: as text where Parquet has no type for all of them.
+
+    >>> one_type("p.parquet", [1, "a"]), one_type("p.jsonl", [1, "a"])
+    (['1', 'a'], [1, 'a'])
+    """
+    if _writer_for(path) is not _parquet_writer:
+        return values
+    try:
+        is_exact = pa.array(values).to_pylist() == values
+    except (pa.ArrowException, OverflowError, UnicodeError):
+        is_exact = False
+    return values if is_exact else [_unicode(str(value)) for value in values]
+
+
+def _unicode(text: str) -> str:
+    """Write half of a surrogate pair, which a label may hold, as an escape."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 @contextmanager
 def open_writer(path: str) -> Iterator[Write]:
     """Return a function that writes rows; the first call decides the columns."""
@@ -129,7 +149,8 @@ def _parquet_writer(stream: IO[bytes]) -> Iterator[Write]:
 
     def write(columns: Mapping[str, Any]) -> None:
         nonlocal latest, file
-        latest = pa.table(dict(columns), schema=None if file is None else file.schema)
+        named = {_unicode(name): column for name, column in columns.items()}
+        latest = pa.table(named, schema=None if file is None else file.schema)
         if len(latest):  # the types of a table without rows are not known
             file = file or parquet.ParquetWriter(stream, latest.schema)
             file.write_table(latest)
