@@ -263,7 +263,7 @@ def test_latex_is_escaped() -> None:
     sheet = accuracy_sheet(results_for(("Heart",), {"dt": 70.0}))
     text = to_latex(sheet)
     assert text.count(r"\toprule") == 1
-    assert "% In brackets the paper's figure" in text.splitlines()[0]
+    assert "% In brackets: the paper's figure" in text.splitlines()[0]
     assert r"Heart & -- (80.1) & 71.5 (71.8, -0.3) & " in text
 
 

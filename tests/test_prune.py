@@ -135,7 +135,7 @@ def test_votes_that_all_classes_share_decide_nothing(problem: Problem, more: int
     circuit, table, _ = problem
     raised = replace(circuit, base_votes=tuple(vote + more for vote in circuit.base_votes))
     lowered = lower_base(raised)
-    assert lowered == lower_base(circuit)
+    assert min(lowered.base_votes) <= 0 <= max(lowered.base_votes)
     assert_array_equal(lowered.winners(table), circuit.winners(table))
     assert_array_equal(lowered.predict_proba(table), circuit.predict_proba(table))
 

@@ -109,15 +109,14 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Weights of the classes. "balanced" gives all classes the same total weight.
     engine : {"native", "torch", "cuda"}
         What trains the networks: compiled code on all cores, PyTorch on any device, or all networks
-        at once on an NVIDIA GPU. PyTorch and CUDA are extras: `pip install ".[torch]"` and
-        `pip install ".[cuda]"` in a clone.
+        at once on an NVIDIA GPU. PyTorch and CUDA are the extras `torch` and `cuda`.
     device : str
         Device of engine="torch" ("cpu", "cuda", "cuda:1") or GPU of engine="cuda" ("cuda:1" is the
         second).
     simplify : {"quick", "normal", "high"} or None
         Effort to make the circuit smaller without changing the vote differences between classes,
-        see `dln.simplify`. "normal" and "high" require `pip install ".[simplify]"` in a clone and
-        keep a proof in `circuit_.proof`.
+        see `dln.simplify`. "normal" and "high" require the extra `simplify` and keep a proof in
+        `circuit_.proof`.
     trace_every : int
         Record all parameters in `traces_` every `trace_every` epochs. 0 records nothing.
     random_state : int, RandomState or None

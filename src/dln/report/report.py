@@ -156,6 +156,7 @@ def make_report(
     ('<!doctype html>', True)
     """
     check_is_circuit(circuit, "make_report")
+    template = _template()  # first: a missing package is found before the work
     data = data or DataNote()
     table = read_table(X)
     _check_numbers(data.numbers, table.n_rows)
@@ -170,7 +171,7 @@ def make_report(
     style, script = _style(), "\n".join(_asset(name) for name in _SCRIPTS)
     classes = content["classes"]
     write = partial(
-        _template().render,
+        template.render,
         title=title or _title(circuit, classes),
         version=dln.__version__,
         policy=content_policy([script], [style, *_styles_in(diagram)]),
