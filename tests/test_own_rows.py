@@ -124,13 +124,16 @@ def test_any_form_of_the_table_gives_the_same_split(
         names = order.sample(HEADER, len(HEADER))
         table = pa.table({n: pa.array((columns | {"seen": days})[n], schema[n]) for n in names})
         pa.parquet.write_table(table, "t.parquet")
+        place = table.schema.get_field_index("dose")
+        short = table.column("dose").cast(pa.float32(), safe=False)
+        pa.parquet.write_table(table.set_column(place, "dose", short), "32bits.parquet")
 
         for part in ("training", "test"):
             used, note = counted("law.csv", circuit, part=part)
             n_left = len(test) if part == "training" else len(rows) - len(test)
             assert len(used) == n_left
             assert f"the other {n_left} row" in note
-            for path in ("crlf.csv", "shuffled.csv", "other.tsv", "t.parquet"):
+            for path in ("crlf.csv", "shuffled.csv", "other.tsv", "t.parquet", "32bits.parquet"):
                 assert counted(path, circuit, part=part) == (used, note), path
 
 

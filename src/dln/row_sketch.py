@@ -40,13 +40,19 @@ _REPEAT_CHARACTERS = 14
 
 
 def number_codes(values: NDArray[Any]) -> Hashes:
-    """Return a code for each number: equal float64 values have equal codes, NaN means missing.
+    """Return a code for each number: equal numbers have equal codes, NaN means missing.
 
-    >>> codes = number_codes(np.array([0.0, -0.0, 1.0, np.nan, -np.nan]))
-    >>> bool(codes[0] == codes[1]), bool(codes[3] == codes[4])
-    (True, True)
+    Fractions are compared as float32, so that a table is recognised after it was saved with
+    32 bits a number. Integers are compared exactly.
+
+    >>> codes = number_codes(np.array([0.0, -0.0, 1.0, np.nan, -np.nan, 0.1, np.float32(0.1)]))
+    >>> bool(codes[0] == codes[1]), bool(codes[3] == codes[4]), bool(codes[5] == codes[6])
+    (True, True, True)
     """
     numbers = values.astype(np.float64) + 0.0  # -0.0 becomes 0.0
+    with np.errstate(all="ignore"):
+        rounded = numbers.astype(np.float32).astype(np.float64) + 0.0
+    numbers = np.where(np.floor(numbers) == numbers, numbers, rounded)
     codes = numbers.view(np.uint64)
     codes[np.isnan(numbers)] = _MISSING
     return codes
