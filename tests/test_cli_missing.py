@@ -190,7 +190,30 @@ def test_question_marks_read_as_missing_in_columns_of_numbers_are_noted(tmp_path
     prepared = prepare(str(path), Layout(), "y", kinds=[], ignore=[])
     assert prepared.X.column("x").to_pylist() == [1, None, 3, None]
     assert prepared.X.column("c").to_pylist() == ["?", "red", "?", "blue"]
-    assert prepared.notes[0].startswith("Column 'x': 2 values '?' are read as missing.")
+    assert prepared.notes[0] == "Column 'x': 2 values '?' are read as missing."
+    assert prepared.notes[-1] == (
+        "Column 'c' has the category '?'. If it means missing, add --missing '?,NA' "
+        "(list every such word)."
+    )
+
+
+def test_one_value_is_written_in_the_singular(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n1,a\n?,b\n3,a\n4,b\n")
+    notes = prepare(str(path), Layout(), "y", kinds=[], ignore=[]).notes
+    assert "Column 'x': 1 value '?' is read as missing." in notes
+
+
+def test_the_note_on_text_uses_the_words_that_are_missing(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n" + 9 * "1.5,a\n2.5,b\n" + "NA,a\n")
+    layout = Layout(missing=MissingWords.from_option(""))
+    prepared = prepare(str(path), layout, "y", kinds=[], ignore=[])
+    assert prepared.kinds == {"x": "category"}
+    assert prepared.notes == (
+        "Column 'x' is read as text. 18 of 19 values are numbers, but not 'NA' (row 19). "
+        "Correct such values, or add --kind x=category.",
+    )
 
 
 def test_a_word_that_is_a_category_of_the_model_is_not_missing(run: Run) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dln.cli.arrow import Column, Frame, pa, pc
 from dln.cli.kinds import CODE, quoted, tidy
-from dln.cli.missing import MISSING_WORDS, NUMBER_WORDS
+from dln.cli.missing import DEFAULT_WORDS, MISSING_WORDS, NUMBER_WORDS, MissingWords
 from dln.literals import ColumnKind
 from dln.wording import some
 
@@ -73,20 +73,27 @@ _DATE_FORMS = (
 # -- columns ----------------------------------------------------------------------------------
 
 
-def column_notes(raw: Frame, kinds: Mapping[str, ColumnKind], inferred: set[str]) -> Iterator[str]:
+def column_notes(
+    raw: Frame,
+    kinds: Mapping[str, ColumnKind],
+    inferred: set[str],
+    words: MissingWords = DEFAULT_WORDS,
+) -> Iterator[str]:
     """Yield a note for each column that may not be read as the user intended.
 
-    Columns in `inferred` were text, and their kind was inferred.
+    Columns in `inferred` were text, and their kind was inferred. `words` are read as missing.
     """
     for name, kind in kinds.items():
         cells = raw.column(name)
         note = _sameness(cells)
         if not note and kind == "category" and name in inferred:
-            note = _mistake(cells, name)
+            note = _mistake(tidy(cells, words.in_numbers), name)
         if not note and kind == "integer":
             note = _row_numbers(cells, name) or _rounding(cells, name)
         if not note and _is_unique(cells, kind):
             note = f"is unique in every row. If it is an identifier, add {_ignore(name)}."
+        if not note and kind == "category" and name in inferred and words == DEFAULT_WORDS:
+            note = _question_marks(cells)
         if note:
             yield f"Column {quoted(name)} {note}"
 
@@ -142,9 +149,15 @@ def _is_unique(cells: Column, kind: ColumnKind) -> bool:
     )
 
 
-def _mistake(text: Column, name: str) -> str:
+def _question_marks(cells: Column) -> str:
+    # Not "-" and ".": in text they are often values, such as "-" beside "+".
+    if not pc.any(pc.equal(cells, "?")).as_py():
+        return ""
+    return "has the category '?'. If it means missing, add --missing '?,NA' (list every such word)."
+
+
+def _mistake(cells: Column, name: str) -> str:
     """Describe the exceptions in a column of text in which most values are numbers or dates."""
-    cells = tidy(text)
     found = cells.drop_null().value_counts()
     values, counts = found.field("values"), found.field("counts")
     if not len(values):
@@ -203,21 +216,27 @@ def missing_word_notes(
     """Yield notes on words that were read as missing values but could be categories."""
     found = _counted(classes, MISSING_WORDS)
     if found:
-        yield f"Target {quoted(target)}: {found} are read as missing. {_KEEP_WORDS}"
+        yield f"Target {quoted(target)}: {found} read as missing.{_KEEP_WORDS}"
     for name, kind in kinds.items():
-        found = _counted(raw.column(name), MISSING_WORDS if kind == "category" else NUMBER_WORDS)
+        is_text = kind == "category"
+        found = _counted(raw.column(name), MISSING_WORDS if is_text else NUMBER_WORDS)
         if found:
-            yield f"Column {quoted(name)}: {found} are read as missing. {_KEEP_WORDS}"
+            yield f"Column {quoted(name)}: {found} read as missing.{_KEEP_WORDS if is_text else ''}"
 
 
-_KEEP_WORDS = "To keep them as a category, add --missing ''."
+_KEEP_WORDS = " To keep them as a category, add --missing ''."
 
 
 def _counted(text: Column, words: Sequence[str]) -> str:
-    """Describe how often words occur, for example "11 values 'NA' and 2 values 'null'"."""
+    """Describe how often words occur, for example "11 values 'NA' and 1 value 'null' are"."""
     chosen = pc.is_in(text, value_set=pa.array([word for word in words if word], pa.string()))
     counts = pc.filter(text, chosen).value_counts().to_pylist()
-    return " and ".join(f"{entry['counts']:,} values {entry['values']!r}" for entry in counts)
+    found = [
+        f"{entry['counts']:,} value{'s' * (entry['counts'] > 1)} {entry['values']!r}"
+        for entry in counts
+    ]
+    verb = "is" if sum(entry["counts"] for entry in counts) == 1 else "are"
+    return f"{' and '.join(found)} {verb}" if found else ""
 
 
 # -- target -----------------------------------------------------------------------------------

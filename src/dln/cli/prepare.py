@@ -115,7 +115,7 @@ def prepare(
             notes += missing_word_notes(raw, found, target, written)
         notes += target_notes(target, y)
         inferred = set(features) - set(given) if source.is_text else set()
-        notes += column_notes(raw, found, inferred)
+        notes += column_notes(raw, found, inferred, source.words_to_train())
         return Prepared(target, X, y, found, tuple(notes))
 
 
