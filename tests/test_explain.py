@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import json
 import math
@@ -265,6 +266,14 @@ def test_an_explanation_reads_well() -> None:
         "other changes:",
         "  smoker: True -> False (not smoker) gives healthy",
     ]
+
+
+def test_missing_values_are_named_with_what_they_pass() -> None:
+    note = "Missing values fail `>`, `=` and `in`; they pass `<=`, `!=` and `not in`."
+    explanation = explain_row(heart(), {**CELLS, "age": None, "city": None, "unread": None})
+    assert str(explanation).splitlines()[1] == f"missing: age, city. {note}"
+    assert f"missing: age, city. {html.escape(note)}" in explanation.to_html()
+    assert "missing:" not in str(explain_row(heart(), {**CELLS, "unread": None}))
 
 
 def test_ties_single_classes_and_rows_without_a_change_are_described() -> None:

@@ -20,6 +20,7 @@ from dln.explain.row import read_row
 from dln.explain.sheet import Section, Sheet
 from dln.explain.shortest import short_writer
 from dln.explain.shown import Shown
+from dln.explain.text import MISSING_RULE
 from dln.labels import Label, label_text, label_to_json
 from dln.literals import format_name
 
@@ -137,7 +138,7 @@ class Explanation(Shown):
 
     def to_text(self) -> str:
         """Write the explanation line by line."""
-        lines = [self._headline()]
+        lines = [self._headline(), *self._missing()]
         for title, rules in (("fired", self.fired), ("did not fire", self.silent)):
             lines += [f"{title}:"] if rules else []
             for rule in rules:
@@ -170,6 +171,11 @@ class Explanation(Shown):
         word = "vote" if self.margin == 1 else "votes"
         return f"{label}, {self.margin} {word} ahead of {label_text(runner_up)} {counted}"
 
+    def _missing(self) -> tuple[str, ...]:
+        """Name the missing values: without this, nothing shows why `x != c` is true of them."""
+        names = [format_name(name) for name, cell in self.row.items() if cell is None]
+        return (f"missing: {', '.join(names)}. {MISSING_RULE}",) if names else ()
+
     def _given(self, votes: tuple[int, ...]) -> str:
         """Write the votes of a rule that are not 0."""
         named = zip(map(label_text, self.classes), votes, strict=True)
@@ -194,7 +200,7 @@ class Explanation(Shown):
             for change in self.changes
         )
         base = f"before any rule: {self._given(self.base_votes)}"
-        notes = (base,) if any(self.base_votes) else ()
+        notes = (*([base] if any(self.base_votes) else []), *self._missing())
         sections = (
             Section("Row", ("feature", "value"), cells),
             Section("Rules that fired", ("votes", "rule", "because"), fired),

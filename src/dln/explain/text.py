@@ -27,6 +27,7 @@ from dln.literals import Among, Missing
 if TYPE_CHECKING:
     from dln.circuit import Circuit
 
+MISSING_RULE = "Missing values fail `>`, `=` and `in`; they pass `<=`, `!=` and `not in`."
 INLINE_SIZE = 12
 """Maximum number of literals in one line."""
 _SHARED_SIZE = 3  # a shared gate of more literals gets a name
@@ -75,7 +76,7 @@ def decision_note(classes: Sequence[Label]) -> str:
 def missing_note(circuit: Circuit) -> tuple[str, ...]:
     """Describe how missing values are treated, if a rule tests for them."""
     if any(isinstance(literal, Missing) for literal in circuit.literals):
-        return ("Missing values fail `>`, `=` and `in`; they pass `<=`, `!=` and `not in`.",)
+        return (MISSING_RULE,)
     return ()
 
 
