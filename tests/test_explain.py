@@ -1,4 +1,4 @@
-"""An explanation tells what the circuit did with a row and why, in every form of a row."""
+"""An explanation describes what the circuit computes for a row and why, for every form of a row."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def every_row(circuit: Circuit) -> Rows:
     return [list(row) for row in itertools.product(*cells)]
 
 
-# -- what happened ----------------------------------------------------------------------------
+# -- votes ------------------------------------------------------------------------------------
 
 
 @law
@@ -89,7 +89,7 @@ def test_votes_add_up_and_decide(data: st.DataObject, circuit: Circuit) -> None:
 
 
 def forces(facts: Any, literals: NDArray[np.bool_], truth: NDArray[np.bool_]) -> bool:
-    """Tell whether a wire is 1 in all rows in which the facts hold."""
+    """Check whether a wire is 1 in all rows in which the facts hold."""
     held = np.ones(len(truth), dtype=bool)
     for literal, wanted in facts:
         held &= literals[:, literal] == wanted
@@ -141,7 +141,9 @@ def wide_circuits(draw: st.DrawFn) -> Circuit:
 
 @law
 @given(data=st.data(), circuit=wide_circuits())
-def test_a_greedy_reason_forces_its_rule_and_says_so(data: st.DataObject, circuit: Circuit) -> None:
+def test_a_greedy_reason_forces_its_rule_and_is_not_exact(
+    data: st.DataObject, circuit: Circuit
+) -> None:
     possible = every_row(circuit)
     literals = wire_values(circuit, range(15), as_objects(circuit, possible))
     truth = wire_values(circuit, [28], as_objects(circuit, possible))[:, 0]
@@ -160,7 +162,7 @@ def test_a_greedy_reason_forces_its_rule_and_says_so(data: st.DataObject, circui
 def left_over(
     circuit: Circuit, facts: list[tuple[int, bool]], literals: NDArray[np.bool_]
 ) -> list[tuple[int, bool]]:
-    """Leave out one fact after the other, the longest first, each if the rest forces the rule."""
+    """Leave out one fact after another, longest first, if the others still force the rule."""
 
     def words(fact: tuple[int, bool]) -> str:
         return circuit.literals[fact[0]].describe(circuit.columns, negated=not fact[1])
@@ -177,7 +179,7 @@ def left_over(
     return left
 
 
-def test_a_reason_leaves_out_what_a_chain_does_not_need() -> None:
+def test_a_reason_leaves_out_unnecessary_literals_of_a_chain() -> None:
     columns = tuple(Column(f"b{place}", "boolean") for place in range(20))
     literals = tuple(Above(place, 0.5) for place in range(20))
     nodes = (Node(OR, 0, 1), *(Node(OR, 19 + place, 1 + place) for place in range(1, 19)))
@@ -197,7 +199,7 @@ def test_a_long_chain_of_copies_and_negations_is_read_through() -> None:
     assert (rule.text, str(rule.reason)) == ("y > 2", "y > 2")
 
 
-def test_a_reason_holds_for_a_cell_that_its_column_should_not_hold() -> None:
+def test_a_reason_is_correct_for_a_value_that_its_column_should_not_hold() -> None:
     circuit = Circuit(
         columns=(Column("n", "integer"), Column("b", "boolean")),
         literals=(Above(0, 53.2), Above(0, 53.7), Above(1, 0.5)),
@@ -306,10 +308,10 @@ def test_every_format_is_well_formed(data: st.DataObject, circuit: Circuit) -> N
         assert isinstance(explanation, Explanation)
 
 
-# -- mistakes ---------------------------------------------------------------------------------
+# -- errors -----------------------------------------------------------------------------------
 
 
-def test_mistakes_give_one_line() -> None:
+def test_errors_are_one_line() -> None:
     circuit = heart()
     with pytest.raises(MissingColumnError, match=r"reads \['smoker'\], but the table has only"):
         explain_row(circuit, {"age": 60, "city": "Bern"})

@@ -1,4 +1,4 @@
-"""The changes that an explanation names give another class, and none is nearer."""
+"""The changes that an explanation lists give another class, and no nearer value does."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def changed(row: list[Any], column: int, cell: Any) -> list[Any]:
 
 @law
 @given(data=st.data(), circuit=st.one_of(circuits(max_literals=8), busy_circuits()))
-def test_a_change_gives_its_class_and_is_found_wherever_there_is_one(
+def test_a_change_gives_its_class_and_is_found_if_one_exists(
     data: st.DataObject, circuit: Circuit
 ) -> None:
     for row in data.draw(rows_for(circuit, max_rows=3)):
@@ -58,7 +58,7 @@ def test_a_change_gives_its_class_and_is_found_wherever_there_is_one(
 
 @law
 @given(data=st.data(), circuit=busy_circuits())
-def test_cells_that_fulfil_the_condition_of_a_change_give_its_class(
+def test_values_that_fulfil_the_condition_of_a_change_give_its_class(
     data: st.DataObject, circuit: Circuit
 ) -> None:
     circuit = renamed(circuit)
@@ -78,7 +78,7 @@ def test_cells_that_fulfil_the_condition_of_a_change_give_its_class(
 
 
 def cells_near(circuit: Circuit, column: int, value: float) -> list[float]:
-    """List numbers at and beside every cutoff of a column, and beside the present one."""
+    """List numbers at and near every cutoff of a column, and near the present value."""
     kind = circuit.columns[column].kind
     found = [value]
     for literal in circuit.literals:
@@ -107,7 +107,7 @@ def test_no_nearer_number_changes_the_class(data: st.DataObject, circuit: Circui
         explanation = explain_row(circuit, row)
         for change in explanation.changes:
             column = [c.name for c in circuit.columns].index(change.feature)
-            if change.distance is None:  # from or to a missing cell
+            if change.distance is None:  # from or to a missing value
                 assert change.before is None or change.after is None
                 continue
             value = numbers[column]
@@ -127,11 +127,11 @@ def _number(cell: Any) -> Any:
     return math.nan if cell is None else float(cell)
 
 
-# -- cells ------------------------------------------------------------------------------------
+# -- values -----------------------------------------------------------------------------------
 
 
 def of_one_column(column: Column, *literals: Literal) -> Circuit:
-    """Make a circuit that says "yes" where any literal is true."""
+    """Make a circuit that predicts "yes" if any literal is true."""
     rules = tuple(Rule(wire, (0, 1)) for wire in range(len(literals)))
     return Circuit((column,), literals, (), rules, (0, 0), ("no", "yes"))
 
@@ -143,7 +143,7 @@ def change_of(circuit: Circuit, cell: Any) -> tuple[Any, str]:
     return change.after, change.condition
 
 
-def test_numbers_go_just_past_the_cutoff() -> None:
+def test_numbers_change_to_a_value_just_past_the_cutoff() -> None:
     above = of_one_column(Column("x", "number"), Above(0, 54.0))
     assert change_of(above, 50.0) == (54.01, "x > 54")
     assert change_of(above, 54.0) == (54.01, "x > 54")
@@ -167,7 +167,7 @@ def test_numbers_go_just_past_the_cutoff() -> None:
     assert change_of(narrow, 0.0)[0] == math.nextafter(1.0, 2.0)
 
 
-def test_integers_booleans_and_dates_stay_what_they_are() -> None:
+def test_integers_booleans_and_dates_keep_their_type() -> None:
     whole = of_one_column(Column("n", "integer"), Above(0, 53.5))
     assert change_of(whole, 50) == (54, "n > 53.5")
     assert change_of(whole, 60) == (53, "n <= 53.5")
@@ -200,7 +200,7 @@ def test_a_column_of_0_and_1_changes_to_0_or_1() -> None:
             assert change_of(sex, other) == (0, "sex != 1")
 
 
-def test_categories_prefer_known_ones_and_cells_stay_rather_than_go() -> None:
+def test_known_categories_are_preferred_and_missing_values_come_last() -> None:
     city = Column("city", "category", ("Bern", "Basel", "Chur"))
     assert change_of(of_one_column(city, Among(0, (1,))), "Bern") == ("Basel", "city = Basel")
     assert change_of(of_one_column(city, Among(0, (1,))), "Rome") == ("Basel", "city = Basel")
@@ -222,7 +222,7 @@ def test_a_condition_spans_neighbours_that_give_the_same_class() -> None:
     assert change_of(tie, 3) == (6, "x > 5 and x <= 9")
 
 
-def test_a_condition_that_a_missing_cell_would_fulfil_says_so_where_its_class_is_another() -> None:
+def test_a_condition_excludes_missing_values_if_they_give_another_class() -> None:
     number, yes_no = Column("x", "number"), Column("b", "boolean")
     circuit = of_one_column(number, Above(0, 5.0), Missing(0))
     assert change_of(circuit, 6.0) == (5.0, "x <= 5 and x is not missing")
@@ -232,7 +232,7 @@ def test_a_condition_that_a_missing_cell_would_fulfil_says_so_where_its_class_is
     assert change_of(absent, None) == (False, "not b and b is not missing")
 
 
-def test_the_smallest_change_crosses_the_fewest_cutoffs_then_moves_the_least() -> None:
+def test_changes_are_ranked_by_cutoffs_crossed_then_by_distance() -> None:
     circuit = Circuit(
         columns=(Column("x", "number"), Column("y", "number"), Column("c", "category", ("u", "v"))),
         literals=(Above(0, 1.0), Above(0, 2.0), Above(1, 30.0), Among(2, (1,)), Missing(1)),
@@ -250,7 +250,7 @@ def test_the_smallest_change_crosses_the_fewest_cutoffs_then_moves_the_least() -
     assert [change.n_crossed for change in explanation.changes] == [1, 1, 2]
 
 
-def test_the_nearer_side_is_taken_though_it_is_past_more_cutoffs() -> None:
+def test_within_a_column_the_nearest_value_is_chosen_even_if_it_crosses_more_cutoffs() -> None:
     circuit = Circuit(
         columns=(Column("x", "integer"),),
         literals=tuple(Above(0, cutoff) for cutoff in (0.0, 21.0, 22.0)),

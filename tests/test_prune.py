@@ -62,7 +62,7 @@ def n_changed(circuit: Circuit, other: Circuit, table: Any) -> int:
 
 
 def balanced(circuit: Circuit, table: Any, labels: list[Any]) -> float:
-    """Average, over the classes that occur, how many of their rows are found."""
+    """Compute the balanced accuracy: the mean recall of the classes that occur."""
     target = np.array([circuit.classes.index(label) for label in labels])
     right = circuit.winners(table) == target
     return float(np.mean([right[target == number].mean() for number in np.unique(target)]))
@@ -70,7 +70,7 @@ def balanced(circuit: Circuit, table: Any, labels: list[Any]) -> float:
 
 @law
 @given(problem=problems())
-def test_without_tolerance_every_prediction_stays(problem: Problem) -> None:
+def test_without_tolerance_no_prediction_changes(problem: Problem) -> None:
     circuit, table, labels = problem
     assert_array_equal(prune(circuit, table, labels).circuit.winners(table), circuit.winners(table))
 
@@ -94,7 +94,7 @@ def test_no_more_accuracy_is_lost_than_tolerated(problem: Problem, tolerance: fl
 
 @law
 @given(problem=problems(), tolerance=st.sampled_from([0, 2, 0.0, 0.1]))
-def test_the_curve_falls_in_size_and_says_what_its_circuits_do(
+def test_steps_shrink_and_report_the_changes_and_accuracy_of_their_circuits(
     problem: Problem, tolerance: float
 ) -> None:
     circuit, table, labels = problem
@@ -119,7 +119,7 @@ def test_the_curve_falls_in_size_and_says_what_its_circuits_do(
 
 @law
 @given(problem=problems(), tolerance=st.sampled_from([0, 3, 0.05]))
-def test_no_votes_that_all_classes_share_are_left(problem: Problem, tolerance: float) -> None:
+def test_base_votes_common_to_all_classes_are_removed(problem: Problem, tolerance: float) -> None:
     circuit, table, labels = problem
     for step in prune(circuit, table, labels, tolerance=tolerance).steps:
         base = step.circuit.base_votes
@@ -131,16 +131,19 @@ def test_no_votes_that_all_classes_share_are_left(problem: Problem, tolerance: f
 
 @law
 @given(problem=problems(), more=st.integers(-9, 9))
-def test_votes_that_all_classes_share_decide_nothing(problem: Problem, more: int) -> None:
+def test_base_votes_common_to_all_classes_have_no_effect(problem: Problem, more: int) -> None:
     circuit, table, _ = problem
     raised = replace(circuit, base_votes=tuple(vote + more for vote in circuit.base_votes))
     lowered = lower_base(raised)
     assert min(lowered.base_votes) <= 0 <= max(lowered.base_votes)
+    # Not always equal to lower_base(circuit): that depends on the signs of the base votes.
+    assert len(set(np.subtract(lowered.base_votes, circuit.base_votes).tolist())) == 1
+    assert lower_base(lowered) == lowered
     assert_array_equal(lowered.winners(table), circuit.winners(table))
     assert_array_equal(lowered.predict_proba(table), circuit.predict_proba(table))
 
 
-def test_a_pruned_circuit_has_no_constant_in_common() -> None:
+def test_rules_that_become_constant_leave_no_common_base_votes() -> None:
     # Column a is true on every row, so its rule becomes constant votes: 6 and 7.
     columns = tuple(Column(name, "boolean") for name in "abc")
     circuit = Circuit(
@@ -167,7 +170,9 @@ def test_the_same_input_gives_the_same_curve(problem: Problem, tolerance: float)
 
 @law
 @given(problem=problems(), tolerance=st.sampled_from([0, 2, 100, 0.0, 0.03, 0.5]))
-def test_the_circuit_alone_is_that_of_the_curve(problem: Problem, tolerance: float) -> None:
+def test_prune_within_returns_the_chosen_circuit_of_prune(
+    problem: Problem, tolerance: float
+) -> None:
     circuit, table, labels = problem
     alone = prune_within(circuit, table, labels, tolerance=tolerance)
     assert alone == prune(circuit, table, labels, tolerance=tolerance).circuit
@@ -191,7 +196,7 @@ def test_the_curve_ends_with_a_circuit_that_reads_nothing(problem: Problem) -> N
 
 @law
 @given(problem=problems())
-def test_a_move_saves_at_least_what_is_promised(problem: Problem) -> None:
+def test_a_move_saves_at_least_the_computed_amount(problem: Problem) -> None:
     circuit, table, _ = problem
     circuit = fold(circuit)
     bits = literal_bits(circuit, read_rows(table))
@@ -241,7 +246,7 @@ LINE = np.arange(100.0)[:, None]
 LINE_CLASSES = np.where(LINE[:, 0] > 50, "yes", "no")
 
 
-def test_cutoffs_that_only_outvote_each_other_become_one() -> None:
+def test_similar_cutoffs_are_merged() -> None:
     curve = prune(cutoffs(40.5, 45.5, 50.5, 55.5, 60.5), LINE, LINE_CLASSES)
     assert curve.circuit.literals == (Above(0, 50.5),)
     assert curve.chosen.n_changed == 0
@@ -255,7 +260,7 @@ def test_a_tolerated_loss_of_accuracy_may_change_predictions_that_were_wrong() -
     assert prune(circuit, LINE, LINE_CLASSES, tolerance=0.0).chosen.accuracy >= 0.9
 
 
-def test_rows_of_no_weight_do_not_count_in_the_accuracy() -> None:
+def test_rows_of_weight_zero_do_not_count_in_the_accuracy() -> None:
     circuit = cutoffs(20.5, 50.5, 60.5)
     weight = (LINE[:, 0] > 55).astype(float)
     curve = prune(circuit, LINE, LINE_CLASSES, sample_weight=weight, class_weight=None)
@@ -263,7 +268,7 @@ def test_rows_of_no_weight_do_not_count_in_the_accuracy() -> None:
     assert curve.steps[0].accuracy == pytest.approx(np.average(right, weights=weight))
 
 
-def test_balanced_accuracy_is_scikit_learns() -> None:
+def test_balanced_accuracy_equals_scikit_learns() -> None:
     circuit = cutoffs(20.5, 30.5, 60.5)
     step = prune(circuit, LINE, LINE_CLASSES).steps[0]
     known = balanced_accuracy_score(LINE_CLASSES, circuit.predict(LINE))
@@ -290,7 +295,7 @@ def curve() -> PruneCurve:
     return prune(cutoffs(*values), LINE, target)
 
 
-def test_bounds_on_what_is_given_up_choose_the_smallest(curve: PruneCurve) -> None:
+def test_bounds_on_the_loss_choose_the_smallest_circuit(curve: PruneCurve) -> None:
     step = curve.at(max_changed=curve.steps[2].n_changed)
     assert step.n_changed <= curve.steps[2].n_changed
     assert step.gate_operations <= curve.steps[2].gate_operations
@@ -298,7 +303,7 @@ def test_bounds_on_what_is_given_up_choose_the_smallest(curve: PruneCurve) -> No
     assert curve.at(max_changed=0) == curve.chosen
 
 
-def test_a_bound_on_size_chooses_the_most_accurate(curve: PruneCurve) -> None:
+def test_a_bound_on_the_size_chooses_the_most_accurate_circuit(curve: PruneCurve) -> None:
     step = curve.at(max_gate_operations=curve.steps[1].gate_operations)
     assert step.accuracy == max(other.accuracy for other in curve.steps[1:])
 
@@ -306,7 +311,7 @@ def test_a_bound_on_size_chooses_the_most_accurate(curve: PruneCurve) -> None:
 @pytest.mark.parametrize(
     ("bounds", "message"),
     [
-        ({}, "no bound is given; give one of max_changed, min_accuracy"),
+        ({}, "no bound is given; expected one of max_changed, min_accuracy"),
         ({"min_accuracy": 1.5}, r"no step of the curve has min_accuracy=1\.5; see print"),
     ],
 )
@@ -317,7 +322,7 @@ def test_bounds_that_cannot_be_met_are_refused(
         curve.at(**bounds)
 
 
-def test_the_table_marks_what_was_chosen(curve: PruneCurve) -> None:
+def test_the_printed_table_marks_the_chosen_step(curve: PruneCurve) -> None:
     lines = str(curve).splitlines()
     assert lines[0].split() == [
         "gate",
@@ -377,7 +382,7 @@ def test_weights_that_do_not_fit_are_refused() -> None:
         prune(ONE, LINE, LINE_CLASSES, class_weight="even")  # type: ignore[arg-type]
 
 
-def test_what_is_no_circuit_or_an_empty_one_is_refused() -> None:
+def test_an_empty_circuit_and_other_objects_are_refused() -> None:
     with pytest.raises(OptionError, match=r"prune takes a Circuit, not a str; give the circuit_"):
         prune("heart.json", LINE, LINE_CLASSES)  # type: ignore[arg-type]
     empty = Circuit(ONE.columns, ONE.literals, (), (), (0, 0), ONE.classes)

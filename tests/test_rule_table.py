@@ -1,4 +1,4 @@
-"""The rule table says what the circuit computes, counts what the rows show, and stays inert."""
+"""The rule table states what the circuit computes, counts rows correctly, and escapes its text."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def rule_text(circuit: Circuit) -> str:
     return rule_table(circuit).rules[0].text
 
 
-# -- what is printed is what predicts ---------------------------------------------------------
+# -- votes ------------------------------------------------------------------------------------
 
 
 @law
@@ -128,7 +128,7 @@ def test_no_rule_mentions_more_than_its_gates_do(circuit: Circuit) -> None:
         assert count_terms(shortest(circuit, rule.wire)) <= written_out
 
 
-def test_what_a_column_implies_is_left_out() -> None:
+def test_tests_implied_by_another_test_are_left_out() -> None:
     age = Column("age", "integer")
     assert rule_text(logic([Node(AND, 0, 1)], [Above(0, 3.0), Above(0, 5.0)], age)) == "age > 5"
     assert rule_text(logic([Node(OR, 0, 1)], [Above(0, 3.2), Above(0, 3.7)], age)) == "age > 3.2"
@@ -138,7 +138,7 @@ def test_what_a_column_implies_is_left_out() -> None:
     assert rule_text(never_both) == "always"
 
 
-def test_two_levels_are_used_where_they_read_shorter() -> None:
+def test_two_level_forms_are_used_if_they_are_shorter() -> None:
     bits = [Column(name, "boolean") for name in "abc"]
     tests = [Above(place, 0.5) for place in range(3)]
     # a xor (a and b) is a and not b
@@ -151,7 +151,7 @@ def test_two_levels_are_used_where_they_read_shorter() -> None:
     assert rule_text(logic(products, tests, *bits)) == "a and (b or c)"
 
 
-def test_an_xor_stays_one() -> None:
+def test_an_xor_is_not_expanded() -> None:
     bits = [Column(name, "boolean") for name in "abc"]
     nodes = [Node(XOR, 0, 1), Node(XOR, 3, 2)]
     tests = [Above(place, 0.5) for place in range(3)]
@@ -241,7 +241,7 @@ def test_classes_that_are_dates_are_found() -> None:
     assert rule_table(circuit, [[0.5], [1.5]], y).rules[0].class_counts == (0, 1)
 
 
-def test_statistics_are_beside_the_rules_and_change_none() -> None:
+def test_statistics_do_not_change_the_rules() -> None:
     circuit = logic([], [Above(0, 1.0)], Column("x", "number"))
     with_rows = rule_table(circuit, [[0.5], [0.7]], ["no", "yes"])
     assert "      fires in none of 2 rows" in with_rows.to_text().splitlines()
@@ -276,7 +276,7 @@ def test_a_card_reads_well() -> None:
 
 
 class Tags(HTMLParser):
-    """Collects tags and text; refuses all that could do something."""
+    """Collects tags and text; refuses scripts, links and other active content."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -318,7 +318,7 @@ def nasty() -> Circuit:
     )
 
 
-def test_html_in_names_categories_and_classes_does_nothing() -> None:
+def test_html_in_names_categories_and_classes_is_escaped() -> None:
     circuit = nasty()
     table = rule_table(circuit, [[EVIL, 1.0]], ["&lt;yes"])
     explanation = explain_row(circuit, [EVIL, 1.0])
@@ -333,7 +333,7 @@ def test_html_in_names_categories_and_classes_does_nothing() -> None:
 
 
 def assert_is_styled(shown: Any) -> None:
-    """Check that a notebook gets the fragment with a style that requests nothing."""
+    """Check that a notebook gets the fragment with a style that loads nothing."""
     style, fragment = shown._repr_html_().split("</style>\n")
     assert fragment == shown.to_html()
     assert style.startswith("<style>\n.dln-sheet")
@@ -366,7 +366,7 @@ def test_every_format_is_well_formed(data: st.DataObject, circuit: Circuit) -> N
 
 
 def assert_is_markdown(text: str) -> None:
-    """Check that each line of a table has as many cells as its header."""
+    """Check that every line of a table has the same number of cells as its header."""
     n_pipes = 0
     for line in text.splitlines():
         if not line.startswith("| "):
@@ -386,10 +386,10 @@ def assert_matches_schema(table: RuleTable, circuit: Circuit) -> None:
     assert (read["score_card"] is not None) == (circuit.n_classes == 2)
 
 
-# -- mistakes ---------------------------------------------------------------------------------
+# -- errors -----------------------------------------------------------------------------------
 
 
-def test_mistakes_give_one_line() -> None:
+def test_errors_are_one_line() -> None:
     circuit = logic([], [Above(0, 1.0)], Column("x", "number"))
     with pytest.raises(OptionError, match="y is given without X"):
         rule_table(circuit, y=["no"])

@@ -1,4 +1,4 @@
-"""The printed rules say exactly what the circuit computes: they are parsed back and evaluated."""
+"""The printed rules state exactly what the circuit computes: they are parsed and evaluated."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Row = dict[Any, Any]
 Holds = Callable[[Row], bool]
 
 
-# -- a reader of the printed text -------------------------------------------------------------
+# -- a parser of the printed text -------------------------------------------------------------
 
 _QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _TOKEN = re.compile(
@@ -37,7 +37,7 @@ _TOKEN = re.compile(
 
 
 class Reader:
-    """A recursive-descent reader of one rule, for names that are single words or quoted."""
+    """A recursive-descent parser of one rule, for names that are single words or quoted."""
 
     def __init__(self, text: str, parts: dict[str, Holds]) -> None:
         self.tokens: list[tuple[str, str]] = []
@@ -154,7 +154,7 @@ def is_above(cell: Any, cutoff: float) -> bool:
 
 
 def _kept(name: str, test: Holds) -> Holds:
-    """Evaluate a named part once a row, however many read it."""
+    """Evaluate a named part only once for each row."""
 
     def kept(row: Row) -> bool:
         if ("part", name) not in row:
@@ -165,7 +165,7 @@ def _kept(name: str, test: Holds) -> Holds:
 
 
 def read_votes(text: str) -> Callable[[Row], list[int]]:
-    """Read printed rules back: a function that counts the votes of a row."""
+    """Parse printed rules; return a function that counts the votes of a row."""
     head, _, tail = text.partition("\nwhere\n")
     rules = [line.strip().partition(": ") for line in tail.splitlines()]
     names = [name for name, _, _ in rules]
@@ -192,14 +192,14 @@ def read_votes(text: str) -> Callable[[Row], list[int]]:
 
 
 def readable(category: Category, index: int) -> Category:
-    """Keep what the reader can read: numbers, single words and quoted text."""
+    """Keep categories that the parser supports: numbers, single words and quoted text."""
     if not isinstance(category, str) or format_text(category) != category:
         return category
     return category if re.fullmatch(r"\w+", category) else f"word{index}"
 
 
 def renamed(circuit: Circuit) -> Circuit:
-    """Give the circuit names of one word, and classes that are."""
+    """Rename columns, categories and classes to names that the parser supports."""
     columns = tuple(
         Column(
             f"{column.kind}{index}",
@@ -280,13 +280,13 @@ def test_the_text_of_large_logic_votes_like_the_circuit_on_every_row(circuit: Ci
 
 
 @pytest.mark.parametrize("gate", GATES, ids=lambda gate: gate.name)
-def test_every_gate_reads_as_what_it_computes(gate: Gate) -> None:
+def test_the_text_of_every_gate_is_what_it_computes(gate: Gate) -> None:
     circuit = _logic([Node(gate, 0, 1), Node(gate, 2, 0)], [Rule(3, (0, 1))])
     rows = [[a, b] for a in (True, False) for b in (True, False)]
     assert_text_votes_like_the_circuit(circuit, rows)
 
 
-def test_parts_that_are_shared_get_names_that_no_column_has() -> None:
+def test_shared_parts_get_names_that_no_column_has() -> None:
     nodes = [Node(GATE_BY_NAME["XOR"], 0, 1)]
     nodes += [Node(GATE_BY_NAME["XOR"], wire, wire % 2) for wire in range(2, 40)]
     rules = [Rule(wire, (0, 1)) for wire in range(20, 40)]
@@ -299,14 +299,14 @@ def test_parts_that_are_shared_get_names_that_no_column_has() -> None:
     assert_text_votes_like_the_circuit(circuit, [[True, False], [True, True], [False, False]])
 
 
-def test_words_that_read_alike_are_chained_and_others_get_parentheses() -> None:
+def test_equal_words_are_chained_and_different_words_get_parentheses() -> None:
     def shown(*words: str) -> str:
         nodes = [Node(GATE_BY_NAME[word], wire, wire % 2) for wire, word in enumerate(words, 1)]
         return str(_logic(nodes, [Rule(len(words) + 1, (0, 1))])).splitlines()[-1].strip()
 
     assert shown("NOT_A_AND_B", "AND") == "+1  not y and y and x"
     assert shown("XOR", "OR", "OR") == "+1  (y xor y) or x or y"
-    assert shown("XOR", "XOR") == "+1  (y xor y) xor x"  # to some, a chain is "exactly one"
+    assert shown("XOR", "XOR") == "+1  (y xor y) xor x"  # a chain could mean "exactly one"
 
 
 def test_a_term_is_written_once_in_a_chain() -> None:
@@ -316,13 +316,13 @@ def test_a_term_is_written_once_in_a_chain() -> None:
     assert str(_logic(nodes, [Rule(3, (0, 1))])).splitlines()[-1] == "  +1  not x or not y"
 
 
-def test_no_line_grows_with_the_circuit() -> None:
+def test_the_length_of_lines_does_not_grow_with_the_circuit() -> None:
     nodes = [Node(GATE_BY_NAME["AND"], wire - 1, wire % 2) for wire in range(2, 400)]
     text = str(_logic(nodes, [Rule(399, (0, 1))]))
     assert max(map(len, text.splitlines())) < 200
 
 
-def test_long_lists_of_categories_are_written_in_full_on_a_line_of_their_own() -> None:
+def test_long_lists_of_categories_are_written_in_full_on_a_separate_line() -> None:
     cities = tuple(f"city{index}" for index in range(30))
     circuit = Circuit(
         columns=(Column("city", "category", cities), Column("age", "number")),

@@ -1,4 +1,4 @@
-"""How the printed rules are worded: names, cutoffs, categories and labels, on their line."""
+"""The wording of the printed rules: names, cutoffs, categories and labels, each on one line."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ PURPOSE = (Column("purpose", "category", ("A40", "A41", "A46")), Column("age", "
         (["NOR", "OR"], "purpose not in {A40, A46} or age > 3"),
     ],
 )
-def test_several_tests_of_one_column_of_categories_are_one(gates: list[str], shown: str) -> None:
+def test_category_tests_of_one_column_are_merged(gates: list[str], shown: str) -> None:
     literals = (Among(0, (2,)), Among(0, (0,)), Above(1, 3.0))
     assert rule_text(*gates, columns=PURPOSE, literals=literals) == shown
 
@@ -100,7 +100,7 @@ def test_columns_of_0_and_1_are_written_as_equality(kind: Any) -> None:
     columns = (Column("sex", kind, binary=True),)
     assert rule_text(columns=columns, literals=(Above(0, 0.0),)) == "sex = 1"
     assert rule_text("NOR", columns=columns, literals=(Above(0, 0.5), Above(0, 0.5))) == "sex != 1"
-    # Cutoffs that 0 and 1 do not lie on both sides of are written as they are.
+    # Cutoffs that do not separate 0 from 1 are written as cutoffs.
     assert rule_text(columns=columns, literals=(Above(0, 1.0),)) == "sex > 1"
     assert rule_text(columns=(Column("sex", kind),), literals=(Above(0, 0.0),)) == "sex > 0"
 
@@ -114,7 +114,7 @@ def test_columns_of_0_and_1_are_written_as_equality(kind: Any) -> None:
         ([0, 1] * 600 + [2, 2], "sex > 0"),
     ],
 )
-def test_a_fit_finds_out_which_columns_hold_only_0_and_1(values: list[Any], shown: str) -> None:
+def test_a_fit_recognises_columns_that_hold_only_0_and_1(values: list[Any], shown: str) -> None:
     target = np.array([value is not None and value > 0 for value in values]).astype(np.int32)
     table = read_table(pd.DataFrame({"sex": values}))
     weight = np.ones(len(values), dtype=np.float32)
@@ -156,13 +156,13 @@ def test_a_column_without_a_name_is_called_unnamed() -> None:
         ("inf", "'inf'"),
     ],
 )
-def test_text_is_quoted_only_where_it_could_be_misread(text: str, shown: str) -> None:
+def test_text_is_quoted_only_if_it_could_be_misread(text: str, shown: str) -> None:
     assert format_text(text) == shown
 
 
 @law
 @given(st.text())
-def test_quoted_text_reads_back_and_stays_on_its_line(text: str) -> None:
+def test_quoted_text_can_be_parsed_and_stays_on_one_line(text: str) -> None:
     shown = format_text(text)
     assert len(shown.splitlines()) == 1
     assert shown == text or ast.literal_eval(shown) == text
@@ -201,13 +201,13 @@ def test_the_note_names_the_class_that_wins_a_tie(n_classes: int, winner: str) -
     classes = tuple(f"c{number}" for number in range(n_classes))
     circuit = Circuit((), (), (), (), (0,) * n_classes, classes)
     assert str(circuit).splitlines()[0] == f"Most votes win; a tie goes to {winner}."
-    # A tie that the first class has no part in goes to the first of those that have.
+    # A tie between other classes goes to the first of these.
     tied = replace(circuit, base_votes=(*([-1] * (n_classes - 2)), 0, 0)[-n_classes:])
     assert tied.predict(np.zeros((1, 0))).tolist() == [classes[max(n_classes - 2, 0)]]
 
 
 @pytest.mark.parametrize("label", ["two\nlines", "", "7", 7, 1.5, True, datetime.date(2020, 1, 2)])
-def test_labels_of_any_type_stay_on_their_line(label: Any) -> None:
+def test_labels_of_any_type_stay_on_one_line(label: Any) -> None:
     circuit = Circuit((), (), (), (), (0,), (label,))
     shown = repr(label) if isinstance(label, str) else str(label)
     assert str(circuit) == f"Most votes win; a tie goes to {shown}.\n{shown}: no votes"

@@ -29,7 +29,9 @@ from dln.literals import Above, Among, Category, Column, ColumnKind, Literal, Mi
 Cell = Category | datetime.datetime | np.datetime64 | None
 """A value of the user's table; None if it is missing."""
 
-_FIRST_TICK, _LAST_TICK = -(2**63) + 1, 2**63 - 1
+FIRST_TICK, LAST_TICK = -(2**63) + 1, 2**63 - 1
+"""The first and the last moment that a table can hold, in microseconds since 1970."""
+
 _EPOCH = datetime.datetime(1970, 1, 1)
 _TWO_YEARS = 2 * 366 * 86400.0
 
@@ -184,7 +186,7 @@ def _least_above(low: float, kind: ColumnKind) -> float | None:
         return next((bit for bit in (0.0, 1.0) if bit > low), None)
     if kind == "date":
         tick = _first_tick(lambda tick: tick / 1e6 > low)
-        return None if tick > _LAST_TICK else tick / 1e6
+        return None if tick > LAST_TICK else tick / 1e6
     if kind == "integer" and abs(low) <= 2**52:  # larger float64 values are all whole
         return float(math.floor(low) + 1)
     least = math.nextafter(low, math.inf)
@@ -196,7 +198,7 @@ def _first_tick(reached: Callable[[int], bool]) -> int:
 
     Tables are read by dividing by 1e6. The quotients never fall, but some are equal.
     """
-    low, high = _FIRST_TICK, _LAST_TICK + 1
+    low, high = FIRST_TICK, LAST_TICK + 1
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if reached(middle) else (middle + 1, high)
@@ -205,15 +207,20 @@ def _first_tick(reached: Callable[[int], bool]) -> int:
 
 def _readable_moment(least: float, low: float, high: float) -> datetime.datetime | np.datetime64:
     """Choose the roundest moment above `low` and not above `high`; `least` is the first."""
-    start, end = least, min(high, _LAST_TICK / 1e6)
+    start, end = least, min(high, LAST_TICK / 1e6)
     if math.isinf(high):
         end = _TWO_YEARS if math.isinf(low) else least + _TWO_YEARS
     if math.isinf(low):
         start = max(least, end - _TWO_YEARS)
     seconds = readable_cutoff(start, math.nextafter(end, math.inf), "date")
     tick = _first_tick(lambda tick: tick / 1e6 >= seconds)
-    if tick > _LAST_TICK or tick / 1e6 != seconds:  # tables cannot hold this moment
+    if tick > LAST_TICK or tick / 1e6 != seconds:  # tables cannot hold this moment
         tick = _first_tick(lambda tick: tick / 1e6 >= least)
+    return moment_at(tick)
+
+
+def moment_at(tick: int) -> datetime.datetime | np.datetime64:
+    """Return the moment at a number of microseconds since 1970."""
     try:
         return _EPOCH + datetime.timedelta(microseconds=tick)
     except OverflowError:  # before year 1 or after year 9999

@@ -143,12 +143,13 @@ def _rows_to_array(rows: Sequence[Any]) -> NDArray[Any]:
         array = np.array(rows, dtype=object)
     except ValueError:
         array = None
-    if array is None or (array.ndim == 1 and any(_is_row(row) for row in rows)):
+    if array is None or (array.ndim == 1 and any(is_row(row) for row in rows)):
         raise TableError("the rows differ in length; every row needs one value for each column")
     return array
 
 
-def _is_row(value: Any) -> bool:
+def is_row(value: Any) -> bool:
+    """Check whether a value is a row of a table, not a single value."""
     return isinstance(value, (list, tuple, np.ndarray))
 
 

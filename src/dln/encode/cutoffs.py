@@ -28,12 +28,11 @@ def tree_cutoffs(
     values = cells[known]
     if len(values) == 0 or values.min() == values.max():
         return np.empty(0, dtype=np.float32)
-    # There cannot be more leaves than rows, and the tree would allocate memory for them.
+    # The tree allocates memory for all leaves, and there cannot be more leaves than rows.
     most = min(n_cutoffs, len(values) - 1)
     tree = DecisionTreeClassifier(max_leaf_nodes=most + 1, random_state=0)
-    with config_context(
-        skip_parameter_validation=True
-    ):  # it takes half of the time with a few hundred rows
+    # With a few hundred rows, the validation would take half of the time.
+    with config_context(skip_parameter_validation=True):
         tree.fit(values[:, None], target[known], sample_weight=weight[known], check_input=False)
     inner = tree.tree_.children_left >= 0
     cutoffs = np.unique(tree.tree_.threshold[inner].astype(np.float32))

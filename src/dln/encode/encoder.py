@@ -158,9 +158,9 @@ def _category_order(category: Category) -> tuple[str, Category]:
 
 
 def _group_literals(n_groups: int, *, any_missing: bool) -> NDArray[np.float32]:
-    """Choose the groups that get a literal; of two complementary groups only the second.
+    """Choose the groups that get a literal: of two complementary groups only the second.
 
-    A single group is the complement of the missing values, which have a literal.
+    A single group needs none: it is the complement of the missing values, which have a literal.
     """
     first = 1 if n_groups == 1 or (n_groups == 2 and not any_missing) else 0
     return np.arange(first, n_groups, dtype=np.float32)

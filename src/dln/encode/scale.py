@@ -59,7 +59,7 @@ def _finite_knots(
     """Place knots, strictly rising, and their levels from 0 to 1."""
     if len(finite) == 0:
         return np.array([0.0, 1.0]), np.array([0.0, 1.0])
-    # Quantiles that are values of the column: the mean of two huge ones would overflow.
+    # Knots are values of the column, since the mean of two huge values would overflow.
     places = np.rint(np.linspace(0.005, 0.995, n_knots) * (len(finite) - 1)).astype(np.intp)
     knots = np.partition(finite, np.unique(places))[places]
     levels = np.linspace(0.0, 1.0, n_knots)

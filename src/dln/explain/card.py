@@ -32,13 +32,13 @@ class ScoreCard(Shown):
     Attributes
     ----------
     negative, positive
-        The class at a score of 0 or less, and the class above.
+        The class at a score of 0 or less, and the class at a score above 0.
     start
         The score before any rule fires.
     rows
         The rules, strongest first, without those that give both classes the same votes.
     parts
-        Names that the rules mention, and what they stand for.
+        Names used in the rules, with their definitions.
     notes
         How missing values are treated, if a rule tests for them.
     """

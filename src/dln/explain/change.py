@@ -1,15 +1,19 @@
 """A row + one of its columns -> the nearest value of that column that flips the class.
 
 Every atom of the column is tried (`dln.conditions`), so the answer is exact: no other value of the
-column flips the class at a smaller distance. There is no nearest number above a cutoff; the
-distance is that to the cutoff, and the value is a readable number just beyond it.
+column flips the class at a smaller distance. (In a column of 0 and 1, only these two are tried if
+they are in the atom.) There is no nearest number above a cutoff, so the distance is measured to the
+cutoff, and the value is a readable number just above it.
 
-Order within a column: a known category or the number at the smallest distance (from a missing
-value: past the fewest cutoffs), then an unknown category, then a missing value. Order between
-columns: the same three, then the fewest cutoffs crossed (another category counts as one; a value
-that becomes missing or known counts as at least one), then the smallest distance relative to the
-larger of the two numbers (1 for booleans and for values without a distance), then the position of
-the column.
+Changes are ranked in three tiers: known categories and numbers, then unknown categories, then
+missing values. Within a column and a tier, the smallest distance wins; from a missing value, the
+fewest cutoffs crossed. Between columns, these decide within a tier, in this order:
+
+1. The fewest cutoffs crossed. Another category counts as one, and a value that becomes missing or
+   known counts as at least one.
+2. The smallest distance relative to the larger of the two numbers; 1 for booleans and for values
+   without a distance.
+3. The position of the column.
 """
 
 from __future__ import annotations
@@ -42,7 +46,7 @@ class Change:
     feature
         The name of the column.
     before, after
-        The value, and the value that flips the class; None means missing.
+        The present value, and the value that flips the class; None means missing.
     condition
         A condition that the new value fulfils. All values that fulfil it give the same class.
     label
@@ -50,7 +54,7 @@ class Change:
     n_crossed
         Number of the circuit's cutoffs between the two values; 1 for another category.
     distance
-        The least distance that the number moves; in seconds for dates, None for categories.
+        The smallest distance that flips the class; in seconds for dates, None for categories.
     """
 
     feature: str
@@ -202,7 +206,7 @@ def _reach(value: float, gap: Gap) -> tuple[Cell, float]:
     """Find a readable value of a gap near a number, and the distance to the gap."""
     # The lowest gap includes minus infinity.
     within = (gap.low < value or math.isinf(gap.low)) and value <= gap.high
-    if within and gap.kind != "boolean":  # the number is already there
+    if within and gap.kind != "boolean":  # the number is already in the gap
         return gap.cell, 0.0
     entry = entry_from_below(gap, value) if gap.low >= value else entry_from_above(gap)
     return entry.cell, abs(entry.edge - value)
@@ -210,7 +214,7 @@ def _reach(value: float, gap: Gap) -> tuple[Cell, float]:
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a number enters a gap: a readable value, and the edge that it reaches or passes."""
+    """A readable value at one end of a gap, and the edge that a number must reach or pass."""
 
     cell: Cell
     edge: float
@@ -241,18 +245,18 @@ def entry_from_above(gap: Gap) -> Entry:
 
 
 def _entry_at_bit(gap: Gap) -> Entry:
-    """Enter a gap of a column of 0 and 1 at the one of these that is in it."""
+    """Enter a gap at the 0 or 1 that it contains."""
     return Entry(gap.cell, float(bool(gap.cell)))
 
 
 def _integer_above(low: float) -> int:
-    if abs(low) <= 2**52:  # beyond, every float64 is a whole number
+    if abs(low) <= 2**52:  # larger float64 values are all whole
         return math.floor(low) + 1
     return int(math.nextafter(low, math.inf))
 
 
 def _just_above(gap: Gap, value: float) -> float:
-    """Find a decimal just above the gap's low end, about a thousandth of it away.
+    """Find a decimal just above the gap's low end, at about a thousandth of its size.
 
     >>> _just_above(Gap("number", 54.0, 60.0), 50.0), _just_above(Gap("number", 54.0, 54.001), 0.0)
     (54.01, 54.001)

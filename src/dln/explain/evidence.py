@@ -68,7 +68,7 @@ class Evidence:
         )
 
 
-def gather(circuit: Circuit, X: Any, y: Any = None) -> tuple[Rows, tuple[Evidence, ...]]:
+def measure_rules(circuit: Circuit, X: Any, y: Any = None) -> tuple[Rows, tuple[Evidence, ...]]:
     """Evaluate every rule on a table; return the size of the table and one record for each rule."""
     fires = wire_values(circuit, [rule.wire for rule in circuit.rules], X)
     n_rows = len(fires)

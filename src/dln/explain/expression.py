@@ -30,7 +30,7 @@ class Term:
 
 @dataclass(frozen=True)
 class CategoryTest:
-    """A test of one column's categories that stands for several literals."""
+    """A test of one column's categories that replaces several literals."""
 
     literal: Among
     negated: bool
@@ -55,7 +55,7 @@ Expression = Term | CategoryTest | Constant | Chain
 
 
 def factored(circuit: Circuit, wire: int, named: Collection[int]) -> Expression:
-    """Write a wire's gates out as they are wired, down to literals and named wires.
+    """Write out a wire's gates as they are wired, down to literals and named wires.
 
     The wire itself is written out even if it has a name.
     """
@@ -63,7 +63,7 @@ def factored(circuit: Circuit, wire: int, named: Collection[int]) -> Expression:
 
 
 def join(word: Word, parts: list[Expression]) -> Expression:
-    """Join expressions by a word; a single expression needs none."""
+    """Join expressions by a word; a single expression is returned as it is."""
     return parts[0] if len(parts) == 1 else Chain(word, tuple(parts))
 
 
@@ -72,8 +72,8 @@ def merge_categories(
 ) -> Expression:
     """Join tests of one column's categories: `x = a or x = b` becomes `x in {a, b}`.
 
-    Likewise, `x != a and x != b` becomes `x not in {a, b}`. Both hold for missing values too.
-    Literals that are `named` stay as they are.
+    Likewise, `x != a and x != b` becomes `x not in {a, b}`. Both are correct for missing values
+    too. `named` literals stay unchanged.
     """
     if not isinstance(expression, Chain):
         return expression
@@ -100,7 +100,7 @@ def merge_categories(
 def _category_literal(
     circuit: Circuit, part: Expression, named: Collection[int], *, negated: bool
 ) -> Among | None:
-    """Return the literal of a test of categories that is negated as wanted; None for the rest."""
+    """Return the literal of a category test that is negated as requested; None otherwise."""
     if isinstance(part, CategoryTest):
         return part.literal if part.negated == negated else None
     if not isinstance(part, Term) or part.wire >= circuit.n_literals or part.wire in named:
@@ -136,7 +136,7 @@ def count_terms(expression: Expression) -> int:
 
 @dataclass(frozen=True)
 class _Form:
-    """How a gate reads: its inputs, possibly negated, joined by one word."""
+    """A gate as text: its inputs, possibly negated, joined by one word."""
 
     word: Word
     negate_a: bool
@@ -144,7 +144,7 @@ class _Form:
 
 
 def _form(gate: Gate) -> _Form:
-    """Read a gate that depends on both inputs as and, or, or xor of possibly negated inputs."""
+    """Express a gate of two inputs as "and", "or" or "xor" of possibly negated inputs."""
     ones = [index for index, bit in enumerate(gate.table) if bit]
     if len(ones) == 1:
         return _Form("and", negate_a=ones[0] < 2, negate_b=ones[0] % 2 == 0)
@@ -182,7 +182,7 @@ def _joined(circuit: Circuit, gate: Gate, a: int, b: int, named: Collection[int]
     parts: list[Expression] = []
     for source, negate in ((a, form.negate_a), (b, form.negate_b)):
         part = _express(circuit, source, named, negated=negate)
-        # A chain of xor keeps its parentheses: some would read it as "exactly one".
+        # A chain of xor keeps its parentheses, since it can be misread as "exactly one".
         if isinstance(part, Chain) and part.word == form.word != "xor":
             parts += part.parts
         else:

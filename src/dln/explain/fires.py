@@ -1,7 +1,7 @@
 """Circuit + rows -> which of its wires are 1.
 
-Promise: rows are read and wires are evaluated by the circuit's own prediction. The votes of a
-helper circuit encode the wires, 30 for each class, which fits in the 32 bits of votes.
+Promise: rows are read and wires are evaluated by the same code as in prediction. A helper circuit
+encodes the wires in its votes: 30 wires for each class, since votes have 32 bits.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ def wire_values(circuit: Circuit, wires: Sequence[int], X: Any) -> NDArray[np.bo
         votes = [0] * n_classes
         votes[number // _WIRES_PER_CLASS] = 1 << number % _WIRES_PER_CLASS
         rules.append(Rule(wire, tuple(votes)))
-    speller = replace(
+    helper = replace(
         circuit,
         rules=tuple(rules),
         base_votes=(0,) * n_classes,
         classes=tuple(range(n_classes)),
         proof=None,
     )
-    spelled = np.asfortranarray(speller.votes(X))  # read class by class and wire by wire
-    values = np.empty((len(spelled), len(wires)), dtype=bool, order="F")
+    encoded = np.asfortranarray(helper.votes(X))  # read class by class and wire by wire
+    values = np.empty((len(encoded), len(wires)), dtype=bool, order="F")
     for number in range(len(wires)):
         place, bit = divmod(number, _WIRES_PER_CLASS)
-        values[:, number] = spelled[:, place] >> bit & 1
+        values[:, number] = encoded[:, place] >> bit & 1
     return values

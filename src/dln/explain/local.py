@@ -2,7 +2,7 @@
 
 Promise: the rules listed as fired are those whose wire is 1. Their votes and the base votes add up
 to the circuit's votes. A reason forces its rule (`dln.explain.reasons`). Every change shown was
-checked with the circuit's own prediction (`dln.explain.change`).
+checked by predicting the changed row (`dln.explain.change`).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Explanation(Shown):
         For each feature, the nearest other value that alone flips the class, if there is one;
         smallest change first.
     parts
-        Names used in the rules, and what they stand for.
+        Names used in the rules, with their definitions.
     """
 
     row: Mapping[str, Cell] = field(hash=False)
@@ -143,7 +143,7 @@ class Explanation(Shown):
             lines += [f"{title}:"] if rules else []
             for rule in rules:
                 lines.append(f"  {self._given(rule.votes)}  {rule.text}")
-                if rule.reason is not None and _says_more(rule):
+                if rule.reason is not None and str(rule.reason) != rule.text:
                     lines.append(f"      because {_reason_text(rule.reason)}")
         if any(self.base_votes):
             lines.append(f"before any rule: {self._given(self.base_votes)}")
@@ -278,10 +278,6 @@ def _quoted(label: Label) -> str:
 
 def _reason_text(reason: Reason) -> str:
     return str(reason) if reason.exact else f"{reason} (there may be a shorter reason)"
-
-
-def _says_more(rule: Outcome) -> bool:
-    return str(rule.reason) != rule.text
 
 
 def _outcome_to_dict(rule: Outcome) -> dict[str, Any]:

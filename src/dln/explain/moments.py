@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-_FIRST_TICK, _LAST_TICK = -(2**63) + 1, 2**63 - 1
-_EPOCH = datetime.datetime(1970, 1, 1)
+from dln.conditions import FIRST_TICK, LAST_TICK, moment_at
+
 _DAY = 86400.0
 
 Moment = datetime.datetime | np.datetime64
@@ -21,25 +21,25 @@ def moment_of(seconds: float) -> Moment:
     >>> moment_of(86400.5)
     datetime.datetime(1970, 1, 2, 0, 0, 0, 500000)
     """
-    return _moment(round(Fraction(seconds) * 10**6))
+    return moment_at(round(Fraction(seconds) * 10**6))
 
 
 def last_moment(high: float) -> Moment:
     """Find the last moment not above a cutoff."""
-    return _moment(_last_tick(high))
+    return moment_at(_last_tick(high))
 
 
 def next_moment(low: float, high: float) -> Moment:
-    """Find a moment just above `low` and not above `high`, as round as `low` is.
+    """Find a moment just above `low` and not above `high`, with the same roundness as `low`.
 
     >>> next_moment(86400.0, math.inf), next_moment(1.0, math.inf)
     (datetime.datetime(1970, 1, 3, 0, 0), datetime.datetime(1970, 1, 1, 0, 0, 2))
     """
-    if abs(low) < _LAST_TICK / 1e6 - _DAY:
+    if abs(low) < LAST_TICK / 1e6 - _DAY:
         for unit in (_DAY, 1.0):
             if low % unit == 0 and low + unit <= high:
                 return moment_of(low + unit)
-    return _moment(_last_tick(low) + 1)
+    return moment_at(_last_tick(low) + 1)
 
 
 def seconds_above(low: float) -> float:
@@ -53,16 +53,9 @@ def seconds_up_to(high: float) -> float:
 
 
 def _last_tick(high: float) -> int:
-    """Find the last microsecond that is read as no more than `high`; there may be none."""
-    tick = min(max(math.floor(Fraction(high) * 10**6), _FIRST_TICK - 1), _LAST_TICK)
+    """Find the last microsecond that is read as at most `high`; one before the first if none is."""
+    tick = min(max(math.floor(Fraction(high) * 10**6), FIRST_TICK - 1), LAST_TICK)
     # Far from 1970, thousands of microseconds are read as the same float64.
-    while tick < _LAST_TICK and (tick + 1) / 1e6 <= high:
+    while tick < LAST_TICK and (tick + 1) / 1e6 <= high:
         tick += 1
     return tick
-
-
-def _moment(tick: int) -> Moment:
-    try:
-        return _EPOCH + datetime.timedelta(microseconds=tick)
-    except OverflowError:  # before year 1 or after year 9999
-        return np.datetime64(tick, "us")

@@ -1,7 +1,7 @@
-"""An HTML fragment of tables -> what a notebook shows: the fragment with its style.
+"""An HTML fragment of tables -> the same fragment with a style, for notebooks.
 
-The style holds for `.dln-sheet` alone and requests nothing. Text and lines take the notebook's own
-text colour, so they can be read on light and dark pages; classes have the colours of the diagrams.
+The style applies only to `.dln-sheet` and loads nothing. Text and lines use the notebook's text
+colour, so they are legible on light and dark pages. Classes have the colours of the diagrams.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _DARK_PAGES = ('[data-jp-theme-light="false"]', ".vscode-dark", "html[theme=dark
 """How JupyterLab, VS Code and Colab mark dark pages."""
 
 _SHEET = ".dln-sheet" * 3
-"""Repeated, to outweigh what notebooks say about every table."""
+"""Repeated for a higher specificity than the notebook's own rules for tables."""
 
 _RULES = {
     "": "font: 14px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; max-width: 60rem",

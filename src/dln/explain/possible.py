@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def cone(circuit: Circuit, wire: int) -> list[int]:
-    """List the wires that a wire depends on, with itself, in order."""
+    """List the wires that a wire depends on, including itself, in ascending order."""
     found, stack = {wire}, [wire]
     while stack:
         new = sources(circuit, stack.pop()) - found
@@ -41,7 +41,7 @@ def reads_more(circuit: Circuit, wire: int, n_literals: int) -> bool:
 
 
 def sources(circuit: Circuit, wire: int) -> set[int]:
-    """Return the wires that a wire's own gate depends on."""
+    """Return the wires that a wire's gate reads directly."""
     number = wire - circuit.n_literals
     return set() if number < 0 else circuit.nodes[number].sources
 
@@ -94,7 +94,7 @@ class Cases:
         stride = 1
         for wires, patterns in groups:
             period = stride * len(patterns)
-            # Multiplied by 1 at the start of each period, a run of bits is repeated in all of them.
+            # One bit at the start of each period: multiplying by it repeats bits in all periods.
             starts = self.ones // ((1 << period) - 1)
             for place, wire in enumerate(wires):
                 true = [number for number, pattern in enumerate(patterns) if pattern[place]]
@@ -119,5 +119,5 @@ class Cases:
         return bits[wire]
 
     def holding(self, wire: int, *, truth: bool) -> int:
-        """Find the cases in which a literal has this truth."""
+        """Find the cases in which a literal has this truth value."""
         return self.literals[wire] if truth else self.literals[wire] ^ self.ones

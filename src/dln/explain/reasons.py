@@ -1,11 +1,10 @@
 """A rule that fired + the row's literals -> the part that made it true.
 
-A *reason* is a set of the rule's literals that, with their truth in the row, forces the rule to be
-true whatever the other columns contain. Implications between literals of a column are used.
+A *reason* is a set of the rule's literals that, with their values in the row, forces the rule to be
+true whatever the other literals are. Implications between literals of a column are used.
 
-Promise: a reason always forces its rule. An exact reason is as small as possible, so none of its
-literals can be left out. Beyond `MOST_LITERALS` literals the search is greedy, and `exact` is
-False.
+Promise: a reason always forces its rule. An exact reason has the fewest literals possible. For more
+than `MOST_LITERALS` literals the search is greedy, and `exact` is False.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ if TYPE_CHECKING:
     from dln.circuit import Circuit
 
 MOST_LITERALS = 12
-"""Maximum number of literals for exact reasons: 2 ** 12 sets of them, 2 ** 12 cases."""
+"""Maximum number of literals for exact reasons: at most 2 ** 12 sets and 2 ** 12 cases."""
 
 
 @dataclass(frozen=True)
 class Fact:
-    """A literal with its truth in the row, in the user's words."""
+    """A literal with its truth value in the row, and its text."""
 
     literal: int
     truth: bool
@@ -44,7 +43,7 @@ class Reason:
     facts
         The facts that force the rule; empty if it is always true.
     exact
-        Whether there is certainly no smaller reason.
+        Whether it is certain that there is no smaller reason.
     """
 
     facts: tuple[Fact, ...]
@@ -55,7 +54,7 @@ class Reason:
 
 
 def find_reason(circuit: Circuit, wire: int, truths: Sequence[bool]) -> Reason:
-    """Find why a wire is 1 in a row with these truths of the literals.
+    """Find why a wire is 1 in a row with these truth values of the literals.
 
     Among the smallest reasons, the one with the fewest characters is chosen.
     """
@@ -80,7 +79,7 @@ def _smallest(circuit: Circuit, wire: int, facts: list[Fact]) -> tuple[Fact, ...
         forcing = [chosen for chosen in combinations(facts, size) if not _meet(false, chosen, held)]
         if forcing:
             return min(forcing, key=lambda chosen: sum(len(fact.text) for fact in chosen))
-    raise AssertionError("a row's own literals force all that is true in it")
+    raise AssertionError("all literals of a row together force every wire that is 1 in it")
 
 
 def _meet(cases: int, chosen: tuple[Fact, ...], held: Mapping[Fact, int]) -> int:
@@ -95,15 +94,17 @@ def _meet(cases: int, chosen: tuple[Fact, ...], held: Mapping[Fact, int]) -> int
 def _greedy(circuit: Circuit, wire: int, facts: list[Fact]) -> tuple[Fact, ...]:
     """Leave out one fact after another, longest first, while the others still force the wire.
 
-    What some facts force, more facts force too. So all facts up to the next necessary one are left
-    out at once, and a short reason takes few evaluations of the circuit.
+    If some facts force the wire, more facts force it too. So all facts up to the next necessary one
+    are left out at once, and a short reason takes few evaluations of the circuit.
     """
-    plain = _Plain(circuit, wire, {fact.literal: fact.truth for fact in facts})
+    propagation = _Propagation(circuit, wire, {fact.literal: fact.truth for fact in facts})
     order = [fact.literal for fact in sorted(facts, key=lambda fact: -len(fact.text))]
     needed: set[int] = set()
     start = 0
     while start < len(order):
-        start = _last_true(lambda place: plain.forces({*needed, *order[place:]}), start, len(order))
+        start = _last_true(
+            lambda place: propagation.forces({*needed, *order[place:]}), start, len(order)
+        )
         needed.update(order[start : start + 1])
         start += 1
     return tuple(fact for fact in facts if fact.literal in needed)
@@ -120,14 +121,14 @@ def _last_true(holds: Callable[[int], bool], first: int, last: int) -> int:
     )
 
 
-class _Plain:
-    """Finds what some of a row's literals force, by propagating known values gate by gate."""
+class _Propagation:
+    """Finds whether some of a row's literals force a wire, by propagating values gate by gate."""
 
     def __init__(self, circuit: Circuit, wire: int, row: Mapping[int, bool]) -> None:
         wires = cone(circuit, wire)
         places = {number: place for place, number in enumerate(wires)}
         self._n_wires = len(wires)
-        # An input that the gate does not depend on may be outside the cone; any place will do.
+        # An input that the gate does not depend on may be outside the cone; any place works for it.
         self._gates = [
             (place, _TERNARY[gate.code], places.get(a, 0), places.get(b, 0))
             for place, number in enumerate(wires)
@@ -167,7 +168,7 @@ class _Plain:
 
 
 def _agreeing(patterns: list[Pattern], place: int, truth: bool) -> int:
-    """Return the patterns, one bit each, in which a literal has this truth."""
+    """Return the patterns, one bit each, in which a literal has this truth value."""
     return sum(1 << number for number, each in enumerate(patterns) if each[place] == truth)
 
 
@@ -175,7 +176,7 @@ _UNKNOWN = 2
 
 
 def _ternary(gate: Gate) -> tuple[int, ...]:
-    """Tabulate a gate for inputs that may be unknown, at 3·a + b."""
+    """Tabulate a gate for inputs that may be unknown; the index is 3·a + b."""
     either = ((0,), (1,), (0, 1))
     outputs = [{gate.hard(x, y) for x in a for y in b} for a in either for b in either]
     return tuple(found.pop() if len(found) == 1 else _UNKNOWN for found in outputs)

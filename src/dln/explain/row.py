@@ -13,7 +13,7 @@ from dln.conditions import Cell
 from dln.errors import TableError
 from dln.explain.moments import moment_of
 from dln.literals import Column
-from dln.table import RawColumn, Table, is_missing, read_table
+from dln.table import RawColumn, Table, is_missing, is_row, read_table
 
 if TYPE_CHECKING:
     from dln.circuit import Circuit
@@ -90,11 +90,10 @@ def _one_row_table(row: Any) -> Table:
         return replace(read_table(_single(list(row.values()))), names=names)
     if isinstance(row, np.ndarray) and row.ndim == 1:
         return read_table(row.reshape(1, -1))
-    if type(row).__name__ == "Series" and hasattr(
-        row, "to_list"
-    ):  # polars: columns are identified by position
+    # The columns of a polars Series are identified by position.
+    if type(row).__name__ == "Series" and hasattr(row, "to_list"):
         row = row.to_list()
-    if isinstance(row, (list, tuple)) and not any(_is_row(cell) for cell in row):
+    if isinstance(row, (list, tuple)) and not any(is_row(cell) for cell in row):
         return read_table(_single(row))
     return read_table(row)
 
@@ -105,10 +104,6 @@ def _single(cells: Sequence[Any]) -> np.ndarray[Any, Any]:
     for index, cell in enumerate(cells):
         array[0, index] = cell
     return array
-
-
-def _is_row(value: Any) -> bool:
-    return isinstance(value, (list, tuple, np.ndarray))
 
 
 def _raw_column(column: Column, cells: Sequence[Cell]) -> RawColumn:

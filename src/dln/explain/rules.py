@@ -13,7 +13,7 @@ from typing import Any
 from dln.circuit import Circuit, check_is_circuit
 from dln.errors import OptionError
 from dln.explain.card import CardRow, ScoreCard
-from dln.explain.evidence import Evidence, Rows, gather
+from dln.explain.evidence import Evidence, Rows, measure_rules
 from dln.explain.sheet import Section, Sheet
 from dln.explain.shortest import short_writer
 from dln.explain.shown import Shown
@@ -91,7 +91,7 @@ class RuleTable(Shown):
     rules
         The rules.
     parts
-        Names used in the rules, and what they stand for.
+        Names used in the rules, with their definitions.
     notes
         How missing values are treated, if a rule tests for them.
     rows
@@ -115,7 +115,7 @@ class RuleTable(Shown):
         if len(self.classes) != 2:
             raise OptionError(
                 f"a score card needs 2 classes, the circuit has {len(self.classes)}; "
-                "use the rule table, which has any number"
+                "use the rule table, which supports any number"
             )
         points = [(rule.votes[1] - rule.votes[0], rule) for rule in self.rules]
         rows = [CardRow(value, rule.text, rule.evidence) for value, rule in points if value]
@@ -210,10 +210,10 @@ def rule_table(circuit: Circuit, X: Any = None, y: Any = None) -> RuleTable:
     """
     check_is_circuit(circuit, "rule_table")
     if X is None and y is not None:
-        raise OptionError("y is given without X; give the rows too, rule_table(circuit, X, y)")
+        raise OptionError("y is given without X; pass the rows too: rule_table(circuit, X, y)")
     writer = short_writer(circuit)
     texts = [writer.text(rule.wire) for rule in circuit.rules]
-    rows, evidence = (None, None) if X is None else gather(circuit, X, y)
+    rows, evidence = (None, None) if X is None else measure_rules(circuit, X, y)
     rules = tuple(
         RuleRow(text, rule.votes, None if evidence is None else evidence[number])
         for number, (text, rule) in enumerate(zip(texts, circuit.rules, strict=True))

@@ -70,7 +70,7 @@ def _markdown_rule(n_columns: int) -> str:
 
 
 def _markdown_text(text: str) -> str:
-    """Escape Markdown; HTML needs entities, as not every viewer respects a backslash there."""
+    """Escape Markdown; HTML is escaped by entities, since some viewers ignore a backslash there."""
     marked = _MARKDOWN_SIGNS.sub(r"\\\g<0>", text)
     return marked.replace("&", "&amp;").replace("<", "&lt;")
 
@@ -87,7 +87,7 @@ _MOST_CLASSES = 8
 
 
 def to_html(sheet: Sheet) -> str:
-    """Write a sheet as an HTML fragment; its CSS classes are styled where a page defines them.
+    """Write a sheet as an HTML fragment; the page may style its CSS classes.
 
     >>> print(to_html(Sheet(("a < b",), (Section("t", ("x",), (("1",),)),))))
     <div class="dln-sheet">

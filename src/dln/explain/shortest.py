@@ -127,12 +127,12 @@ def _join_products(products: list[_Product], outer: Word, inner: Word) -> Expres
 
 
 def _primes(cases: Cases, truth: int) -> list[_Product]:
-    """List the products that imply the truth, but would not without any one of their terms."""
+    """List the products that imply the truth, and of which no term can be left out."""
     wires = list(cases.literals)
     false = truth ^ cases.ones
     found: list[_Product] = []
     terms = [Term(wire, negated) for wire in wires for negated in (False, True)]
-    # Once for each term: a literal of thousands of categories has a long text.
+    # Computed once for each term: a literal of thousands of categories has a long text.
     length_of = {term: len(_plain(cases.circuit, term)) + 5 for term in terms}
 
     def holding(term: Term) -> int:

@@ -32,7 +32,7 @@ INLINE_SIZE = 12
 """Maximum number of literals in one line."""
 _SHARED_SIZE = 3  # a shared gate of more literals gets a name
 _INLINE_CATEGORIES = 6  # a literal of more categories gets a name
-_INLINE_CLASSES = 8  # more are not listed in the note on ties
+_INLINE_CLASSES = 8  # more classes are not listed in the note on ties
 
 
 def render_rules(circuit: Circuit) -> str:
@@ -81,7 +81,7 @@ def missing_note(circuit: Circuit) -> tuple[str, ...]:
 
 
 class Writer:
-    """Writes wires as text and remembers which of them it named.
+    """Writes wires as text and keeps track of the names that it used.
 
     `express` returns the expression of a wire, down to literals and `named` wires.
     """

@@ -42,7 +42,8 @@ class Trends(Shown):
     Attributes
     ----------
     classes
-        The classes described. Of two classes only the second: the first moves the opposite way.
+        The classes described. For two classes only the second, since the first moves the opposite
+        way.
     rows
         One for each ordered column that the circuit reads, in the order of the table.
 
@@ -124,23 +125,23 @@ def find_trends(circuit: Circuit, *, time_limit: float | None = 60.0) -> Trends:
     check_is_circuit(circuit, "find_trends")
     check_time_limit(time_limit)
     clock = Clock(time_limit)
-    told = range(1, 2) if circuit.n_classes == 2 else range(circuit.n_classes)
+    classes = range(1, 2) if circuit.n_classes == 2 else range(circuit.n_classes)
     read = sorted({literal.column for literal in circuit.literals})
     rows = []
     for number in read:
         if circuit.columns[number].is_numeric:
-            trends = _trends(circuit, number, told, clock)
+            trends = _trends(circuit, number, classes, clock)
             rows.append(FeatureTrends(circuit.columns[number].name, trends))
-    return Trends(tuple(circuit.classes[winner] for winner in told), tuple(rows))
+    return Trends(tuple(circuit.classes[winner] for winner in classes), tuple(rows))
 
 
-def _trends(circuit: Circuit, number: int, told: range, clock: Clock) -> tuple[Trend, ...]:
+def _trends(circuit: Circuit, number: int, classes: range, clock: Clock) -> tuple[Trend, ...]:
     try:
         slices = slice_by(circuit, number, clock)
     except TimeIsUpError:
         undecided: Trend = "undecided"
-        return (undecided,) * len(told)
-    return tuple(_trend(slices, winner, clock) for winner in told)
+        return (undecided,) * len(classes)
+    return tuple(_trend(slices, winner, clock) for winner in classes)
 
 
 def _trend(slices: Slices, winner: int, clock: Clock) -> Trend:

@@ -1,1 +1,1 @@
-"""Circuit + rows -> smaller circuits that predict almost the same, and what each gives up."""
+"""Circuit + rows -> smaller circuits that predict almost the same, with the loss of each."""

@@ -1,4 +1,4 @@
-"""PruneCurve: circuits of decreasing size, and what each gives up on the given rows."""
+"""PruneCurve: circuits of decreasing size, with their changes and accuracy on the given rows."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class PruneCurve:
     Parameters
     ----------
     steps
-        From the given circuit, only folded, to an almost empty one; every step is smaller than the
-        one before.
+        From the given circuit, which is only folded, to an almost empty one; every step is smaller
+        than the one before.
     chosen
         The last step within the tolerance.
     n_rows
@@ -96,7 +96,7 @@ class PruneCurve:
         }
         given = {name: bound for name, bound in bounds.items() if bound is not None}
         if not given:
-            raise OptionError(f"no bound is given; give one of {', '.join(bounds)}")
+            raise OptionError(f"no bound is given; expected one of {', '.join(bounds)}")
         within = [
             step
             for step in self.steps
@@ -105,8 +105,8 @@ class PruneCurve:
             and (max_gate_operations is None or step.gate_operations <= max_gate_operations)
         ]
         if not within:
-            wish = ", ".join(f"{name}={bound!r}" for name, bound in given.items())
-            raise OptionError(f"no step of the curve has {wish}; see print(curve) for its steps")
+            found = ", ".join(f"{name}={bound!r}" for name, bound in given.items())
+            raise OptionError(f"no step of the curve has {found}; see print(curve) for its steps")
         if max_gate_operations is None:
             return within[-1]
         return max(within, key=lambda step: (step.accuracy, -step.n_changed, -step.gate_operations))

@@ -19,9 +19,9 @@ from dln.simplify.votes import lower_base
 _SLACK = 1e-9
 """Tolerance for rounded sums of weights."""
 _FREE = 1e-3
-"""Strain that is ignored, as a fraction of all: among such moves the largest saving wins."""
+"""Strain that is ignored, as a fraction of the total weight: then the largest saving wins."""
 _ABOUT = 1.25
-"""A price up to this factor above the expected one still counts as the same."""
+"""A price up to this multiple of the expected price is still accepted."""
 
 
 def shrink(circuit: Circuit, rows: Rows, budget: float) -> Circuit:
@@ -70,7 +70,7 @@ class Pruner:
 
     def _price(self, move: Move, budget: float) -> float | None:
         """Return the strain for each operation that a move saves; None if it must not be made."""
-        if not self._is_open(move):
+        if not self._is_possible(move):
             return None
         saved = (
             self._savings.of_replacing(move)
@@ -84,8 +84,8 @@ class Pruner:
             return None
         return (max(harm.strain - self._standing.harm.strain, 0.0) + self._free) / saved
 
-    def _is_open(self, move: Move) -> bool:
-        """Check whether a move that was possible before still is."""
+    def _is_possible(self, move: Move) -> bool:
+        """Check whether a move is still possible after earlier moves."""
         net = self._net
         if isinstance(move, Replace):
             return net.is_read(move.node) and (move.edge < 2 or net.is_read(move.edge >> 1))
@@ -147,7 +147,7 @@ class Pruner:
         """Build the current circuit, folded."""
         circuit = self._net.circuit
         rules = zip(circuit.rules, self._votes, strict=True)
-        # The net knows what the rules read now; only their votes are updated here.
+        # The net already has the current inputs of the rules; only their votes are updated here.
         self._net.circuit = replace(
             circuit,
             rules=tuple(Rule(rule.wire, votes) for rule, votes in rules),

@@ -12,7 +12,7 @@ Votes = tuple[int, ...]
 _NEAREST = 2
 """Number of literals of the same column that a literal may be merged with."""
 _COUNTED_DOWN = 8
-"""Up to this many votes are given up one by one, more by halves."""
+"""Up to this many votes are reduced one by one; larger numbers are halved."""
 
 
 class Replace(NamedTuple):

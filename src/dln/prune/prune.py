@@ -56,8 +56,8 @@ def prune(
     y
         Class labels (n_rows,) that the circuit knows.
     tolerance
-        How much the chosen circuit may give up. An integer is the maximum number of rows of `X`
-        that are predicted differently; 0, the default, means none. A float from 0 to below 1 is the
+        How much the chosen circuit may lose. An integer is the maximum number of rows of `X` that
+        are predicted differently; 0, the default, means none. A float from 0 to below 1 is the
         maximum loss of accuracy on `X` (0.01: one percentage point), while any number of
         predictions may change. So 0.0 allows changes that cost no accuracy; 0 does not.
     sample_weight
@@ -129,7 +129,8 @@ def _prune(
     for budget in budgets:
         before = steps[-1].circuit
         smaller = shrink(before, rows, lost + budget)
-        # Between the tolerance and the end, the next budget handles what a sweep leaves.
+        # Only at the tolerance and at the end, sweeps are repeated until nothing changes. For other
+        # budgets one sweep is enough, since the next budget continues.
         while budget in (tolerance, budgets[-1]) and smaller is not before:
             before, smaller = smaller, shrink(smaller, rows, lost + budget)
         if smaller is not steps[-1].circuit:
@@ -147,7 +148,7 @@ def _budgets(tolerance: float, n_rows: int) -> list[float]:
 
 
 class _Judge:
-    """Measures circuits on the rows by their own predictions."""
+    """Measures circuits by their predictions on the rows."""
 
     def __init__(
         self, circuit: Circuit, table: Table, y: Any, sample_weight: Any, class_weight: Any

@@ -30,9 +30,9 @@ class Rows:
     bits
         The value of each literal on all rows.
     keep : (n_rows,)
-        The number of the class that a row is to be given.
+        The number of the class that each row should get.
     weight : (n_rows,)
-        What is lost when it is given another.
+        The loss if the row gets another class.
     """
 
     bits: dict[Literal, int]
@@ -59,7 +59,7 @@ def read_rows(X: Any) -> Table:
 
 
 def literal_bits(circuit: Circuit, table: Table) -> dict[Literal, int]:
-    """Evaluate the literals of a circuit by its own prediction."""
+    """Evaluate the literals of a circuit by the same code as in prediction."""
     literals = sorted(set(circuit.literals), key=lambda literal: literal.column)
     bits: dict[Literal, int] = {}
     for start in range(0, len(literals), _LITERALS_AT_ONCE):

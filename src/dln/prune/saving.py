@@ -65,7 +65,7 @@ class Savings:
         gone: Mapping[int, int],
         rewired: Mapping[int, tuple[int, int]],
     ) -> int:
-        """Add up the cost of what nothing reads after `change` in the numbers of readers."""
+        """Add up the cost of nodes that lose all readers by `change` in the numbers of readers."""
         net = self._net
         saved = 0
         check = list(change)

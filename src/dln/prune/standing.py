@@ -1,8 +1,8 @@
-"""The votes of a circuit on the rows during pruning, what it lost and how close the rest is.
+"""The votes of a circuit on the rows during pruning: which rows are lost, and which are close.
 
-A change does two kinds of harm. *Lost* is the weight of rows that get another class than the one to
-keep; it is bounded by the budget. *Strain* also counts, exponentially, how much of their vote
-margin the rows still have. It decides the order of moves, since it predicts losses on new rows.
+A change does two kinds of harm. *Lost* is the weight of the rows that get another class than the
+one to keep; it is bounded by the budget. *Strain* is a smooth measure that grows as vote margins
+shrink. It decides the order of moves, since it predicts losses on new rows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dln.prune.moves import Votes
 from dln.prune.rows import Rows, unpack
 
 _SHARPNESS = 1.0
-"""A typical vote margin in units of the exponential."""
+"""The mean absolute vote margin, in units of the exponential."""
 
 _Votes = NDArray[Any]
 """One small integer for each row."""
@@ -58,15 +58,15 @@ class Standing:
         self._own = start[rows.keep]
         # A row's own class is not a rival: its votes are so low that it never wins.
         self._rivals = np.where(self._is_keep, dtype.type(-3 * bound), start[:, None])
-        leads = self._take(shifts)
-        self._sharpness = np.float32(_SHARPNESS / max(float(np.abs(leads).mean()), 1.0))
+        margins = self._take(shifts)
+        self._sharpness = np.float32(_SHARPNESS / max(float(np.abs(margins).mean()), 1.0))
         self._weight = rows.weight.astype(np.float32)
-        self.harm = self._harm(leads)
+        self.harm = self._harm(margins)
 
     def harm_after(self, shifts: Sequence[Shift], budget: float) -> Harm | None:
         """Return the harm after some shifts; None if more than the budget would be lost."""
-        leads = self._lead(*self._shifted(shifts))
-        return None if self._lost(leads) > budget else self._harm(leads)
+        margins = self._margins(*self._shifted(shifts))
+        return None if self._lost(margins) > budget else self._harm(margins)
 
     def shift(self, shifts: Sequence[Shift]) -> None:
         """Change the votes."""
@@ -77,7 +77,7 @@ class Standing:
         self._own, rivals = self._shifted(shifts)
         for number, votes in rivals.items():
             self._rivals[number] = votes
-        return self._lead(self._own, {})
+        return self._margins(self._own, {})
 
     def _shifted(self, shifts: Iterable[Shift]) -> tuple[_Votes, dict[int, _Votes]]:
         """Return the votes of each row's own class after some shifts, and of changed rivals."""
@@ -98,19 +98,19 @@ class Standing:
                     rivals[number] = given
         return own, rivals
 
-    def _lead(self, own: _Votes, rivals: Mapping[int, _Votes]) -> _Votes:
+    def _margins(self, own: _Votes, rivals: Mapping[int, _Votes]) -> _Votes:
         """Return the margin of each row's class over the best other one; positive if it wins."""
         best = rivals.get(0, self._rivals[0])
         for number in range(1, self._n_classes):
             best = np.maximum(best, rivals.get(number, self._rivals[number]))
-        lead: _Votes = own - best
-        return lead
+        margins: _Votes = own - best
+        return margins
 
-    def _harm(self, leads: _Votes) -> Harm:
-        units = leads * -self._sharpness
+    def _harm(self, margins: _Votes) -> Harm:
+        units = margins * -self._sharpness
         # Like the logistic loss, exponential on one side and linear on the other, but faster.
         strain = np.exp(np.minimum(units, 0.0)) + np.maximum(units, 0.0)
-        return Harm(self._lost(leads), float(self._weight @ strain))
+        return Harm(self._lost(margins), float(self._weight @ strain))
 
-    def _lost(self, leads: _Votes) -> float:
-        return float(self._rows.weight @ (leads <= 0))
+    def _lost(self, margins: _Votes) -> float:
+        return float(self._rows.weight @ (margins <= 0))

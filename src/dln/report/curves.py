@@ -1,7 +1,7 @@
 """Test rows -> for each class against the rest: the ROC curve, its area, and the calibration.
 
 The page needs no rows to move a threshold: counts of rows by probability are enough. They are kept
-for every distinct probability where these are few, and otherwise for groups of neighbours.
+for every distinct probability if there are few, and otherwise for groups of neighbours.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ def make_curves(proba: NDArray[np.float64], target: NDArray[np.int64]) -> list[C
 def mean_auc(curves: list[Curve]) -> Estimate | None:
     """Return the AUC of two classes, or the mean over classes of one against the rest.
 
-    The interval of a mean is not known without the correlations between the classes; the widest
-    one is given, which assumes that all of them err together.
+    The interval of a mean depends on the correlations between the classes, which are not known. The
+    widest interval is returned, which assumes full correlation.
     """
     found = [curve.auc for curve in curves if curve.auc is not None]
     if not found:
@@ -128,7 +128,7 @@ def _curve(scores: NDArray[np.float64], is_class: NDArray[np.bool_], most: int) 
 
 
 def _area_under(positive: NDArray[np.int64], negative: NDArray[np.int64]) -> Estimate | None:
-    """Count the pairs that are in the right order; ties count half."""
+    """Count the pairs that are ranked correctly; ties count half."""
     n_positive, n_negative = int(positive.sum()), int(negative.sum())
     if not n_positive or not n_negative:
         return None
@@ -143,9 +143,10 @@ def _merge(
     negative: NDArray[np.int64],
     most: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Group neighbours so that groups have about as many rows of either kind each.
+    """Group neighbouring levels so that all groups have about the same share of the rows.
 
-    A group has its lowest probability, so that its counts are exact at that threshold.
+    Both kinds of rows have the same total weight. The level of a group is its lowest probability,
+    so that the counts are exact at that threshold.
     """
     weight = positive / max(positive.sum(), 1) + negative / max(negative.sum(), 1)
     share = (np.cumsum(weight) - weight) / weight.sum()

@@ -25,9 +25,9 @@ from dln.report.rows import PageCell, to_cell
 _SLIDER_STEPS = 200
 _BINS = 24
 _MOST_CATEGORIES = 8
-"""Categories with a bar; the others share one."""
+"""Maximum number of categories with a separate bar; the others share one."""
 _OUTER = (0.05, 0.95)
-"""Quantiles that stand for the ends where single rows must not be shown."""
+"""Quantiles that replace minimum and maximum if single rows must not be shown."""
 
 
 def describe_features(
@@ -186,7 +186,7 @@ def _number_part(
 def _is_whole(column: Column, known: NDArray[np.float64], cutoffs: Sequence[float]) -> bool:
     """Return whether bins and slider should use whole numbers.
 
-    Not beyond 10^12: there the edges between whole numbers lose their meaning.
+    Not beyond 10^12, where edges at halves lose their precision.
     """
     if column.kind not in ("integer", "number") or np.abs([*known, *cutoffs, 0.0]).max() > 1e12:
         return False
@@ -260,14 +260,14 @@ def _histogram(
     *,
     is_whole: bool,
 ) -> list[list[Any]]:
-    """Count rows by class colour in bins of equal width; numbers beyond the ends join these."""
+    """Count rows by class colour in bins of equal width; outliers go to the first or last bin."""
     edges = np.linspace(low, high, _BINS + 1)
     if is_whole:
         width = math.ceil((high - low + 1) / _BINS)
         n_bins = math.ceil((high - low + 1) / width)
         edges = np.linspace(low - 0.5, low - 0.5 + width * n_bins, n_bins + 1)
     inside = np.isfinite(numbers)
-    # A bin holds its upper edge, as a cutoff belongs to the numbers below it.
+    # A bin includes its upper edge, just as a number equal to a cutoff is not above it.
     places = np.clip(np.searchsorted(edges, numbers[inside], side="left") - 1, 0, len(edges) - 2)
     counts = np.zeros((len(edges) - 1, n_colours), dtype=np.int64)
     np.add.at(counts, (places, colours[inside]), 1)

@@ -101,7 +101,7 @@ def area(auc: float, n_positive: int, n_negative: int) -> Estimate:
 
 
 def _limit(outside: Callable[[float], bool], end: float, inside: float) -> float:
-    """Find where the interval begins between its end of the scale and a point inside it."""
+    """Find a limit of the interval by bisection between an end of the scale and a point inside."""
     if not outside(end):
         return end
     far, near = end, inside

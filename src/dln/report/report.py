@@ -58,14 +58,14 @@ _SCRIPTS = (
     "diagram.js",
     "start.js",
 )
-"""In the order in which they run; each may use those before it."""
+"""The scripts in the order in which they run; each may use those before it."""
 
 _MOST_BYTES = 1_900_000
-"""The largest report, so that it can be mailed. Test rows get what the rest leaves."""
+"""Maximum size of a report, so that it can be mailed. Test rows get the remaining space."""
 _MOST_ROW_BYTES, _LEAST_ROW_BYTES = 600_000, 20_000
-"""Limits for the test rows; the second holds even if nothing is left."""
+"""Limits for the space of test rows. They get the second even if no space remains."""
 _MOST_DRAWN_GATES, _MOST_DIAGRAM_BYTES = 500, 900_000
-"""Larger diagrams are left out: nobody can follow them."""
+"""Larger diagrams are left out, since they are not readable."""
 
 _TREND_SIGNS: dict[Trend, str] = {
     "none": "–",
@@ -75,7 +75,7 @@ _TREND_SIGNS: dict[Trend, str] = {
     "undecided": "?",
 }
 _TREND_SECONDS = 20.0
-"""A thousand gates take half a second; harder questions stay undecided."""
+"""Time limit for trends. A thousand gates take half a second; what takes longer stays undecided."""
 
 
 @dataclass(frozen=True)

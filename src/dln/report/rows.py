@@ -1,4 +1,4 @@
-"""Test rows -> the rows that the page can load: all of them, or as many as fit.
+"""Test rows -> the rows that the page can load: all of them, or a sample that fits.
 
 If not all fit, errors come first and the rest is a random sample. Figures always come from all
 rows; the page says how many it holds.
@@ -91,7 +91,7 @@ class LabelledRows:
         return int(right[np.argmax(margins == middle)])
 
     def margins(self) -> NDArray[np.int64]:
-        """Return by how many votes each row's prediction leads the next class."""
+        """Return the vote margin of each row's predicted class over the next class."""
         if self.votes.shape[1] < 2:
             return np.zeros(len(self.votes), dtype=np.int64)
         ranked = np.sort(self.votes, axis=1)
@@ -108,7 +108,7 @@ class LabelledRows:
         return [*chosen, *others, *more]
 
     def _fill(self, rows: NDArray[np.int64], used: int, most: int) -> tuple[list[int], int]:
-        """Take rows until they are as long as allowed; return them and the length so far."""
+        """Take rows until the length reaches `most`; return them and the length so far."""
         chosen: list[int] = []
         for row in rows.tolist():
             length = len(json.dumps(self._cells(row))) + 16
