@@ -58,7 +58,8 @@ inline std::int64_t commonest_vote(const Circuit& circuit, std::size_t rule) {
 }
 
 // Votes that a rule gives to all classes cannot change the winner, so the most common number is
-// subtracted. With two classes, each rule is then counted for at most one of them.
+// subtracted. With two classes that is the number of the first class: only the second class is
+// counted, and its count is compared with a constant.
 inline std::vector<Counter> count_contest(const Circuit& circuit,
                                           const std::vector<Signal>& rules) {
   std::vector<Counter> counters(circuit.n_classes());

@@ -64,13 +64,13 @@ class Evaluation {
 
   // Convert a strip of rows to bits, starting at word first_word of each slot.
   void read_literals(std::size_t row, std::size_t n_rows, std::size_t first_word) {
-    const bool is_turned = turn_rows(row, n_rows);
+    const bool is_transposed = transpose_rows(row, n_rows);
     for (std::size_t used = 0; used < plan_.columns.size; ++used)
-      answer_tests(used, row, n_rows, first_word, is_turned);
+      answer_tests(used, row, n_rows, first_word, is_transposed);
   }
 
   void answer_tests(std::size_t used, std::size_t row, std::size_t n_rows, std::size_t first_word,
-                    bool is_turned) {
+                    bool is_transposed) {
     const Column& column = table_.columns[used];
     const char* first = column.cells + std::ptrdiff_t(row) * column.stride;
     char* strip = strip_of(used);
@@ -81,31 +81,33 @@ class Evaluation {
     };
     if (plan_.columns[used].is_category) {
       using Code = std::int32_t;
-      const char* codes = side_by_side<Code, Code>(first, column.stride, n_rows, strip);
+      const char* codes = contiguous_cells<Code, Code>(first, column.stride, n_rows, strip);
       return answer_all(codes, answer_code_test);
     }
     with_cell_type(column.type, [&](auto zero) {
       using From = decltype(zero);
       using Cell = CellFor<From>;
-      answer_all(is_turned ? strip : side_by_side<From, Cell>(first, column.stride, n_rows, strip),
-                 answer_number_test<Cell>);
+      const char* cells =
+          is_transposed ? strip
+                        : contiguous_cells<From, Cell>(first, column.stride, n_rows, strip);
+      answer_all(cells, answer_number_test<Cell>);
     });
   }
 
   // Transpose a complete strip of rows into columns, if the table is row-major.
-  bool turn_rows(std::size_t row, std::size_t n_rows) {
+  bool transpose_rows(std::size_t row, std::size_t n_rows) {
     if (!table_.is_row_major || n_rows < rows_per_strip || plan_.columns.size == 0) return false;
-    bool is_turned = false;
+    bool is_transposed = false;
     with_cell_type(table_.columns[0].type, [&](auto zero) {
       using From = decltype(zero);
-      if constexpr (max_rows >= rows_per_strip && is_worth_turning<From>)
-        is_turned = turn_rows_of<From>(row);
+      if constexpr (max_rows >= rows_per_strip && is_worth_transposing<From>)
+        is_transposed = transpose_rows_of<From>(row);
     });
-    return is_turned;
+    return is_transposed;
   }
 
   template <class From>
-  bool turn_rows_of(std::size_t row) {
+  bool transpose_rows_of(std::size_t row) {
     using Cell = CellFor<From>;
     constexpr std::size_t per_chunk = cells_per_chunk<Cell>;
     if (table_.n_columns < per_chunk) return false;
@@ -123,7 +125,7 @@ class Evaluation {
       for (; used < plan_.columns.size && plan_.columns[used].column < start + per_chunk; ++used)
         strips[plan_.columns[used].column - start] = strip_of(used);
       for (std::size_t i = 0; i < rows_per_strip; i += vector_bytes / sizeof(Cell))
-        turn<From>(rows + std::ptrdiff_t(i) * stride, stride, strips, i * sizeof(Cell));
+        transpose_chunks<From>(rows + std::ptrdiff_t(i) * stride, stride, strips, i * sizeof(Cell));
     }
     return true;
   }

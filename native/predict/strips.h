@@ -30,8 +30,8 @@ void fetch(const char* cells, std::ptrdiff_t stride, std::size_t n_rows, char* s
 // Return n_rows contiguous values of type `To`, readable up to a multiple of 64: the table's own
 // memory if it already has this form, otherwise a copy in `strip`.
 template <class From, class To>
-const char* side_by_side(const char* cells, std::ptrdiff_t stride, std::size_t n_rows,
-                         char* strip) {
+const char* contiguous_cells(const char* cells, std::ptrdiff_t stride, std::size_t n_rows,
+                             char* strip) {
   if (stride != sizeof(From)) {
     fetch<From, To>(cells, stride, n_rows, strip);
     return strip;
@@ -67,7 +67,7 @@ inline constexpr std::size_t cells_per_chunk = chunk_bytes / sizeof(Cell);
 // Narrower values would be converted one by one while transposing, which is not faster than
 // fetching.
 template <class From>
-inline constexpr bool is_worth_turning = sizeof(From) == sizeof(CellFor<From>);
+inline constexpr bool is_worth_transposing = sizeof(From) == sizeof(CellFor<From>);
 
 typedef float Chunk __attribute__((vector_size(chunk_bytes)));
 using Chunks = Vector<float>;
@@ -75,7 +75,7 @@ using Chunks = Vector<float>;
 template <class From>
 Chunk load_chunk(const char* row) {
   using Cell = CellFor<From>;
-  static_assert(is_worth_turning<From>);
+  static_assert(is_worth_transposing<From>);
   typedef From Raw __attribute__((vector_size(chunk_bytes)));
   typedef Cell Converted __attribute__((vector_size(chunk_bytes)));
   Raw raw;
@@ -116,8 +116,8 @@ void store(Chunks cells, char* strip) { std::memcpy(strip, &cells, sizeof cells)
 
 // Transpose the chunks of vector_bytes / sizeof(cell) rows into as many values of each column.
 template <class From>
-[[gnu::always_inline]] inline void turn(const char* row, std::ptrdiff_t stride,
-                                        char* const* strips, std::size_t at) {
+[[gnu::always_inline]] inline void transpose_chunks(const char* row, std::ptrdiff_t stride,
+                                                    char* const* strips, std::size_t at) {
   constexpr int n = cells_per_chunk<CellFor<From>>;
   const auto load = [=](int i) { return load_chunks<From>(row + i * stride, n * stride); };
   const Chunks a = load(0), b = load(1);

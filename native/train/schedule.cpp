@@ -56,7 +56,7 @@ void Trainer::freeze_votes() {
   std::fill(vote_logits_.first.begin(), vote_logits_.first.end(), 0.0f);
 }
 
-// In each layer the gates that are furthest from a decision are pruned first, as many as are due.
+// In each layer, prune the gates that are furthest from a decision first, up to the layer's limit.
 bool Trainer::prune(int epoch) {
   const Schedule& schedule = job_.schedule;
   if (epoch < schedule.prune_first || epoch > schedule.prune_last) return false;
