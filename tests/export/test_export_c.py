@@ -178,7 +178,7 @@ def test_a_trained_circuit_fits_a_microcontroller(tmp_path: Path) -> None:
     circuit = fixed_cases()[-1].circuit
     flash, ram = cortex_m0_size(circuit, tmp_path)
     assert 0 < flash < 8 * 1024
-    assert ram == 0  # nothing but the stack
+    assert ram == 0  # only the stack is used
 
 
 def cortex_m0_size(circuit: Circuit, folder: Path) -> tuple[int, int]:

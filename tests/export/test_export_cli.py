@@ -54,8 +54,8 @@ def test_the_name_option_has_priority_and_standard_output_uses_model(run: Run) -
 
 def test_a_java_file_with_another_name_prints_the_right_name(run: Run) -> None:
     to_java = ("export", "model.json", "--to", "java")
-    told = "Rename the file to Heart.java before you compile it, or use --name.\n"
-    assert run(*to_java, "-o", "heart.java")[2] == f"wrote heart.java\n{told}"
+    expected = "Rename the file to Heart.java before you compile it, or use --name.\n"
+    assert run(*to_java, "-o", "heart.java")[2] == f"wrote heart.java\n{expected}"
     assert run(*to_java, "-o", "Model.java")[2] == "wrote Model.java\n"
     assert run(*to_java, "--name", "heart", "-o", "Heart.java")[2] == "wrote Heart.java\n"
 
@@ -106,8 +106,8 @@ def test_the_notes_are_those_of_the_function(run: Run) -> None:
     notes = dln.export(WIDE, to="c", integer_bits=8, fraction_bits=2).notes
     assert len(notes) == 2
     narrow = ("--to", "c", "--integer-bits", "8", "--fraction-bits", "2", "-o", "wide.h")
-    told = [*(f"note: {note}" for note in notes), "wrote wide.h"]
-    assert run("export", "wide.json", *narrow)[2].splitlines() == told
+    expected = [*(f"note: {note}" for note in notes), "wrote wide.h"]
+    assert run("export", "wide.json", *narrow)[2].splitlines() == expected
     assert dln.export(WIDE, to="c").notes == dln.export(WIDE, to="python").notes == ()
 
 

@@ -38,7 +38,9 @@ def many_categories(n: int) -> Circuit:
 
 
 def many_columns(n: int) -> Circuit:
-    columns = tuple(Column(f"列{k}", "number") for k in range(n))  # all spelled alike in ASCII
+    columns = tuple(
+        Column(f"列{k}", "number") for k in range(n)
+    )  # all have the same ASCII spelling
     rules = tuple(Rule(wire, (wire % 2, 1)) for wire in range(n))
     literals = tuple(Above(k, 0.5) for k in range(n))
     return Circuit(columns, literals, (), rules, (0, 0), ("no", "yes"))

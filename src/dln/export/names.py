@@ -83,10 +83,10 @@ _C_MACRO = re.compile(
 )
 """Families of such macros: PRId64, SIGINT, FE_INVALID, INT_MAX."""
 
-_NO_NAMES = _RESERVED - {"model"} | _JAVA_TYPES
+_NOT_ALLOWED = _RESERVED - {"model"} | _JAVA_TYPES
 """Names that code cannot have. A Java class `String`, for example, would hide java.lang.String."""
 
-_OWN = re.compile(r"[a-z]\d+(_\d+)?$")
+_LIKE_WIRES = re.compile(r"[a-z]\d+(_\d+)?$")
 """Names like those of wires: l0, g12, s3_7."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -129,7 +129,7 @@ def _spell(name: str, otherwise: str = "column") -> str:
 def _is_taken(word: str) -> bool:
     """Return whether a word means something in a target, or is like the name of a wire."""
     is_macro = word in _C_MACROS or _C_MACRO.fullmatch(word) is not None
-    return word.lower() in _RESERVED or is_macro or _OWN.match(word) is not None
+    return word.lower() in _RESERVED or is_macro or _LIKE_WIRES.match(word) is not None
 
 
 def name_after(stem: str) -> str:
@@ -151,7 +151,7 @@ def check_name(name: str) -> str:
             f"name is {name!r}, expected an identifier: ASCII letters, digits and _, "
             "with a letter first"
         )
-    if name.lower() in _NO_NAMES:
+    if name.lower() in _NOT_ALLOWED:
         raise OptionError(
             f"name is {name!r}, a word that a target uses itself; choose another name"
         )
@@ -159,4 +159,4 @@ def check_name(name: str) -> str:
 
 
 def _is_name(name: str) -> bool:
-    return _IDENTIFIER.fullmatch(name) is not None and name.lower() not in _NO_NAMES
+    return _IDENTIFIER.fullmatch(name) is not None and name.lower() not in _NOT_ALLOWED

@@ -34,7 +34,7 @@ class Pipeline:
 
 
 def make_pipeline(program: Program, stages: int) -> Pipeline:
-    """Spread the gates by their depth over all stages but the last, which counts the votes."""
+    """Distribute the gates by depth over all stages except the last, which counts the votes."""
     circuit = program.circuit
     depth = max(program.depths, default=0) or 1
     spread = max(stages - 1, 1)

@@ -105,7 +105,11 @@ class _Writer:
         names = [database.name(column.name) for column in self._program.columns]
         stages = self._stages(names, explain)
         values = {OUTPUT: self._winner(), **({EXPLANATION: self._explanation()} if explain else {})}
-        write = {"lateral": self._beside, "struct": self._along, "subquery": self._inside}
+        write = {
+            "lateral": self._by_lateral_join,
+            "struct": self._by_struct,
+            "subquery": self._by_subqueries,
+        }
         source = self._source(database.name(table), outputs if view is not None else ())
         select = write[database.around](source, stages, values)
         first = f"CREATE VIEW {database.name(view)} AS\n" if view is not None else ""
@@ -147,20 +151,20 @@ class _Writer:
         name ambiguous if the table has it too, so that the view fails instead.
         """
         source = f"FROM {table} AS {_ROW}"
-        if not outputs or self._database.refuses_twins:
+        if not outputs or self._database.refuses_duplicates:
             return source
         names = ", ".join(f"0 AS {name}" for name in outputs)
         tests = " AND ".join(f"{name} = 0" for name in outputs)
         note = f"-- Fails if the table has a column {' or '.join(outputs)}."
         return f"{source} CROSS JOIN (SELECT {names}) AS {_CHECK}\n{note}\nWHERE {tests}"
 
-    def _beside(self, source: str, stages: list[_Stage], outputs: dict[str, str]) -> str:
+    def _by_lateral_join(self, source: str, stages: list[_Stage], outputs: dict[str, str]) -> str:
         """Join each row with the values computed from it."""
         answers = f"{self._chained(stages)}\nSELECT {_listed(outputs)}\n{self._from(stages)}"
         listed = "".join(f", r.{name}" for name in outputs)
         return f"SELECT {_ROW}.*{listed}\n{source}\nCROSS JOIN LATERAL (\n{answers}\n) AS r"
 
-    def _along(self, source: str, stages: list[_Stage], outputs: dict[str, str]) -> str:
+    def _by_struct(self, source: str, stages: list[_Stage], outputs: dict[str, str]) -> str:
         """Carry the row through the stages as one value, and unpack it at the end."""
         # The plain alias would be a column of that name, if the table has one.
         whole = (_ROW, f"struct_pack(*COLUMNS({_ROW}.*))")
@@ -170,7 +174,7 @@ class _Writer:
         chain = self._chained(carried, f"\n{source}")
         return f"{chain}\nSELECT {_ROW}.*, {_listed(outputs)}\n{self._from(stages)}"
 
-    def _inside(self, source: str, stages: list[_Stage], outputs: dict[str, str]) -> str:
+    def _by_subqueries(self, source: str, stages: list[_Stage], outputs: dict[str, str]) -> str:
         """Compute each output by a separate subquery."""
         end = f"\n{self._from(stages)}"
         columns = "".join(

@@ -84,7 +84,7 @@ class Database:
         The most columns of a stage.
     most_bytes
         The most bytes of a name.
-    refuses_twins
+    refuses_duplicates
         Whether it refuses a view with two columns of one name.
     folds_case
         Whether names that differ only in letter case are the same name.
@@ -112,7 +112,7 @@ class Database:
     most_stages: int
     most_columns: int
     most_bytes: int
-    refuses_twins: bool
+    refuses_duplicates: bool
     folds_case: bool
     empty_names: bool
 
@@ -278,7 +278,7 @@ DATABASES: dict[DatabaseName, Database] = {
         most_stages=5000,
         most_columns=2000,
         most_bytes=10**6,
-        refuses_twins=False,
+        refuses_duplicates=False,
         folds_case=True,
         empty_names=True,
     ),
@@ -335,7 +335,7 @@ DATABASES: dict[DatabaseName, Database] = {
         most_stages=900,  # it limits nested expressions and subqueries to 1,000
         most_columns=10**6,
         most_bytes=10**6,
-        refuses_twins=False,
+        refuses_duplicates=False,
         folds_case=True,
         empty_names=False,
     ),
@@ -391,7 +391,7 @@ DATABASES: dict[DatabaseName, Database] = {
         most_stages=1000,
         most_columns=1600,
         most_bytes=63,
-        refuses_twins=True,
+        refuses_duplicates=True,
         folds_case=False,
         empty_names=False,
     ),

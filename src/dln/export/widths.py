@@ -32,17 +32,17 @@ def cutoff_notes(
         options.get(name, parameters[name].default) for name in ("integer_bits", "fraction_bits")
     )
     for field in make_fields(program, integer_bits, fraction_bits):
-        beyond = _beyond(program, field)
-        if beyond:
-            tests = some([literal.describe(program.circuit.columns) for literal in beyond])
+        found = _tests_out_of_range(program, field)
+        if found:
+            tests = some([literal.describe(program.circuit.columns) for literal in found])
             yield (
-                f"these tests always have the same result: {tests}, because {_reach(field)}; "
+                f"these tests always have the same result: {tests}, because {_range_text(field)}; "
                 "use more integer bits or fewer fraction bits"
             )
 
 
-def _beyond(program: Program, field: Field) -> list[Above]:
-    """Return the tests that all integers of a field pass, or none."""
+def _tests_out_of_range(program: Program, field: Field) -> list[Above]:
+    """Return the tests whose result is the same for all integers of a field."""
     if field.storage != "integer" or field.column.kind == "date":
         return []
     low, _ = signed_range(field.bits)
@@ -53,7 +53,7 @@ def _beyond(program: Program, field: Field) -> list[Above]:
     ]
 
 
-def _reach(field: Field) -> str:
+def _range_text(field: Field) -> str:
     low, high = (bound / 2**field.fraction_bits for bound in signed_range(field.bits))
     after = f", {field.fraction_bits} after the point," if field.fraction_bits else ""
     return f"{field.bits} bits{after} hold {cell_text(low)} to {cell_text(high)}"
