@@ -130,7 +130,7 @@ def test_weights_that_weigh_nothing_are_refused(weight: list[float], text: str) 
 
 
 def test_a_validation_part_that_holds_back_no_row_is_refused() -> None:
-    with pytest.raises(DlnError, match=r"validation_fraction is 0\.1, which holds back none of 4"):
+    with pytest.raises(DlnError, match=r"validation_fraction is 0\.1, which is none of 4"):
         small(validation_fraction=0.1).fit(np.arange(4.0)[:, None], [0, 1, 0, 1])
 
 

@@ -1,4 +1,4 @@
-"""The cuda engine on a card: the same votes, gradients, schedules and runs as the others."""
+"""The cuda engine on a GPU: the same votes, gradients, schedules and runs as the other engines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jobs import IN_TURN, TOGETHER, UNIFIED, random_job
 from numpy.testing import assert_allclose, assert_array_equal
 
 torch = pytest.importorskip("torch")
-cupy = pytest.importorskip("cupy", reason="needs CuPy and an NVIDIA card")
+cupy = pytest.importorskip("cupy", reason="needs CuPy and an NVIDIA GPU")
 if not cupy.cuda.is_available():
     pytest.skip("needs an NVIDIA GPU", allow_module_level=True)
 
@@ -41,7 +41,7 @@ HAS_NATIVE = importlib.util.find_spec("dln._native") is not None
 
 
 def reference_engine() -> Engine:
-    """The native engine, or PyTorch where dln was installed without a compiler."""
+    """Return the native engine, or PyTorch if dln was installed without a compiler."""
     if HAS_NATIVE:
         from dln.train import native
 
@@ -66,11 +66,11 @@ def test_votes_are_equal_and_gradients_agree(variant: Variant, phase: Phase) -> 
         assert_step_agrees(draw_job(seed), phase, variant, tolerance=1e-4)
 
 
-def test_the_loss_of_sure_classes_is_exact() -> None:
+def test_the_loss_of_almost_certain_classes_is_exact() -> None:
     assert_loss_of_sure_classes_is_exact(Variant(THREADS[4], 4, 2, 0))
 
 
-def test_more_inputs_than_wires_have_thresholds_to_pull_at() -> None:
+def test_thresholds_are_trained_with_more_inputs_than_wires() -> None:
     assert_all_thresholds_are_pulled(VARIANTS[f"{THREADS[4]} threads, one word"], tolerance=1e-4)
 
 
@@ -80,9 +80,7 @@ def test_every_variant_computes_the_same_bits() -> None:
 
 @pytest.mark.parametrize("name", ["probe", "train"])
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
-def test_the_kernel_takes_no_more_shared_memory_than_is_set_aside(
-    variant: Variant, name: str
-) -> None:
+def test_the_kernel_uses_at_most_the_reserved_shared_memory(variant: Variant, name: str) -> None:
     kernel = compile_kernel(variant, f"{name}.cu", 0).get_function(name)
     assert kernel.shared_size_bytes <= BLOCK_STATIC
 
@@ -93,17 +91,17 @@ ALSO_LARGE = {**TOGETHER, "large batches": replace(UNIFIED, batch_size=150)}
 
 
 @pytest.mark.parametrize("name", ALSO_LARGE)
-def test_short_runs_from_the_same_start_stay_together(name: str) -> None:
+def test_short_runs_from_the_same_start_agree(name: str) -> None:
     assert count_together(reference_engine(), ALSO_LARGE[name], 6) >= 4
 
 
 @pytest.mark.parametrize("name", IN_TURN)
-def test_short_runs_with_phases_in_turn_mostly_stay_together(name: str) -> None:
-    # In a phase of its own many a gradient is 0 but for rounding; Adam makes a step of it.
+def test_short_runs_with_alternating_phases_mostly_agree(name: str) -> None:
+    # With separate phases, many gradients are 0 except for rounding, and Adam magnifies these.
     assert count_together(reference_engine(), IN_TURN[name], 12) >= 3
 
 
-def test_the_result_does_not_depend_on_the_company_or_the_launches(
+def test_the_result_does_not_depend_on_other_networks_or_launches(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     together = train_population(mixed_jobs())
@@ -116,11 +114,13 @@ def test_the_result_does_not_depend_on_the_company_or_the_launches(
 
 
 def many_mixed_jobs() -> list[Job]:
-    """As many as a card trains at a time, or more."""
+    """Return at least as many jobs as a GPU trains at the same time."""
     return [job for _ in range(10) for job in mixed_jobs()]
 
 
-def test_variants_beside_each_other_leave_each_other_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variants_that_run_at_the_same_time_are_independent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     expected = train_population(many_mixed_jobs())
     every = list(VARIANTS.values())
 
@@ -132,11 +132,11 @@ def test_variants_beside_each_other_leave_each_other_alone(monkeypatch: pytest.M
         assert_same_runs(expected, train_population(many_mixed_jobs()))
 
 
-def test_training_waits_for_what_is_still_being_uploaded() -> None:
+def test_training_waits_for_uploads() -> None:
     source = 'extern "C" __global__ void spin(long long n) { for (long long start = clock64(); '
     spin = cupy.RawKernel(source + "clock64() - start < n;); }", "spin")
     expected = train_population(mixed_jobs())
-    spin((1,), (1,), (np.int64(4e8),))  # a few tenths of a second, and uploads come after it
+    spin((1,), (1,), (np.int64(4e8),))  # takes a few tenths of a second; uploads wait for it
     assert_same_runs(expected, train_population(mixed_jobs()))
 
 
@@ -150,7 +150,7 @@ def test_large_networks_leave_shared_memory() -> None:
 
 
 @pytest.mark.parametrize("keep_best", [False, True])
-def test_best_looks_and_patience_agree(keep_best: bool) -> None:
+def test_best_evaluations_and_patience_agree(keep_best: bool) -> None:
     options = TrainOptions(
         epochs=60, eval_every=1, patience=5, keep_best=keep_best, phases="unified", trace_every=7
     )
@@ -171,7 +171,7 @@ def test_best_looks_and_patience_agree(keep_best: bool) -> None:
     assert_allclose(left.trace.gate_logits, right.trace.gate_logits, atol=2e-2)
 
 
-def test_no_epoch_leaves_the_network_as_it_is() -> None:
+def test_zero_epochs_do_not_change_the_network() -> None:
     job = random_job(0, options=TrainOptions(epochs=0, trace_every=1))
     before = job.network.copy()
     (result,) = train_population([job])
@@ -182,7 +182,7 @@ def test_no_epoch_leaves_the_network_as_it_is() -> None:
     assert train_population([]) == []
 
 
-def test_accuracies_are_distributed_as_elsewhere() -> None:
+def test_accuracies_have_the_same_distribution_as_in_other_engines() -> None:
     def jobs() -> list[Job]:
         rng = np.random.default_rng(0)
         drawn = []
@@ -204,7 +204,7 @@ def test_accuracies_are_distributed_as_elsewhere() -> None:
     distance = np.abs(
         np.searchsorted(left, values, side="right") - np.searchsorted(right, values, side="right")
     ).max() / len(left)
-    # Kolmogorov and Smirnov's distance of two samples of 240: beyond 0.15 once in a hundred times.
+    # Kolmogorov-Smirnov distance of two samples of 240: above 0.15 in one of a hundred cases.
     assert distance < 0.15
     assert left.mean() == pytest.approx(right.mean(), abs=0.02)
 
@@ -235,14 +235,14 @@ def test_ctrl_c_keeps_what_was_learned_so_far() -> None:
         train_population(jobs, on_progress=stop)
 
 
-def test_numbers_that_run_away_are_an_error() -> None:
+def test_diverged_training_is_an_error() -> None:
     options = TrainOptions(epochs=3, grad_factor=1e6, phases="unified")
     job = random_job(0, shape=Shape((9,) * 9), options=options)
     with pytest.raises(TrainingError, match="lower learning_rate or grad_factor"):
         train_population([job])
 
 
-def test_a_batch_of_next_to_no_weight_is_no_reason_to_fail() -> None:
+def test_a_batch_of_almost_no_weight_is_trained() -> None:
     job = random_job(0, options=TrainOptions(epochs=2, batch_size=2))
     weight = np.where(np.arange(100) % 3 == 0, 1, 1e-40).astype(np.float32)
     (result,) = train_population([replace(job, data=replace(job.data, weight=weight))])

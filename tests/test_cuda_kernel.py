@@ -1,4 +1,4 @@
-"""The kernel of the cuda engine on the CPU: threads are fibers that run in a random order."""
+"""The kernel of the cuda engine on the CPU, where threads are fibers that run in random order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cuda_jobs import assert_same_runs, draw_job, mixed_jobs, short_job
-from emulated import cupy, emulated_card
+from emulated import cupy, emulated_gpu
 from jobs import TOGETHER, UNIFIED, random_job
 
 pytest.importorskip("torch")
@@ -33,7 +33,7 @@ from dln.train.network import Shape
 from dln.train.options import Pruning, TrainOptions
 from dln.train.torch import Phase
 
-# Blocks are small: each of their threads has to wait for all others at every barrier.
+# Blocks are small, because all threads of a block must wait for each other at every barrier.
 VARIANTS = {
     "two words": Variant(64, 1, 2, 0),
     "one word": Variant(96, 1, 1, 0),
@@ -44,19 +44,19 @@ VARIANTS = {
 
 @pytest.fixture(scope="module", autouse=True)
 def card() -> Iterator[None]:
-    """A card that is a CPU."""
-    with emulated_card():
+    """Emulate a GPU on the CPU."""
+    with emulated_gpu():
         yield
 
 
 def choose_by_gates(sizes: Sizes, crowd: int, limits: Limits) -> Variant:
-    """Choose a variant for a network: another one for the next in size."""
+    """Choose a variant by the number of gates, so that different networks get different ones."""
     return list(VARIANTS.values())[sizes.n_gates % len(VARIANTS)]
 
 
 @pytest.fixture(autouse=True)
 def variants(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Networks of all variants train beside each other."""
+    """Train networks of all variants at the same time."""
     monkeypatch.setattr(cuda_engine, "choose_variant", choose_by_gates)
     yield
     cupy.forget()
@@ -69,7 +69,7 @@ def test_votes_are_equal_and_gradients_agree(variant: Variant, phase: Phase) -> 
         assert_step_agrees(draw_job(seed), phase, variant, tolerance=1e-5)
 
 
-def test_the_loss_of_sure_classes_is_exact() -> None:
+def test_the_loss_of_almost_certain_classes_is_exact() -> None:
     assert_loss_of_sure_classes_is_exact(VARIANTS["two words"])
 
 
@@ -77,17 +77,17 @@ def test_every_variant_computes_the_same_bits() -> None:
     assert_same_bits(list(VARIANTS.values()))
 
 
-def test_more_inputs_than_wires_have_thresholds_to_pull_at() -> None:
+def test_thresholds_are_trained_with_more_inputs_than_wires() -> None:
     assert_all_thresholds_are_pulled(VARIANTS["one word"], tolerance=1e-5)
 
 
 def few_jobs() -> list[Job]:
-    """Phases in turn, and unified."""
+    """Return jobs with alternating and with unified phases."""
     in_turn = [job for job in mixed_jobs() if job.options.phases != "unified"]
     return in_turn[:8] + [short_job(UNIFIED, seed) for seed in range(2)]
 
 
-def test_the_result_does_not_depend_on_the_company_the_variants_or_the_launches(
+def test_the_result_does_not_depend_on_other_networks_variants_or_launches(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     together = train_population(few_jobs())
@@ -99,7 +99,7 @@ def test_the_result_does_not_depend_on_the_company_the_variants_or_the_launches(
     assert_same_runs(together, train_population(few_jobs()))
 
 
-def test_variants_beside_each_other_leave_each_other_alone() -> None:
+def test_variants_that_run_at_the_same_time_are_independent() -> None:
     def jobs() -> list[Job]:
         options = TrainOptions(epochs=30, batch_size=20)
         shapes = [Shape((n_gates,), n_links=4) for n_gates in (24, 25, 26, 27)]
@@ -112,7 +112,7 @@ def test_variants_beside_each_other_leave_each_other_alone() -> None:
 
 
 @pytest.mark.parametrize("name", TOGETHER)
-def test_short_runs_stay_with_those_of_the_native_engine(name: str) -> None:
+def test_short_runs_agree_with_the_native_engine(name: str) -> None:
     assert count_together(native.train_population, TOGETHER[name], 3) >= 2
 
 
@@ -148,13 +148,13 @@ def test_a_full_gpu_is_reported(room: int, monkeypatch: pytest.MonkeyPatch) -> N
         train_population([random_job(0)])
 
 
-# -- what the card in its place would tell ------------------------------------------------------
+# -- the emulation itself -----------------------------------------------------------------------
 
 IDLE = 'extern "C" __global__ void train(int* out) {}\n'
 
 
 def launch(body: str, folder: Path) -> list[int]:
-    """Run a kernel of 64 threads, which writes to out (64), with 64 words of shared memory."""
+    """Run a kernel of 64 threads with 64 words of shared memory; return the array out (64)."""
     (folder / "train.cu").write_text(IDLE)
     (folder / "probe.cu").write_text(
         f'extern "C" __global__ void probe(int* out) {{\n'
@@ -166,13 +166,13 @@ def launch(body: str, folder: Path) -> list[int]:
     return out.get().tolist()  # type: ignore[no-any-return]
 
 
-def test_threads_that_meet_see_what_the_others_wrote(tmp_path: Path) -> None:
+def test_after_a_barrier_threads_read_what_others_wrote(tmp_path: Path) -> None:
     assert launch("shared[me] = me; __syncthreads(); out[me] = shared[63 - me];", tmp_path) == (
         list(range(63, -1, -1))
     )
 
 
-def test_threads_that_do_not_meet_run_in_any_order(tmp_path: Path) -> None:
+def test_without_a_barrier_threads_run_in_random_order(tmp_path: Path) -> None:
     body = "__shared__ int next; if (me == 0) next = 0; __syncthreads(); out[me] = next++;"
     first, second = (launch(body, tmp_path) for _ in range(2))
     assert first != second

@@ -1,4 +1,4 @@
-"""The memory of a block on a card, and the variant of the kernel that a network gets for it."""
+"""The memory of a block on a GPU, and the variant of the kernel that is chosen for a network."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ int main() {
 
 
 def arrange(folder: Path, words: int, some: list[Sizes]) -> NDArray[np.int64]:
-    """Lay blocks out with the kernel's own code: where votes, bits, words and shares begin."""
+    """Compute with the kernel's code where votes, bits, words and shares begin in a block."""
     compiler = find_tool("c++", package="g++")
     source, program = folder / "arrange.cpp", folder / "arrange"
     source.write_text(ARRANGE)
@@ -71,7 +71,7 @@ def draw_sizes(n: int) -> list[Sizes]:
 
 
 @pytest.mark.parametrize("words", range(1, MAX_WORDS + 1))
-def test_the_kernel_lays_a_block_out_as_its_bytes_are_counted(words: int, tmp_path: Path) -> None:
+def test_the_layout_of_a_block_matches_the_counted_bytes(words: int, tmp_path: Path) -> None:
     some = draw_sizes(500)
     for sizes, (score, _, _, shares) in zip(some, arrange(tmp_path, words, some), strict=True):
         large, small = block_bytes(sizes, words)
@@ -81,7 +81,7 @@ def test_the_kernel_lays_a_block_out_as_its_bytes_are_counted(words: int, tmp_pa
 
 
 @pytest.mark.parametrize("words", range(1, MAX_WORDS + 1))
-def test_there_is_room_to_list_every_input_of_a_gate(words: int, tmp_path: Path) -> None:
+def test_there_is_room_for_a_list_of_all_inputs(words: int, tmp_path: Path) -> None:
     some = draw_sizes(500)
     assert any(sizes.n_literals < sizes.n_gates for sizes in some)
     for sizes, (_, bits, end, _) in zip(some, arrange(tmp_path, words, some), strict=True):
@@ -129,7 +129,7 @@ def test_the_chosen_variant_fits_a_multiprocessor(sizes: Sizes, crowd: int) -> N
         (40_000, 10, Variant(512, 1, MAX_WORDS, 2)),
     ],
 )
-def test_small_networks_share_and_large_ones_spill(
+def test_small_networks_share_a_multiprocessor_and_large_ones_use_global_memory(
     n_gates: int, crowd: int, variant: Variant
 ) -> None:
     assert choose_variant(Sizes(480, n_gates, 12, 2, 30), crowd, H200) == variant

@@ -1,4 +1,4 @@
-"""The cuda engine without a card: how populations are laid out, and what is refused."""
+"""The cuda engine without a GPU: the memory layout of populations, and invalid input."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from numpy.testing import assert_array_equal
 
 from dln.encode.bits import ABOVE
 from dln.errors import DeviceMemoryError, OptionError
-from dln.train.cuda.card import check_capability, find_card
+from dln.train.cuda.card import check_capability, find_gpu
 from dln.train.cuda.layout import BATCH, PLAN, STATE
 from dln.train.cuda.memory import bytes_of, check_room
 from dln.train.cuda.numbers import first_states, jump
@@ -31,7 +31,7 @@ from dln.train.shuffle import shuffles
 
 
 def shuffle_from(state: Any, rows: list[int]) -> list[int]:
-    """Fisher and Yates's shuffle with xoshiro256** from a state, as the kernel does it."""
+    """Fisher-Yates shuffle with xoshiro256** from a state, as in the kernel."""
     a, b, c, d = (int(word) for word in state)
     mask, rows = 2**64 - 1, list(rows)
     for i in range(len(rows), 1, -1):
@@ -47,11 +47,11 @@ def shuffle_from(state: Any, rows: list[int]) -> list[int]:
 
 
 @given(seed=st.integers(0, 2**64 - 1), n_rows=st.sampled_from([1, 2, 7, 64]))
-def test_epochs_drawn_apart_follow_each_other_as_elsewhere(seed: int, n_rows: int) -> None:
+def test_orders_drawn_in_parallel_equal_those_drawn_in_sequence(seed: int, n_rows: int) -> None:
     state = first_states([seed])
     order = np.arange(n_rows)
     for expected in islice(shuffles(np.arange(n_rows), seed), 4):
-        # Each epoch's order is a permutation of the last one's, drawn from a state of its own.
+        # The order of an epoch is a permutation of the one before, drawn from a separate state.
         order = order[shuffle_from(state[0], list(range(n_rows)))]
         assert_array_equal(order, expected)
         state = jump(state, n_rows - 1)
@@ -66,7 +66,7 @@ def mixed_jobs() -> list[Job]:
     return [replace(job, valid_rows=job.rows[::2]) for job in jobs]
 
 
-def test_every_network_is_found_where_its_plan_says() -> None:
+def test_every_network_is_where_its_plan_says() -> None:
     jobs = mixed_jobs()
     population = pack(jobs)
     arrays = population.arrays
@@ -85,13 +85,13 @@ def test_every_network_is_found_where_its_plan_says() -> None:
         assert_array_equal(starts, np.cumsum((0, *job.network.layers)))
 
 
-def test_no_jobs_are_an_empty_population() -> None:
+def test_zero_jobs_give_an_empty_population() -> None:
     population = pack([])
     assert len(population.plans) == 0
     assert not any(population.sizes.values())
 
 
-def test_plans_of_jobs_alike_differ_in_what_is_their_own() -> None:
+def test_plans_of_similar_jobs_differ_only_in_their_own_data() -> None:
     first = random_job(0, options=TrainOptions(epochs=4, freezing=Freezing(0.5)))
     other = replace(first, network=first.network.copy(), options=replace(first.options, seed=9))
     longer = replace(random_job(0), data=first.data, rows=first.rows)
@@ -108,7 +108,7 @@ def test_plans_of_jobs_alike_differ_in_what_is_their_own() -> None:
     assert not np.array_equal(together.states["random"][0], together.states["random"][1])
 
 
-def test_rows_that_jobs_share_are_held_once() -> None:
+def test_rows_that_jobs_share_are_stored_once() -> None:
     first, second = random_job(0), random_job(1)
     population = pack([first, replace(second, data=first.data), random_job(2)])
     assert population.arrays["cells"].size == 2 * first.data.cells.size
@@ -128,7 +128,7 @@ def test_readers_are_listed_by_the_wire_that_they_name() -> None:
             assert_array_equal(places[begin:end], np.flatnonzero(own == wire))
 
 
-def test_gates_that_read_their_own_layer_are_cut_into_levels() -> None:
+def test_gates_that_read_their_own_layer_are_split_into_levels() -> None:
     job = random_job(0, shape=Shape((6,), n_links=2))
     wires = job.network.link_wires.copy()
     wires[4, 0, 0] = job.network.n_literals + 2
@@ -136,7 +136,7 @@ def test_gates_that_read_their_own_layer_are_cut_into_levels() -> None:
     assert population.arrays["level_start"].tolist() == [0, 4, 6]
 
 
-def test_no_literal_but_a_threshold_is_trained() -> None:
+def test_only_threshold_literals_are_trained() -> None:
     job = random_job(0)
     trains = pack([job]).arrays["literal_freeze"] > 0
     assert_array_equal(trains, job.network.literal_kind == ABOVE)
@@ -165,7 +165,7 @@ def test_options_and_schedules_reach_the_plan() -> None:
     ("every", "done", "n_records", "expected"),
     [(3, 7, 4, [0, 3, 6, 7]), (3, 6, 3, [0, 3, 6]), (2, 5, 3, [0, 2, 4]), (1, 0, 1, [0])],
 )
-def test_records_know_their_epochs(
+def test_records_have_the_right_epochs(
     every: int, done: int, n_records: int, expected: list[int]
 ) -> None:
     assert record_epochs(every, done, n_records) == expected
@@ -219,7 +219,7 @@ def test_a_network_shared_by_two_jobs_is_refused() -> None:
 
 
 @pytest.mark.parametrize("relaxation", ["soft", "gumbel", Gumbel(0.1)])
-def test_relaxations_that_only_torch_has_are_named(relaxation: Any) -> None:
+def test_relaxations_that_only_torch_supports_are_refused(relaxation: Any) -> None:
     with pytest.raises(OptionError, match=r'cuda engine .* use engine="torch"'):
         pack([random_job(0, options=TrainOptions(relaxation=relaxation))])
 
@@ -236,12 +236,12 @@ def test_the_error_for_too_large_a_population_says_how_many_would_fit() -> None:
         check_room(population, 2**60)
 
 
-def test_every_batch_is_counted_among_the_bytes() -> None:
+def test_the_bytes_of_batches_are_counted() -> None:
     one, many = (pack([random_job(0, options=TrainOptions(batch_size=n))]) for n in (100, 4))
     assert bytes_of(many) - bytes_of(one) == 24 * BATCH.itemsize
 
 
-def test_a_gpu_without_the_instructions_is_named() -> None:
+def test_a_gpu_that_is_too_old_is_refused() -> None:
     check_capability("a card", "90")
     check_capability("a card", "120")
     with pytest.raises(OptionError, match=r"^a card has compute capability 6.1, .* needs 7.0"):
@@ -250,10 +250,10 @@ def test_a_gpu_without_the_instructions_is_named() -> None:
 
 def test_a_device_that_is_not_a_gpu_is_refused() -> None:
     with pytest.raises(OptionError, match="device is 'tpu', expected \"cuda\""):
-        find_card("tpu")
+        find_gpu("tpu")
 
 
-def test_missing_cupy_is_named() -> None:
+def test_the_error_for_missing_cupy_names_it() -> None:
     code = """
 import sys
 

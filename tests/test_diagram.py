@@ -1,4 +1,4 @@
-"""Diagrams of circuits: what is shown is the circuit, and it can be read."""
+"""Diagrams of circuits: they show the whole circuit and are legible."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AND, TRUE = GATE_BY_NAME["AND"], GATE_BY_NAME["TRUE"]
 
 
 def chain(n_gates: int, n_classes: int = 2) -> Circuit:
-    """Make a circuit of so many gates in a row, each of which votes."""
+    """Make a circuit with a chain of `n_gates` gates, each of which votes."""
     nodes = [Node(AND, 0, 1)] + [Node(AND, 0, 2 + k) for k in range(n_gates - 1)]
     votes = [tuple(int(k % n_classes == j) for j in range(n_classes)) for k in range(n_gates)]
     return Circuit(
@@ -39,7 +39,7 @@ def chain(n_gates: int, n_classes: int = 2) -> Circuit:
 
 
 def dependencies(circuit: Circuit, wire: int) -> set[int]:
-    """Follow what a wire reads: an input counts if some table entry changes with it."""
+    """Return all wires that a wire depends on; inputs that do not change the table do not count."""
     if wire < circuit.n_literals:
         return {wire}
     gate, a, b = circuit.nodes[wire - circuit.n_literals]
@@ -70,7 +70,7 @@ def of_kind(diagram: Diagram, *kinds: str) -> list[Item]:
 
 @law
 @given(circuits())
-def test_every_wire_that_a_vote_reads_and_every_class_is_there_once(circuit: Circuit) -> None:
+def test_every_wire_that_a_vote_depends_on_and_every_class_is_drawn_once(circuit: Circuit) -> None:
     diagram = draw_circuit(circuit, detail="gates")
     rules = expected_rules(circuit)
     shown = {item.wire: item.rules for item in of_kind(diagram, "literal", "gate")}
@@ -157,7 +157,7 @@ def test_an_inverted_input_has_a_bubble_and_a_vote_against_is_dashed() -> None:
     assert diagram.graph.vertices[-2].lines == ("no", "−1 always")
 
 
-def test_what_no_vote_reads_is_not_drawn_but_counted() -> None:
+def test_parts_that_no_vote_depends_on_are_counted_but_not_drawn() -> None:
     circuit = Circuit(
         (Column("x", "number"),),
         (Above(0, 1.0), Above(0, 2.0)),
@@ -177,7 +177,7 @@ def test_what_no_vote_reads_is_not_drawn_but_counted() -> None:
 
 @law
 @given(circuits())
-def test_rules_are_shown_in_words_under_each_class_that_they_vote_for(circuit: Circuit) -> None:
+def test_rules_are_shown_as_text_under_each_class_that_they_vote_for(circuit: Circuit) -> None:
     table = rule_table(circuit)
     diagram = draw_circuit(circuit, detail="rules")
     shown = [(v.label, v.rule, v.lines[0]) for v in diagram.graph.vertices if v.kind == "rule"]
@@ -196,7 +196,7 @@ def test_rules_are_shown_in_words_under_each_class_that_they_vote_for(circuit: C
         assert parts == mentioned
 
 
-def test_of_too_many_rules_the_heaviest_are_shown_and_the_others_counted() -> None:
+def test_if_there_are_too_many_rules_the_strongest_are_shown_and_the_others_counted() -> None:
     circuit = chain(9)
     heavy = Circuit(
         circuit.columns,
@@ -217,7 +217,7 @@ def test_of_too_many_rules_the_heaviest_are_shown_and_the_others_counted() -> No
     assert diagram.graph.notes[-1] == ("Not shown: 6 more rules, none with more votes than these.")
 
 
-def test_of_too_many_named_parts_the_first_are_shown_and_the_others_counted() -> None:
+def test_if_there_are_too_many_named_parts_the_first_are_shown_and_the_others_counted() -> None:
     columns = tuple(Column(f"x{number}", "boolean") for number in range(30))
     xor = GATE_BY_NAME["XOR"]
     nodes = [Node(xor, 0, 1)] + [Node(xor, 30 + k, 2 + k) for k in range(28)]
@@ -258,7 +258,7 @@ def vertices(diagram: Diagram) -> list[Item]:
 @pytest.mark.parametrize("detail", DETAILS)
 @law
 @given(circuit=circuits())
-def test_boxes_lie_apart_within_the_page(detail: Detail, circuit: Circuit) -> None:
+def test_boxes_do_not_overlap_and_are_within_the_page(detail: Detail, circuit: Circuit) -> None:
     diagram = draw_circuit(circuit, detail=detail)
     outlines = [outline(item) for item in vertices(diagram)]
     for one, other in combinations(outlines, 2):
@@ -329,7 +329,7 @@ def test_lines_lead_from_left_to_right_and_begin_and_end_at_their_boxes() -> Non
             assert all(a[0] <= b[0] for a, b in pairwise(path.points))
 
 
-def test_long_names_are_cut_in_the_picture_and_whole_in_the_title() -> None:
+def test_long_names_are_cut_in_the_picture_and_complete_in_the_title() -> None:
     name = "a very long name of a column " * 4
     circuit = Circuit(
         (Column(name.strip(), "number"),), (Above(0, 1.0),), (), (Rule(0, (1, 0)),), (0, 0), (0, 1)

@@ -66,7 +66,7 @@ def numbers(element: ElementTree.Element, name: str) -> tuple[int, ...]:
 @pytest.mark.parametrize("detail", DETAILS)
 @law
 @given(circuit=circuits())
-def test_svg_is_xml_that_says_what_the_scene_does(detail: Detail, circuit: Circuit) -> None:
+def test_svg_is_xml_with_the_content_of_the_scene(detail: Detail, circuit: Circuit) -> None:
     diagram = draw_circuit(circuit, detail=detail)
     root = ElementTree.fromstring(diagram.to_svg())
     assert root.tag == f"{SVG}svg"
@@ -107,7 +107,7 @@ def test_nothing_in_a_name_becomes_markup(name: str, detail: Detail) -> None:
     assert any(format_text(name) in title for title in titles)
 
 
-def test_svg_names_itself_with_ids_of_its_own() -> None:
+def test_svg_has_a_title_and_unique_ids() -> None:
     diagram = draw_circuit(circuit())
     others = [diagram.to_svg("second-"), draw_circuit(circuit("weight")).to_svg()]
     ids = []
@@ -177,7 +177,7 @@ def test_dot_has_no_line_breaks_or_open_quotes_in_texts(circuit: Circuit) -> Non
 
 @pytest.mark.parametrize("detail", DETAILS)
 @pytest.mark.parametrize("form", SIGNATURES)
-def test_a_file_is_of_the_format_that_its_ending_names(
+def test_the_ending_of_a_file_determines_its_format(
     form: Format, detail: Detail, tmp_path: Path
 ) -> None:
     path = tmp_path / f"circuit.{form.upper()}"
@@ -216,7 +216,7 @@ def test_other_endings_are_refused(name: str, found: str, tmp_path: Path) -> Non
     assert not list(tmp_path.iterdir())
 
 
-def test_igraph_is_named_where_absent_and_rules_do_without(
+def test_missing_igraph_is_named_and_rules_do_not_require_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "igraph", None)
@@ -251,14 +251,16 @@ def test_the_command_writes_svg_to_standard_output(model: Path, tmp_path: Path) 
     assert done.stdout.decode() == draw_circuit(circuit(), detail="rules").to_svg()
 
 
-def test_the_command_writes_a_file_and_says_so_aside(model: Path, tmp_path: Path) -> None:
+def test_the_command_writes_a_file_and_reports_it_on_standard_error(
+    model: Path, tmp_path: Path
+) -> None:
     done = command(model, "-o", "circuit.svg", folder=tmp_path)
     assert (done.returncode, done.stdout) == (0, b"")
     assert done.stderr == b"drew gates to circuit.svg\n"
     assert (tmp_path / "circuit.svg").read_text("utf-8") == draw_circuit(circuit()).to_svg()
 
 
-def test_the_command_takes_its_options(run: Run, model: Path) -> None:
+def test_the_command_uses_its_options(run: Run, model: Path) -> None:
     for form, signature in SIGNATURES.items():
         path = model.with_name(f"circuit.{form}")
         assert run("draw", model, "-o", path)[0] == 0
@@ -276,7 +278,7 @@ def test_the_command_takes_its_options(run: Run, model: Path) -> None:
         (("--most-rules", "0"), "Invalid value for '--most-rules'"),
     ],
 )
-def test_the_command_refuses_in_one_line(
+def test_the_command_reports_errors_in_one_line(
     run: Run, model: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     status, out, err = run("draw", model, *arguments)

@@ -1,6 +1,6 @@
-"""Figures of a training run: their artists show what the trace and the history say.
+"""Figures of a training run: their artists show the values of the trace and the history.
 
-What holds of every figure is tested here too.
+Properties that all figures share are tested here too.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def test_the_feature_of_a_threshold_is_named(trace: Trace) -> None:
         draw_threshold(trace, literal, names=[])
 
 
-def test_what_cannot_be_drawn_of_a_trace_is_refused(trace: Trace) -> None:
+def test_invalid_parts_of_a_trace_are_refused(trace: Trace) -> None:
     other = int(np.flatnonzero(trace.network.literal_kind != ABOVE)[0])
     with pytest.raises(OptionError, match=f"literal {other} is not a threshold .* are those from"):
         draw_threshold(trace, other)
@@ -124,7 +124,7 @@ def test_a_gate_is_an_image_of_its_probabilities(trace: Trace) -> None:
     assert_array_equal(np.asarray(image.get_array()).reshape(expected.shape), expected)
     assert [text.get_text() for text in ax.get_yticklabels()] == list(trace.gate_names)
     assert type(image.norm).__name__ == "LogNorm"
-    # Every epoch stands in the middle of its column.
+    # Every epoch is in the middle of its column.
     edges = image.get_coordinates()[0, :, 0]
     assert_allclose((edges[:-1] + edges[1:]) / 2, trace.epochs)
     best = int(np.argmax(expected[:, -1]))
@@ -178,7 +178,7 @@ def test_epochs_that_train_links_are_shaded(model: DLNClassifier) -> None:
     assert spans(draw_learning(history, phases=Alternating(8)).axes[0]) == [(8.5, 12.5)]
 
 
-def test_epochs_that_were_not_looked_at_are_skipped() -> None:
+def test_epochs_without_an_evaluation_are_skipped() -> None:
     nan = np.nan
     history = {name: np.ones((2, 4)) for name in ("loss", "train_accuracy", "gates")}
     history["loss"] = np.array([[4.0, 3.0, 2.0, 1.0], [2.0, 1.0, nan, nan]])
@@ -244,7 +244,7 @@ def test_figures_are_drawn_on_the_axes_given(model: DLNClassifier, trace: Trace)
         draw_gate(trace, 0, ax="left")  # type: ignore[arg-type]
 
 
-def test_matplotlib_is_imported_when_drawing_and_named_where_absent() -> None:
+def test_matplotlib_is_imported_when_drawing_and_named_if_missing() -> None:
     code = """
 import sys
 

@@ -1,4 +1,4 @@
-"""Figures of a feature: their artists show what the rows and the circuit say."""
+"""Figures of a feature: their artists show the values of the rows and the circuit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from dln.draw import draw_feature
 
 
 def outlines(ax: Any) -> list[StepPatch]:
-    """Give the outline of each class's histogram."""
+    """Return the outline of each class's histogram."""
     return [p for p in ax.patches if isinstance(p, StepPatch) and not p.get_fill()]
 
 
@@ -42,7 +42,7 @@ def cutoff_texts(ax: Any) -> list[str]:
     return [text.get_text() for text in ax.texts]
 
 
-def test_histograms_count_as_numpy_does_and_cutoffs_stand_where_the_circuit_has_them() -> None:
+def test_histograms_count_like_numpy_and_show_the_cutoffs_of_the_circuit() -> None:
     rng = np.random.default_rng(1)
     values = rng.normal(size=1000)
     values[:7] = np.nan
@@ -65,7 +65,7 @@ def test_histograms_count_as_numpy_does_and_cutoffs_stand_where_the_circuit_has_
     ]
 
 
-def test_bins_may_be_given() -> None:
+def test_bins_can_be_chosen() -> None:
     circuit = make_circuit(Column("size", "number"), Above(0, 1.0))
     X, y = [[0.5], [1.5], [1.6], [9.0]], ["no", "yes", "yes", "no"]
     ax = draw_feature(circuit, X, y, "size", bins=[0, 1, 2]).axes[0]
@@ -78,7 +78,7 @@ def test_bins_may_be_given() -> None:
             draw_feature(circuit, X, y, "size", bins=bins)  # type: ignore[arg-type]
 
 
-def test_whole_numbers_stand_in_the_middle_of_bins() -> None:
+def test_whole_numbers_are_in_the_middle_of_bins() -> None:
     circuit = make_circuit(Column("age", "integer"), Above(0, 3.0))
     ax = draw_feature(circuit, [[1], [3], [3], [4]], ["no", "no", "yes", "yes"], "age").axes[0]
     data = outlines(ax)[0].get_data()
@@ -88,7 +88,7 @@ def test_whole_numbers_stand_in_the_middle_of_bins() -> None:
     assert set(np.diff(outlines(wide)[0].get_data().edges)) == {25.0}
 
 
-def test_dates_stand_on_an_axis_of_dates() -> None:
+def test_dates_have_an_axis_of_dates() -> None:
     days = pd.date_range("2024-01-01", periods=100)
     noon = pd.Timestamp("2024-02-01").timestamp()
     circuit = make_circuit(Column("day", "date"), Above(0, noon))
@@ -99,7 +99,7 @@ def test_dates_stand_on_an_axis_of_dates() -> None:
     assert outlines(ax)[0].get_data().edges[0] == days[0].timestamp() / 86400
     ax.figure.draw_without_rendering()
     assert "Mar" in [text.get_text() for text in ax.get_xticklabels()]
-    # A cutoff that no calendar has is no reason to fail.
+    # A cutoff that is not in the calendar is drawn too.
     far = make_circuit(Column("day", "date"), Above(0, 1e15))
     rendered(draw_feature(far, frame, np.repeat(["no", "yes"], 50), "day"), "png")
 
@@ -234,7 +234,7 @@ def test_features_and_rows_that_do_not_fit_are_refused_in_one_line() -> None:
 
 
 def as_read(text: Text) -> str:
-    """Give what a reader sees, without the quotes around a name."""
+    """Return the displayed text, without the quotes around a name."""
     return text.get_text().replace(r"\$", "$").removeprefix("'").removesuffix("'")
 
 
@@ -270,11 +270,11 @@ def test_long_names_of_categories_and_classes_leave_room_for_the_bars() -> None:
         (0, 0), ("no", long),
     )  # fmt: skip
     figure = draw_feature(circuit, [[long], ["Bern"]], [long, "no"], "city")
-    figure.savefig(io.BytesIO())  # matplotlib warns where nothing is left of the axes
+    figure.savefig(io.BytesIO())  # matplotlib warns if there is no room for the axes
     assert figure.axes[0].get_position().width > 0.1
 
 
-def test_names_are_whole_where_there_is_room() -> None:
+def test_names_are_complete_if_there_is_room() -> None:
     city = "Sankt Gallen, Rotmonten"
     circuit = Circuit(
         (Column("city", "category", (city, "Bern")),), (Among(0, (0,)),), (), (Rule(0, (0, 1)),),

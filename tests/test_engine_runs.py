@@ -1,4 +1,4 @@
-"""Engines at work: what only one can do, under the estimator, and what can go wrong."""
+"""Runs of engines: options that only one supports, use by the estimator, and errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from engines import both_engines  # noqa: E402
 from dln import DLNClassifier  # noqa: E402
 from dln.encode.encoder import EncodeOptions  # noqa: E402
 from dln.errors import OptionError, TrainingError  # noqa: E402
-from dln.planning import read_wishes  # noqa: E402
+from dln.planning import read_fit_options  # noqa: E402
 from dln.table import read_table  # noqa: E402
 from dln.train import native  # noqa: E402
 from dln.train import torch as readable  # noqa: E402
@@ -35,7 +35,7 @@ from dln.train.recipe import make_candidates  # noqa: E402
 
 
 @pytest.mark.parametrize("relaxation", ["soft", "gumbel", Gumbel(0.1)])
-def test_the_native_engine_names_what_only_torch_can_do(relaxation: Any) -> None:
+def test_the_native_engine_refuses_relaxations_that_only_torch_supports(relaxation: Any) -> None:
     job = random_job(0, options=TrainOptions(relaxation=relaxation))
     with pytest.raises(OptionError, match='use engine="torch"'):
         native.train_population([job])
@@ -68,7 +68,7 @@ def test_the_estimator_learns_with_either_engine(engine: Any) -> None:
     assert model.history_["loss"].shape == (3, 40)
 
 
-def test_sizes_are_chosen_by_cross_validation_with_torch_where_asked_for() -> None:
+def test_torch_chooses_sizes_by_cross_validation_on_request() -> None:
     X, y = _easy_table()
     auto = DLNClassifier(engine="torch", layers=(4, 4), n_networks=1, epochs=1).fit(X, y)
     assert auto.selection_ == []
@@ -77,16 +77,16 @@ def test_sizes_are_chosen_by_cross_validation_with_torch_where_asked_for() -> No
     assert len(model.selection_) == 5
 
 
-def test_traces_come_with_the_estimator() -> None:
+def test_the_estimator_returns_traces() -> None:
     X, y = _easy_table()
     model = DLNClassifier(layers=(8, 4), tau=2.0, epochs=4, trace_every=2, random_state=0)
     assert [trace.epochs.tolist() for trace in model.fit(X, y).traces_] == [[0, 2, 4]] * 3
 
 
-# -- what can go wrong --------------------------------------------------------------------------
+# -- errors -------------------------------------------------------------------------------------
 
 
-def test_a_device_that_is_not_there_is_named() -> None:
+def test_a_missing_device_is_refused() -> None:
     X, y = _easy_table()
     for device in ("cuda:17", "warp drive", "meta"):
         with pytest.raises(OptionError, match=rf"^device is '{device}', .* finds only cpu"):
@@ -94,7 +94,7 @@ def test_a_device_that_is_not_there_is_named() -> None:
 
 
 @both_engines
-def test_numbers_that_run_away_are_an_error(engine: Engine) -> None:
+def test_diverged_training_is_an_error(engine: Engine) -> None:
     options = TrainOptions(epochs=3, grad_factor=1e6, phases="unified")
     job = random_job(0, shape=Shape((9,) * 9), options=options)
     with pytest.raises(TrainingError, match="lower learning_rate or grad_factor"):
@@ -124,7 +124,7 @@ def test_rows_and_options_out_of_range_are_refused(
 
 
 @both_engines
-def test_a_batch_of_next_to_no_weight_is_no_reason_to_fail(engine: Engine) -> None:
+def test_a_batch_of_almost_no_weight_is_trained(engine: Engine) -> None:
     job = random_job(0, options=TrainOptions(epochs=2, batch_size=2))
     weight = np.where(np.arange(100) % 3 == 0, 1, 1e-40).astype(np.float32)
     (result,) = engine([replace(job, data=replace(job.data, weight=weight))])
@@ -134,8 +134,8 @@ def test_a_batch_of_next_to_no_weight_is_no_reason_to_fail(engine: Engine) -> No
 def test_after_ctrl_c_only_networks_that_were_trained_vote() -> None:
     X, y = _easy_table()
     problem = Problem(read_table(X), y.astype(np.int32), np.ones(len(y), np.float32), (0, 1))
-    wishes = read_wishes(DLNClassifier(layers=(6, 4), tau=2.0, n_networks=5, epochs=10**6))
-    plan = FitPlan(make_candidates(wishes, len(y), 2, 3), EncodeOptions())
+    requested = read_fit_options(DLNClassifier(layers=(6, 4), tau=2.0, n_networks=5, epochs=10**6))
+    plan = FitPlan(make_candidates(requested, len(y), 2, 3), EncodeOptions())
 
     def stop(progress: Progress) -> None:
         if len(progress.histories[0]) >= 2:
@@ -190,9 +190,9 @@ except DeviceMemoryError as error:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a limit on memory")
-def test_too_little_memory_is_said_in_one_line() -> None:
+def test_too_little_memory_is_reported_in_one_line() -> None:
     said = _run(LITTLE_MEMORY)
-    assert "cpu has not the memory for 4000 gates and a batch of 20000 rows" in said
+    assert "cpu does not have enough memory for 4000 gates and a batch of 20000 rows" in said
 
 
 ABSENT = """
@@ -224,7 +224,7 @@ def test_without_the_extension_torch_trains_and_numpy_predicts() -> None:
     assert 'train with engine="torch"' in message
 
 
-def test_missing_torch_is_named() -> None:
+def test_the_error_for_missing_torch_names_it() -> None:
     code = ABSENT.format(name="torch") + (
         "print(fit().score(X, y) > 0.9)\n"
         'try:\n    fit(engine="torch")\nexcept dln.ExtraMissingError as error:\n    print(error)\n'
@@ -235,7 +235,7 @@ def test_missing_torch_is_named() -> None:
 
 
 def _run(code: str) -> str:
-    # From the folder of the tests, so that the code can import what they share.
+    # Run in the folder of the tests, so that the code can import their shared modules.
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=Path(__file__).parent,

@@ -1,4 +1,4 @@
-"""Native and torch are one engine: the same votes, gradients, schedules and runs."""
+"""The engines native and torch agree: the same votes, gradients, schedules and runs."""
 
 from __future__ import annotations
 
@@ -103,15 +103,15 @@ def test_votes_are_equal_and_gradients_agree(
 
 
 @pytest.mark.parametrize("name", TOGETHER)
-def test_short_runs_from_the_same_start_stay_together(name: str) -> None:
+def test_short_runs_from_the_same_start_agree(name: str) -> None:
     together = [_stays_together(TOGETHER[name], seed) for seed in range(6)]
     assert sum(together) >= 4
 
 
 @pytest.mark.parametrize("name", IN_TURN)
-def test_short_runs_with_phases_in_turn_mostly_stay_together(name: str) -> None:
-    # In a phase of its own many a gradient is 0 but for rounding. Adam divides a gradient by its
-    # size and makes a step of it, so that some runs part: about a third of them.
+def test_short_runs_with_alternating_phases_mostly_agree(name: str) -> None:
+    # With separate phases, many gradients are 0 except for rounding. Adam divides a gradient by its
+    # size, so that rounding becomes a full step. About a third of the runs then differ.
     together = [_stays_together(IN_TURN[name], seed) for seed in range(12)]
     assert sum(together) >= 3
 
@@ -141,7 +141,7 @@ def _stays_together(options: TrainOptions, seed: int) -> bool:
 
 
 @pytest.mark.parametrize("keep_best", [False, True])
-def test_best_looks_and_patience_agree(keep_best: bool) -> None:
+def test_best_evaluations_and_patience_agree(keep_best: bool) -> None:
     options = TrainOptions(
         epochs=60, rate=0.05, eval_every=1, patience=5, keep_best=keep_best, phases="unified"
     )
@@ -167,7 +167,7 @@ def traced_run(engine: Engine, options: TrainOptions, **parameters: Any) -> tupl
 
 
 @both_engines
-def test_phases_alternate_by_so_many_epochs(engine: Engine) -> None:
+def test_phases_alternate_by_the_given_number_of_epochs(engine: Engine) -> None:
     options = TrainOptions(epochs=12, phases=Alternating(3))
     _, trace = traced_run(engine, options)
     gates = [not np.array_equal(x, y) for x, y in _pairs(trace.gate_logits)]
@@ -198,14 +198,14 @@ def test_layers_freeze_one_after_the_other(engine: Engine, direction: Any) -> No
 
 
 @both_engines
-def test_pruning_takes_out_gates_that_are_undecided(engine: Engine) -> None:
+def test_pruning_removes_undecided_gates(engine: Engine) -> None:
     pruning = Pruning(start=0.25, end=0.75, convergence=0.9, least=0.4)
     shape = Shape((10, 8), n_links=6)
     options = TrainOptions(epochs=8, pruning=pruning, rate=0.2)
     job, trace = traced_run(engine, options, shape=shape)
     gone = [_unread(job.network, links, votes, shape) for links, votes in _links(trace)]
     counts = np.array([[sum(g < 10 for g in x), sum(g >= 10 for g in x)] for x in gone])
-    # From epoch 2 to 5 the room grows evenly to 6 of 10 and 4 of 8 gates (0.4 of them stay).
+    # From epoch 2 to 5 the limit grows linearly to 6 of 10 and 4 of 8 gates (0.4 of them are kept).
     room = np.array([[0, 0]] * 3 + [[1, 1], [3, 2], [4, 3], [6, 4], [6, 4], [6, 4]])
     assert np.all(counts <= room)
     assert_array_equal(counts[-1], room[-1])
@@ -226,7 +226,7 @@ def test_converged_gates_are_not_pruned(engine: Engine) -> None:
 
 
 @both_engines
-def test_a_trace_holds_the_start_and_every_so_many_epochs(engine: Engine) -> None:
+def test_a_trace_holds_the_start_and_every_nth_epoch(engine: Engine) -> None:
     options = TrainOptions(epochs=7, trace_every=3, temperature=Annealing(2.0, 0.5))
     start = random_job(3, options=options).network
     job = random_job(3, options=options)
@@ -263,7 +263,7 @@ def test_a_trace_ends_where_patience_ends_the_run(engine: Engine) -> None:
 
 
 @both_engines
-def test_no_trace_where_none_is_asked_for(engine: Engine) -> None:
+def test_there_is_no_trace_unless_requested(engine: Engine) -> None:
     assert engine([random_job(0)])[0].trace is None
 
 

@@ -12,7 +12,7 @@ from classifiers import (
 )
 
 from dln import Alternating, Annealing, Circuit, DLNClassifier, Freezing, OptionError, Pruning
-from dln.planning import read_wishes
+from dln.planning import read_fit_options
 from dln.train.recipe import make_candidates
 
 # For every parameter a value that differs from SMALL and from the default and has an effect.
@@ -164,10 +164,10 @@ def test_every_parameter_has_bad_values() -> None:
 
 
 def test_the_comparison_of_sizes_stays_within_a_budget() -> None:
-    wishes = read_wishes(DLNClassifier())
-    few = make_candidates(wishes, n_rows=300, n_classes=2, n_columns=10)
-    many = make_candidates(wishes, n_rows=2_000, n_classes=500, n_columns=10)
-    wide = make_candidates(wishes, n_rows=300, n_classes=2, n_columns=500)
+    requested = read_fit_options(DLNClassifier())
+    few = make_candidates(requested, n_rows=300, n_classes=2, n_columns=10)
+    many = make_candidates(requested, n_rows=2_000, n_classes=500, n_columns=10)
+    wide = make_candidates(requested, n_rows=300, n_classes=2, n_columns=500)
     assert few.n_fits == 20
     assert many.n_fits == 1
     assert wide.n_fits == 5

@@ -75,7 +75,7 @@ def test_folding_adds_no_literal_gate_or_rule_and_keeps_the_rest(circuit: Circui
 
 @law
 @given(circuit=st.one_of(logic_circuits(), circuits()))
-def test_what_is_left_is_read_and_real(circuit: Circuit) -> None:
+def test_every_remaining_part_is_read_and_depends_on_its_inputs(circuit: Circuit) -> None:
     folded = fold(circuit)
     rule_wires = {rule.wire for rule in folded.rules}
     read = rule_wires | {wire for node in folded.nodes for wire in (node.a, node.b)}
@@ -122,7 +122,7 @@ def test_a_negation_that_only_rules_read_is_taken_into_the_gate() -> None:
     assert folded.nodes == (Node(NAND, 0, 1),)
 
 
-def test_votes_that_cancel_and_gates_that_nobody_reads_are_dropped() -> None:
+def test_votes_that_cancel_and_unread_gates_are_dropped() -> None:
     nodes = [Node(AND, 0, 1), Node(NAND, 0, 1), Node(AND, 0, 0)]
     folded = fold(logic(2, nodes, [Rule(2, (0, 1)), Rule(2, (0, -1)), Rule(4, (0, 1))]))
     assert (folded.n_literals, folded.n_gates, len(folded.rules)) == (1, 0, 1)

@@ -50,7 +50,7 @@ LONG = 60.0  # a stuck child is a failure, a slow machine is not
 
 
 def interrupt(stage: str, on_interrupt: str) -> str:
-    """Interrupt a child in the midst of training; gives what it printed."""
+    """Interrupt a child process during training, and return what it printed."""
     child = subprocess.Popen(
         [sys.executable, "-c", CHILD, stage, on_interrupt],
         stdout=subprocess.PIPE,
@@ -83,5 +83,5 @@ def test_ctrl_c_keeps_what_was_learned_with_a_warning() -> None:
     warned, result = interrupt("train", "keep").splitlines()
     assert "The fit was interrupted. The model keeps what it had learned so far." in warned
     _, score, _, epochs = result.split()
-    assert 0 <= float(score) <= 1  # it predicts; how well is a matter of when it was interrupted
+    assert 0 <= float(score) <= 1  # the accuracy depends on the moment of the interrupt
     assert 1 <= int(epochs) < 2_000_000

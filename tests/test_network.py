@@ -1,4 +1,4 @@
-"""How a network starts: sizes, candidate lists and what each layer sees."""
+"""New networks: sizes, candidate lists and the wires that each layer can read."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def network(concatenation: Concatenation, n_links: int | None = None) -> Network
 
 
 def seen(net: Network, layer: int) -> set[int]:
-    """The wires that some gate of a layer may read."""
+    """Return the wires that some gate of a layer may read."""
     start = sum(net.layers[:layer])
     gates = slice(start, start + net.layers[layer])
     is_open = net.link_logits[gates] > -np.inf
     return set(net.link_wires[gates][is_open].tolist())
 
 
-def test_every_layer_sees_thresholds_of_its_own() -> None:
+def test_every_layer_reads_separate_thresholds() -> None:
     net = network("separate")
     assert net.n_literals == N_MATCHES + 3 * N_THRESHOLDS
     matches = {0, 1}
@@ -48,7 +48,7 @@ def test_every_layer_sees_thresholds_of_its_own() -> None:
     assert net.literal_layer.tolist() == [0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2]
 
 
-def test_all_layers_see_the_same_thresholds() -> None:
+def test_all_layers_read_the_same_thresholds() -> None:
     net = network("shared")
     literals = set(range(N_MATCHES + N_THRESHOLDS))
     assert seen(net, 0) == literals
@@ -56,7 +56,7 @@ def test_all_layers_see_the_same_thresholds() -> None:
     assert seen(net, 2) == literals | set(range(10, 14))
 
 
-def test_only_the_first_layer_sees_thresholds() -> None:
+def test_only_the_first_layer_reads_thresholds() -> None:
     net = network("none")
     assert seen(net, 0) == set(range(5))
     assert seen(net, 1) == set(range(5, 10))
@@ -73,7 +73,7 @@ def test_lists_hold_different_wires(concatenation: Concatenation) -> None:
         assert len(set(chosen)) == len(chosen) == 4
 
 
-def test_short_lists_are_padded_by_masked_candidates_of_their_own() -> None:
+def test_short_lists_are_padded_by_masked_copies_of_their_candidates() -> None:
     net = network("separate", n_links=None)
     is_open = net.link_logits > -np.inf
     assert not is_open.all()

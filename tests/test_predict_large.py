@@ -38,7 +38,7 @@ def voting_circuit(n_rules: int, n_classes: int, most: int) -> Circuit:
 # -- memory -----------------------------------------------------------------------------------
 
 
-def test_a_circuit_that_is_too_large_to_plan_predicts_all_the_same() -> None:
+def test_a_circuit_that_is_too_large_to_plan_still_predicts() -> None:
     circuit = voting_circuit(400, 400, 2**13)
     with pytest.raises(OverflowError, match="too large to plan"):
         compile_circuit(circuit)
@@ -102,7 +102,7 @@ print(peak() - before)
 @pytest.mark.parametrize(
     ("work", "most"), [(LITERALS, 60), (VOTES, 200)], ids=["literals", "votes"]
 )
-def test_a_small_file_cannot_ask_for_much_memory(work: str, most: int) -> None:
+def test_a_small_file_cannot_require_much_memory(work: str, most: int) -> None:
     child = subprocess.run(
         [sys.executable, "-c", MEASURE + work], capture_output=True, text=True, check=False
     )

@@ -1,4 +1,4 @@
-"""A proof means that no possible row differs, a counterexample is a row that does."""
+"""A proof means that no possible row differs. A counterexample is a row that does."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ AND_OR = (Node(AND, 0, 1), Node(GATE_BY_NAME["OR"], 0, 1))
 
 @pytest.mark.parametrize("tries", TRIES)
 @pytest.mark.parametrize("weight", [1, -3, 2**30 - 2, 2 - 2**30])
-def test_sums_that_agree_though_no_rule_does_are_proven_equal(weight: int, tries: str) -> None:
+def test_equal_sums_of_different_rules_are_proven_equal(weight: int, tries: str) -> None:
     one = circuit_of(PAIR, XY, votes={0: (0, weight), 1: (0, weight)}, base=(1, 0))
     other = circuit_of(PAIR, XY, AND_OR, votes={2: (0, weight), 3: (-weight, 0)}, base=(1, 0))
     same = circuit_of(PAIR, XY, AND_OR, votes={2: (-weight, 0), 3: (0, weight)}, base=(3, 2))
@@ -240,10 +240,10 @@ def test_a_hard_question_without_time_is_undecided() -> None:
         assert not found
 
 
-def test_a_time_limit_is_kept_to() -> None:
+def test_a_time_limit_is_respected() -> None:
     found = prove_equal(*HARD, time_limit=0.5)
     assert isinstance(found, Undecided)
-    assert 0.5 <= found.seconds < 5  # a slow machine may be late, but not by much
+    assert 0.5 <= found.seconds < 5  # a slow machine may exceed the limit, but not by much
 
 
 def test_a_difference_that_is_easily_seen_is_found_without_time() -> None:
@@ -297,7 +297,7 @@ def test_thousands_of_literals_are_compared() -> None:
 # -- what can be compared ---------------------------------------------------------------------
 
 
-def test_columns_go_by_name_and_unread_ones_may_differ() -> None:
+def test_columns_are_matched_by_name_and_unread_ones_may_differ() -> None:
     x, y, z = (Column(name, "number") for name in "xyz")
     a = circuit_of((x, y), (Above(1, 2.0),))
     b = circuit_of((z, Column("x", "boolean"), y), (Above(2, 2.0),))
@@ -332,7 +332,7 @@ def test_labels_of_another_type_are_other_classes() -> None:
         prove_equal(a, replace(a, classes=(False, True)))
 
 
-def test_what_is_no_circuit_is_refused() -> None:
+def test_other_types_than_circuits_are_refused() -> None:
     with pytest.raises(OptionError, match="prove_equal takes a Circuit, not a str"):
         prove_equal(circuit_of((), (), votes={}), "circuit")  # type: ignore[arg-type]
 
@@ -348,7 +348,7 @@ def test_a_time_limit_below_zero_is_refused(limit: float) -> None:
 # -- results ----------------------------------------------------------------------------------
 
 
-def test_a_counterexample_is_a_row_that_the_circuits_read_as_it_stands() -> None:
+def test_a_counterexample_is_a_row_that_the_circuits_can_read() -> None:
     kinds: list[ColumnKind] = ["number", "integer", "boolean", "date"]
     columns = (*(Column(kind, kind) for kind in kinds), HUE)
     cutoffs = (2.5, 17.0, 0.5, 1.6e9)
@@ -367,7 +367,7 @@ def test_a_counterexample_is_a_row_that_the_circuits_read_as_it_stands() -> None
     assert hash(found) == hash(prove_equal(a, b))
 
 
-def test_results_say_what_they_are() -> None:
+def test_results_have_a_readable_text() -> None:
     assert str(Proof("SAT", 1.5)) == "equal on every possible row (proven by SAT, 1.50 s)"
     assert str(Undecided(60.0)) == "not decided within 60.00 s; raise the time limit"
     odd = Counterexample({"a or b": None, "d": np.datetime64("20000-01-01", "us")}, (1,), (2,), 0.1)
@@ -378,7 +378,7 @@ def test_results_say_what_they_are() -> None:
     assert [bool(x) for x in (Proof("SAT", 1.0), odd, Undecided(1.0))] == [True, False, False]
 
 
-def test_without_a_solver_only_what_needs_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_solver_only_proofs_that_require_it_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pysat.solvers", None)
     assert prove_equal(HARD[0], HARD[0])
     assert prove_equal(*EQUAL_BY_CONDITIONS["order"])
@@ -386,6 +386,6 @@ def test_without_a_solver_only_what_needs_one_is_refused(monkeypatch: pytest.Mon
         prove_equal(*HARD)
 
 
-def test_the_solver_is_imported_only_where_it_is_needed() -> None:
+def test_the_solver_is_imported_only_if_needed() -> None:
     code = "import dln.prove.equal, sys; sys.exit('pysat' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,4 +1,4 @@
-"""The same class wins on every row, whatever the probabilities, or a row shows otherwise."""
+"""Proofs that two circuits predict the same class on every row, and counterexamples."""
 
 from __future__ import annotations
 
@@ -110,8 +110,8 @@ def test_large_circuits_are_decided() -> None:
     assert found.votes_a == (29, 30)
 
 
-def test_time_is_kept_to_where_all_classes_are_compared() -> None:
-    # Every class with every other, in logic: of many classes that takes longer than the solver.
+def test_the_time_limit_is_respected_when_all_classes_are_compared() -> None:
+    # Every class is compared with every other. With many classes this takes longer than the solver.
     a = circuit_of(NUMBER, [Above(0, 1.0)])
     miter = build_miter(a, circuit_of(NUMBER, [Above(0, 2.0)]))
     with pytest.raises(TimeIsUpError):
@@ -119,7 +119,7 @@ def test_time_is_kept_to_where_all_classes_are_compared() -> None:
 
 
 @pytest.mark.parametrize("of", ["votes", ["classes"]])
-def test_an_aspect_that_is_not_there_is_refused(of: Any) -> None:
+def test_an_unknown_aspect_is_refused(of: Any) -> None:
     a = circuit_of(NUMBER, [Above(0, 1.0)])
     with pytest.raises(OptionError, match=r'of is .*, expected "probabilities" or "classes"'):
         prove_equal(a, a, of=of)

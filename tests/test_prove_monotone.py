@@ -1,4 +1,4 @@
-"""A proof of a direction means that no two rows go against it, a reversal is two that do."""
+"""A proof of a direction means that no two rows violate it. A reversal is two rows that do."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def leads(circuit: Circuit, rows: list[list[Any]], number: int) -> np.ndarray:
 
 
 def all_steps(circuit: Circuit, column: int, number: int) -> np.ndarray:
-    """Give how the leads of a class change from one cell of a column to the next, on all rows."""
+    """Return how the vote margins of a class change between neighbouring values, on all rows."""
     cells = [atom_cells(circuit, index) for index in range(len(circuit.columns))]
     cells[column] = [None]
     assume(math.prod(map(len, cells)) < 1000)
@@ -106,14 +106,14 @@ def test_a_sum_is_negative_where_arithmetic_says_so(constant: int, weights: list
 
 
 def all_but_the_first(wires: Wires) -> int:
-    """Make the wire that is true where 23 of 24 literals are."""
+    """Make a wire that is true if all of 24 literals except the first are true."""
     last = 1
     for wire in range(2, 24):
         last = wires.gate("AND", last, wire)
     return last
 
 
-# -- what counts, and what does not -----------------------------------------------------------
+# -- definitions ------------------------------------------------------------------------------
 
 
 def test_missing_values_are_neither_larger_nor_smaller() -> None:
@@ -132,7 +132,7 @@ def test_no_margin_over_any_of_three_classes_may_fall() -> None:
     assert prove_monotone(circuit, "age", 0, direction="falling")
 
 
-def test_a_feature_that_is_not_read_goes_either_way() -> None:
+def test_an_unread_feature_is_both_rising_and_falling() -> None:
     circuit = circuit_of([AGE, Column("size", "number")], [Above(0, 50.0)])
     for direction in ("rising", "falling"):
         assert prove_monotone(circuit, "size", "yes", direction=direction)
@@ -153,7 +153,7 @@ def test_one_row_in_a_million_is_found() -> None:
 
 
 def test_votes_that_only_together_never_fall_are_proven_by_sat() -> None:
-    # As x0 grows, "yes" loses a vote where x1 and others are true, and gains one where x1 is.
+    # As x0 grows, "yes" loses a vote if x1 and other columns are true, and gains one if x1 is true.
     columns, literals = numbers(24)
     wires = Wires(24)
     last = all_but_the_first(wires)
@@ -166,10 +166,10 @@ def test_votes_that_only_together_never_fall_are_proven_by_sat() -> None:
     assert isinstance(prove_monotone(circuit, "x0", "yes", time_limit=0.0), Undecided)
 
 
-# -- words ------------------------------------------------------------------------------------
+# -- messages ---------------------------------------------------------------------------------
 
 
-def test_answers_read_well() -> None:
+def test_answers_have_a_readable_text() -> None:
     circuit = circuit_of(
         [AGE, Column("smoker", "boolean")],
         [Above(0, 50.0), Above(1, 0.5)],
@@ -195,7 +195,7 @@ def test_answers_read_well() -> None:
         ({"time_limit": -1}, "time_limit is -1"),
     ],
 )
-def test_questions_without_an_answer_are_refused(options: dict[str, Any], said: str) -> None:
+def test_invalid_questions_are_refused(options: dict[str, Any], said: str) -> None:
     hue = Column("hue", "category", ("red", "green"))
     circuit = circuit_of([AGE, hue], [Above(0, 50.0), Among(1, (0,))])
     given = {"feature": "age", "label": "yes"} | options

@@ -1,4 +1,4 @@
-"""A class that is rare weighs as much as the others, in steps that are large enough to see it."""
+"""A rare class has as much weight as the others, and batches are large enough to contain it."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from hypothesis.extra import numpy as hnp
 from strategies import law
 
 from dln import DLNClassifier
-from dln.planning import read_wishes
+from dln.planning import read_fit_options
 from dln.table import read_table
 from dln.train.fit import Problem
 from dln.train.recipe import MAX_BATCH_SIZE, make_candidates
 
 
-def batch_size(n_rows: int, heaviest: float, wish: object = "auto") -> int:
-    wishes = read_wishes(DLNClassifier(batch_size=wish))  # type: ignore[arg-type]
-    return make_candidates(wishes, n_rows, 2, 5, heaviest).usual.options.batch_size
+def batch_size(n_rows: int, heaviest: float, chosen: object = "auto") -> int:
+    requested = read_fit_options(DLNClassifier(batch_size=chosen))  # type: ignore[arg-type]
+    return make_candidates(requested, n_rows, 2, 5, heaviest).usual.options.batch_size
 
 
 @pytest.mark.parametrize(("n_rows", "usual"), [(3_999, 64), (4_000, 128)])
-def test_steps_grow_with_the_weight_of_the_heaviest_class(n_rows: int, usual: int) -> None:
+def test_batches_grow_with_the_weight_of_the_heaviest_class(n_rows: int, usual: int) -> None:
     assert batch_size(n_rows, 1.0) == batch_size(n_rows, usual / 4) == usual
     assert batch_size(n_rows, usual / 4 + 1) == 4 * usual
     assert batch_size(n_rows, 64.0) == 512
     assert batch_size(n_rows, 1e9) == MAX_BATCH_SIZE
-    assert batch_size(n_rows, 1e9, 10) == 10  # what the user says is done
+    assert batch_size(n_rows, 1e9, 10) == 10  # the user's choice is used
 
 
 @law

@@ -1,4 +1,4 @@
-"""DLNSearchCV: at home in scikit-learn, reproducible, and honest about what it found."""
+"""DLNSearchCV: it behaves like scikit-learn's searches, is reproducible and reports its results."""
 
 import pickle
 import subprocess
@@ -44,7 +44,7 @@ def found(iris: Any) -> DLNSearchCV:
     return quick().fit(*iris)
 
 
-# -- what is found --------------------------------------------------------------------------------
+# -- results --------------------------------------------------------------------------------------
 
 
 def test_the_best_trial_is_refitted_on_all_rows(iris: Any, found: DLNSearchCV) -> None:
@@ -72,9 +72,7 @@ def test_results_agree_with_the_trials(found: DLNSearchCV) -> None:
     assert (results["size"] > 0).all()
 
 
-def test_the_score_of_a_search_is_what_its_trials_are_judged_by(
-    iris: Any, found: DLNSearchCV
-) -> None:
+def test_the_score_of_a_search_is_the_score_of_its_trials(iris: Any, found: DLNSearchCV) -> None:
     X, y = iris
     X, y = X[30:], y[30:]  # 20, 50 and 50 rows
     right = y.to_numpy() == found.predict(X)
@@ -100,7 +98,7 @@ def test_a_trial_scores_what_its_classifier_scores_on_the_folds(iris: Any) -> No
         assert trial.score == pytest.approx(np.mean(trial.fold_scores))
 
 
-def test_what_the_classifier_would_compare_by_itself_is_one_recipe_in_a_trial(iris: Any) -> None:
+def test_a_trial_does_not_compare_recipes(iris: Any) -> None:
     found = quick(space={"epochs": [5, 12], "n_networks": 1}, n_trials=2).fit(*iris)
     assert found.best_params_["selection_fits"] == 0
     assert found.best_estimator_.selection_ == []
@@ -141,7 +139,7 @@ def test_any_trial_can_be_fitted(iris: Any, found: DLNSearchCV) -> None:
 # -- reproducible ---------------------------------------------------------------------------------
 
 
-def test_threads_do_not_matter(iris: Any, found: DLNSearchCV) -> None:
+def test_the_number_of_threads_does_not_change_the_result(iris: Any, found: DLNSearchCV) -> None:
     for n_jobs in (1, 3):
         again = quick(n_jobs=n_jobs).fit(*iris)
         assert again.trials_ == found.trials_
@@ -158,7 +156,7 @@ def test_more_trials_begin_with_the_same_ones(iris: Any, found: DLNSearchCV) -> 
     assert [trial.params for trial in more] == [trial.params for trial in found.trials_]
 
 
-def test_what_a_trial_comes_to_does_not_depend_on_its_neighbours(iris: Any) -> None:
+def test_the_result_of_a_trial_does_not_depend_on_other_trials(iris: Any) -> None:
     one_by_one = quick(batch_size=1, n_trials=1).fit(*iris)
     together = quick(batch_size=3, n_trials=3).fit(*iris)
     assert one_by_one.trials_[0].fold_scores == together.trials_[0].fold_scores
@@ -236,7 +234,7 @@ def test_ctrl_c_keeps_the_trials_so_far(iris: Any) -> None:
 
 
 @pytest.mark.parametrize("broken_off", ["search", "final fit"])
-def test_a_second_fit_that_is_broken_off_leaves_the_classifier_its_labels(
+def test_an_interrupted_second_fit_keeps_the_labels_of_the_first(
     iris: Any, monkeypatch: pytest.MonkeyPatch, broken_off: str
 ) -> None:
     X, y = iris
@@ -256,7 +254,7 @@ def test_a_second_fit_that_is_broken_off_leaves_the_classifier_its_labels(
     assert (found.predict(X) == before).all()
 
 
-# -- what cannot be -------------------------------------------------------------------------------
+# -- errors ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -299,7 +297,7 @@ def test_more_folds_than_rows_of_a_class_are_refused(iris: Any) -> None:
 
 
 @UNDERTRAINED
-def test_the_only_row_of_a_class_is_trained_on_and_not_judged_by(iris: Any) -> None:
+def test_the_only_row_of_a_class_is_trained_on_and_not_scored(iris: Any) -> None:
     X, y = iris
     found = quick(cv="auto", n_trials=3).fit(X[:101], y[:101])
     assert found.n_splits_ == 20
@@ -316,8 +314,8 @@ def test_a_range_has_two_numbers_in_order(ends: Any) -> None:
         Between(0.0, 1.0, log=True)
 
 
-def test_a_training_that_runs_away_is_a_trial_that_failed(iris: Any, tmp_path: Path) -> None:
-    # Twelve layers that each multiply the gradient by a million: numbers run away.
+def test_a_diverged_training_is_a_failed_trial(iris: Any, tmp_path: Path) -> None:
+    # Each of twelve layers multiplies the gradient by a million, so that training diverges.
     space = {"layers": [(12, 6), (12,) * 12], "tau": 1e-3, "grad_factor": 1e6, "n_networks": 1}
     storage = tmp_path / "search.db"
     found = quick(space=space, objective="pareto", storage=storage).fit(*iris)
@@ -331,7 +329,7 @@ def test_a_training_that_runs_away_is_a_trial_that_failed(iris: Any, tmp_path: P
 
 
 @pytest.mark.parametrize(("package", "parameters"), [("optuna", {}), ("ray", {"backend": "ray"})])
-def test_a_missing_package_is_named(
+def test_the_error_for_a_missing_package_names_it(
     iris: Any, monkeypatch: pytest.MonkeyPatch, package: str, parameters: Any
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)

@@ -1,4 +1,4 @@
-"""Choosing among trials: the front, the smallest that will do, and giving up early."""
+"""Choosing among trials: the Pareto front, the smallest good trial, and stopping early."""
 
 from dataclasses import replace
 from typing import Any
@@ -19,7 +19,7 @@ from dln.search.trial import find_best, find_front, find_small, rank
 
 @st.composite
 def some_trials(draw: st.DrawFn) -> list[Trial]:
-    """Trials with many equal scores and sizes; at least one was finished."""
+    """Draw trials with many equal scores and sizes; at least one was finished."""
     points = draw(
         st.lists(
             st.tuples(*[st.integers(0, 4)] * 4, st.booleans()),
@@ -34,7 +34,7 @@ def some_trials(draw: st.DrawFn) -> list[Trial]:
 
 
 def beats(a: Trial, b: Trial) -> bool:
-    """Tell whether `a` is as good and as small as `b`, and better in one of the two."""
+    """Return whether `a` is at least as good and as small as `b`, and better in one of the two."""
     no_worse = a.score >= b.score and a.size <= b.size
     return no_worse and (a.score > b.score or a.size < b.size)
 
@@ -43,7 +43,7 @@ def beats(a: Trial, b: Trial) -> bool:
 def test_the_front_is_what_no_finished_trial_beats(trials: list[Trial]) -> None:
     front, whole = find_front(trials), [trial for trial in trials if not trial.stopped]
     assert not any(beats(rival, trial) for trial in front for rival in whole)
-    for trial in whole:  # every other finished trial is beaten, or stands at the same point
+    for trial in whole:  # every other finished trial is beaten, or has the same score and size
         points = [(other.score, other.size) for other in front]
         assert (trial.score, trial.size) in points or any(beats(other, trial) for other in front)
     assert [trial.size for trial in front] == sorted({trial.size for trial in front})
@@ -73,17 +73,17 @@ def test_ranks_follow_the_estimates(trials: list[Trial]) -> None:
     assert best == find_best(trials)
 
 
-def test_nothing_finished_is_nothing_to_choose_from() -> None:
+def test_a_search_without_finished_trials_is_an_error() -> None:
     stopped = Trial(0, {}, {}, (0.5,), 0.5, 0.5, 0.0, 10.0, True)
     with pytest.raises(OptionError, match="no trial was finished"):
         find_best([stopped])
 
 
-# -- without the noise ----------------------------------------------------------------------------
+# -- smoothed scores ------------------------------------------------------------------------------
 
 
 def noisy(seed: int, noise: float) -> tuple[list[Trial], list[float]]:
-    """Trials whose true scores rise with a parameter, and those true scores."""
+    """Return trials whose true scores rise with a parameter, and the true scores."""
     rng = np.random.default_rng(seed)
     taus = rng.uniform(0.0, 1.0, 30).tolist()
     true = [0.7 + 0.05 * tau for tau in taus]
@@ -116,7 +116,7 @@ def test_scores_without_noise_stay_about_what_they_are() -> None:
         assert trial.estimate == pytest.approx(trial.score, abs=0.003)
 
 
-def test_estimates_do_not_depend_on_trials_that_were_given_up() -> None:
+def test_estimates_do_not_depend_on_stopped_trials() -> None:
     trials, _ = noisy(0, 0.03)
     lost = replace(trials[0], number=30, score=0.1, estimate=0.1, stopped=True)
     smoothed = smooth([*trials, lost], NOISY_SPACE)
@@ -124,7 +124,7 @@ def test_estimates_do_not_depend_on_trials_that_were_given_up() -> None:
     assert smoothed[-1] == lost
 
 
-def test_few_or_equal_trials_are_taken_as_they_are() -> None:
+def test_few_or_equal_scores_are_not_smoothed() -> None:
     trials, _ = noisy(0, 0.03)
     assert smooth(trials[:7], NOISY_SPACE) == tuple(trials[:7])
     equal = [replace(trial, score=0.5, estimate=0.5) for trial in trials]
@@ -142,7 +142,7 @@ def iris() -> tuple[Any, Any]:
 
 @pytest.fixture(scope="module")
 def both(iris: Any) -> DLNSearchCV:
-    """A search for accuracy and size, some of whose trials learn next to nothing."""
+    """Run a search for accuracy and size in which some trials learn almost nothing."""
     space = {
         "layers": [(2, 2), (4, 3), (12, 6), (32, 16)],
         "epochs": [1, 20],
@@ -168,7 +168,7 @@ def test_a_trial_of_the_front_gives_a_circuit_of_about_its_size(
     assert cost(simplify(small, "quick", prove=False)) == cost(small)
 
 
-def test_hopeless_trials_are_given_up_early(iris: Any) -> None:
+def test_clearly_worse_trials_are_stopped_early(iris: Any) -> None:
     space = {"layers": (12, 6), "epochs": [1, 30], "n_networks": 1, "tau": 2.0}
     found = DLNSearchCV(space=space, n_trials=8, random_state=0).fit(*iris)
     stopped = [trial for trial in found.trials_ if trial.stopped]
@@ -180,7 +180,7 @@ def test_hopeless_trials_are_given_up_early(iris: Any) -> None:
     assert np.isnan(found.cv_results_["split5_test_score"][stopped[0].number])
 
 
-def test_a_smaller_trial_is_not_given_up_where_size_counts(both: DLNSearchCV) -> None:
+def test_a_smaller_trial_is_not_stopped_if_size_counts(both: DLNSearchCV) -> None:
     for trial in both.trials_:
         rivals = [other for other in both.trials_ if other.size <= trial.size]
         if trial.stopped:
@@ -197,7 +197,7 @@ def test_the_smallest_within_a_standard_error_can_be_fitted(iris: Any) -> None:
 # -- pictures -------------------------------------------------------------------------------------
 
 
-def test_importance_is_a_part_for_each_parameter(both: DLNSearchCV) -> None:
+def test_importance_has_a_share_for_each_parameter(both: DLNSearchCV) -> None:
     parts = find_importance(both.trials_, both.space_)
     assert set(parts) == {"layers", "epochs", "tau"}
     assert sum(parts.values()) == pytest.approx(1.0)
@@ -215,7 +215,7 @@ def test_the_picture_shows_every_trial(both: DLNSearchCV) -> None:
     )
 
 
-def test_the_picture_can_be_drawn_on_axes_of_ones_own(both: DLNSearchCV) -> None:
+def test_the_picture_can_be_drawn_on_given_axes(both: DLNSearchCV) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure()

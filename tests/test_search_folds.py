@@ -1,4 +1,4 @@
-"""Samples of rows: of their size, with every class, in proportion. Folds that users give."""
+"""Samples of rows: their size, with every class, proportional. Folds that users pass."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ SPACE = {"layers": (26,), "tau": 2.0, "epochs": 1, "n_networks": 1}
 
 @st.composite
 def samples(draw: st.DrawFn) -> tuple[NDArray[np.int32], int, int]:
-    """Classes of rows, mixed; how many rows to take; a seed."""
+    """Draw the classes of rows in random order, the number of rows to sample, and a seed."""
     counts = draw(st.lists(st.integers(0, 60), min_size=1, max_size=12).filter(any))
     target = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
     seed = draw(st.integers(0, 2**31 - 1))
@@ -28,7 +28,7 @@ def samples(draw: st.DrawFn) -> tuple[NDArray[np.int32], int, int]:
 
 
 def counts_in(target: NDArray[np.int32], rows: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count the rows of each class, in all and in a sample."""
+    """Count the rows of each class, in the table and in a sample."""
     found = np.bincount(target)
     return found[found > 0], np.bincount(target[rows], minlength=len(found))[found > 0]
 
@@ -45,13 +45,13 @@ def test_a_sample_has_its_size_and_every_class(sample: Any) -> None:
 
 
 @given(samples())
-def test_a_sample_is_in_proportion(sample: Any) -> None:
-    """No row given to another class, by one that has more than one, would bring it nearer."""
+def test_a_sample_is_proportional_to_the_classes(sample: Any) -> None:
+    """Moving a row of the sample from one class to another never makes it more proportional."""
     target, n, seed = sample
     there, taken = counts_in(target, sample_rows(target, n, seed))
     above = taken - min(n, len(target)) * there / len(target)
     givers, takers = above[taken > 1], above[taken < there]
-    # Squares change by 2 (taker - giver + 1), in the class that gives and the one that takes.
+    # A row that moves from giver to taker changes the sum of squares by 2 (taker - giver + 1).
     assert all(taker - giver + 1 > -1e-9 for giver in givers for taker in takers)
 
 
@@ -80,11 +80,11 @@ def test_a_table_just_above_the_sample_is_searched(n_rows: int, n_classes: int) 
     assert not found.trials_[0].stopped
 
 
-# -- folds that users give ------------------------------------------------------------------------
+# -- folds that users pass ------------------------------------------------------------------------
 
 
 @given(st.integers(0, 2**32 - 1))
-def test_folds_are_those_of_the_rows_as_they_were_given(seed: int) -> None:
+def test_folds_refer_to_the_given_rows(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n_rows = int(rng.integers(4, 40))
     counts = rng.random(n_rows) < 0.7

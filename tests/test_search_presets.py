@@ -1,4 +1,4 @@
-"""The named searches: the paper's as its facts say, ours beginning with the defaults."""
+"""The presets of a search: "paper" follows the paper, "default" starts with the defaults."""
 
 import pickle
 from typing import Any
@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris
 
 from dln import DLNClassifier
 from dln.manners import read_problem
-from dln.planning import plan_fit, read_wishes
+from dln.planning import plan_fit, read_fit_options
 from dln.search import Between, DLNSearchCV
 from dln.search.paper import paper_folds, score_trials
 from dln.search.presets import find_preset
@@ -22,7 +22,7 @@ from dln.train.recipe import make_candidates
 
 
 def problem(n_rows: int, n_numeric: int = 3, n_classes: int = 2) -> Problem:
-    """Numbers, a category of three levels and a boolean."""
+    """Make a problem with numbers, a column of three categories and a boolean."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(n_rows, n_numeric))).add_prefix("x")
     table["city"] = rng.choice(["Bern", "Basel", "Chur"], n_rows)
@@ -31,7 +31,7 @@ def problem(n_rows: int, n_numeric: int = 3, n_classes: int = 2) -> Problem:
     return read_problem(DLNClassifier(), table, y, None, None)[0]
 
 
-# -- the paper's ----------------------------------------------------------------------------------
+# -- the preset "paper" ---------------------------------------------------------------------------
 
 
 def test_the_papers_space_is_the_papers() -> None:
@@ -80,7 +80,7 @@ def test_a_score_is_the_best_epochs_mean_less_a_tenth_of_the_deviation() -> None
     outcomes = [Outcome((0.5, 0.9, 0.7, 0.7)), Outcome((0.5, 0.7, 0.9, 0.9)), Outcome((0.5, 0.8))]
     looks = np.array([[0.5, 0.9, 0.7, 0.7], [0.5, 0.7, 0.9, 0.9], [0.5, 0.8, 0.8, 0.8]])
     score = looks.mean(axis=0) - 0.1 * looks.std(axis=0)
-    # The last three are equal; the latest wins. The third fold stopped and stands at 0.8.
+    # The last three are equal; the latest wins. The third fold stopped and stays at 0.8.
     assert score.max() == pytest.approx(score[3])
     np.testing.assert_array_equal(fold_scores(outcomes, 0.1), looks[:, 3])
     np.testing.assert_array_equal(score_trials(looks.T), score)
@@ -102,7 +102,7 @@ def test_the_papers_search_runs_its_protocol(paper_search: Any) -> None:
         assert trial.params["scaling"] == "range"
 
 
-def test_the_papers_final_fit_holds_a_fifth_back_and_keeps_an_epoch(paper_search: Any) -> None:
+def test_the_papers_final_fit_validates_on_a_fifth_and_keeps_an_epoch(paper_search: Any) -> None:
     found, X, y = paper_search
     epochs = found.best_estimator_.epochs
     assert 10 <= epochs <= 1_000
@@ -114,7 +114,7 @@ def test_the_papers_final_fit_holds_a_fifth_back_and_keeps_an_epoch(paper_search
     assert again.circuit_ == found.circuit_
 
 
-# -- ours -----------------------------------------------------------------------------------------
+# -- the preset "default" -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_the_default_search_begins_with_what_the_classifier_compares(
 ) -> None:
     its = problem(n_rows, n_classes=n_classes)
     preset = find_preset("default", its)
-    compared = make_candidates(read_wishes(DLNClassifier()), n_rows, n_classes, 5).grid
+    compared = make_candidates(read_fit_options(DLNClassifier()), n_rows, n_classes, 5).grid
     expected = {(recipe.shape, recipe.options) for row in compared for recipe in row}
     plans = [plan_fit(DLNClassifier(**preset.parameters(values)), its) for values in preset.first]
     tried = {(plan.candidates.usual.shape, plan.candidates.usual.options) for plan in plans}
@@ -146,7 +146,7 @@ def test_the_default_search_begins_inside_its_space(n_rows: int, n_classes: int)
 
 
 @pytest.mark.parametrize(("n_classes", "max_rows"), [(2, 6_000), (12, 6_000), (26, 13_000)])
-def test_many_classes_are_judged_on_more_rows(n_classes: int, max_rows: int) -> None:
+def test_many_classes_are_scored_on_more_rows(n_classes: int, max_rows: int) -> None:
     its = problem(4_500, n_classes=n_classes)
     for space in ("default", {"tau": Between(1.0, 8.0)}):
         assert find_preset(space, its).judging.max_rows == max_rows
@@ -163,6 +163,6 @@ def test_the_default_search_runs() -> None:
     X, y = load_iris(return_X_y=True)
     found = DLNSearchCV(n_trials=3, batch_size=3, random_state=0).fit(X, y)
     assert found.n_splits_ == 20
-    assert found.best_params_["n_networks"] == 15  # judged by fewer, fitted with all
+    assert found.best_params_["n_networks"] == 15  # scored with fewer networks, fitted with all
     assert found.best_estimator_.history_["loss"].shape[0] == 15
     assert found.score(X, y) > 0.9

@@ -1,4 +1,4 @@
-"""A search on a Ray cluster of several nodes gives what a local one gives, also if a node dies."""
+"""A search on a Ray cluster of several nodes equals a local search, even if a node dies."""
 
 import warnings
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ def iris() -> tuple[Any, Any]:
 
 @pytest.fixture
 def cluster() -> Iterator[Any]:
-    """A head that trains nothing and two nodes of one core each, on this machine."""
+    """Start a cluster on this machine: a head that trains nothing, and two nodes of one core."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Ray's own, on what it starts and leaves open
         head = {"num_cpus": 0, "include_dashboard": False, "_system_config": CONFIG}
@@ -56,11 +56,13 @@ def cluster() -> Iterator[Any]:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_cluster_that_loses_a_node_gives_what_one_machine_gives(cluster: Any, iris: Any) -> None:
+def test_a_cluster_that_loses_a_node_gives_the_same_result_as_one_machine(
+    cluster: Any, iris: Any
+) -> None:
     lost: list[Any] = []
 
     def lose_a_node(state: SearchState) -> None:
-        # In the midst of the second batch, when the node holds folds and runs tasks.
+        # During the second batch, when the node holds folds and runs tasks.
         if len(state.trials) == 3 and not lost:
             lost.extend(cluster.worker_nodes)
             cluster.remove_node(lost[0], allow_graceful=False)
@@ -70,7 +72,7 @@ def test_a_cluster_that_loses_a_node_gives_what_one_machine_gives(cluster: Any, 
     expected = quick().fit(*iris)
     assert found.trials_ == expected.trials_
     assert found.circuit_ == expected.circuit_
-    assert ray.is_initialized()  # what was there before the search is there after it
+    assert ray.is_initialized()  # Ray was running before the search, so it still runs after it
     with pytest.raises(OptionError, match="relaxation is 'soft', but the native engine") as caught:
         quick(backend="ray", space={**SPACE, "relaxation": "soft"}).fit(*iris)
     assert "\n" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""A search that was killed goes on as if it had not been."""
+"""A search that was killed and resumed gives the same result as an uninterrupted one."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ from dln.search import Between, DLNSearchCV, SearchState, presets
 from dln.search.preset import Preset
 from dln.search.propose import Proposer
 
-LONG = 60.0  # a stuck child is a failure, a slow machine is not
+LONG = 60.0  # long enough for a slow machine; only a child that hangs fails
 SPACE: dict[str, Any] = {
     "layers": [(4, 2), (12, 6)],
     "tau": Between(1.0, 8.0, log=True),
@@ -41,8 +41,8 @@ def iris() -> tuple[Any, Any]:
     return X, y
 
 
-# The child is killed by itself, without any chance to tidy up: inside a population, or between
-# the trials of a batch as they are written to the storage.
+# The child kills itself without any clean-up: during a population, or while the trials of a batch
+# are written to the storage.
 CHILD = """
 import os, signal, sys
 from test_search_resume import iris_search
@@ -69,7 +69,7 @@ iris_search(storage, callback)
 
 
 def iris_search(storage: str, callback: Any) -> None:
-    """Search, in a process of its own."""
+    """Run a search; called in a separate process."""
     quick(storage=storage, callback=callback).fit(*load_iris(return_X_y=True))
 
 
@@ -93,7 +93,7 @@ def test_a_killed_search_resumes_and_ends_like_an_uninterrupted_one(
     expected = quick().fit(*iris)
     assert resumed.trials_ == expected.trials_
     assert resumed.circuit_ == expected.circuit_
-    # What was finished is not trained again: nothing is reported before it is there.
+    # Finished work is not trained again: the first report already includes it.
     assert min(len(state.trials) for state in trained) == 3
 
 
@@ -107,7 +107,7 @@ def test_a_finished_search_trains_nothing_again(iris: Any, tmp_path: Path) -> No
     assert [state.recalled for state in states] == pytest.approx([3 / 9, 6 / 9, 1.0])
 
 
-def test_more_trials_go_on_with_a_finished_search(iris: Any, tmp_path: Path) -> None:
+def test_more_trials_continue_a_finished_search(iris: Any, tmp_path: Path) -> None:
     storage = tmp_path / "search.db"
     quick(storage=storage, n_trials=6).fit(*iris)
     assert quick(storage=storage).fit(*iris).trials_ == quick().fit(*iris).trials_
@@ -129,7 +129,7 @@ def test_optuna_reads_the_storage(iris: Any, tmp_path: Path) -> None:
     assert [trial.value for trial in study.trials] == [trial.score for trial in found.trials_]
 
 
-def test_the_same_splits_are_the_same_folds_whatever_gives_them(iris: Any, tmp_path: Path) -> None:
+def test_equal_splits_are_equal_folds_whatever_their_source(iris: Any, tmp_path: Path) -> None:
     splitter = KFold(3, shuffle=True, random_state=1)
     first = quick(storage=tmp_path / "search.db", cv=splitter).fit(*iris)
     states: list[SearchState] = []
@@ -139,7 +139,7 @@ def test_the_same_splits_are_the_same_folds_whatever_gives_them(iris: Any, tmp_p
     assert states[-1].recalled == pytest.approx(1.0)
 
 
-def test_what_other_values_came_to_is_not_taken_for_theirs(
+def test_stored_outcomes_of_other_values_are_not_reused(
     iris: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quick(storage=tmp_path / "search.db").fit(*iris)
@@ -172,7 +172,7 @@ def test_a_storage_of_another_search_is_refused(
     quick(storage=storage, n_trials=3).fit(*iris)
     with pytest.raises(OptionError, match=rf"holds a search with other {name}[ ;]") as caught:
         quick(**{"storage": storage, **parameters}).fit(*iris)
-    assert "name another file, or give the same" in str(caught.value)
+    assert "use another file, or the same" in str(caught.value)
 
 
 def test_a_storage_of_other_data_is_refused(iris: Any, tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_a_storage_of_other_data_is_refused(iris: Any, tmp_path: Path) -> None:
 
 @pytest.fixture
 def change_default(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Preset], Preset]], None]:
-    """Let the default search be another one, as a later version may have it."""
+    """Return a function that changes the default preset, as a later version of dln may do."""
     own = presets._PRESETS["default"]
 
     def change(into: Callable[[Preset], Preset]) -> None:
@@ -202,12 +202,12 @@ def test_a_storage_of_other_starts_is_refused(
     search = quick(space="default", n_trials=1, refit=False, storage=tmp_path / "search.db")
     search.fit(*iris)
     change_default(lambda preset: replace(preset, first=preset.first[::-1]))
-    with pytest.raises(OptionError, match=r"holds a search with other starts; name another"):
+    with pytest.raises(OptionError, match=r"holds a search with other starts; use another"):
         search.fit(*iris)
 
 
 @pytest.mark.parametrize("name", ["penalty", "max_rows", "epochs_part", "first_folds", "smoothed"])
-def test_a_storage_of_another_judging_is_refused(
+def test_a_storage_with_another_scoring_is_refused(
     iris: Any, tmp_path: Path, change_default: Any, name: str
 ) -> None:
     search = quick(space="default", n_trials=1, refit=False, storage=tmp_path / "search.db")
@@ -229,13 +229,13 @@ def test_a_storage_of_an_earlier_version_is_refused(iris: Any, tmp_path: Path) -
     study = optuna.load_study(study_name="dln", storage=f"sqlite:///{tmp_path / 'search.db'}")
     known = study.user_attrs["settings"]
     study.set_user_attr("settings", {name: known[name] for name in known if name != "starts"})
-    with pytest.raises(OptionError, match="an earlier dln, which did not write down starts; name"):
+    with pytest.raises(OptionError, match="an earlier dln, which did not store starts; use"):
         search.fit(*iris)
 
 
-def test_a_file_that_is_no_storage_is_refused(iris: Any, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_storage_is_refused(iris: Any, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("not a database, but long enough to be looked at" * 9)
-    with pytest.raises(OptionError, match=r"notes\.txt' cannot be used: .*; name a new file"):
+    with pytest.raises(OptionError, match=r"notes\.txt' cannot be used: .*; use a new file"):
         quick(storage=tmp_path / "notes.txt").fit(*iris)
     with pytest.raises(OptionError, match="cannot be used"):
         quick(storage=tmp_path / "no folder" / "search.db").fit(*iris)

@@ -1,4 +1,4 @@
-"""Tasks of a search: their votes are the circuit's, and folds are encoded once."""
+"""Tasks of a search: they vote like the circuit, and folds are encoded once."""
 
 from dataclasses import replace
 from typing import Any
@@ -27,7 +27,7 @@ from dln.train.native import train_population
 
 @pytest.fixture(scope="module")
 def mixed() -> Problem:
-    """Numbers with missing cells, and categories."""
+    """Make a problem of numbers with missing values, and categories."""
     X, y = load_iris(return_X_y=True, as_frame=True)
     rng = np.random.default_rng(0)
     X = X.mask(rng.random(X.shape) < 0.1)
@@ -71,7 +71,7 @@ def test_votes_are_those_of_the_circuit(mixed: Problem, ground: Ground) -> None:
     )
     votes = count_votes(networks, cells, 0.8)
     expected = circuit.votes(mixed.table.take(train))
-    # A vote for every class decides nothing, and the circuit leaves it out.
+    # A vote for every class has no effect, and the circuit leaves it out.
     assert_array_equal(votes - votes[:, :1], expected - expected[:, :1])
     assert_array_equal(votes.argmax(axis=1), circuit.winners(mixed.table.take(train)))
 
@@ -133,11 +133,11 @@ def test_the_size_is_that_of_all_networks_that_will_vote(mixed: Problem, ground:
 
 
 @pytest.mark.parametrize(
-    ("engine", "device", "n_cards"),
+    ("engine", "device", "n_gpus"),
     [("native", "cpu", 0), ("torch", "cpu", 0), ("torch", "cuda:1", 1), ("cuda", "cpu", 1)],
 )
 def test_a_task_of_a_cluster_reserves_a_gpu_if_it_trains_on_one(
-    ground: Ground, engine: Any, device: str, n_cards: int
+    ground: Ground, engine: Any, device: str, n_gpus: int
 ) -> None:
     wanted = resources_of(replace(ground, engine=engine, device=device))
-    assert wanted == {"num_cpus": 1, "num_gpus": n_cards}
+    assert wanted == {"num_cpus": 1, "num_gpus": n_gpus}

@@ -1,4 +1,4 @@
-"""Simplification: every lead stays on every row, the cost never rises, twice is once."""
+"""Simplification keeps the vote differences, never raises the cost, and is idempotent."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_pass_never_raises_the_cost(name: str, circuit: Circuit) -> None:
     folded = fold(circuit)
     assert cost(folded).gate_operations <= cost(circuit).gate_operations
     smaller = PASSES[name](folded)
-    if name == "resubstitute":  # it may lose an XOR: `simplify` then keeps what it had
+    if name == "resubstitute":  # it may lose an XOR; `simplify` then keeps the smaller circuit
         smaller = min(smaller, folded, key=size)
     assert cost(smaller).gate_operations <= cost(folded).gate_operations
 
@@ -103,7 +103,9 @@ def test_a_pass_never_raises_the_cost(name: str, circuit: Circuit) -> None:
 @pytest.mark.parametrize("effort", ["quick", "normal", "high"])
 @law
 @given(data=st.data())
-def test_all_together_are_proven_cheaper_and_done_at_once(effort: Any, data: st.DataObject) -> None:
+def test_simplify_is_proven_and_never_raises_the_cost_and_is_idempotent(
+    effort: Any, data: st.DataObject
+) -> None:
     circuit = data.draw(circuits())
     assume(n_atom_rows(circuit, circuit) <= 20_000)
     smaller = simplify(circuit, effort)
@@ -139,7 +141,7 @@ def test_the_logic_is_never_larger_than_what_sympy_makes_of_a_rule(circuit: Circ
 
 
 def _operations(expression: Any) -> int:
-    """Count an expression of SymPy in the paper's way."""
+    """Count the gate-level operations of a SymPy expression, as in the paper."""
     if not expression.args or expression.is_Relational:
         return 0
     below = sum(_operations(part) for part in expression.args)
@@ -201,7 +203,7 @@ def test_cutoffs_between_the_same_integers_are_one() -> None:
     assert simplify(always).rules == ()
 
 
-def test_what_is_read_only_where_it_is_known_goes() -> None:
+def test_a_part_that_matters_only_where_its_value_is_known_is_removed() -> None:
     columns = [NUMBER, Column("y", "boolean")]
     literals = [Above(0, 3.0), Above(0, 5.0), Above(1, 0.5)]
 
@@ -211,7 +213,7 @@ def test_what_is_read_only_where_it_is_known_goes() -> None:
     assert names(simplify(single(columns, literals, build), "quick")) == ["x > 5"]
 
 
-def test_votes_that_all_classes_share_go() -> None:
+def test_votes_that_all_classes_share_are_removed() -> None:
     circuit = circuit_of(NUMBER, [Above(0, 1.0)], votes={0: (2, 3)}, base=(4, 4))
     smaller = simplify(circuit)
     assert smaller.rules[0].votes == (0, 1)
@@ -220,14 +222,14 @@ def test_votes_that_all_classes_share_go() -> None:
 
 @law
 @given(circuit=circuits())
-def test_votes_below_zero_are_never_made(circuit: Circuit) -> None:
+def test_negative_votes_are_never_introduced(circuit: Circuit) -> None:
     votes = [vote for rule in circuit.rules for vote in (*rule.votes, *circuit.base_votes)]
     assume(all(vote >= 0 for vote in votes))
     smaller = simplify(circuit)
     assert all(vote >= 0 for rule in smaller.rules for vote in rule.votes)
 
 
-def test_a_rule_and_its_negation_that_vote_alike_are_a_constant() -> None:
+def test_a_rule_and_its_negation_with_the_same_votes_are_a_constant() -> None:
     wires = Wires(1)
     wires.gate("NOT_A", 0, 0)
     circuit = circuit_of(NUMBER, [Above(0, 1.0)], wires.nodes, votes={0: (0, 1), 1: (0, 1)})
@@ -250,7 +252,7 @@ def test_circuits_without_votes_literals_or_gates() -> None:
     assert simplify(circuit_of(NUMBER, [Above(0, 1.0)])).n_literals == 1
 
 
-def test_a_deep_chain_is_no_problem() -> None:
+def test_a_deep_chain_is_simplified() -> None:
     columns, literals = numbers(3)
     wires = Wires(3)
     wire = 0
@@ -270,7 +272,7 @@ def test_thousands_of_literals() -> None:
     assert cost(smaller).gate_operations <= cost(circuit).gate_operations
 
 
-def test_without_time_the_given_circuit_comes_back_with_its_proof() -> None:
+def test_without_time_the_given_circuit_is_returned_with_its_proof() -> None:
     circuit = parity(20, range(20))
     same = simplify(circuit, time_limit=0.0)
     assert same == circuit
@@ -278,7 +280,7 @@ def test_without_time_the_given_circuit_comes_back_with_its_proof() -> None:
     assert same.proof.method == "structure"
 
 
-def test_what_cannot_be_proven_in_time_is_not_given_back() -> None:
+def test_a_circuit_that_is_not_proven_in_time_is_not_returned() -> None:
     # A pass may be right and its proof too hard: then an earlier, proven circuit is the result.
     first, second = multiplier(8), multiplier(8, swapped=True)
     result = _last_proven(first, [first, second], Clock(0.0))
@@ -293,12 +295,12 @@ def test_an_unknown_effort_is_refused() -> None:
 
 
 @pytest.mark.parametrize("limit", [-1, math.nan, "5", True])
-def test_a_time_limit_that_is_no_number_of_seconds_is_refused(limit: Any) -> None:
+def test_an_invalid_time_limit_is_refused(limit: Any) -> None:
     with pytest.raises(OptionError, match=r"time_limit is .*, expected seconds of at least 0"):
         simplify(circuit_of(NUMBER, [Above(0, 1.0)]), time_limit=limit)
 
 
-def test_what_is_no_circuit_is_refused() -> None:
+def test_other_types_than_circuits_are_refused() -> None:
     with pytest.raises(OptionError, match="takes a Circuit, not a DLNClassifier; give the circuit"):
         simplify(DLNClassifier())  # type: ignore[arg-type]
 

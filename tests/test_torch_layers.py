@@ -104,7 +104,7 @@ def test_a_soft_logic_layer_is_the_formula_of_its_phase(
 
 
 @pytest.mark.parametrize("phase", list(Phase))
-def test_straight_through_gives_the_first_choices_and_the_gradient_of_the_mixtures(
+def test_straight_through_uses_hard_choices_forward_and_mixtures_backward(
     phase: Phase,
 ) -> None:
     # The paper's h = detach(f - g) + g around both links and gates, on bits.
@@ -203,7 +203,9 @@ def test_a_gate_subspace_is_the_first_of_the_priority_order(n_gates: int) -> Non
 
 
 @pytest.mark.parametrize(("n_links", "expected"), [(1, 1), (3, 3), (6, 6), (9, 6), (None, 6)])
-def test_a_link_subspace_holds_so_many_different_wires(n_links: int | None, expected: int) -> None:
+def test_a_link_subspace_holds_the_given_number_of_different_wires(
+    n_links: int | None, expected: int
+) -> None:
     lists = LogicLayer(6, 10, n_links=n_links).link_wires.flatten(0, 1).tolist()
     assert all(len(set(wires)) == len(wires) == expected for wires in lists)
 

@@ -1,4 +1,4 @@
-"""The PyTorch layers in a model of one's own: they learn, load, refuse and hand over a circuit."""
+"""The PyTorch layers in a user's model: training, loading, errors, conversion to a circuit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dln.train.torch import (  # noqa: E402
 )
 
 
-def test_layers_learn_inside_a_plain_pytorch_model_and_hand_over_a_circuit() -> None:
+def test_layers_learn_in_a_pytorch_model_and_become_a_circuit() -> None:
     rng = np.random.default_rng(0)
     X = torch.tensor(rng.random((400, 2)), dtype=torch.float32)
     y = ((X[:, 0] > 0.6) & (X[:, 1] <= 0.4)).long()
@@ -58,7 +58,7 @@ def small_model() -> torch.nn.Sequential:
     )
 
 
-def test_a_loaded_state_brings_its_wiring_along() -> None:
+def test_a_loaded_state_includes_the_wiring() -> None:
     first, second, rows = small_model(), small_model(), torch.rand(20, 2)
     first(rows).sum().backward()
     first.zero_grad()
@@ -69,7 +69,7 @@ def test_a_loaded_state_brings_its_wiring_along() -> None:
         assert_array_equal(one.grad, other.grad)
 
 
-def test_rows_may_have_more_dimensions_and_may_be_none() -> None:
+def test_rows_may_have_more_dimensions_and_may_be_empty() -> None:
     model, rows = small_model(), torch.rand(3, 5, 2)
     assert_array_equal(model(rows).detach(), model(rows.view(15, 2)).view(3, 5, 2).detach())
     assert model(rows[:0]).shape == (0, 5, 2)
@@ -78,7 +78,7 @@ def test_rows_may_have_more_dimensions_and_may_be_none() -> None:
         model(torch.rand(4, 3))
 
 
-def test_rows_of_another_precision_are_understood() -> None:
+def test_rows_of_another_precision_are_accepted() -> None:
     model = small_model()
     for relaxation in ("straight-through", "soft"):
         set_mode(model, Mode(relaxation=relaxation))
@@ -87,7 +87,7 @@ def test_rows_of_another_precision_are_understood() -> None:
     assert many(torch.ones(1, 2_000, dtype=torch.bfloat16)).item() == 2_000
 
 
-def test_the_seed_of_torch_decides_where_no_generator_is_given() -> None:
+def test_the_seed_of_torch_is_used_without_a_generator() -> None:
     states = []
     for seed in (1, 1, 2):
         torch.manual_seed(seed)
@@ -107,12 +107,12 @@ def test_the_seed_of_torch_decides_where_no_generator_is_given() -> None:
         (lambda: ThresholdLayer([4], [0.5], n_inputs=3), "column 4 is read, but n_inputs is 3"),
     ],
 )
-def test_sizes_that_make_no_layer_are_refused(make: object, message: str) -> None:
+def test_invalid_sizes_of_layers_are_refused(make: object, message: str) -> None:
     with pytest.raises(OptionError, match=message):
         make()  # type: ignore[operator]
 
 
-def test_layers_say_their_size() -> None:
+def test_the_repr_of_a_layer_shows_its_size() -> None:
     assert repr(LogicLayer(6, 4, n_links=3)) == "LogicLayer(6, 4, n_links=3, n_gates=8)"
     assert repr(SumLayer(6, 2)) == "SumLayer(6, 2)"
 
@@ -129,7 +129,7 @@ def test_a_network_becomes_a_circuit_with_matches_and_missing_values(concatenati
     assert_array_equal(circuit.votes(cells), votes)
 
 
-def test_what_is_no_chain_of_layers_is_refused() -> None:
+def test_other_modules_than_a_chain_of_layers_are_refused() -> None:
     first, last = ThresholdLayer([0, 2], [0.5, 0.5]), SumLayer(2, 2)
     with pytest.raises(CircuitError, match=r"expected a ThresholdLayer"):
         to_circuit([first, torch.nn.Linear(2, 2), last], columns=["x"], classes=[0, 1])

@@ -21,7 +21,7 @@ from dln.manners import (
     warn_of_mixtures,
     warn_user,
 )
-from dln.planning import plan_fit, read_wishes
+from dln.planning import plan_fit, read_fit_options
 from dln.progress import progress_bar
 from dln.simplify.simplify import Effort, choose_effort, simplify
 from dln.train.engines import EngineName, find_engine
@@ -255,7 +255,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self : DLNClassifier
             The fitted classifier.
         """
-        read_wishes(self)  # refuses parameters out of range before the table is read
+        read_fit_options(self)  # refuses parameters out of range before the table is read
         engine = find_engine(self.engine, self.device)
         n_threads = count_threads(self.n_jobs)
         rng = np.random.default_rng(draw_seed(self.random_state))

@@ -11,7 +11,7 @@ from dln.simplify.simplify import Effort, choose_effort
 from dln.train.fit import FitPlan, Problem
 from dln.train.jobs import OnInterrupt
 from dln.train.options import check_choice, check_integer
-from dln.train.recipe import Wishes, make_candidates
+from dln.train.recipe import FitOptions, make_candidates
 
 if TYPE_CHECKING:
     from dln.estimator import DLNClassifier
@@ -23,7 +23,7 @@ _KNOTS = {"quantiles": 33, "range": 2}
 def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
     """Plan what to compare and what to train on a table."""
     candidates = make_candidates(
-        read_wishes(model),
+        read_fit_options(model),
         len(problem.target),
         len(problem.classes),
         problem.table.n_columns,
@@ -33,10 +33,10 @@ def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
     return FitPlan(candidates, encode, model.validation_fraction)
 
 
-def read_wishes(model: DLNClassifier) -> Wishes:
+def read_fit_options(model: DLNClassifier) -> FitOptions:
     """Collect a classifier's options; raises `OptionError` for a parameter out of its range."""
     _check_others(model)
-    return Wishes(
+    return FitOptions(
         layers=model.layers,
         n_networks=model.n_networks,
         n_links=model.n_links,
@@ -65,7 +65,7 @@ def read_wishes(model: DLNClassifier) -> Wishes:
 
 
 def _check_others(model: DLNClassifier) -> None:
-    """Check the parameters that `Wishes` does not contain."""
+    """Check the parameters that `FitOptions` does not contain."""
     check_choice("on_interrupt", model.on_interrupt, get_args(OnInterrupt))
     part = model.validation_fraction
     if isinstance(part, bool) or not isinstance(part, numbers.Real) or not 0 <= part < 1:

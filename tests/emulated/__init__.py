@@ -13,8 +13,8 @@ from emulated import cupy
 
 
 @contextmanager
-def emulated_card() -> Iterator[None]:
-    """Let the cuda engine use the emulated GPU."""
+def emulated_gpu() -> Iterator[None]:
+    """Make the cuda engine use the emulated GPU."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "cupy", cupy)
         compile_kernel.cache_clear()

@@ -1,7 +1,8 @@
-// A card for tests. The threads of a block are fibers of one thread of the CPU: between two places
-// where they wait for each other they run one after the other, in a random order, and some warps
-// get far ahead of others. Blocks run side by side, and now and then one of them rests. What the kernel may not do is told: threads that wait for others that do not come, lanes
-// of a warp that are not at the same place, and writes past the end of a block's memory.
+// An emulated GPU for tests. The threads of a block are fibers of one thread of the CPU. Between two
+// barriers they run one after the other, in a random order, so that some warps get far ahead of
+// others. Blocks run in parallel, and sometimes one of them pauses. Errors of the kernel are reported:
+// threads that wait for others that have ended, lanes of a warp that wait at different places, and
+// writes past the end of a block's memory.
 #pragma once
 
 #include <setjmp.h>
@@ -32,21 +33,21 @@ namespace card {
 
 constexpr int kLanes = 32;
 constexpr std::size_t kStackBytes = 1 << 16, kGuardBytes = 4096;
-constexpr int kRestsEvery = 64;  // times that a block's threads meet
+constexpr int kRestsEvery = 64;  // barriers between two pauses of a block
 constexpr std::chrono::microseconds kRest(200);
 constexpr unsigned char kUnknown = 0xff;  // as floats these bytes are not a number
 enum Meeting { kSyncWarp, kShuffle, kBallot, kMatch };
 
 inline thread_local float4* near_memory = nullptr;
 
-// The kernel is compiled so for a card: a subnormal number is 0.
+// Subnormal numbers are 0, as in the kernel compiled for a GPU.
 inline void flush_subnormals() {
 #ifdef __SSE__
   __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);
 #endif
 }
 
-// One block: its fibers, and where they wait.
+// One block: its fibers, and the barriers at which they wait.
 class Block {
  public:
   Block(int number, int n_threads, std::size_t shared_bytes, std::uint64_t seed,
@@ -64,7 +65,7 @@ class Block {
     std::iota(order_.begin(), order_.end(), 0);
   }
 
-  // Run to the end; gives what went wrong, if anything.
+  // Run to the end. Returns an error message, empty if there was no error.
   std::string run() {
     flush_subnormals();
     running = this;
@@ -91,7 +92,7 @@ class Block {
   int thread() const { return current_; }
   int lane() const { return current_ % kLanes; }
 
-  // All threads meet; gives whether any of them said true.
+  // A barrier for all threads. Returns whether any of them passed true.
   bool meet_all(bool said) {
     any_ |= said;
     waiting_.push_back(current_);
@@ -105,7 +106,7 @@ class Block {
     return answer_;
   }
 
-  // The lanes of a warp meet and show each other a value; gives those of all lanes.
+  // A barrier for the lanes of a warp. Returns the values of all lanes.
   const std::uint64_t* meet_warp(Meeting meeting, std::uint32_t mask, std::uint64_t value) {
     Warp& warp = warps_[current_ / kLanes];
     if (warp.waiting.empty()) warp.meeting = meeting;
@@ -117,7 +118,7 @@ class Block {
     values[lane()] = value;
     warp.waiting.push_back(current_);
     if (warp.waiting.size() == kLanes) {
-      warp.turn = 1 - warp.turn;  // these are read while the next are written
+      warp.turn = 1 - warp.turn;  // these values are read while the next ones are written
       release(warp.waiting);
     }
     leave();
@@ -146,7 +147,7 @@ class Block {
     _longjmp(running->scheduler_, 1);
   }
 
-  // Any fiber of the first warp that has one ready; below 0 where all wait or are done.
+  // A random ready fiber of the first warp that has one; negative if all wait or have ended.
   int take_any() {
     for (const int warp : order_) {
       std::vector<int>& ready = ready_[warp];
@@ -182,7 +183,7 @@ class Block {
   std::vector<Fiber> fibers_;
   std::vector<Warp> warps_;
   std::vector<std::vector<int>> ready_;  // by warp
-  std::vector<int> order_, waiting_;     // of warps, those that run first; of fibers
+  std::vector<int> order_, waiting_;     // the order in which warps run; the fibers that wait
   std::vector<float4> memory_;
   unsigned char* guard_;
   jmp_buf scheduler_;
@@ -250,7 +251,7 @@ inline unsigned long long nanoseconds() {
 
 }  // namespace card
 
-// -- what the kernel is written in --------------------------------------------------------------
+// -- the parts of CUDA that the kernel uses -----------------------------------------------------
 
 #define threadIdx (card::thread_place())
 #define blockIdx (card::block_place())

@@ -25,8 +25,8 @@ _UNKNOWN = 0xFF  # as floats these bytes are not a number
 _FLAGS = (
     *("-std=c++17", "-O1", "-fPIC", "-shared", "-pthread", "-w"),
     "-ffp-contract=off",  # products are fused into sums only where the kernel does it explicitly
-    "-U_FORTIFY_SOURCE",  # which takes a jump from one fiber's stack to another's for an attack
-    "-fno-gnu-unique",  # variants that are loaded side by side have variables of their own
+    "-U_FORTIFY_SOURCE",  # it would report a jump between the stacks of two fibers as an attack
+    "-fno-gnu-unique",  # variants that are loaded at the same time have separate variables
 )
 _OF_A_CARD = {
     "extern __shared__ float4 near_memory[];": "",
@@ -59,7 +59,7 @@ _seeds = np.random.default_rng(0)
 
 
 def empty(shape: Any, dtype: Any = float) -> Array:
-    """Make an array of bytes that nobody should read."""
+    """Make an array of bytes that must be written before they are read."""
     n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
     memory = np.full(n_bytes + 2 * _GUARD, _UNKNOWN, dtype=np.uint8)
     _memories.append(memory)
@@ -81,13 +81,13 @@ def zeros(shape: Any, dtype: Any = float) -> Array:
 
 
 def ndarray(length: int, dtype: Any, memptr: int) -> Array:
-    """Make an array of memory that is there."""
+    """Make an array of existing memory."""
     memory = (ctypes.c_uint8 * (length * np.dtype(dtype).itemsize)).from_address(memptr)
     return np.frombuffer(memory, dtype=dtype).view(Array)
 
 
 def synchronize() -> None:
-    """Wait for all kernels; an error of one of them, or a write beside an array, is told here."""
+    """Wait for all kernels. Raises if one failed or wrote outside an array."""
     while _under_way:
         _under_way.pop().wait()
     for memory in _memories:
@@ -101,7 +101,7 @@ def forget() -> None:
 
 
 class _Launch:
-    """A kernel under way."""
+    """A running kernel."""
 
     def __init__(self, function: Any, shape: Any, arguments: Sequence[Any]) -> None:
         self._kept = [
@@ -146,7 +146,7 @@ class _Kernel:
 
 
 class RawModule:
-    """The kernels of a variant, compiled; all of them, whichever is asked for."""
+    """The compiled kernels of a variant. All are compiled, whichever is requested."""
 
     def __init__(self, code: str, options: Sequence[str], backend: str) -> None:
         definitions = tuple(option for option in options if option.startswith("-D"))
@@ -181,7 +181,7 @@ def _for_the_cpu(source: str) -> str:
 
 
 class _Context:
-    """A card or a stream."""
+    """A GPU or a stream."""
 
     attributes: ClassVar = {
         "MultiProcessorCount": 2,
@@ -210,7 +210,7 @@ class _Context:
 
 
 class _Event:
-    """The end of what was launched before: all of it is waited for."""
+    """The end of all launches so far; `synchronize` waits for them."""
 
     def __init__(self, block: bool, disable_timing: bool) -> None:
         pass
@@ -236,7 +236,7 @@ cuda = SimpleNamespace(
 
 
 def get_default_memory_pool() -> Any:
-    """Say that nothing is kept for later."""
+    """Return a memory pool that holds no free memory."""
     return SimpleNamespace(free_bytes=lambda: 0)
 
 
@@ -246,7 +246,7 @@ def arange(*arguments: Any, **options: Any) -> Array:
 
 
 def searchsorted(*arguments: Any) -> Array:
-    """Find where values would stand."""
+    """Find the positions at which values would be inserted."""
     return asarray(np.searchsorted(*arguments))
 
 

@@ -1,6 +1,6 @@
-// The kernels, each under a name that a launch asks for.
+// The kernels, with the names that a launch uses.
 #include "card.h"
-// Only after it: the language that they are written in.
+// After card.h, which defines the parts of CUDA that they use.
 #include "probe.cu"
 #include "train.cu"
 

@@ -52,7 +52,7 @@ def draw_bars(cells: FeatureCells, literals: Sequence[Literal], ax: Axes | None)
     bands = _mark_matched(ax, bars)
     if bands:
         handles.append(bands[0])
-        labels.append("the circuit asks for it")
+        labels.append("tested by the circuit")
     make_outer_legend(ax, handles, labels)
     ax.set_ylim(len(bars) - 0.4, -0.6)
     n_missing = int((codes == MISSING_CODE).sum())

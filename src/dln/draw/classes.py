@@ -23,7 +23,7 @@ class ClassStyle:
 def style_classes(
     classes: tuple[Label, ...], counts: NDArray[np.int64], longest: int = LONGEST
 ) -> list[ClassStyle]:
-    """Give each class a colour. If there are too many, the rarest share a grey.
+    """Assign a colour to each class. If there are too many classes, the rarest share a grey.
 
     `counts` is (n_classes, bins). Names have at most `longest` letters.
     """

@@ -100,12 +100,14 @@ def _read_history(source: Any) -> History:
     history = source if isinstance(source, Mapping) else getattr(source, "history_", None)
     if history is None:
         raise OptionError(
-            f"{type(source).__name__} has no history_; fit a DLNClassifier first and give it, "
+            f"{type(source).__name__} has no history_; fit a DLNClassifier and pass it, "
             "or its history_"
         )
     lacking = [name for name in HISTORY if name not in history]
     if lacking:
-        raise OptionError(f"the history lacks {lacking}; give a classifier's whole history_")
+        raise OptionError(
+            f"the history lacks {lacking}; pass the complete history_ of a classifier"
+        )
     curves = {name: np.atleast_2d(np.asarray(history[name])) for name in HISTORY}
     shapes = {curve.shape for curve in curves.values()}
     if len(shapes) > 1 or len(min(shapes)) != 2:

@@ -132,7 +132,7 @@ def _recorded(trace: Trace, epochs: Sequence[int]) -> NDArray[np.intp]:
     """Return the records of these epochs, in the order of training."""
     wanted = np.atleast_1d(np.asarray(epochs))
     if wanted.size == 0:
-        raise OptionError("epochs is empty; give the epochs to draw, or None")
+        raise OptionError("epochs is empty; pass the epochs to draw, or None")
     unknown = [epoch for epoch in wanted.ravel().tolist() if epoch not in trace.epochs.tolist()]
     if unknown:
         raise OptionError(
@@ -149,7 +149,7 @@ def _column_name(trace: Trace, literal: int, names: Sequence[str] | None) -> str
     if len(names) <= column:
         raise OptionError(
             f"names has {len(names)} names, but the threshold reads column {column}; "
-            "give the names of all columns of the table"
+            "pass the names of all columns of the table"
         )
     return shown(str(names[column]))
 

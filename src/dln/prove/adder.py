@@ -45,7 +45,7 @@ def is_negative(graph: Graph, constant: int, weights: Sequence[tuple[int, int]])
     positive, least = _make_positive(constant, weights)
     unit = math.gcd(*(weight for _, weight in positive)) or 1
     bits = _add_bits(graph, [(edge, weight // unit) for edge, weight in positive])
-    bound = -(least // unit)  # the sum of the bits must be below it: rounded up, as it is whole
+    bound = -(least // unit)  # true if the sum of the bits is below -least / unit, rounded up
     if not 0 < bound < 2 ** len(bits):
         return TRUE if bound > 0 else FALSE
     below = FALSE

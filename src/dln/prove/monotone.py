@@ -109,7 +109,7 @@ def prove_monotone(
 
 @dataclass(frozen=True)
 class Fall:
-    """A row, (n_columns, 1), and two neighbouring slices between which a lead falls."""
+    """A row, (n_columns, 1), and two neighbouring slices between which a vote margin falls."""
 
     slices: Slices
     row: Rows

@@ -1,4 +1,4 @@
-"""The question of a proof: do the leads, or the winning classes, of two circuits differ.
+"""The question of a proof: whether the leads (see `miter`) or the classes of two circuits differ.
 
 A question can be checked on simulated rows, and converted to logic for the solver.
 """

@@ -52,7 +52,7 @@ class Slices:
     gaps: Sequence[Slice]
 
     def gain(self, low: Slice, high: Slice, winner: int) -> Sums:
-        """Subtract the leads of a class over the others in one slice from those in another."""
+        """Return the vote margins of a class over the others in `high`, minus those in `low`."""
         votes: list[tuple[int, Leads]] = []
         for rule, old, new in zip(self.rules, low.rules, high.rules, strict=True):
             if old != new:

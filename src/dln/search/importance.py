@@ -19,11 +19,13 @@ def find_importance(trials: Sequence[Trial], space: Space) -> dict[str, float]:
     free = free_part(space)
     if len({trial.score for trial in trials}) < 2 or not free:
         return dict.fromkeys(free, 0.0)
-    distributions = {name: to_optuna(wish) for name, wish in free.items()}
+    distributions = {name: to_optuna(choices) for name, choices in free.items()}
     with quiet(optuna):
         study = optuna.create_study(direction="maximize")
         for trial in trials:
-            params = {name: to_proposal(wish, trial.values[name]) for name, wish in free.items()}
+            params = {
+                name: to_proposal(choices, trial.values[name]) for name, choices in free.items()
+            }
             study.add_trial(
                 optuna.trial.create_trial(
                     params=params, distributions=distributions, value=trial.score

@@ -79,7 +79,8 @@ class StudyMemory:
         except Exception as error:  # the errors of any database driver
             first = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise OptionError(
-                f"storage {storage!r} cannot be used: {first}; name a new file or one of a search"
+                f"storage {storage!r} cannot be used: {first}; "
+                "use a new file, or the file of an earlier search"
             ) from error
         self._storage = storage
 
@@ -98,15 +99,15 @@ class StudyMemory:
         unknown = [name for name in settings if name not in known]
         if unknown:
             raise OptionError(
-                f"storage {self._storage!r} comes from an earlier dln, which did not write down "
-                f"{', '.join(unknown)}; name another file"
+                f"storage {self._storage!r} comes from an earlier dln, which did not store "
+                f"{', '.join(unknown)}; use another file"
             )
         for name, value in settings.items():
             if known[name] != value:
                 values = "" if name in _OPAQUE else f" ({known[name]!r}, now {value!r})"
                 raise OptionError(
                     f"storage {self._storage!r} holds a search with other {name}{values}; "
-                    "name another file, or give the same"
+                    f"use another file, or the same {name}"
                 )
 
     def recall(self, population: str) -> list[Outcome] | None:

@@ -79,8 +79,8 @@ def resources_of(ground: Ground) -> dict[str, int]:
 
     The engine "cuda" always trains on a GPU.
     """
-    on_card = ground.engine == "cuda" or ground.device.startswith("cuda")
-    return {"num_cpus": 1, "num_gpus": int(on_card)}
+    on_gpu = ground.engine == "cuda" or ground.device.startswith("cuda")
+    return {"num_cpus": 1, "num_gpus": int(on_gpu)}
 
 
 def _run_one(rows: FoldRows, task: Task, engine: EngineName, device: str) -> Outcome:

@@ -65,7 +65,7 @@ def _draw_front(ax: Axes, trials: Sequence[Trial], front: Sequence[Trial], chose
     handles: list[Artist] = []
     labels: list[str] = []
     for stopped, colour, label in (
-        (True, GREY, "given up early"),
+        (True, GREY, "stopped early"),
         (False, COLOURS[0], "all folds"),
     ):
         some = [trial for trial in trials if trial.stopped == stopped]
@@ -74,9 +74,9 @@ def _draw_front(ax: Axes, trials: Sequence[Trial], front: Sequence[Trial], chose
             labels.append(label)
     sizes, scores = _points(front)
     handles.append(ax.plot(sizes, scores, color=COLOURS[1], lw=1.5, drawstyle="steps-post")[0])
-    labels.append("no other is better and smaller")
+    labels.append("Pareto front")
     handles.append(ax.scatter(*_points([chosen]), color=COLOURS[5], marker="*", s=150, zorder=3))
-    labels.append("chosen, by its estimate")
+    labels.append("chosen (best estimate)")
     ax.set_xscale("log")
     ax.set(xlabel="gate-level operations", ylabel="score in %")
     ax.set_title(f"{len(trials)} trials", fontsize="medium")
@@ -93,5 +93,5 @@ def _draw_importance(ax: Axes, parts: dict[str, float]) -> None:
     ax.barh(range(len(names)), [100 * part for part in parts.values()], color=COLOURS[0])
     ax.set_yticks(range(len(names)), names)
     ax.invert_yaxis()
-    ax.set_xlabel("part of the differences in score, in %")
-    ax.set_title("What mattered", fontsize="medium")
+    ax.set_xlabel("share of the variance of scores, in %")
+    ax.set_title("Importance of parameters", fontsize="medium")

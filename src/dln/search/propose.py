@@ -28,7 +28,7 @@ class Proposer:
         self._optuna = import_optuna()
         self._preset, self._seed = preset, seed
         self._free = free_part(preset.space)
-        self._distributions = {name: to_optuna(wish) for name, wish in self._free.items()}
+        self._distributions = {name: to_optuna(choices) for name, choices in self._free.items()}
         self._asked: dict[int, Any] = {}
         with quiet(self._optuna):
             self._study = self._optuna.create_study(directions=list(directions))
@@ -55,7 +55,7 @@ class Proposer:
 
     def proposal(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Convert values to Optuna's form."""
-        return {name: to_proposal(wish, values[name]) for name, wish in self._free.items()}
+        return {name: to_proposal(choices, values[name]) for name, choices in self._free.items()}
 
     def frozen(self, trial: Trial, objectives: Sequence[float]) -> Any:
         """Convert a finished trial to Optuna's record, for its storages and plots."""

@@ -80,7 +80,7 @@ def check_space(space: Any) -> None:
             f'space is {space!r}, expected "default", "paper" or a dict of parameters'
         )
     known = [name for name in inspect.signature(DLNClassifier).parameters if name not in RESERVED]
-    for name, wish in space.items():
+    for name, choices in space.items():
         if name in RESERVED:
             raise OptionError(f"the space has {name!r}, which is a parameter of the search itself")
         if name not in known:
@@ -88,9 +88,9 @@ def check_space(space: Any) -> None:
                 f"the space has {name!r}, which is not a parameter of DLNClassifier; "
                 f"its parameters are {', '.join(known)}"
             )
-        if isinstance(wish, list) and not wish:
+        if isinstance(choices, list) and not choices:
             raise OptionError(f"the space has no value for {name!r}; give at least one")
-        if isinstance(wish, np.ndarray):
+        if isinstance(choices, np.ndarray):
             raise OptionError(
                 f"the space has an array for {name!r}; give a list of values (its tolist())"
             )
@@ -98,12 +98,16 @@ def check_space(space: Any) -> None:
 
 def fixed_part(space: Space) -> dict[str, Any]:
     """Return the fixed parameters of a space."""
-    return {name: wish for name, wish in space.items() if not isinstance(wish, (Between, list))}
+    return {
+        name: choices for name, choices in space.items() if not isinstance(choices, (Between, list))
+    }
 
 
 def free_part(space: Space) -> dict[str, Between | list[Any]]:
     """Return the parameters that are searched."""
-    return {name: wish for name, wish in space.items() if isinstance(wish, (Between, list))}
+    return {
+        name: choices for name, choices in space.items() if isinstance(choices, (Between, list))
+    }
 
 
 def import_optuna() -> Any:
@@ -115,34 +119,36 @@ def import_optuna() -> Any:
     return optuna
 
 
-def to_optuna(wish: Between | list[Any]) -> BaseDistribution:
+def to_optuna(choices: Between | list[Any]) -> BaseDistribution:
     """Convert a range or a list to Optuna's form. Values of a list become their indices."""
     distributions = import_optuna().distributions
     distribution: BaseDistribution
-    if isinstance(wish, list):
-        distribution = distributions.CategoricalDistribution(tuple(range(len(wish))))
-    elif wish.whole:
-        distribution = distributions.IntDistribution(int(wish.low), int(wish.high), log=wish.log)
+    if isinstance(choices, list):
+        distribution = distributions.CategoricalDistribution(tuple(range(len(choices))))
+    elif choices.whole:
+        distribution = distributions.IntDistribution(
+            int(choices.low), int(choices.high), log=choices.log
+        )
     else:
         distribution = distributions.FloatDistribution(
-            float(wish.low), float(wish.high), log=wish.log
+            float(choices.low), float(choices.high), log=choices.log
         )
     return distribution
 
 
-def from_optuna(wish: Between | list[Any], proposed: Any) -> Any:
+def from_optuna(choices: Between | list[Any], proposed: Any) -> Any:
     """Convert Optuna's proposal for a range or a list to a value."""
-    return wish[proposed] if isinstance(wish, list) else proposed
+    return choices[proposed] if isinstance(choices, list) else proposed
 
 
-def to_proposal(wish: Between | list[Any], value: Any) -> Any:
+def to_proposal(choices: Between | list[Any], value: Any) -> Any:
     """Convert a value of a range or a list to Optuna's proposal."""
-    return wish.index(value) if isinstance(wish, list) else value
+    return choices.index(value) if isinstance(choices, list) else value
 
 
 def describe(space: Space) -> str:
     """Convert a space, or values of one, to text. The order matters, because Optuna draws in it."""
-    return json.dumps({name: repr(wish) for name, wish in space.items()})
+    return json.dumps({name: repr(choices) for name, choices in space.items()})
 
 
 def places(space: Space, values: Mapping[str, Any]) -> Sequence[float]:
@@ -154,13 +160,13 @@ def places(space: Space, values: Mapping[str, Any]) -> Sequence[float]:
     [0.5, 0.5]
     """
     found: list[float] = []
-    for name, wish in free_part(space).items():
-        if isinstance(wish, Between):
-            found.append(wish.share(values[name]))
-        elif all(_is_number(value) for value in wish):
-            found.append(wish.index(values[name]) / max(1, len(wish) - 1))
+    for name, choices in free_part(space).items():
+        if isinstance(choices, Between):
+            found.append(choices.share(values[name]))
+        elif all(_is_number(value) for value in choices):
+            found.append(choices.index(values[name]) / max(1, len(choices) - 1))
         else:
-            found += [float(value == values[name]) for value in wish]
+            found += [float(value == values[name]) for value in choices]
     return found
 
 

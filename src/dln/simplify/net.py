@@ -150,7 +150,7 @@ class Net:
     # -- changing -----------------------------------------------------------------------------
 
     def replace(self, node: int, edge: int) -> None:
-        """Let all readers of a node read an edge of a smaller node instead."""
+        """Make all readers of a node read an edge of a smaller node instead."""
         assert edge >> 1 < node or (edge >> 1 != node and node < self.n_leaves)
         assert self.is_kept(edge >> 1)
         for reader in sorted(self.readers[node]):

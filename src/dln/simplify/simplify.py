@@ -149,7 +149,7 @@ def simplify(
         except ExtraMissingError as error:
             if prove != "auto":
                 raise
-            _log.info("simplify gives no proof; %s", error)
+            _log.info("simplify returns no proof; %s", error)
     return replace(smaller, origin=circuit.origin)
 
 

@@ -61,7 +61,7 @@ def _to_index_list(net: Net) -> list[int]:
     gates: list[int] = []
 
     def both(x: int, y: int) -> int:
-        gates.extend((x, y) if x < y else (y, x))  # the other order means an XOR
+        gates.extend((x, y) if x < y else (y, x))  # aigverse reads the larger edge first as an XOR
         return 2 * (net.n_leaves - 1 + len(gates) // 2)
 
     for node in net.gates:

@@ -25,7 +25,7 @@ def cancel_votes(circuit: Circuit) -> Circuit:
 
 
 def lower_base(circuit: Circuit) -> Circuit:
-    """Take the constant votes that all classes share from each of them.
+    """Subtract the constant votes that all classes share.
 
     >>> from dln import Above, Column, Rule
     >>> x = (Column("x", "number"),), (Above(0, 1.0),)

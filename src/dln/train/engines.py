@@ -8,7 +8,7 @@ from typing import get_args
 
 from dln.errors import OptionError
 from dln.train import cuda, native
-from dln.train.cuda.card import find_card
+from dln.train.cuda.card import find_gpu
 from dln.train.jobs import Engine
 from dln.train.options import check_choice
 
@@ -33,7 +33,7 @@ def find_engine(name: EngineName, device: str = "cpu") -> Engine:
             )
         return native.train_population
     if name == "cuda":
-        find_card(device)
+        find_gpu(device)
         return partial(cuda.train_population, device=device)
     # Imported only here and on demand: dln works without PyTorch.
     from dln.train.torch import engine as torch

@@ -193,7 +193,7 @@ def _final_jobs(
 ) -> list[Job]:
     """Set up the networks of the circuit, each with its own random start and order of rows."""
     data = TrainingRows(cells, problem.target, problem.weight)
-    rows, valid_rows = _hold_back(problem.target, plan.validation_fraction, rng)
+    rows, valid_rows = _split_validation(problem.target, plan.validation_fraction, rng)
     options = recipe.options
     if len(valid_rows):
         options = replace(options, eval_every=options.eval_every or 1, keep_best=True)
@@ -205,24 +205,24 @@ def _final_jobs(
     return jobs
 
 
-def _hold_back(
+def _split_validation(
     target: NDArray[np.int32], fraction: float, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Split the rows into training rows and validation rows, which choose the epoch.
 
     Each class is split in the same proportion, but keeps at least one training row.
     """
-    held_back = np.zeros(len(target), dtype=bool)
+    is_validation = np.zeros(len(target), dtype=bool)
     if fraction > 0.0:
         for number in np.unique(target):
             rows = rng.permutation(np.flatnonzero(target == number))
-            held_back[rows[: min(round(fraction * len(rows)), len(rows) - 1)]] = True
-        if not held_back.any():
+            is_validation[rows[: min(round(fraction * len(rows)), len(rows) - 1)]] = True
+        if not is_validation.any():
             raise OptionError(
-                f"validation_fraction is {fraction}, which holds back none of {len(target)} rows; "
-                "use a larger part, or 0"
+                f"validation_fraction is {fraction}, which is none of {len(target)} rows; "
+                "use a larger fraction, or 0"
             )
-    return np.flatnonzero(~held_back), np.flatnonzero(held_back)
+    return np.flatnonzero(~is_validation), np.flatnonzero(is_validation)
 
 
 def _reporter(

@@ -81,7 +81,7 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class Wishes:
+class FitOptions:
     """The user's options, "auto" if the data decides; see `DLNClassifier`."""
 
     layers: Auto | tuple[int, ...]
@@ -109,7 +109,7 @@ class Wishes:
     trace_every: int
 
     def __post_init__(self) -> None:
-        _check_wishes(self)
+        _check_fit_options(self)
         for name, value in tuple(vars(self).items()):
             object.__setattr__(self, name, _plain(value))
 
@@ -135,29 +135,29 @@ class Candidates:
 
 
 def make_candidates(
-    wishes: Wishes, n_rows: int, n_classes: int, n_columns: int, heaviest: float = 1.0
+    requested: FitOptions, n_rows: int, n_classes: int, n_columns: int, heaviest: float = 1.0
 ) -> Candidates:
     """Complete the user's options for a table of this size.
 
     `heaviest` is the largest class weight relative to the mean row weight.
     """
-    sizes = (wishes.layers,) if wishes.layers != "auto" else _sizes(n_rows, n_classes)
-    taus = (wishes.tau,) if wishes.tau != "auto" else usual_taus(n_rows)
-    batch_size = _or(wishes.batch_size, _batch_size(n_rows, heaviest))
+    sizes = (requested.layers,) if requested.layers != "auto" else _sizes(n_rows, n_classes)
+    taus = (requested.tau,) if requested.tau != "auto" else usual_taus(n_rows)
+    batch_size = _or(requested.batch_size, _batch_size(n_rows, heaviest))
     grid = tuple(
-        tuple(_recipe(wishes, layers, tau, batch_size, n_rows, n_classes) for tau in taus)
+        tuple(_recipe(requested, layers, tau, batch_size, n_rows, n_classes) for tau in taus)
         for layers in sizes
     )
     return Candidates(
         grid=grid,
         usual=grid[-1][taus.index(_USUAL_TAU) if len(taus) > 1 else 0],
-        n_fits=_or(wishes.selection_fits, _n_fits(grid, n_rows, n_classes, n_columns)),
-        n_networks=_or(wishes.n_networks, 3 if n_rows < 2_000 else 1),
+        n_fits=_or(requested.selection_fits, _n_fits(grid, n_rows, n_classes, n_columns)),
+        n_networks=_or(requested.n_networks, 3 if n_rows < 2_000 else 1),
     )
 
 
 def _recipe(
-    wishes: Wishes,
+    requested: FitOptions,
     layers: tuple[int, ...],
     tau: float,
     batch_size: int,
@@ -165,26 +165,26 @@ def _recipe(
     n_classes: int,
 ) -> Recipe:
     return Recipe(
-        shape=Shape(layers, wishes.n_links, wishes.n_gates, wishes.concatenation),
+        shape=Shape(layers, requested.n_links, requested.n_gates, requested.concatenation),
         options=TrainOptions(
-            epochs=_or(wishes.epochs, _epochs(n_rows)),
+            epochs=_or(requested.epochs, _epochs(n_rows)),
             batch_size=batch_size,
-            rate=wishes.rate,
-            final_rate=wishes.final_rate,
-            threshold_rate=wishes.threshold_rate,
+            rate=requested.rate,
+            final_rate=requested.final_rate,
+            threshold_rate=requested.threshold_rate,
             tau=tau,
-            grad_factor=wishes.grad_factor,
-            vote_threshold=wishes.vote_threshold,
-            phases=wishes.phases,
-            relaxation=wishes.relaxation,
-            gate_gradient=wishes.gate_gradient,
-            temperature=wishes.temperature,
-            freezing=wishes.freezing,
-            pruning=wishes.pruning,
-            trace_every=wishes.trace_every,
+            grad_factor=requested.grad_factor,
+            vote_threshold=requested.vote_threshold,
+            phases=requested.phases,
+            relaxation=requested.relaxation,
+            gate_gradient=requested.gate_gradient,
+            temperature=requested.temperature,
+            freezing=requested.freezing,
+            pruning=requested.pruning,
+            trace_every=requested.trace_every,
         ),
-        slope=wishes.slope,
-        vote_density=_or(wishes.vote_density, _vote_density(n_classes)),
+        slope=requested.slope,
+        vote_density=_or(requested.vote_density, _vote_density(n_classes)),
     )
 
 
@@ -208,7 +208,7 @@ def _sizes(n_rows: int, n_classes: int) -> tuple[tuple[int, ...], ...]:
 def _n_fits(
     grid: tuple[tuple[Recipe, ...], ...], n_rows: int, n_classes: int, n_columns: int
 ) -> int:
-    """Return how many networks to train per recipe: as many as are useful, within a budget."""
+    """Return the number of networks to train per recipe: the useful number, within a budget."""
     wanted = 20 if n_rows < 1_000 else 5 if n_rows < 4_000 else 4
     rows = min(n_rows, SELECTION_ROWS)
     work = sum(_work(recipe, n_classes) for row in grid for recipe in row) * rows
@@ -259,8 +259,8 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _or(wish: Auto | T, default: T) -> T:
-    return default if wish == "auto" else wish
+def _or(requested: Auto | T, default: T) -> T:
+    return default if requested == "auto" else requested
 
 
 # -- checks -----------------------------------------------------------------------------------
@@ -280,30 +280,30 @@ _NUMBERS = {
 _MAY_BE_AUTO = ("n_networks", "epochs", "batch_size", "tau", "vote_density", "selection_fits")
 
 
-def _check_wishes(wishes: Wishes) -> None:
-    _check_layers(wishes.layers)
+def _check_fit_options(requested: FitOptions) -> None:
+    _check_layers(requested.layers)
     values = {
         name: value
-        for name, value in vars(wishes).items()
+        for name, value in vars(requested).items()
         if not (name in _MAY_BE_AUTO and isinstance(value, str) and value == "auto")
         and not (name == "n_links" and value is None)
     }
     for name, high in _INTEGERS.items():
         check_integer(name, values.get(name, 1), 1, high)
-    check_integer("n_gates", wishes.n_gates, 1, 16)
+    check_integer("n_gates", requested.n_gates, 1, 16)
     check_integer("selection_fits", values.get("selection_fits", 0), 0, 10_000)
     for name, (low, most) in _NUMBERS.items():
         check_number("learning_rate" if name == "rate" else name, values.get(name, low), low, most)
-    check_choice("concatenation", wishes.concatenation, get_args(Concatenation))
-    check_choice("phases", wishes.phases, ("unified", "epochs", "batches"), Alternating)
+    check_choice("concatenation", requested.concatenation, get_args(Concatenation))
+    check_choice("phases", requested.phases, ("unified", "epochs", "batches"), Alternating)
     soft = ("straight-through", "soft", "gumbel")
-    check_choice("relaxation", wishes.relaxation, soft, Gumbel)
-    check_choice("gate_gradient", wishes.gate_gradient, get_args(GateGradient))
-    check_integer("trace_every", wishes.trace_every, 0, 10**9)
-    if not isinstance(wishes.temperature, Annealing):
-        check_number("temperature", wishes.temperature, 1e-3, 1e3)
+    check_choice("relaxation", requested.relaxation, soft, Gumbel)
+    check_choice("gate_gradient", requested.gate_gradient, get_args(GateGradient))
+    check_integer("trace_every", requested.trace_every, 0, 10**9)
+    if not isinstance(requested.temperature, Annealing):
+        check_number("temperature", requested.temperature, 1e-3, 1e3)
     for name, kind in (("freezing", Freezing), ("pruning", Pruning)):
-        value = getattr(wishes, name)
+        value = getattr(requested, name)
         if value is not None and not isinstance(value, kind):
             raise OptionError(f"{name} is {value!r}, expected None or a {kind.__name__}")
 

@@ -13,11 +13,11 @@ from dln.draw.diagram.scene import Box, Diamond, Item, Path, Point, Round, Scene
 from dln.draw.diagram.sizes import FONT, LINE, MARGIN, SMALL, Size
 
 _SIGN = 17.0
-_BUBBLE, _BUBBLE_AWAY = 3.5, 5.5  # so far from the side of a diamond, which slants, it touches it
+_BUBBLE, _BUBBLE_AWAY = 3.5, 5.5  # radius; distance at which it touches a diamond's slanted side
 _NOTE_LINE = 16.0
 _CORNER = 4.0
 _MOST_ABOVE = 150.0
-_STUB = 40.0  # the last stretch of a vote is straight: its multiplier stands there
+_STUB = 40.0  # a vote ends with a straight line of this length, with room for its multiplier
 
 
 def compose(graph: Graph, sizes: dict[str, Size], placement: Placement) -> Scene:

@@ -51,7 +51,7 @@ def shorten(text: str, size: float, width: float) -> str:
 
 
 def _count_fitting(text: str, size: float, width: float, after: float = 0.0) -> int:
-    """Count the letters that fit, with `after` to follow them; the rest is not looked at."""
+    """Count the letters that fit, with `after` em of room behind them; stop at the first misfit."""
     total = 0.0
     for n_fitting, letter in enumerate(text):
         total += _em(letter)

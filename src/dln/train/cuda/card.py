@@ -36,7 +36,7 @@ def import_cupy() -> Any:
     return cupy
 
 
-def find_card(device: str) -> int:
+def find_gpu(device: str) -> int:
     """Return the number of the GPU with a name.
 
     "cuda" and the default "cpu" mean the first GPU, because the cuda engine trains only on GPUs.
@@ -46,17 +46,17 @@ def find_card(device: str) -> int:
         raise OptionError(f'device is {device!r}, expected "cuda", or "cuda:1" for the second GPU')
     cupy = import_cupy()
     try:
-        n_cards = int(cupy.cuda.runtime.getDeviceCount())
+        n_gpus = int(cupy.cuda.runtime.getDeviceCount())
     except cupy.cuda.runtime.CUDARuntimeError as error:
         raise OptionError(
             f'engine is "cuda", but no GPU was found ({error}); '
             'use engine="native", or install NVIDIA\'s driver'
         ) from None
     number = int(match[1] or 0)
-    if number >= n_cards:
+    if number >= n_gpus:
         raise OptionError(
-            f"device is {device!r}, but this machine has only {n_cards} GPUs: "
-            f"{', '.join(f'cuda:{card}' for card in range(n_cards))}"
+            f"device is {device!r}, but this machine has only {n_gpus} GPUs: "
+            f"{', '.join(f'cuda:{gpu}' for gpu in range(n_gpus))}"
         )
     check_capability(device_name(number), cupy.cuda.Device(number).compute_capability)
     return number

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.train.cuda.card import compile_kernel, find_card, import_cupy, limits_of
+from dln.train.cuda.card import compile_kernel, find_gpu, import_cupy, limits_of
 from dln.train.cuda.layout import Sizes, Variant, choose_variant, shared_part
-from dln.train.cuda.memory import CardMemory, memory_of_any, told_if_full
+from dln.train.cuda.memory import GpuMemory, explain_full_memory, memory_of_any
 from dln.train.cuda.pack import Population, pack, record_epochs
 from dln.train.jobs import Job, OnInterrupt, OnProgress, Trained, check_trained
 from dln.train.trace import make_trace
@@ -54,14 +54,14 @@ def train_population(
     n_threads
         Not used, because the GPU does the work.
     """
-    number = find_card(device)
+    number = find_gpu(device)
     population = pack(jobs)
     if not jobs:
         return []
     cupy = import_cupy()
     interrupted = False
     with _ONE_AT_A_TIME, cupy.cuda.Device(number):
-        memory = CardMemory(cupy, population)
+        memory = GpuMemory(cupy, population)
         run = _Run(cupy, number, population, memory)
         try:
             run.train(on_progress)
@@ -88,11 +88,11 @@ def time_launches(jobs: Sequence[Job], device: str = "cuda") -> float:
 
     For benchmarks: work before and after the training is not counted.
     """
-    number = find_card(device)
+    number = find_gpu(device)
     cupy = import_cupy()
     population = pack(jobs)
     with _ONE_AT_A_TIME, cupy.cuda.Device(number):
-        run = _Run(cupy, number, population, CardMemory(cupy, population))
+        run = _Run(cupy, number, population, GpuMemory(cupy, population))
         start = time.perf_counter()
         try:
             run.train(None)
@@ -103,7 +103,7 @@ def time_launches(jobs: Sequence[Job], device: str = "cuda") -> float:
 
 def _result(
     population: Population,
-    memory: CardMemory,
+    memory: GpuMemory,
     network: int,
     state: Any,
     history: NDArray[np.float32],
@@ -144,7 +144,7 @@ class _Launch:
 class _Run:
     """The launches that train a population."""
 
-    def __init__(self, cupy: Any, number: int, population: Population, memory: CardMemory) -> None:
+    def __init__(self, cupy: Any, number: int, population: Population, memory: GpuMemory) -> None:
         self._cupy = cupy
         self._memory = memory
         self._population = population
@@ -154,7 +154,7 @@ class _Run:
         places = defaultdict(list)
         for place, some in enumerate(sizes):
             places[choose_variant(some, crowd, self._limits)].append(place)
-        with told_if_full(cupy, population):
+        with explain_full_memory(cupy, population):
             self._groups = [
                 self._group(number, variant, [sizes[place] for place in own], np.isin(which, own))
                 for variant, own in places.items()
@@ -167,7 +167,7 @@ class _Run:
         networks = np.flatnonzero(is_member).astype(np.int32)
         shared, far = memory_of_any(sizes, variant)
         module = compile_kernel(variant, "train.cu", number)
-        self._memory.tell(module)
+        self._memory.pass_addresses(module)
         kernel = module.get_function("train")
         kernel.max_dynamic_shared_size_bytes = shared
         kernel.preferred_shared_memory_carveout = shared_part(variant, shared, self._limits)

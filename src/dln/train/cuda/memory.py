@@ -38,7 +38,7 @@ _SPARE = 2**28
 """Bytes left free for the context, the code and sorting."""
 
 
-class CardMemory:
+class GpuMemory:
     """The pools of a population on one GPU."""
 
     def __init__(self, cupy: Any, population: Population) -> None:
@@ -46,10 +46,10 @@ class CardMemory:
         self._population = population
         kept = cupy.get_default_memory_pool().free_bytes()  # cached by CuPy
         check_room(population, int(cupy.cuda.Device().mem_info[0] + kept))
-        with told_if_full(cupy, population):
+        with explain_full_memory(cupy, population):
             self.pools = self._upload()
 
-    def tell(self, module: Any) -> None:
+    def pass_addresses(self, module: Any) -> None:
         """Pass the addresses of the pools to a compiled kernel."""
         addresses = np.array([self.pools[name].data.ptr for name in POOLS], dtype=np.uint64)
         place = module.get_global("network_pools")
@@ -60,7 +60,7 @@ class CardMemory:
         pools = {name: cupy.asarray(array) for name, array in population.arrays.items()}
         pools["plans"] = _as_bytes(cupy, population.plans)
         pools["states"] = _as_bytes(cupy, population.states)
-        values = pools["parameters"]  # beside each, what Adam keeps of it and its probability
+        values = pools["parameters"]  # each is stored with Adam's two moments and a probability
         pools["parameters"] = cupy.zeros((len(values), 4), dtype=cupy.float32)
         pools["parameters"][:, 0] = values
         for offset, names in _FILLED.items():
@@ -115,7 +115,7 @@ class CardMemory:
 
 
 @contextmanager
-def told_if_full(cupy: Any, population: Population) -> Iterator[None]:
+def explain_full_memory(cupy: Any, population: Population) -> Iterator[None]:
     """Raise `DeviceMemoryError` with a clear message if the GPU runs out of memory."""
     try:
         yield

@@ -12,9 +12,9 @@ from typing import Literal as OneOf
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.train.cuda.card import compile_kernel, find_card, import_cupy
+from dln.train.cuda.card import compile_kernel, find_gpu, import_cupy
 from dln.train.cuda.layout import Variant
-from dln.train.cuda.memory import CardMemory, memory_of_any
+from dln.train.cuda.memory import GpuMemory, memory_of_any
 from dln.train.cuda.pack import pack
 from dln.train.jobs import Job
 from dln.train.network import Network
@@ -38,15 +38,15 @@ def probe(
     device: str = "cuda",
 ) -> Probe:
     """Compute a step on a job's rows in their order, as in its first epoch, without training."""
-    number = find_card(device)
+    number = find_gpu(device)
     cupy: Any = import_cupy()
     whole = replace(job.options, batch_size=len(job.rows))
     population = pack([replace(job, options=whole)])
     with cupy.cuda.Device(number):
-        memory = CardMemory(cupy, population)
+        memory = GpuMemory(cupy, population)
         shared, far = memory_of_any(population.distinct_sizes()[0], variant)
         module = compile_kernel(variant, "probe.cu", number)
-        memory.tell(module)
+        memory.pass_addresses(module)
         kernel = module.get_function("probe")
         kernel.max_dynamic_shared_size_bytes = shared
         votes = cupy.zeros((len(job.rows), len(job.network.vote_logits)), dtype=cupy.int32)

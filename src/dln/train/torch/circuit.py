@@ -81,11 +81,14 @@ def _split_chain(
             widths = [len(first.columns), *(len(layer.gate_logits) for layer in middle)]
             wanted = [*(layer.n_inputs for layer in middle), last.n_inputs]
             if widths != wanted:
-                raise CircuitError(f"the layers give {widths} wires, but read {wanted}")
+                raise CircuitError(
+                    f"the layers output {widths} wires, but the next layers read {wanted}; "
+                    "make these sizes equal"
+                )
             return first, middle, last
     raise CircuitError(
         f"the layers are {names}, expected a ThresholdLayer, any number of LogicLayers and a "
-        "SumLayer; hand over these alone, or a LogicNetwork"
+        "SumLayer; pass only these, or a LogicNetwork"
     )
 
 

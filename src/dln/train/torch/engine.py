@@ -76,10 +76,10 @@ def find_device(name: str) -> torch.device:
         device = torch.device(name)
         float(torch.zeros(1, device=device))
     except (RuntimeError, AssertionError, TypeError, NotImplementedError):
-        cards = [f"cuda:{number}" for number in range(torch.cuda.device_count())]
+        gpus = [f"cuda:{number}" for number in range(torch.cuda.device_count())]
         raise OptionError(
             f"device is {name!r}, but PyTorch {torch.__version__} finds only "
-            f"{', '.join(['cpu', *cards])} here; use one of these"
+            f"{', '.join(['cpu', *gpus])} here; use one of these"
         ) from None
     return device
 
@@ -111,8 +111,8 @@ class _Run:
             if not _is_out_of_memory(error):
                 raise
             raise DeviceMemoryError(
-                f"{device} has not the memory for {job.network.n_gates} gates and a batch of "
-                f"{options.batch_size} rows; lower batch_size, layers or n_links"
+                f"{device} does not have enough memory for {job.network.n_gates} gates and a batch "
+                f"of {options.batch_size} rows; lower batch_size, layers or n_links"
             ) from None
 
     def _train(self, trainer: Trainer) -> Iterator[int]:
@@ -126,7 +126,7 @@ class _Run:
             for epoch in range(options.epochs):
                 self._begin_epoch(trainer, epoch, pruned)
                 self._train_epoch(trainer, epoch, order)
-                order = next(orders)  # while the device is busy
+                order = next(orders)  # computed on the CPU while the device still works
                 trainer.model.write_to(network)
                 self._end_epoch(trainer, epoch)
                 yield epoch

@@ -44,10 +44,10 @@ class Trainer:
             for parameter in thresholds:
                 parameter.requires_grad_(False)
         links = [{"params": self.model.link_parameters(), "part": 1.0}]
-        is_card = self.device.type == "cuda"
+        is_gpu = self.device.type == "cuda"
         return {
-            Phase.GATES: torch.optim.Adam(functions, eps=1e-8, fused=is_card),
-            Phase.LINKS: torch.optim.Adam(links, eps=1e-8, fused=is_card),
+            Phase.GATES: torch.optim.Adam(functions, eps=1e-8, fused=is_gpu),
+            Phase.LINKS: torch.optim.Adam(links, eps=1e-8, fused=is_gpu),
         }
 
     def step(self, rows: Tensor, phase: Phase, rate: float) -> None:

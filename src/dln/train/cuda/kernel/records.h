@@ -8,7 +8,7 @@ typedef unsigned long long u64;
 typedef long long i64;
 
 constexpr int kWords = DLN_WORDS, kRows = 32 * kWords;
-constexpr int kStride = kRows + 4;  // floats per wire; the padding avoids conflicts of banks
+constexpr int kStride = kRows + 4;  // floats per wire; the padding avoids bank conflicts
 
 enum Kind { kAbove = 0, kEquals = 1, kMissing = 2 };
 enum Phase { kGates = 0, kLinks = 1, kBoth = 2 };
