@@ -7,9 +7,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -371,3 +373,22 @@ def test_an_integer_too_large_for_a_float_is_refused() -> None:
 @pytest.mark.parametrize("X", [np.zeros((0, 2)), pd.DataFrame({"a": []}), np.zeros((2, 0))])
 def test_empty_tables_are_read_as_empty(X: Any) -> None:
     assert (read_table(X).n_rows, read_table(X).n_columns) == X.shape
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_names_of_a_wide_frame_are_listed_once(
+    library: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To list them for every column would take time that grows with the square of the width."""
+    listed = 0
+    names = nw.DataFrame.columns.fget
+
+    def count(frame: Any) -> Any:
+        nonlocal listed
+        listed += 1
+        return names(frame)
+
+    monkeypatch.setattr(nw.DataFrame, "columns", property(count))
+    table = read_table(library({f"c{place}": [place, 1] for place in range(50)}))
+    assert [table.read(place).values[0] for place in range(50)] == list(range(50))
+    assert listed < 5

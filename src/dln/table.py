@@ -289,16 +289,17 @@ def _first_known(cells: Iterable[Any], otherwise: Any) -> Any:
 
 
 def _from_frame(frame: nw.DataFrame[Any]) -> Table:
-    names = tuple(str(name) for name in frame.columns)
+    labels = frame.columns  # listed once, because it takes time in proportion to their number
+    names = tuple(str(label) for label in labels)
     if len(set(names)) != len(names):
         raise _named_twice(names)
 
     def read(index: int) -> RawColumn:
-        return _read_series(frame[:, index], names[index])
+        return _read_series(frame.get_column(labels[index]), names[index])
 
     # Names that are numbers or tuples do not count as names: as in scikit-learn, such columns are
     # identified by position.
-    named = any(isinstance(name, str) for name in frame.columns)
+    named = any(isinstance(label, str) for label in labels)
     return Table(frame.shape[0], frame.shape[1], names if named else None, read)
 
 
