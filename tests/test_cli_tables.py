@@ -328,7 +328,7 @@ def test_classes_are_whole_numbers_booleans_or_text(
     [
         ("x,y\n", "standard input has a header but no rows"),
         ("x,y\n1,a\n2,a\n3,a\n4,a\n", "the target has only one class ('a')"),
-        ("y\na\nb\n", "has no column beside the target 'y'"),
+        ("y\na\nb\n", "has no column besides the target 'y'"),
         ("x,y\n1,a\n2,b\n", "--test 0.25 chooses none of the 2 rows"),
         ("x,y\n1,\n2,NA\n", "the target 'y' has no value in any of 2 rows"),
         ("x,z\n1,a\n", "there is no column 'y'; the columns are: x, z"),

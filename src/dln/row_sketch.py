@@ -1,9 +1,11 @@
 """Row sketch: hashes that recognise the rows a model was trained and tested on.
 
 Rows are recognised by their values, so a table can be shuffled, reformatted or saved in another
-format. Promise: two different rows of a table share a hash with a probability below 2**-47, and
-the sketch never needs more than about `MAX_CHARACTERS` in a model file. For larger tables it keeps
-the rows with the smallest hashes. Then only rows with such hashes can be checked.
+format. Fractions that are equal as float32 count as equal.
+
+Promise: two rows with different values share a hash with a probability below 2**-47, and the sketch
+never needs more than about `MAX_CHARACTERS` in a model file. For larger tables it keeps the rows
+with the smallest hashes. Then only rows with such hashes can be checked.
 """
 
 from __future__ import annotations

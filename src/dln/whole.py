@@ -29,7 +29,7 @@ def write_whole(path: str | PathLike[str], content: bytes | str) -> None:
 
 @contextmanager
 def open_whole(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a draft beside the target; it takes the target's name when the block ends normally."""
+    """Open a draft next to the target; it gets the target's name when the block ends normally."""
     target = Path(path).resolve()  # a link stays a link
     if target.exists() and not target.is_file():  # a device or a pipe, for example /dev/stdout
         with open(target, "wb") as stream:
@@ -58,7 +58,7 @@ def _open_private(path: str, flags: int) -> int:
 
 
 def _copy_access(old: Path, new: Path) -> None:
-    """Give a file the owner, the group and the permissions of another, as far as is allowed."""
+    """Copy the owner, the group and the permissions of a file, as far as is allowed."""
     status = old.stat()
     mode = status.st_mode & 0o777
     if hasattr(os, "chown"):

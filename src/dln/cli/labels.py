@@ -26,7 +26,7 @@ NO_CLASS = -1
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?inf", re.IGNORECASE | re.ASCII)
 _MOST_DIGITS = 4000
-"""Python reads no integer of more than 4,300 digits."""
+"""Longer numbers are read as floats; Python refuses to read integers of more than 4,300 digits."""
 
 
 def class_numbers(

@@ -28,7 +28,7 @@ _LEAST_ROWS = {"category": 21, "integer": 100}
 _LEAST_NUMBERED = 10
 """Minimum number of rows for which the numbers 1, 2, 3, ... look like row numbers."""
 _EXACT_DIGITS, _MOST_DIGITS = 16, 300
-"""Integers with fewer digits are exact as float64; with more they may be beyond its range."""
+"""Integers of fewer digits are exact as float64; integers of more digits may overflow it."""
 _ROW_NUMBER_NAMES = ("", "Unnamed: 0", "index", "rownames", "row.names")
 """Names that pandas and R give to row numbers."""
 
@@ -111,7 +111,7 @@ def _sameness(cells: Column) -> str:
 
 
 def _row_numbers(cells: Column, name: str) -> str:
-    """Recognise 0, 1, 2, ... and 1, 2, 3, ..., which R and pandas write beside a table."""
+    """Recognise 0, 1, 2, ... and 1, 2, 3, ..., the row numbers that R and pandas write."""
     least = 2 if name in _ROW_NUMBER_NAMES else _LEAST_NUMBERED
     if len(cells) < least or cells.null_count:
         return ""
@@ -125,7 +125,7 @@ def _row_numbers(cells: Column, name: str) -> str:
 
 
 def _rounding(cells: Column, name: str) -> str:
-    """Point out integers that the circuit, which computes with float64, would take for equal."""
+    """Note integers that differ but are equal as float64, with which the circuit computes."""
     found = {int(cell) for cell in pc.unique(cells).to_pylist() if _is_long(str(cell))}
     if len({float(value) for value in found}) == len(found):
         return ""
@@ -150,7 +150,7 @@ def _is_unique(cells: Column, kind: ColumnKind) -> bool:
 
 
 def _question_marks(cells: Column) -> str:
-    # Not "-" and ".": in text they are often values, such as "-" beside "+".
+    # Not "-" and ".", which are often values in columns of text, such as "-" and "+".
     if not pc.any(pc.equal(cells, "?")).as_py():
         return ""
     return "has the category '?'. If it means missing, add --missing '?,NA' (list every such word)."

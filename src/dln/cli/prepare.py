@@ -55,7 +55,7 @@ class Prepared:
         named = map(quoted_if_unclear, labels.tolist())
         shown = [f"{label} ({n:,})" for label, n in zip(named, counts, strict=True)]
         lines = [
-            f"read {len(self.y):,} rows and {len(self.kinds):,} columns beside the target",
+            f"read {len(self.y):,} rows and {len(self.kinds):,} columns besides the target",
             f"target {self.target!r}: {some(shown)}",
         ]
         for kind in COLUMN_KINDS:
@@ -101,7 +101,7 @@ def prepare(
         features = choose_features(source, target, ignore=ignore, only=only)
         given = _given_kinds(kinds, source, features)
         if not features:
-            raise TableError(f"{source.name} has no column beside the target {target!r}")
+            raise TableError(f"{source.name} has no column besides the target {target!r}")
         raw = source.whole([*features, target])
         written = raw.column(target)
         y, known = _classes(written, target, source)

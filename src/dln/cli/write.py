@@ -33,7 +33,7 @@ def check_format(path: str) -> None:
 
 
 def one_type(path: str, values: list[Any]) -> list[Any]:
-    """Return values that a column can hold: as text where Parquet has no type for all of them.
+    """Return values of one type: as text if Parquet has no type for all of them.
 
     >>> one_type("p.parquet", [1, "a"]), one_type("p.jsonl", [1, "a"])
     (['1', 'a'], [1, 'a'])
@@ -48,7 +48,7 @@ def one_type(path: str, values: list[Any]) -> list[Any]:
 
 
 def _unicode(text: str) -> str:
-    """Write half of a surrogate pair, which a label may hold, as an escape."""
+    """Write an unpaired surrogate, which a label may hold, as an escape."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 

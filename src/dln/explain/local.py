@@ -172,7 +172,7 @@ class Explanation(Shown):
         return f"{label}, {self.margin} {word} ahead of {label_text(runner_up)} {counted}"
 
     def _missing(self) -> tuple[str, ...]:
-        """Name the missing values: without this, nothing shows why `x != c` is true of them."""
+        """Name the columns with missing values, to show why a test such as `x != c` is true."""
         names = [format_name(name) for name, cell in self.row.items() if cell is None]
         return (f"missing: {', '.join(names)}. {MISSING_RULE}",) if names else ()
 
