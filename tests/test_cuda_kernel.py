@@ -43,7 +43,7 @@ VARIANTS = {
 
 
 @pytest.fixture(scope="module", autouse=True)
-def card() -> Iterator[None]:
+def gpu() -> Iterator[None]:
     """Emulate a GPU on the CPU."""
     with emulated_gpu():
         yield

@@ -242,10 +242,10 @@ def test_the_bytes_of_batches_are_counted() -> None:
 
 
 def test_a_gpu_that_is_too_old_is_refused() -> None:
-    check_capability("a card", "90")
-    check_capability("a card", "120")
-    with pytest.raises(OptionError, match=r"^a card has compute capability 6.1, .* needs 7.0"):
-        check_capability("a card", "61")
+    check_capability("a GPU", "90")
+    check_capability("a GPU", "120")
+    with pytest.raises(OptionError, match=r"^a GPU has compute capability 6.1, .* needs 7.0"):
+        check_capability("a GPU", "61")
 
 
 def test_a_device_that_is_not_a_gpu_is_refused() -> None:
