@@ -1,4 +1,4 @@
-"""A program that is missing is told by name: a skip on a user's machine, a failure in CI."""
+"""A missing program is named: as a skip on a user's machine, as a failure in CI."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Literals of one column -> its atoms: which literals can be true together, and for which value.
 
-Literals of one column depend on each other: `x > 5` implies `x > 3`, a value has one category, a
-missing value is above no cutoff. The column's *atoms* express all of this. An atom is a set of
+Literals of one column depend on each other: `x > 5` implies `x > 3`, a value has one category, and
+a missing value fails every `x > t`. The column's *atoms* express all of this. An atom is a set of
 values that the literals cannot distinguish. Every possible value is in exactly one atom, every atom
 contains at least one possible value, and a literal is the set of atoms in which it is true.
 

@@ -1,7 +1,7 @@
 """Columns of the user's table, and the literals that turn a row into bits.
 
 There are three kinds of literals: a number above a cutoff, a category in a set, a missing value.
-Everything else is a negation. A missing value is above no cutoff and in no set of categories.
+Everything else is a negation. Missing values fail the first two.
 """
 
 from __future__ import annotations

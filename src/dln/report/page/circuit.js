@@ -1,8 +1,8 @@
 /* A circuit as in its JSON file: values of a row -> literals -> gates -> votes -> class.
  *
  * A value of a numeric column is a number; a value of a category column is the index of its
- * category, or text if the category is unknown; null is missing. Tests follow Python: a missing
- * value is above no threshold and in no set of categories, and the first class wins a tie.
+ * category, or text if the category is unknown; null is missing. Tests follow Python: missing
+ * values fail `above` and `among`, and the first class wins a tie.
  */
 "use strict";
 

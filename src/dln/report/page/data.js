@@ -60,7 +60,7 @@ function classMark(label, text = page.classes[label]) {
   return element("span", { class: `mark c${colourOf(label)}` }, text);
 }
 
-/** The class that a rule speaks for: its largest vote, or the strongest vote against one. */
+/** The class under which a rule is listed: the one with its most votes, or with most against it. */
 function mainClass(votes) {
   const most = Math.max(...votes);
   return votes.indexOf(most > 0 ? most : Math.min(...votes));
