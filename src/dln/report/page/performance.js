@@ -59,7 +59,7 @@ function showPerformance() {
   showMatrix(counts, names);
   showOverall(counts, figures, names);
   const hasBoth = curve.auc !== null;
-  find("roc").replaceChildren(hasBoth ? makeRoc(curve, figures) : "The test rows are all of one kind.");
+  find("roc").replaceChildren(hasBoth ? makeRoc(curve, figures) : "The curve needs positive and negative test rows.");
   find("roc-text").textContent = hasBoth
     ? `Area under the curve (AUC): ${decimals(curve.auc[0])}, 95 % interval ${decimals(curve.auc[1])} to ${decimals(curve.auc[2])}.` : "";
   find("calibration").replaceChildren(makeCalibration(curve, names[0]));

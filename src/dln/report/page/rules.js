@@ -56,7 +56,7 @@ function makeGroup({ title, base, rules }, open) {
     element("th", { scope: "col", class: place > 2 ? "num" : "" }, text))));
   const summary = element("summary", {}, element("h3", {}, title), " ", element("small", {}, counted(rules.length, "rule")));
   const table = rules.length || base ? element("div", { class: "scroll" }, element("table", { class: "rule-table" }, head, body))
-    : element("p", { class: "note" }, "No rule speaks for this class first.");
+    : element("p", { class: "note" }, "No rule is listed under this class.");
   return element("details", { open }, summary, table);
 }
 
