@@ -134,14 +134,14 @@ def test_prune_does_not_use_test_rows(run: Run, tmp_path: Path) -> None:
     _, out, err = run("prune", "m.json", data, *options)
     left_out = "100 of the {:,} rows are test rows of this model; they are left out. "
     assert err == left_out.format(400) + "Pruning uses the other 300 rows.\n"
-    assert out.endswith("on the 300 rows given\n")
+    assert out.endswith("on the 300 rows given.\n")
     settings = dict(Circuit.load("small.json").origin.settings)
     assert settings.pop("pruned_on") == "train.csv with tolerance 0.1"
     assert settings == dict(Circuit.load("m.json").origin.settings)
     Path("more.csv").write_text(data.read_text() + "50,Bern,0.5,well\n")
     _, out, err = run("prune", "m.json", "more.csv", *options)
     assert err == left_out.format(401) + "Pruning uses the other 301 rows.\n"
-    assert out.splitlines()[-1] == "changes and accuracy on the 301 rows given"
+    assert out.splitlines()[-1] == "Changes and accuracy are measured on the 301 rows given."
 
 
 def test_verify_shows_a_row_that_differs(run: Run, model: Path, tmp_path: Path) -> None:

@@ -42,8 +42,8 @@ FIGURES = [f"{place % 7}.5" for place in range(39)]
         ([*FIGURES, "0123"], ""),
         (["5,5", "1.234,5", "7"], "All values are numbers with separators: write 1,234.5 or"),
         ([*9 * ["5,5"], "low"], "9 of 10 values are numbers with separators, but not 'low'"),
-        (["95%", "97 %", "99"], "All values are numbers with '%' after them: leave out the '%'."),
-        (["62 kg", "62,5 kg"], "All values are numbers with 'kg' after them: leave out the 'kg'."),
+        (["95%", "97 %", "99"], "All values are numbers with '%' after them: remove the '%'."),
+        (["62 kg", "62,5 kg"], "All values are numbers with 'kg' after them: remove the 'kg'."),
         (["6 mg/l", *9 * ["7 mg/l"], "high"], "10 of 11 values are numbers with 'mg/l' after"),
         (["12a", "12b", "12c"], ""),
         (

@@ -32,9 +32,9 @@ def _assert_one_clear_line(error: CircuitFileError) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "not valid JSON, or not all of it"),
+        (b"", "not valid JSON, or truncated"),
         (b"   \n", "not valid JSON"),
-        (TEXT[:-20].encode(), "not valid JSON, or not all of it"),
+        (TEXT[:-20].encode(), "not valid JSON, or truncated"),
         (b"\x89PNG\r\n\x1a\n\xff\xfe", "not a text file; expected a circuit as JSON"),
         (b"\x00\x00\x00", "not valid JSON"),
         (b"age,colour\n3,red\n", "not valid JSON"),

@@ -41,7 +41,9 @@ def bench(
         ),
     ] = None,
     engine: EngineChoice = "native",
-    jobs: Annotated[int, typer.Option(min=1, help="Number of cells to run in parallel.")] = 1,
+    jobs: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Number of cells to run in parallel.")
+    ] = 1,
     budget_minutes: Annotated[
         float | None,
         typer.Option(
@@ -62,7 +64,7 @@ def bench(
 ) -> None:
     """Run the paper's experiment and write its tables.
 
-    Each (dataset, model, seed) has its own result file, so a stopped run can be resumed. The
+    Each cell (dataset, model, seed) has its own result file, so a stopped run can be resumed. The
     environment variable DLN_DATA names the folder of the paper's tables; --quick needs none. All
     results in a folder have the same budget, so --quick uses another folder. Tables and plots are
     written to the subfolder tables.

@@ -35,9 +35,9 @@ def demo(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Train on an embedded table and print the rules.
+    """Train on an example table and print the rules.
 
-    The table is the Wisconsin breast cancer data.
+    The table is scikit-learn's copy of the Wisconsin breast cancer data.
 
     Example: dln demo --output demo
     """

@@ -28,7 +28,7 @@ def draw(
         Detail, typer.Option(help="Draw gates or rules. auto chooses what is legible.")
     ] = "auto",
     most_rules: Annotated[
-        int, typer.Option("--most-rules", min=1, metavar="N", help="Maximum number of rules.")
+        int, typer.Option("--most-rules", min=1, metavar="N", help="Draw at most this many rules.")
     ] = MOST_RULES,
     quiet: Quiet = False,
 ) -> None:

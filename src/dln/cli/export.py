@@ -54,7 +54,7 @@ def export(
     fraction_bits: Annotated[
         int | None,
         typer.Option(
-            metavar="BITS", help="C, Verilog: fixed point, numbers times 2 to this power."
+            metavar="BITS", help="C, Verilog: fixed point with this many bits after the point."
         ),
     ] = None,
     word_bits: Annotated[

@@ -190,7 +190,7 @@ def _forms(values: Column, counts: Column) -> Iterator[_Form]:
             yield _Form(
                 rf"{_ANY_NUMBER}(?:\s*{re.escape(unit)})?",
                 f"numbers with {unit!r} after them",
-                f"leave out the {unit!r}",
+                f"remove the {unit!r}",
             )
     yield from _DATE_FORMS
 

@@ -59,11 +59,11 @@ TestPart = Annotated[
 ]
 Ignore = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMNS", help="Columns to leave out, separated by commas."),
+    typer.Option(metavar="COLUMNS", help="Comma-separated columns to leave out."),
 ]
 Only = Annotated[
     list[str] | None,
-    typer.Option(metavar="COLUMNS", help="Columns to learn from, separated by commas."),
+    typer.Option(metavar="COLUMNS", help="Comma-separated columns to learn from."),
 ]
 Kind = Annotated[
     list[str] | None,

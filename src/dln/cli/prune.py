@@ -49,8 +49,8 @@ def prune(
 ) -> None:
     """Make a model smaller at the price of some accuracy.
 
-    Unlike simplify, this changes predictions. Prints the accuracy of each size on the rows of DATA.
-    Test rows of the model are left out, so dln report can still test on them.
+    Unlike simplify, this changes predictions. Prints the balanced accuracy of each size on the rows
+    of DATA. Test rows of the model are left out, so dln report can still test on them.
 
     Example: dln prune heart.json heart.csv --tolerance 0.01 --output small.json
     """

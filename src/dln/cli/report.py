@@ -92,7 +92,7 @@ def _make(
     from dln.report import DataNote, make_report
 
     chosen = choose_rows(
-        path, layout, circuit, target, purpose="The report tests", all_rows=all_rows
+        path, layout, circuit, target, purpose="The model is tested on", all_rows=all_rows
     )
     numbers = tuple((chosen.numbers + 1).tolist()) if chosen.choice.n_left_out else None
     about = DataNote(data_name(path), digest_of(path), chosen.choice.note, numbers)

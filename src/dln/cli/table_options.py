@@ -40,8 +40,8 @@ def _options(
         typer.Option(
             "--missing",
             metavar="WORDS",
-            help="Words read as missing, with commas between them, instead of NA, NaN, null and "
-            "others. '' for empty values only.",
+            help="Comma-separated words to read as missing, instead of NA, NaN, null and others. "
+            "'' for empty values only.",
             show_default=False,
         ),
     ] = None,

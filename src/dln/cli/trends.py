@@ -49,7 +49,8 @@ def trends(
     """Prove how each feature moves the prediction, others fixed.
 
     With --class and --rising or --falling: check only these, and print counterexamples. The exit
-    status is then 0 if proven, 1 if refuted, 3 if undecided in time.
+    status is then 0 if proven, 1 if refuted, 3 if
+    undecided within the time limit.
 
     Example: dln trends heart.json --class ill --rising age --falling pulse
     """
@@ -127,7 +128,7 @@ def _refutation(circuit: Circuit, label: Label, way: Direction, found: Reversal)
     where = ", ".join(f"{format_text(n)} = {cell_text(cell)}" for n, cell in found.row.items())
     return (
         f"raising {format_text(found.feature)} from {cell_text(found.before)} to "
-        f"{cell_text(found.after)} {'costs' if way == 'rising' else 'gains'} {_class(label)} "
+        f"{cell_text(found.after)} {'costs' if way == 'rising' else 'gives'} {_class(label)} "
         f"{votes}{against}" + (f", where {where}." if where else ".")
     )
 

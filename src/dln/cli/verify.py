@@ -34,7 +34,7 @@ def verify(
 
     Equal models give the same class and the same probabilities, or with --classes the same class.
     If they differ, a row that shows it is printed. The exit status is 0 if equal, 1 if not equal,
-    3 if undecided in time.
+    3 if undecided within the time limit.
 
     Example: dln verify heart.json small.json
     """

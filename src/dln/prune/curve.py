@@ -120,7 +120,8 @@ class PruneCurve:
         ]
         place = 1 + self.steps.index(self.chosen)
         lines[place] += "  <- chosen"
-        return "\n".join([*lines, f"changes and accuracy on the {self.n_rows:,} rows given"])
+        measured = f"Changes and accuracy are measured on the {self.n_rows:,} rows given."
+        return "\n".join([*lines, measured])
 
 
 _HEADINGS = ("gate operations", "literals", "gates", "rules", "changed", "accuracy")
@@ -133,6 +134,6 @@ def _figures(step: PruneStep, n_rows: int) -> tuple[str, ...]:
         f"{step.n_literals:,}",
         f"{step.n_gates:,}",
         f"{len(step.circuit.rules):,}",
-        f"{step.n_changed:,} ({step.n_changed / n_rows:.1%})",
-        f"{step.accuracy:.1%}",
+        f"{step.n_changed:,} ({100 * step.n_changed / n_rows:.1f} %)",
+        f"{100 * step.accuracy:.1f} %",
     )

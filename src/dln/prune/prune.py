@@ -85,11 +85,11 @@ def prune(
     >>> curve = prune(circuit, [[60, True], [56, True], [56, False], [40, True]],
     ...               ["ill", "ill", "healthy", "healthy"])
     >>> print(curve)
-    gate operations  literals  gates  rules    changed  accuracy
-                398         3      1      2   0 (0.0%)     75.0%
-                197         1      0      1   0 (0.0%)     75.0%  <- chosen
-                  0         0      0      0  1 (25.0%)     50.0%
-    changes and accuracy on the 4 rows given
+    gate operations  literals  gates  rules     changed  accuracy
+                398         3      1      2   0 (0.0 %)    75.0 %
+                197         1      0      1   0 (0.0 %)    75.0 %  <- chosen
+                  0         0      0      0  1 (25.0 %)    50.0 %
+    Changes and accuracy are measured on the 4 rows given.
     >>> curve.circuit.literals
     (Above(column=0, cutoff=57.0),)
     >>> curve.at(max_changed=1).n_literals
