@@ -21,8 +21,9 @@ from hypothesis import strategies as st
 from dln import Above, Among, Circuit, Column, Rule
 from dln.cli.holdout import hold_out
 from dln.cli.layout import Layout
-from dln.cli.own_rows import choose_rows, sketch_rows
+from dln.cli.own_rows import choose_rows
 from dln.cli.prepare import prepare
+from dln.cli.row_codes import sketch_rows
 from dln.errors import CircuitFileError
 from dln.origin import Origin
 from dln.row_sketch import MAX_CHARACTERS, RowMatcher, RowSketch

@@ -6,7 +6,6 @@ spelling of the same numbers. A model without row hashes recognises only the unc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,112 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.circuit import Circuit
-from dln.cli.arrow import Column, Frame, pa, pc
+from dln.cli.arrow import Frame, pa
 from dln.cli.holdout import digest_of, hold_out
-from dln.cli.kinds import Reading, reading_for, reading_kind, used_features
+from dln.cli.kinds import reading_for, used_features
 from dln.cli.labelled import find_classes, rows_without_class
 from dln.cli.layout import Layout
 from dln.cli.read import Source, kinds_for, open_table, typed
-from dln.errors import ColumnTypeError, TableError
-from dln.literals import Column as Feature
-from dln.row_sketch import (
-    Hashes,
-    Part,
-    RowMatcher,
-    RowSketch,
-    derive_key,
-    number_codes,
-    row_hashes,
-    text_codes,
-)
-from dln.table import read_table
+from dln.cli.row_codes import value_codes
+from dln.errors import TableError
+from dln.row_sketch import Part, RowMatcher, row_hashes
 from dln.wording import some
 
 Mask = NDArray[np.bool_]
 
 _ROLE = {"training": "used to train this model", "test": "test rows of this model"}
-
-
-# -- hashes -----------------------------------------------------------------------------------
-
-
-def sketch_rows(
-    X: Frame,
-    circuit: Circuit,
-    classes: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    test_rows: NDArray[np.int64],
-    seed: int,
-) -> RowSketch:
-    """Return hashes of the rows that a circuit was trained on, and of its test rows.
-
-    Parameters
-    ----------
-    X, classes
-        The whole table, read as its kinds, and the number of each row's class.
-    rows, test_rows
-        Places of the training rows and of the test rows.
-    """
-    # The table is typed: words for missing values are already replaced.
-    readings = [Reading(reading_kind(feature), ()) for feature in circuit.columns]
-    codes = _codes(X, circuit.columns, readings, classes)
-    key = derive_key(codes, seed)
-    hashes = row_hashes(codes, key)
-    return RowSketch.of(hashes[rows], hashes[test_rows], key)
-
-
-def _codes(
-    frame: Frame,
-    columns: Sequence[Feature],
-    readings: Sequence[Reading],
-    classes: NDArray[np.int64],
-) -> list[Hashes]:
-    """Return a code for every value, column by column, and the classes last."""
-    codes = [
-        _column_codes(frame.select([feature.name]), feature.name, reading)
-        for feature, reading in zip(columns, readings, strict=True)
-    ]
-    return [*codes, classes.astype(np.uint64)]
-
-
-def _column_codes(frame: Frame, name: str, reading: Reading) -> Hashes:
-    try:
-        frame = typed(frame, {name: reading})
-        cells = frame.column(0)
-        if not pa.types.is_string(cells.type):
-            return number_codes(read_table(frame).read(0).values)
-    except ColumnTypeError:  # in a column that the circuit does not read
-        return _mixed_codes(frame, name, reading)
-    packed = cells.combine_chunks().dictionary_encode()
-    values = text_codes([*packed.dictionary.to_pylist(), None])
-    return _looked_up(values, packed)
-
-
-def _mixed_codes(frame: Frame, name: str, reading: Reading) -> Hashes:
-    """Return codes of a column in which some values are not of its kind; these are read as text."""
-    cells: Column = frame.column(0)
-    try:
-        packed = pc.cast(cells, pa.string()).combine_chunks().dictionary_encode()
-    except pa.ArrowException:
-        return text_codes([str(value) for value in cells.to_pylist()])
-    values = []
-    for text in packed.dictionary.to_pylist():
-        single = pa.table({name: pa.array([text], pa.string())})
-        try:
-            single = typed(single, {name: reading})
-            values.append(number_codes(read_table(single).read(0).values)[0])
-        except ColumnTypeError:
-            values.append(text_codes([text])[0])
-    return _looked_up(np.array([*values, *text_codes([None])], dtype=np.uint64), packed)
-
-
-def _looked_up(codes: Hashes, packed: Any) -> Hashes:
-    """Return the code of each row of a dictionary array; the last code is for missing values."""
-    places: NDArray[np.int64] = packed.indices.fill_null(len(codes) - 1).to_numpy()
-    return codes[places]
-
-
-# -- choice of rows ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -224,7 +131,7 @@ class RowChooser:
             return none, none
         sketch = self._circuit.origin.rows
         assert sketch is not None
-        codes = _codes(frame, self._circuit.columns, self._readings, classes)
+        codes = value_codes(frame, self._circuit.columns, self._readings, classes)
         checked, found = self._matcher.find(row_hashes(codes, sketch.key))
         return found, ~checked
 

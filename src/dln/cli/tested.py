@@ -36,7 +36,7 @@ def sketch_table(
     seed: int,
 ) -> RowSketch:
     """Return hashes of the training rows and test rows of a table."""
-    from dln.cli.own_rows import sketch_rows
+    from dln.cli.row_codes import sketch_rows
 
     return sketch_rows(prepared.X, circuit, prepared.numbers(circuit), rows, test_rows, seed)
 
