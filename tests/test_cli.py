@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import os
 import subprocess
 import sys
@@ -142,6 +143,15 @@ def test_prune_does_not_use_test_rows(run: Run, tmp_path: Path) -> None:
     _, out, err = run("prune", "m.json", "more.csv", *options)
     assert err == left_out.format(401) + "Pruning uses the other 301 rows.\n"
     assert out.splitlines()[-1] == "Changes and accuracy are measured on the 301 rows given."
+
+
+@pytest.mark.parametrize("arguments", [("explain", "m", "t", "-r", "0"), ("rules",), ("tain",)])
+def test_a_usage_error_is_full_sentences_and_names_the_help(
+    run: Run, arguments: tuple[str, ...]
+) -> None:
+    status, _, message = run(*arguments)
+    assert status == 2
+    assert re.search(r"[.?] See 'dln[^']* --help'\.\n$", message)
 
 
 def test_verify_shows_a_row_that_differs(run: Run, model: Path, tmp_path: Path) -> None:

@@ -331,12 +331,28 @@ def test_the_printed_table_marks_the_chosen_step(curve: PruneCurve) -> None:
         "gates",
         "rules",
         "changed",
+        "balanced",
         "accuracy",
     ]
     assert [line.endswith("<- chosen") for line in lines[1:-1]] == [
         step == curve.chosen for step in curve.steps
     ]
     assert "100 rows given" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("options", "measure"),
+    [
+        ({}, "balanced accuracy"),
+        ({"class_weight": None}, "accuracy"),
+        ({"class_weight": {"no": 1, "yes": 2}}, "weighted accuracy"),
+        ({"class_weight": None, "sample_weight": np.ones(100)}, "weighted accuracy"),
+    ],
+)
+def test_the_table_names_the_accuracy_that_it_shows(options: dict[str, Any], measure: str) -> None:
+    target = np.where(LINE[:, 0] > 50, "yes", "no")
+    header = str(prune(cutoffs(50.5), LINE, target, **options)).splitlines()[0]
+    assert header.endswith(f"changed  {measure}")
 
 
 # -- bad input ------------------------------------------------------------------------------------

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
+from tools import find_tool
 
+import dln.report
 from dln import Above, Among, Circuit, Column, Rule
 from dln.report import make_report
 from dln.report.curves import make_curves, mean_auc
@@ -27,6 +31,26 @@ def content(html: str) -> dict[str, Any]:
     found = re.search(r'id="page">(.*?)</script>', html, re.DOTALL)
     assert found is not None
     return json.loads(found[1])  # type: ignore[no-any-return]
+
+
+# -- rounding ---------------------------------------------------------------------------------
+
+
+def test_the_page_rounds_as_python_does() -> None:
+    script = (Path(dln.report.__file__).parent / "page" / "text.js").read_text(encoding="utf-8")
+    pairs = "for (let n = 1; n <= 200; n++) for (let k = 0; k <= n; k++) "
+    write = "console.log([percent(k / n), fixed(k / n, 2), decimals(k / n)].join())"
+    done = subprocess.run(
+        [find_tool("node", package="nodejs"), "-e", f"{script}\n{pairs}{write}"],
+        capture_output=True,
+        check=True,
+    )
+    expected = [
+        f"{100 * (k / n):.1f}\N{NO-BREAK SPACE}%,{k / n:.2f},{k / n:.3f}"
+        for n in range(1, 201)
+        for k in range(n + 1)
+    ]
+    assert done.stdout.decode().splitlines() == expected
 
 
 # -- intervals --------------------------------------------------------------------------------

@@ -181,7 +181,8 @@ def _usage(error: Any) -> str:
     """Describe a mistake on the command line, and name the help to read."""
     command = error.ctx.command_path if error.ctx is not None else "dln"
     message = error.format_message().replace("Value error, ", "")  # pydantic's, within Typer
-    return f"{message} See '{command} --help'."
+    end = "" if message.endswith((".", "?")) else "."
+    return f"{message}{end} See '{command} --help'."
 
 
 def _discard_output() -> None:

@@ -53,11 +53,14 @@ class PruneCurve:
         The last step within the tolerance.
     n_rows
         Number of rows on which changes and accuracy were measured.
+    measure
+        Name of the accuracy: it depends on the weights.
     """
 
     steps: tuple[PruneStep, ...]
     chosen: PruneStep
     n_rows: int
+    measure: str = "balanced accuracy"
 
     @property
     def circuit(self) -> Circuit:
@@ -112,7 +115,7 @@ class PruneCurve:
         return max(within, key=lambda step: (step.accuracy, -step.n_changed, -step.gate_operations))
 
     def __str__(self) -> str:
-        rows = [_HEADINGS, *(_figures(step, self.n_rows) for step in self.steps)]
+        rows = [(*_HEADINGS, self.measure), *(_figures(step, self.n_rows) for step in self.steps)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
             "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True))
@@ -124,11 +127,11 @@ class PruneCurve:
         return "\n".join([*lines, measured])
 
 
-_HEADINGS = ("gate operations", "literals", "gates", "rules", "changed", "accuracy")
+_HEADINGS = ("gate operations", "literals", "gates", "rules", "changed")
 
 
 def _figures(step: PruneStep, n_rows: int) -> tuple[str, ...]:
-    """Write the figures of a step in the order of the headings."""
+    """Write the figures of a step in the order of the headings, with the accuracy last."""
     return (
         f"{step.gate_operations:,}",
         f"{step.n_literals:,}",

@@ -85,10 +85,10 @@ def prune(
     >>> curve = prune(circuit, [[60, True], [56, True], [56, False], [40, True]],
     ...               ["ill", "ill", "healthy", "healthy"])
     >>> print(curve)
-    gate operations  literals  gates  rules     changed  accuracy
-                398         3      1      2   0 (0.0 %)    75.0 %
-                197         1      0      1   0 (0.0 %)    75.0 %  <- chosen
-                  0         0      0      0  1 (25.0 %)    50.0 %
+    gate operations  literals  gates  rules     changed  balanced accuracy
+                398         3      1      2   0 (0.0 %)             75.0 %
+                197         1      0      1   0 (0.0 %)             75.0 %  <- chosen
+                  0         0      0      0  1 (25.0 %)             50.0 %
     Changes and accuracy are measured on the 4 rows given.
     >>> curve.circuit.literals
     (Above(column=0, cutoff=57.0),)
@@ -137,7 +137,10 @@ def _prune(
             steps.append(judge.step(smaller))
         if budget <= tolerance:
             chosen = steps[-1]
-    return PruneCurve(tuple(steps), chosen, table.n_rows)
+    weighted = {"balanced": "balanced accuracy", None: "accuracy"}
+    is_plain = sample_weight is None and (class_weight is None or class_weight == "balanced")
+    measure = weighted[class_weight] if is_plain else "weighted accuracy"
+    return PruneCurve(tuple(steps), chosen, table.n_rows, measure)
 
 
 def _budgets(tolerance: float, n_rows: int) -> list[float]:

@@ -4,7 +4,7 @@
 const FIGURES = [
   ["sensitivity", "Sensitivity", "also called recall", ({ hits, total }, [yes]) => `${whole(hits)} of ${whole(total)} rows of class ${yes} found`],
   ["specificity", "Specificity", "", ({ hits, total }, [, , others]) => `${whole(hits)} of ${whole(total)} rows of ${others} recognised`],
-  ["ppv", "Positive predictive value", "also called precision", ({ hits, total }, [yes]) => `${whole(hits)} of ${whole(total)} predictions of ${yes} are correct`],
+  ["ppv", "Positive predictive value", "also called precision", ({ hits, total }, [yes]) => `${whole(hits)} of ${whole(total)} predictions of class ${yes} are correct`],
   ["npv", "Negative predictive value", "", ({ hits, total }, [, , others]) => `${whole(hits)} of ${whole(total)} predictions of ${others} are correct`],
 ];
 
@@ -71,7 +71,7 @@ function makeFigure(figure, name, also, explain, names) {
   if (!figure) return element("div", { class: "figure" }, title, element("dd", {}, element("b", {}, "–"), element("small", {}, "no rows")));
   return element("div", { class: "figure" }, title, element("dd", {},
     element("b", {}, percent(figure.value)), makeInterval(figure),
-    element("small", {}, `95 % interval ${(100 * figure.low).toFixed(1)} to ${percent(figure.high)}`),
+    element("small", {}, `95 % interval ${fixed(100 * figure.low, 1)} to ${percent(figure.high)}`),
     element("small", {}, explain(figure, names))));
 }
 

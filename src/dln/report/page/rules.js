@@ -74,7 +74,7 @@ function makeRuleRow(rule) {
     element("td", { class: "text" }, text),
     element("td", { class: "num", "data-name": "fires in" }, percent(share)),
     element("td", { class: "num", "data-name": "precision" }, percent(precision[label])),
-    element("td", { class: "num", "data-name": "lift" }, lift[label] === null ? "–" : lift[label].toFixed(2)),
+    element("td", { class: "num", "data-name": "lift" }, lift[label] === null ? "–" : fixed(lift[label], 2)),
   );
 }
 

@@ -1,8 +1,17 @@
 /* Numbers, values and dates as people read them. */
 "use strict";
 
-const percent = (share) => (share === null || Number.isNaN(share) ? "–" : `${(100 * share).toFixed(1)}\u00a0%`);
-const decimals = (value) => value.toFixed(3);
+/**
+ * Round as Python prints: exact halves go to the even digit, but toFixed rounds them up.
+ * Otherwise 39 of 48 rows would be 81.3 % here and 81.2 % in `dln rules`.
+ */
+function fixed(value, digits) {
+  const scaled = value * 10 ** digits;
+  const isHalf = Number.isInteger(value * 2 ** (digits + 1)) && Math.abs(scaled % 1) === 0.5;
+  return (isHalf ? (2 * Math.round(scaled / 2)) / 10 ** digits : value).toFixed(digits);
+}
+const percent = (share) => (share === null || Number.isNaN(share) ? "–" : `${fixed(100 * share, 1)}\u00a0%`);
+const decimals = (value) => fixed(value, 3);
 const whole = (count) => count.toLocaleString("en");
 const counted = (count, word) => `${whole(count)} ${word}${count === 1 ? "" : "s"}`;
 const signed = (vote) => (vote > 0 ? `+${vote}` : `−${-vote}`);
