@@ -87,7 +87,7 @@ def draw_threshold(
     ax.set_xlabel(f"{name}, scaled to 0 … 1")
     ax.set_title(
         f"A threshold on {name}\n"
-        f"cutoff {b[records[0]]:.3g} → {b[last]:.3g}, slope {s[records[0]]:.3g} → {s[last]:.3g}",
+        f"position {b[records[0]]:.3g} → {b[last]:.3g}, slope {s[records[0]]:.3g} → {s[last]:.3g}",
         fontsize="medium",
     )
     if len(lines) <= _MOST_IN_LEGEND:
