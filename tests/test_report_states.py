@@ -202,6 +202,23 @@ def test_values_far_outside_the_test_rows_get_a_warning(tab: Tab, tmp_path: Path
     assert "did not have this category" in page.locator(".message.warning").inner_text()
 
 
+def test_missing_values_are_named_and_their_fields_are_empty(tab: Tab, tmp_path: Path) -> None:
+    page = opened(tab, tmp_path)
+    age = page.get_by_label("age", exact=True)
+    value, box = age.input_value(), page.locator(".field", has=age).get_by_label("missing")
+    absent = page.locator("#absent").inner_text()
+    assert value
+    assert "age" not in absent
+    box.check()
+    assert age.input_value() == ""
+    named, _, note = page.locator("#absent").inner_text().partition(". ")
+    assert "age" in named.removeprefix("Missing: ").split(", ")
+    assert note == "Missing values fail >, = and in; they pass <=, != and not in."
+    box.uncheck()
+    assert age.input_value() == value
+    assert page.locator("#absent").inner_text() == absent
+
+
 def test_a_column_of_0_and_1_is_a_menu(tab: Tab, tmp_path: Path) -> None:
     circuit = Circuit(
         columns=(Column("anaemia", "integer", binary=True),),

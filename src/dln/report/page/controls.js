@@ -124,7 +124,10 @@ class NumberControl extends Control {
   showCell(cell) {
     this.slider.disabled = this.field.disabled = cell === null;
     this.field.setAttribute("aria-invalid", "false");
-    if (cell === null) return;
+    if (cell === null) {
+      this.field.value = ""; // not the value of the row before
+      return;
+    }
     this.slider.value = String(cell);
     if (!this.keepText) this.field.value = cellText(this.feature, cell);
     this.slider.setAttribute("aria-valuetext", this.field.value);

@@ -13,8 +13,16 @@ function showOutcome(cells, outcome) {
   find("margin").textContent = marginText(votes, winner);
   showSplit(probabilities);
   showVotes(votes, winner);
+  showMissing(cells);
   showFired(outcome.fired);
   showChanges(nearestChanges(circuit, features, cells));
+}
+
+/** Name the missing values: nothing else says why a rule with <= or != fires for them. */
+function showMissing(cells) {
+  const names = features.filter(({ column }) => cells[column] === null).map(({ title }) => title);
+  find("absent").textContent = names.length
+    ? `Missing: ${names.join(", ")}. Missing values fail >, = and in; they pass <=, != and not in.` : "";
 }
 
 /** Show that there is no outcome; nothing of the last one stays. */
