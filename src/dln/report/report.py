@@ -249,7 +249,7 @@ def _is_small(circuit: Circuit) -> bool:
 
 
 def _diagram(circuit: Circuit) -> str:
-    """Draw all gates; "" if there are too many."""
+    """Draw all gates; "" if the diagram would be too large."""
     if circuit.n_gates > _MOST_DRAWN_GATES:
         return ""
     svg = draw_circuit(circuit, detail="gates").to_svg()
