@@ -129,8 +129,8 @@ class Circuit:
         ----------
         X
             pandas or polars frame (columns are found by name), NumPy array or list of rows
-            (columns are found by position). Missing values (NaN, None, NA) are above no threshold
-            and match no category. Unknown categories match nothing.
+            (columns are found by position). Missing values (NaN, None, NA) fail `>`, `=` and `in`.
+            Unknown categories match nothing.
 
         Returns
         -------
