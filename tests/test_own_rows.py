@@ -26,7 +26,14 @@ from dln.cli.prepare import prepare
 from dln.cli.row_codes import sketch_rows
 from dln.errors import CircuitFileError
 from dln.origin import Origin
-from dln.row_sketch import MAX_CHARACTERS, RowMatcher, RowSketch
+from dln.row_sketch import (
+    MAX_CHARACTERS,
+    RowMatcher,
+    RowSketch,
+    number_codes,
+    row_hashes,
+    text_codes,
+)
 
 QUICK = ("--layers", "4,2", "--networks", "1", "--epochs", "2", "--tau", "2", "-q")
 FEATURES = ("age", "dose", "smoker", "city", "seen")
@@ -373,3 +380,32 @@ def test_a_damaged_sketch_is_refused(tmp_path: Path, change: dict[str, Any], mes
     path.write_text(json.dumps(document))
     with pytest.raises(CircuitFileError, match=message):
         Circuit.load(path)
+
+
+# -- hashes of another version ------------------------------------------------------------------
+
+
+def test_the_unchanged_file_is_recognised_whatever_the_hashes_are(run: Run, tmp_path: Path) -> None:
+    data = training_table(tmp_path)
+    assert run("train", data, "-t", "state", "-o", "m.json", *QUICK)[0] == 0
+    circuit = Circuit.load("m.json")
+    assert circuit.origin is not None
+    assert circuit.origin.rows is not None
+    other = replace(circuit.origin.rows, key=16 * "0")  # other hashes
+    replace(circuit, origin=replace(circuit.origin, rows=other)).save("m.json")
+    found = json.loads(run("evaluate", "m.json", data, "--json")[1])
+    assert (found["rows"], found["rows_left_out"]) == (100, 300)
+
+
+def test_hashes_stay_the_same_in_every_version() -> None:
+    """Otherwise models of older versions would not recognise their rows in a shuffled table."""
+    numbers = number_codes(np.array([0.0, 0.1, -2.5, 2.0**53 + 2, np.inf, np.nan]))
+    texts = text_codes(["Bern", "", None, "\u00e9t\u00e9", "1", "-"])
+    assert row_hashes([numbers, texts], "0123456789abcdef").tolist() == [
+        120034535838887,
+        146291231384403,
+        221214345681407,
+        231776872072415,
+        146054841144899,
+        243412768739882,
+    ]

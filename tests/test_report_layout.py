@@ -75,7 +75,7 @@ def test_nothing_is_cut_off_on_paper(
         assert page.locator(f"{matrix} tbody td:not(.total)").count() == n_classes**2
         # Either the rows are printed, or a sentence says that they are not.
         assert page.locator("#rows-table").is_visible() == (n_columns <= 12)
-        assert page.get_by_text("too many for paper").is_visible() == (n_columns > 12)
+        assert page.get_by_text("too many to print").is_visible() == (n_columns > 12)
 
 
 def test_paper_does_not_mention_controls(browser: Any, tmp_path: Path) -> None:
