@@ -71,6 +71,7 @@ def test_a_separator_and_an_encoding_can_be_given(run: Run) -> None:
         (b"", "standard input is empty; expected a header line and rows"),
         (b"\n\n", "is empty"),
         (b"x,a,x\n1,2,3\n", "more than one column named 'x'; rename them"),
+        (b"1,5,1\n1,2,3\n", "rename them, or add --no-header if the first line is a row"),
         (b"x,a\n1,2\n1,2,3\n", "has 2 columns, but a row with 3 (row 2): '1,2,3'"),
         (b"x,caf\xe9\n1,2\n", "is not written in utf-8 (byte 0xe9 at 5)"),
         (b"x,a\n" + b"1,2\n" * 300_000 + b"1,caf\xe9\n", "for example --encoding latin-1"),

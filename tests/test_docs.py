@@ -268,3 +268,10 @@ def test_the_layout_names_every_module() -> None:
     named = set(re.findall(r"(?<![\w/.])\w+(?:\.py|/)(?=\s)", text))
     assert modules | folders <= named
     assert {name for name in named if name.endswith(".py")} == modules
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"])
+def test_pages_that_name_pickles_warn_that_loading_one_runs_code(page: Path) -> None:
+    text = " ".join(page.read_text("utf-8").split())
+    warning = re.search("pickle (does|runs code)|run code when loaded", text)
+    assert "pickle" not in text.lower() or warning

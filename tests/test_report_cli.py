@@ -56,6 +56,7 @@ def test_report_says_if_the_model_was_trained_on_the_rows(table: Path, run: Run)
     status, _, err = run("report", "m.json", "--data", table, "-o", "r.html")
     assert status == 0
     assert "All 80 rows were used to train this model. Expect lower accuracy" in err
+    assert "test rows" not in err
 
 
 def test_report_on_a_longer_file_leaves_out_the_training_rows(table: Path, run: Run) -> None:
@@ -70,10 +71,10 @@ def test_report_on_a_longer_file_leaves_out_the_training_rows(table: Path, run: 
 def test_no_rows_leaves_the_rows_out(table: Path, run: Run) -> None:
     run("train", table, "-t", "is above", "-o", "m.json", *QUICK)
     _, _, err = run("report", "m.json", "--data", table, "-o", "r.html")
-    assert "The file contains test rows; --no-rows leaves them out." in err
+    assert "The file contains rows of the table; --no-rows leaves them out." in err
     status, _, err = run("report", "m.json", "--data", table, "-o", "none.html", "--no-rows")
     assert status == 0
-    assert "contains test rows" not in err
+    assert "contains rows" not in err
     html = Path("none.html").read_text(encoding="utf-8")
     assert '"rows":null' in html
     model = json.loads(re.search(r'id="model">(.*?)</script>', html, re.S)[1])  # type: ignore[index]

@@ -117,9 +117,10 @@ def check_names(names: Iterable[str], name: str) -> None:
     """Refuse a table with two columns of one name."""
     twice = sorted(column for column, count in Counter(names).items() if count > 1)
     if twice:
+        is_row = any(map(_is_number, twice))
         raise TableError(
             f"{name} has more than one column named {some([repr(column) for column in twice])}; "
-            "rename them"
+            f"rename them{', or add --no-header if the first line is a row' if is_row else ''}"
         )
 
 

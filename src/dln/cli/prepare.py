@@ -55,7 +55,8 @@ class Prepared:
         named = map(quoted_if_unclear, labels.tolist())
         shown = [f"{label} ({n:,})" for label, n in zip(named, counts, strict=True)]
         lines = [
-            f"read {len(self.y):,} rows and {len(self.kinds):,} columns besides the target",
+            f"read {len(self.y):,} rows and {len(self.kinds):,} "
+            f"column{'' if len(self.kinds) == 1 else 's'} besides the target",
             f"target {self.target!r}: {some(shown)}",
         ]
         for kind in COLUMN_KINDS:

@@ -75,7 +75,7 @@ def report(
         if output != STANDARD:
             say(f"wrote {output} ({len(made.html) / 1000:,.0f} kB); open it in a browser")
         if not no_rows:
-            say("The file contains test rows; --no-rows leaves them out.")
+            say("The file contains rows of the table; --no-rows leaves them out.")
 
 
 def _make(
