@@ -72,7 +72,9 @@ def test_predict_writes_the_format_of_the_file_name(
 ) -> None:
     path = tmp_path / f"out.{ending}"
     path.write_text("an older file, which is replaced")
-    assert run("predict", model, rows, "-o", path.name, "--keep", "id", "--votes") == (0, "", "")
+    message = f"wrote {path.name}: 4 rows\n"
+    options = ("-o", path.name, "--keep", "id", "--votes")
+    assert run("predict", model, rows, *options) == (0, "", message)
     found = read_back(path)
     assert [(int(str(row["id"])), row["prediction"]) for row in found] == [
         *enumerate(ANSWERS, start=1)
@@ -132,7 +134,7 @@ def test_parquet_holds_classes_of_any_type(
     rows = b"age,smoker,city\n60,true,Basel\n" + 80_000 * b"20,true,Basel\n"
     for name in ("p.parquet", "p.jsonl"):
         status, _, talk = run("predict", "m.json", "-", "-o", name, "--votes", stdin=rows)
-        assert (status, talk) == (0, "")
+        assert (status, talk) == (0, f"wrote {name}: 80,001 rows\n")
     found = pa.parquet.read_table(tmp_path / "p.parquet").column("prediction").to_pylist()
     assert [found[0], found[-1], len(found)] == [*written, 80_001]
 

@@ -198,3 +198,14 @@ def test_ctrl_c_shows_progress_and_keeps_the_model(tmp_path: Path) -> None:
     assert b"The model keeps what it had learned so far." in err
     assert "Balanced accuracy on 100 test rows" in out
     assert Circuit.load(tmp_path / "m.json").classes == ("very ill", "well")
+
+
+def test_a_model_of_many_rules_comes_with_advice_on_fewer(run: Run, tmp_path: Path) -> None:
+    data = training_table(tmp_path)
+    advice = "For rules that fit on a page, add --layers 16,8 --networks 1."
+    train = ("train", data, "-t", "state", "-o", "m.json", "--epochs", "5")
+    _, _, messages = run(*train)
+    assert f"has {len(Circuit.load('m.json').rules)} rules. {advice}\n" in messages
+    _, _, messages = run(*train, "--layers", "64,32", "--networks", "3")
+    assert len(Circuit.load("m.json").rules) > 20
+    assert advice not in messages

@@ -8,10 +8,11 @@ import typer
 from numpy.typing import NDArray
 
 from dln.circuit import Circuit
-from dln.cli.files import check_output, load_model
+from dln.cli.files import STANDARD, check_output, load_model
 from dln.cli.layout import DETECT, Layout
 from dln.cli.options import Data, Model, Quiet
 from dln.cli.table_options import reads_table
+from dln.cli.talk import say
 from dln.errors import OptionError
 from dln.table import Table
 
@@ -54,17 +55,21 @@ def predict(
     labels = one_type(output, list(circuit.classes))
     kept = list(dict.fromkeys(keep or []))
     unknown = UnknownCategories(circuit)
+    n_rows = 0
     with open_table(data, layout) as source:
         parts = read_for(circuit, source, kept)
         with open_writer(output) as write:
             for part in parts:
                 unknown.count(part.typed)
+                n_rows += len(part.written)
                 copies = {name: part.written.column(name) for name in kept}
                 write(
                     _joined(copies, _answers(circuit, labels, part.table, proba=proba, votes=votes))
                 )
     if not quiet:
         unknown.print_notes()
+        if output != STANDARD:
+            say(f"wrote {output}: {n_rows:,} row{'s' * (n_rows != 1)}")
 
 
 def _answers(

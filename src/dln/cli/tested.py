@@ -79,3 +79,16 @@ def show_saved(output: str, result: str | dict[str, Any], *, quiet: bool) -> Non
         show_json(result, aside=aside)
     if not quiet and not aside:
         say(f"saved {output}; read it with: dln rules {output}")
+
+
+_MANY_RULES = 20
+"""With more rules than this, a model is hard to read."""
+
+
+def print_size_hint(circuit: Circuit) -> None:
+    """Say how to get fewer rules, if there are many."""
+    if len(circuit.rules) > _MANY_RULES:
+        say(
+            f"note: The model has {len(circuit.rules)} rules. For rules that fit on a page, add "
+            "--layers 16,8 --networks 1."
+        )

@@ -36,6 +36,7 @@ from dln.cli.table_options import reads_table
 from dln.cli.talk import say
 from dln.cli.tested import (
     measure_test_rows,
+    print_size_hint,
     repeat_notes,
     show_saved,
     sketch_table,
@@ -140,6 +141,8 @@ def train(
         **tested_document(circuit, total),
     }
     show_saved(output, document if json else tested_text(circuit, total), quiet=quiet)
+    if not quiet and layers == networks == "auto":
+        print_size_hint(circuit)
 
 
 def _split_text(n_rows: int, n_test_rows: int) -> str:
