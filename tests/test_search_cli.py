@@ -27,7 +27,7 @@ def test_a_search_is_tested_drawn_and_saved(run: Run, table: Path, tmp_path: Pat
     status, shown, said = run(*command, "--storage", "search.db", "--picture", "search.svg")
     assert status == 0, said
     first, score, tested, size = shown.splitlines()
-    assert first.startswith("Trial ")
+    assert first.startswith("Chosen: trial ")
     assert "tau=" in first
     assert score.startswith("Score on 20 folds: ")
     assert tested.startswith("Balanced accuracy on 40 test rows: ")

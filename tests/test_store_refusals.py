@@ -32,7 +32,7 @@ def _assert_one_clear_line(error: CircuitFileError) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "not valid JSON, or truncated"),
+        (b"", r"not valid JSON, or truncated \(.*\); expected a model file of dln$"),
         (b"   \n", "not valid JSON"),
         (TEXT[:-20].encode(), "not valid JSON, or truncated"),
         (b"\x89PNG\r\n\x1a\n\xff\xfe", "not a text file; expected a circuit as JSON"),

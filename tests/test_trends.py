@@ -18,7 +18,7 @@ from dln.circuit import Circuit
 from dln.errors import OptionError
 from dln.explain.trends import Trends, find_trends
 from dln.gates import GATE_BY_NAME
-from dln.literals import Above, Column
+from dln.literals import Above, Among, Column
 from dln.parts import Node
 from dln.prove.graph import Graph
 from dln.prove.monotone import prove_monotone
@@ -129,6 +129,18 @@ def test_the_verb_shows_all_trends(run: Run) -> None:
     status, out, _ = run("trends", "m.json")
     assert (status, out) == (0, f"{find_trends(mixed())}\n")
     assert json.loads(run("trends", "m.json", "--json")[1]) == find_trends(mixed()).to_dict()
+
+
+def test_columns_of_categories_are_named_as_without_trend(run: Run) -> None:
+    columns = [
+        Column("age", "integer"),
+        Column("city", "category", ("Bern",)),
+        Column("unread", "category", ("a",)),
+    ]
+    circuit_of(columns, [Above(0, 5.0), Among(1, (0,))], [], {0: (0, 1), 1: (1, 0)}).save("c.json")
+    message = "Categories have no order, so these columns have no trend: city.\n"
+    assert run("trends", "c.json")[2] == message
+    assert run("trends", "c.json", "-q")[2] == run("trends", "m.json")[2] == ""
 
 
 def test_questions_are_answered_with_a_status(run: Run) -> None:

@@ -169,7 +169,9 @@ def _read_document(text: str) -> dict[str, Any]:
     except RecursionError as error:
         raise CircuitFileError("nested too deeply to be a circuit") from error
     except ValueError as error:
-        raise CircuitFileError(f"not valid JSON, or truncated ({error})") from error
+        raise CircuitFileError(
+            f"not valid JSON, or truncated ({error}); expected a model file of dln"
+        ) from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise CircuitFileError(f'not a circuit: it has no "format": "{FORMAT}"')
     version = document.get("version")

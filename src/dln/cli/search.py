@@ -171,7 +171,7 @@ def _search_text(searched: DLNSearchCV) -> str:
     chosen = searched.trials_[searched.best_index_]
     params = ", ".join(f"{name}={_short(value)}" for name, value in chosen.params.items())
     return (
-        f"Trial {chosen.number + 1} of {len(searched.trials_)}: {params}\n"
+        f"Chosen: trial {chosen.number + 1} of {len(searched.trials_)}, {params}\n"
         f"Score on {len(chosen.fold_scores)} folds: {100 * chosen.score:.1f} %{_why(searched)}"
     )
 

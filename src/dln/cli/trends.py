@@ -11,7 +11,7 @@ from dln.cells import cell_text, cell_to_json
 from dln.circuit import Circuit
 from dln.cli.files import load_model
 from dln.cli.options import Json, Model, Quiet, TimeLimit
-from dln.cli.talk import no_such_column, show, show_json
+from dln.cli.talk import no_such_column, say, show, show_json
 from dln.errors import OptionError
 from dln.explain.trends import find_trends
 from dln.labels import Label, label_text
@@ -19,6 +19,7 @@ from dln.literals import format_text
 from dln.prove.clock import Clock
 from dln.prove.monotone import Direction, prove_monotone
 from dln.prove.result import Proof, Reversal, Undecided
+from dln.wording import some
 
 PROVEN, REFUTED, UNDECIDED = 0, 1, 3
 
@@ -62,6 +63,8 @@ def trends(
     if not questions and label is None:
         found = find_trends(circuit, time_limit=time_limit)
         show(found.to_json() if json else found.to_text())
+        if not quiet:
+            _print_unordered(circuit)
         return
     asked = _find_class(circuit, label)
     answers = _ask(circuit, asked, questions, time_limit)
@@ -88,6 +91,14 @@ def _ask(
         (way, name, prove_monotone(circuit, name, label, direction=way, time_limit=clock.left))
         for way, name in questions
     ]
+
+
+def _print_unordered(circuit: Circuit) -> None:
+    """Name the columns that the model reads but that cannot grow."""
+    read = sorted({literal.column for literal in circuit.literals})
+    names = [circuit.columns[place].name for place in read if not circuit.columns[place].is_numeric]
+    if names:
+        say(f"Categories have no order, so these columns have no trend: {some(names)}.")
 
 
 def _find_class(circuit: Circuit, text: str | None) -> Label:
