@@ -102,7 +102,7 @@ function showOverall({ tp, fp, fn, tn }, { accuracy, sensitivity, specificity },
   const balanced = sensitivity && specificity ? (sensitivity.value + specificity.value) / 2 : null;
   find("overall").textContent =
     `Accuracy ${percent(accuracy.value)}, balanced accuracy ${percent(balanced)}. ` +
-    `${percent((tp + fn) / (tp + fp + fn + tn))} of the test rows are ${yes}; predictive values depend on this share.`;
+    `${percent((tp + fn) / (tp + fp + fn + tn))} of the test rows are of class ${yes}; predictive values depend on this share.`;
 }
 
 function startPerformance() {
