@@ -162,14 +162,21 @@ def test_questions_are_answered_with_a_status(run: Run) -> None:
     )
 
 
+def test_a_column_that_the_model_does_not_read_is_named_as_such(run: Run) -> None:
+    columns = [Column("age", "integer"), Column("unread", "number")]
+    circuit_of(columns, [Above(0, 5.0)], [], {0: (0, 1)}).save("u.json")
+    out = run("trends", "u.json", "--class", "yes", "--rising", "unread")[1]
+    assert out == "Proven: yes never loses as unread grows. The model does not read this column.\n"
+
+
 def test_answers_come_as_json(run: Run) -> None:
     asked = ("--class", "yes", "--rising", "up", "--rising", "down", "--json")
     status, out, _ = run("trends", "m.json", *asked)
-    so, not_so = json.loads(out)
+    proven, refuted = json.loads(out)
     assert status == 1
-    assert (so["feature"], so["direction"], so["proven"]) == ("up", "rising", True)
-    assert (not_so["proven"], not_so["before"], not_so["after"]) == (False, 0, 9)
-    assert (not_so["votes_before"], not_so["votes_after"]) == ([0, 0], [1, 0])
+    assert (proven["feature"], proven["direction"], proven["proven"]) == ("up", "rising", True)
+    assert (refuted["proven"], refuted["before"], refuted["after"]) == (False, 0, 9)
+    assert (refuted["votes_before"], refuted["votes_after"]) == ([0, 0], [1, 0])
 
 
 @pytest.mark.parametrize(

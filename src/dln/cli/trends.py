@@ -50,8 +50,7 @@ def trends(
     """Prove how each feature moves the prediction, others fixed.
 
     With --class and --rising or --falling: check only these, and print counterexamples. The exit
-    status is then 0 if proven, 1 if refuted, 3 if
-    undecided within the time limit.
+    status is then 0 if proven, 1 if refuted, 3 if undecided within the time limit.
 
     Example: dln trends heart.json --class ill --rising age --falling pulse
     """
@@ -116,6 +115,8 @@ def _line(
 ) -> str:
     verb = "loses" if way == "rising" else "gains"
     claim = f"{label_text(label)} never {verb} as {format_text(name)} grows"
+    if name not in {circuit.columns[literal.column].name for literal in circuit.literals}:
+        return f"Proven: {claim}. The model does not read this column."
     if isinstance(result, Proof):
         return f"Proven: {claim} ({result.method}, {result.seconds:.2f} s)."
     if isinstance(result, Undecided):
