@@ -70,8 +70,8 @@ def test_the_estimator_learns_with_either_engine(engine: Any) -> None:
 
 def test_torch_chooses_sizes_by_cross_validation_on_request() -> None:
     X, y = _easy_table()
-    auto = DLNClassifier(engine="torch", layers=(4, 4), n_networks=1, epochs=1).fit(X, y)
-    assert auto.selection_ == []
+    auto = DLNClassifier(engine="torch", layers=(8, 4), n_networks=1, epochs=5, random_state=0)
+    assert auto.fit(X, y).selection_ == []
     model = DLNClassifier(engine="torch", epochs=2, selection_fits=1, random_state=0)
     model.set_params(layers=(8, 4), n_networks=1).fit(X[:80], y[:80])
     assert len(model.selection_) == 5
