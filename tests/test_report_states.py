@@ -295,9 +295,9 @@ def test_a_clipped_table_fades_at_its_edge(browser: Any, tmp_path: Path) -> None
     with open_tab(browser, offline=True, **PHONE) as tab:
         page = tab.open(html, tmp_path / "report.html")
         box = page.locator(".scroll:has(#rows-table)")
-        page.wait_for_function("document.querySelectorAll('#rows .more-right').length === 1")
+        page.locator("#rows .more-right").wait_for(state="attached")
         box.evaluate("(box) => { box.scrollLeft = 1e6; }")
-        page.wait_for_function("document.querySelectorAll('#rows .more-left').length === 1")
+        page.locator("#rows .more-left").wait_for(state="attached")
         assert "more-right" not in (box.get_attribute("class") or "")
 
 
@@ -351,10 +351,17 @@ def test_the_policy_blocks_every_script_style_and_request_but_its_own(
 ) -> None:
     page = opened(tab, tmp_path)
     assert tab.complaints == []
+    expected = ["script-src-elem", "img-src", "style-src-elem", "base-uri", "connect-src"]
+    # The page forbids eval, which Playwright's wait_for_function needs; this promise waits instead.
     page.evaluate(
-        """async () => {
-          window.blocked = [];
-          document.addEventListener("securitypolicyviolation", (event) => blocked.push(event.effectiveDirective));
+        """async (expected) => {
+          const left = new Set(expected);
+          const all = new Promise((resolve) => {
+            document.addEventListener("securitypolicyviolation", (event) => {
+              left.delete(event.effectiveDirective);
+              if (!left.size) resolve();
+            });
+          });
           const script = document.createElement("script");
           script.textContent = "window.hacked = 1";
           document.body.append(script);
@@ -368,10 +375,10 @@ def test_the_policy_blocks_every_script_style_and_request_but_its_own(
           base.href = "https://example.org/";
           document.head.append(base);
           await fetch("https://example.org/").catch(() => null);
-        }"""  # noqa: E501
+          await all;
+        }""",
+        expected,
     )
-    expected = ["script-src-elem", "img-src", "style-src-elem", "base-uri", "connect-src"]
-    page.wait_for_function(f"{expected}.every((part) => blocked.includes(part))")
     assert page.evaluate("window.hacked") is None
     assert page.evaluate("document.baseURI").startswith("file:")
     policy = page.locator("meta[http-equiv]").get_attribute("content")
