@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -63,11 +64,10 @@ def test_numpy_counts_the_same_votes_in_parts(data: st.DataObject, circuit: Circ
 
 # The child prints how many MB its memory grew while it worked.
 MEASURE = """
-import resource, sys
+import resource
 import numpy as np
 from dln.predict import native_arguments
 from dln import _native
-sys.path.insert(0, "tests")
 from test_predict_large import voting_circuit
 
 def peak():
@@ -104,7 +104,11 @@ print(peak() - before)
 )
 def test_a_small_file_cannot_require_much_memory(work: str, most: int) -> None:
     child = subprocess.run(
-        [sys.executable, "-c", MEASURE + work], capture_output=True, text=True, check=False
+        [sys.executable, "-c", MEASURE + work],
+        cwd=Path(__file__).parent,  # where the child finds this module
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert child.returncode == 0, child.stderr
     assert int(child.stdout) < most

@@ -9,6 +9,11 @@ from dln.cli.demo import train_demo
 README = Path(__file__).parent.parent / "README.md"
 
 
+def test_the_readme_shows_the_two_commands_that_do_everything() -> None:
+    commands = [line.partition("#")[0].strip() for line in README.read_text("utf-8").splitlines()]
+    assert {"make demo", "make test"} <= set(commands)
+
+
 def test_the_readme_shows_what_the_demo_prints() -> None:
     # Training gives the same bits on every machine, so this holds everywhere.
     text = README.read_text("utf-8")
