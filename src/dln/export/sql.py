@@ -1,9 +1,8 @@
 """Program -> one SELECT, or one view, that adds the predicted class to every row of a table.
 
 The statement computes its values in stages, each from the stage before: columns as float64 or text,
-literals as truth values, gates, votes. A gate with one reader is written inside that reader's
-expression, up to a depth. Every other gate gets a separate column, so that the text grows with
-the number of gates and not with the number of paths through them.
+literals as truth values, gates, votes. `sql_schedule` chooses the stages, so that the text grows
+with the number of gates and not with the number of paths through them.
 
 No column of the user's table can change the answer. Only the first stage reads the table, and it
 qualifies every name with the alias of the table. Later stages read only columns that the statement
@@ -12,7 +11,6 @@ itself defines.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +19,7 @@ from dln.export.categories import choose, holds_numbers, spelled_categories
 from dln.export.program import Program
 from dln.export.sql_dialects import DATABASES, Database, DatabaseName
 from dln.export.sql_labels import label_expressions
+from dln.export.sql_schedule import check_width, make_schedule
 from dln.export.text import comment, head
 from dln.export.value import Export, Input
 from dln.literals import Above, Among, Column, Literal
@@ -32,8 +31,6 @@ _MOST = "most"
 _FEW_CLASSES = 2
 _GROUP = 16
 """The most terms of a sum without parentheses: parsers nest `a + b + c` once for each term."""
-_MOST_COLUMNS = 2_000_000
-"""The most columns of all stages together. A stage repeats the values that a later stage reads."""
 
 
 def write_sql(database: DatabaseName) -> Callable[..., Export]:
@@ -95,7 +92,7 @@ class _Writer:
         self._program = program
         self._database = database
         self._spelled: dict[int, tuple[str, ...] | None] = {}
-        self._depth_of_stage = _stages_of_wires(program, database.deepest)
+        self._schedule = make_schedule(program.circuit, database)
 
     def statement(self, table: str, view: str | None, explain: bool) -> str:
         """Return the content of the file."""
@@ -209,10 +206,10 @@ class _Writer:
     def _stages(self, names: list[str], explain: bool) -> list[_Stage]:
         program, circuit = self._program, self._program.circuit
         kept = sorted({rule.wire for rule in circuit.rules}) if explain else []
-        self._check_width(circuit.n_classes + len(kept) + (circuit.n_classes > _FEW_CLASSES))
-        wires = self._wires_by_stage()
+        width = circuit.n_classes + len(kept) + (circuit.n_classes > _FEW_CLASSES)
+        check_width(width, self._database)
         stages = [_Stage(tuple(self._cells(names)) or _NOTHING)]
-        for number, live in enumerate(wires, start=1):
+        for number, live in enumerate(self._schedule.wires, start=1):
             columns = tuple((program.wire_name(wire), self._value(wire, number)) for wire in live)
             stages.append(_Stage(columns or _NOTHING))
         votes = tuple((f"v{place}", text) for place, text in enumerate(self._votes()))
@@ -226,62 +223,6 @@ class _Writer:
             most = (_MOST, self._database.greatest(names_of_votes))
             stages.append(_Stage((*carried, most)))
         return stages
-
-    def _wires_by_stage(self) -> list[list[int]]:
-        """Return the wires that are columns of each stage, from stage 1 on.
-
-        A wire stays from the stage that computes it to the last stage before a reader of it.
-        """
-        last_stage = max(self._depth_of_stage.values(), default=0)
-        if last_stage > self._database.most_stages:
-            raise OptionError(
-                f"{self._database.title} would need {last_stage} stages, one computed from the "
-                f"other, but at most {self._database.most_stages} work; simplify the circuit or "
-                "choose another target"
-            )
-        until = self._needed_until(last_stage + 1)
-        starting: list[list[int]] = [[] for _ in range(last_stage + 1)]
-        for wire, stage in self._depth_of_stage.items():
-            starting[stage].append(wire)
-        found: list[list[int]] = []
-        live: list[int] = []
-        total = 0
-        for number in range(1, last_stage + 1):
-            live = [wire for wire in (*live, *starting[number]) if until[wire] >= number]
-            self._check_width(len(live))
-            total += len(live)
-            if total > _MOST_COLUMNS:
-                raise OptionError(
-                    f"the SQL would have more than {_MOST_COLUMNS:,} columns in its stages; "
-                    "simplify the circuit or choose another target"
-                )
-            found.append(live)
-        return found
-
-    def _check_width(self, width: int) -> None:
-        if width > self._database.most_columns:
-            raise OptionError(
-                f"{self._database.title} would have to keep {width} values of a row at a time, but "
-                f"at most {self._database.most_columns} are possible; simplify the circuit or "
-                "choose another target"
-            )
-
-    def _needed_until(self, end: int) -> dict[int, int]:
-        """Return for each wire with a column the last stage before a reader of it."""
-        circuit = self._program.circuit
-        last = dict.fromkeys(self._depth_of_stage, 0)
-        reading_stage: dict[int, int] = {}
-        for wire in range(circuit.n_wires - 1, circuit.n_literals - 1, -1):
-            own = self._depth_of_stage.get(wire, reading_stage.get(wire, 0))
-            gate, a, b = circuit.nodes[wire - circuit.n_literals]
-            for source, reads in ((a, gate.reads_a), (b, gate.reads_b)):
-                if reads:
-                    reading_stage[source] = max(own, reading_stage.get(source, 0))
-        for rule in circuit.rules:
-            reading_stage[rule.wire] = end
-        for wire in last:
-            last[wire] = reading_stage.get(wire, 0) - 1
-        return last
 
     def _cells(self, names: list[str]) -> list[tuple[str, str]]:
         return [
@@ -298,7 +239,7 @@ class _Writer:
 
     def _value(self, wire: int, stage: int) -> str:
         """Write the column of a wire: computed in one stage, repeated in later stages."""
-        if self._depth_of_stage[wire] < stage:
+        if self._schedule.stage_of[wire] < stage:
             return self._program.wire_name(wire)
         if wire < self._program.circuit.n_literals:
             literal = self._program.circuit.literals[wire]
@@ -310,7 +251,7 @@ class _Writer:
         gate, a, b = circuit.nodes[wire - circuit.n_literals]
         sources = [
             self._program.wire_name(source)
-            if source in self._depth_of_stage or not reads
+            if source in self._schedule.stage_of or not reads
             else self._written_out(source)
             for source, reads in ((a, gate.reads_a), (b, gate.reads_b))
         ]
@@ -382,30 +323,3 @@ def _joined(terms: Sequence[str], operator: str) -> str:
         groups = (terms[at : at + _GROUP] for at in range(0, len(terms), _GROUP))
         terms = [f"({operator.join(group)})" for group in groups]
     return operator.join(terms)
-
-
-def _stages_of_wires(program: Program, deepest: int) -> dict[int, int]:
-    """Choose the wires that get a column, and the stage that computes each of them.
-
-    Literals are computed in stage 1. A gate gets a column if several gates or a rule read it, or
-    if its expression would nest more than `deepest` gates.
-    """
-    circuit = program.circuit
-    readers: Counter[int] = Counter()
-    for gate, a, b in circuit.nodes:
-        readers[a] += gate.reads_a
-        readers[b] += gate.reads_b
-    voting = {rule.wire for rule in circuit.rules}
-    stages = dict.fromkeys(range(circuit.n_literals), 1)
-    behind = [1] * circuit.n_literals
-    depth = [0] * circuit.n_literals
-    for wire, (gate, a, b) in enumerate(circuit.nodes, start=circuit.n_literals):
-        sources = [x for x, reads in ((a, gate.reads_a), (b, gate.reads_b)) if reads]
-        stage = max((behind[x] for x in sources), default=1)
-        own_depth = 1 + max((depth[x] for x in sources), default=0)
-        if readers[wire] > 1 or wire in voting or own_depth >= deepest:
-            stages[wire] = stage + 1
-            stage, own_depth = stage + 1, 0
-        behind.append(stage)
-        depth.append(own_depth)
-    return stages
