@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 from typing import Literal as OneOf
 
@@ -11,9 +10,7 @@ import typer
 
 from dln.cli.files import check_output, open_output, save_model
 from dln.cli.fitting import fit_with_messages
-from dln.cli.holdout import origin_of
 from dln.cli.layout import DETECT, Layout
-from dln.cli.missing import remember_words
 from dln.cli.options import (
     ClassWeight,
     Data,
@@ -34,10 +31,10 @@ from dln.cli.options import (
 from dln.cli.table_options import reads_table
 from dln.cli.talk import say
 from dln.cli.tested import (
+    Split,
+    add_origin,
     measure_test_rows,
-    repeat_notes,
     show_saved,
-    sketch_table,
     tested_document,
     tested_text,
 )
@@ -136,22 +133,12 @@ def search(
         say(prepared.text())
         say(f"searching on {len(rows):,} rows, testing on {len(test_rows):,}")
     fit_with_messages(searched, prepared.X.take(rows), prepared.y[rows], quiet=quiet)
-    sketch = sketch_table(prepared, searched.circuit_, rows, test_rows, seed)
-    notes = repeat_notes(sketch)
+    split = Split(data, layout, prepared, rows, test_rows, test, seed)
+    circuit, notes = add_origin(searched.circuit_, searched.best_estimator_, split, no_rows=no_rows)
     if not quiet:
         for note in notes:
             say(f"note: {note}")
-    origin = origin_of(
-        data,
-        target,
-        searched.best_estimator_,
-        n_rows=len(rows),
-        test_part=test,
-        seed=seed,
-        rows=None if no_rows else sketch,
-    )
-    circuit = replace(searched.circuit_, origin=remember_words(origin, layout.missing))
-    total = measure_test_rows(circuit, prepared, test_rows)
+    total = measure_test_rows(circuit, split)
     save_model(circuit, output)
     if picture:
         with open_output(picture) as stream:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,37 +12,73 @@ from dln.circuit import Circuit
 from dln.cli.cost import size_text
 from dln.cli.evaluate import score_document
 from dln.cli.files import STANDARD
+from dln.cli.holdout import origin_of
+from dln.cli.layout import Layout
 from dln.cli.measure import Measure, measure
+from dln.cli.missing import remember_words
 from dln.cli.talk import say, show, show_json
 from dln.row_sketch import RowSketch
 
 if TYPE_CHECKING:
+    from dln import DLNClassifier
     from dln.cli.prepare import Prepared
 
 
-def measure_test_rows(
-    circuit: Circuit, prepared: Prepared, rows: NDArray[np.int64]
-) -> Measure | None:
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A table that was split into training rows and test rows.
+
+    Attributes
+    ----------
+    path, layout
+        The table as it was given.
+    rows, test_rows
+        Row numbers in `prepared`.
+    test_part, seed
+        The options that led to this split.
+    """
+
+    path: str
+    layout: Layout
+    prepared: Prepared
+    rows: NDArray[np.int64]
+    test_rows: NDArray[np.int64]
+    test_part: float
+    seed: int
+
+
+def add_origin(
+    circuit: Circuit, classifier: DLNClassifier, split: Split, *, no_rows: bool
+) -> tuple[Circuit, tuple[str, ...]]:
+    """Record in a circuit what it was trained on; also return notes on the split."""
+    from dln.cli.row_codes import sketch_rows
+
+    prepared = split.prepared
+    numbers = prepared.numbers(circuit)
+    sketch = sketch_rows(prepared.X, circuit, numbers, split.rows, split.test_rows, split.seed)
+    origin = origin_of(
+        split.path,
+        prepared.target,
+        classifier,
+        n_rows=len(split.rows),
+        test_part=split.test_part,
+        seed=split.seed,
+        rows=None if no_rows else sketch,
+    )
+    origin = remember_words(origin, split.layout.missing)
+    return replace(circuit, origin=origin), _repeat_notes(sketch)
+
+
+def measure_test_rows(circuit: Circuit, split: Split) -> Measure | None:
     """Measure a circuit on the test rows; None if there are none."""
+    rows = split.test_rows
     if len(rows) == 0:
         return None
+    prepared = split.prepared
     return measure(circuit, prepared.X.take(rows), prepared.numbers(circuit)[rows])
 
 
-def sketch_table(
-    prepared: Prepared,
-    circuit: Circuit,
-    rows: NDArray[np.int64],
-    test_rows: NDArray[np.int64],
-    seed: int,
-) -> RowSketch:
-    """Return hashes of the training rows and test rows of a table."""
-    from dln.cli.row_codes import sketch_rows
-
-    return sketch_rows(prepared.X, circuit, prepared.numbers(circuit), rows, test_rows, seed)
-
-
-def repeat_notes(sketch: RowSketch) -> tuple[str, ...]:
+def _repeat_notes(sketch: RowSketch) -> tuple[str, ...]:
     """Return a note if test rows are identical to training rows."""
     n = sketch.n_test_rows_in_training
     if not n:

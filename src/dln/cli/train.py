@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import Annotated, Any
 from typing import Literal as OneOf
 
@@ -12,9 +11,7 @@ import typer
 import dln
 from dln.cli.files import check_output, save_model
 from dln.cli.fitting import fit_with_messages
-from dln.cli.holdout import origin_of
 from dln.cli.layout import DETECT, Layout
-from dln.cli.missing import remember_words
 from dln.cli.options import (
     ClassWeight,
     Data,
@@ -35,11 +32,11 @@ from dln.cli.options import (
 from dln.cli.table_options import reads_table
 from dln.cli.talk import say
 from dln.cli.tested import (
+    Split,
+    add_origin,
     measure_test_rows,
     print_size_hint,
-    repeat_notes,
     show_saved,
-    sketch_table,
     tested_document,
     tested_text,
 )
@@ -117,22 +114,12 @@ def train(
     if not quiet:
         say(_split_text(len(rows), len(test_rows)))
     fit_with_messages(classifier, prepared.X.take(rows), prepared.y[rows], quiet=quiet)
-    total = measure_test_rows(classifier.circuit_, prepared, test_rows)
-    sketch = sketch_table(prepared, classifier.circuit_, rows, test_rows, seed)
-    notes = repeat_notes(sketch)
+    split = Split(data, layout, prepared, rows, test_rows, test, seed)
+    circuit, notes = add_origin(classifier.circuit_, classifier, split, no_rows=no_rows)
     if not quiet:
         for note in notes:
             say(f"note: {note}")
-    origin = origin_of(
-        data,
-        target,
-        classifier,
-        n_rows=len(rows),
-        test_part=test,
-        seed=seed,
-        rows=None if no_rows else sketch,
-    )
-    circuit = replace(classifier.circuit_, origin=remember_words(origin, layout.missing))
+    total = measure_test_rows(circuit, split)
     save_model(circuit, output)
     document = {
         **prepared.document(),
