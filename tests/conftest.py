@@ -4,10 +4,12 @@ import contextlib
 import importlib
 import io
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from browser import Tab, open_browser, open_tab
 from hypothesis import settings
 
 import dln
@@ -40,3 +42,18 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
         return status, *capsys.readouterr()
 
     return run_here
+
+
+# One browser per module, not per session: its event loop must not outlive the tests that use it.
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Start Chromium."""
+    with open_browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def tab(browser: Any) -> Iterator[Tab]:
+    """Open a tab as wide as a laptop, without a network."""
+    with open_tab(browser, offline=True, viewport={"width": 1280, "height": 900}) as opened:
+        yield opened

@@ -1,19 +1,16 @@
 """What the targets of the Makefile install."""
 
-import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
+from tools import find_tool
 
 ROOT = Path(__file__).parents[1]
 
 
 def commands_of(target: str, folder: Path) -> str:
     """List the commands that a target runs in a new clone, without running them."""
-    make = shutil.which("make")
-    if make is None or not (ROOT / "Makefile").exists():
-        pytest.skip("needs make and the source tree")
+    make = find_tool("make", package="make")
     arguments = [make, "--dry-run", target, f"VENV={folder / 'venv'}"]
     done = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=True)
     return done.stdout

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from browser import Tab, open_browser, open_tab
+from browser import Tab, open_tab
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris
@@ -50,18 +49,6 @@ TYPED = """(rows) => rows.map((cells) => {
   return find("prediction").textContent;
 })"""
 """Use the form as a person does: tick, choose, type. Return the prediction for each row."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with open_browser() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def tab(browser: Any) -> Iterator[Tab]:
-    with open_tab(browser, offline=True) as opened:
-        yield opened
 
 
 def mixed_circuit() -> Circuit:

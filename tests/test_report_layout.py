@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from browser import Tab, open_browser, open_tab
+from browser import Tab, open_tab
 
 from dln import Above, Circuit, Column, Rule
 from dln.report import make_report
@@ -17,12 +16,6 @@ PAPER = {"width": 718, "height": 1047}
 """A4 less Chromium's margins, in CSS pixels."""
 CUT_OFF = """() => [...document.querySelectorAll(".scroll, main")]
   .filter((box) => box.scrollWidth > box.clientWidth).map((box) => box.textContent.slice(0, 80))"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with open_browser() as opened:
-        yield opened
 
 
 def wide_report(n_classes: int, n_columns: int, letters: int = 0) -> str:

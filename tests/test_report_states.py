@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from browser import Tab, open_browser, open_tab
+from browser import Tab, open_tab
 
 from dln import Above, Among, Circuit, Column, Rule
 from dln.report import make_report
 from dln.report.intervals import proportion
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with open_browser() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def tab(browser: Any) -> Iterator[Tab]:
-    with open_tab(browser, offline=True, viewport={"width": 1280, "height": 900}) as opened:
-        yield opened
 
 
 def clinic(n_classes: int = 2) -> tuple[Circuit, pd.DataFrame, Any]:
