@@ -1,7 +1,8 @@
 """Recognise a model's own training rows and test rows in a table, and leave them out.
 
 Promise: the same rows are found in any order of rows and columns, in any file format and with any
-spelling of the same numbers. A model without row hashes recognises only the unchanged file.
+spelling of the same numbers. If the model has a sample of row hashes, this holds for the sampled
+rows. A model without row hashes recognises only the unchanged file.
 """
 
 from __future__ import annotations
