@@ -172,9 +172,10 @@ def test_all_commands_leave_out_the_training_rows_of_a_changed_file(
             "Pruning uses the other 300 rows.\n"
         )
         assert (json.loads(out)["rows"], json.loads(out)["rows_left_out"]) == (300, 100)
-        assert (
-            json.loads(run("evaluate", "m.json", table, "--all-rows", "--json")[1])["rows"] == 400
-        )
+        _, out, err = run("evaluate", "m.json", table, "--all-rows", "--json")
+        assert json.loads(out)["rows"] == 400
+        included = "of the 400 rows were used to train this model; they are included.\n"
+        assert err == f"--all-rows: 300 {included}"
         options = ("--all-rows", "--json", "-q")
         assert json.loads(run("prune", "m.json", table, "-o", "p.json", *options)[1])["rows"] == 400
 

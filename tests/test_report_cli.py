@@ -57,6 +57,26 @@ def test_report_says_if_the_model_was_trained_on_the_rows(table: Path, run: Run)
     assert status == 0
     assert "All 80 rows were used to train this model. Expect lower accuracy" in err
     assert "test rows" not in err
+    assert shown_words(Path("r.html")) == {"row"}
+
+
+def test_report_on_all_rows_says_that_training_rows_are_included(table: Path, run: Run) -> None:
+    run("train", table, "-t", "is above", "-o", "m.json", *QUICK)
+    run("report", "m.json", "--data", table, "-o", "r.html")
+    assert shown_words(Path("r.html")) == {"test row"}
+    _, _, err = run("report", "m.json", "--data", table, "-o", "r.html", "--all-rows")
+    note = "--all-rows: 60 of the 80 rows were used to train this model; they are included."
+    assert err.startswith(note)
+    assert note in Path("r.html").read_text(encoding="utf-8")
+    assert shown_words(Path("r.html")) == {"row"}
+
+
+def shown_words(path: Path) -> set[str]:
+    """Return what the page calls its rows, in its JSON object and in its text."""
+    html = path.read_text(encoding="utf-8")
+    words = set(re.findall(r'"word":"(.*?)"', html))
+    text = html.partition("<script")[0]
+    return words | ({"test row"} if re.search("test row", text, re.IGNORECASE) else set())
 
 
 def test_report_on_a_longer_file_leaves_out_the_training_rows(table: Path, run: Run) -> None:

@@ -237,6 +237,7 @@ def test_without_rows_the_file_has_no_value_of_a_row() -> None:
         "wrong": int((circuit.predict(X) != y).sum()),
         "rows": None,
         "start": None,
+        "word": "test row",
     }
     whole = content(make_report(circuit, X, y).html)
     for key in ("confusion", "curves", "rules"):

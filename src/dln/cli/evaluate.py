@@ -76,7 +76,7 @@ def _measure(
     from dln.cli.own_rows import RowChooser, nothing_left, own_rows
     from dln.cli.read import open_table, read_for
 
-    own = None if all_rows else own_rows(circuit, data, layout, target, "training")
+    own = own_rows(circuit, data, layout, target, "training")
     with open_table(data, layout) as source:
         source.check_column(target)
         chooser = RowChooser(

@@ -41,12 +41,15 @@ class Choice:
         the model's sample of row hashes does not cover them.
     note
         What was done, in full sentences; "" if there is nothing to report.
+    uses_own
+        Whether the rows used include rows of the part that would be left out.
     """
 
     n_given: int
     n_left_out: int
     n_unchecked: int
     note: str
+    uses_own: bool = False
 
     def after(self, note: str) -> Choice:
         """Return the same choice with another note before the existing one."""
@@ -75,7 +78,7 @@ class RowChooser:
     purpose
         The beginning of the note's last sentence, for example "Accuracy is measured on".
     all_rows
-        Whether to use every row; then no row is recognised.
+        Whether to use every row; a note then says how many of them are of the part.
     """
 
     def __init__(
@@ -89,6 +92,7 @@ class RowChooser:
         all_rows: bool,
     ) -> None:
         self._circuit, self._own, self._part, self._purpose = circuit, own, part, purpose
+        self._all_rows = all_rows
         self._n_rows = 0
         self._reason = ""
         self._matcher: RowMatcher | None = None
@@ -97,7 +101,7 @@ class RowChooser:
             reading_for(column, words, is_text=source.is_text) for column in circuit.columns
         ]
         origin = circuit.origin
-        if origin is None or own is not None or all_rows:
+        if origin is None or own is not None:
             return
         missing = [column.name for column in circuit.columns if column.name not in source.names]
         if origin.rows is None:
@@ -145,16 +149,28 @@ class RowChooser:
         elif found is not None:
             n_found, n_unchecked = found.n_found, n_rows - found.n_checked
         if not n_found:
-            return Choice(n_rows, 0, 0, self._reason)
+            return Choice(n_rows, 0, 0, "" if self._all_rows else self._reason)
         if found is not None and found.is_chance:
             return Choice(n_rows, 0, 0, self._chance(found))
+        if self._all_rows:
+            return Choice(n_rows, 0, 0, self._included(n_found, n_unchecked), uses_own=True)
         n_left = n_rows - n_found - n_unchecked
         if n_left == 0:
             return Choice(n_rows, n_found, n_unchecked, "")
         return Choice(n_rows, n_found, n_unchecked, self._left_out(n_found, n_unchecked, n_left))
 
+    def _included(self, n_found: int, n_unchecked: int) -> str:
+        rows = f"{_rows(self._n_rows - n_unchecked)} that can be checked"
+        return (
+            f"--all-rows: {n_found:,} of the {rows if n_unchecked else _rows(self._n_rows)} "
+            f"{self._were(n_found)} {_ROLE[self._part]}; they are included."
+        )
+
+    def _were(self, n_found: int) -> str:
+        return ("was" if n_found == 1 else "were") if self._part == "training" else "are"
+
     def _left_out(self, n_found: int, n_unchecked: int, n_left: int) -> str:
-        is_or_are = ("was" if n_found == 1 else "were") if self._part == "training" else "are"
+        is_or_are = self._were(n_found)
         rest = f"{self._purpose} the other {_rows(n_left)}."
         if not n_unchecked:
             they = "it is" if n_found == 1 else "they are"
@@ -235,7 +251,7 @@ def choose_rows(
     If no row would be left, training rows are used nevertheless, with a note; for test rows this
     raises `TableError`.
     """
-    own = None if all_rows else own_rows(circuit, path, layout, target, part)
+    own = own_rows(circuit, path, layout, target, part)
     with open_table(path, layout) as source:
         source.check_column(target)
         kinds = kinds_for(circuit, source)
@@ -273,4 +289,4 @@ def nothing_left(choice: Choice, part: Part) -> Choice:
         f"All {_rows(n_checked)}{checked} were used to train this model. "
         "Expect lower accuracy on new rows."
     )
-    return Choice(choice.n_given, 0, 0, note)
+    return Choice(choice.n_given, 0, 0, note, uses_own=True)

@@ -95,6 +95,9 @@ def _make(
         path, layout, circuit, target, purpose="The model is tested on", all_rows=all_rows
     )
     numbers = tuple((chosen.numbers + 1).tolist()) if chosen.choice.n_left_out else None
-    about = DataNote(data_name(path), digest_of(path), chosen.choice.note, numbers)
+    choice = chosen.choice
+    about = DataNote(
+        data_name(path), digest_of(path), choice.note, numbers, is_test=not choice.uses_own
+    )
     made = make_report(circuit, chosen.X, chosen.y, title=title, data=about, rows=with_rows)
     return made, about

@@ -10,7 +10,7 @@
 | `features` | per column that the circuit reads: see `features.py` |
 | `confusion` | rows by true class (outer) and predicted class (inner) |
 | `curves` | per class against the rest: see `curves.py` |
-| `test` | `total` and `wrong`: numbers of rows; `rows`: [number, true class, values…] or null; `start`: the row to open on |
+| `test` | `total` and `wrong`: numbers of rows; `word`: what the page calls a row; `rows`: [number, true class, values…] or null; `start`: the row to open on |
 
 Values of single rows are in `test.rows`, and in each feature's `range` and slider ends. Both are left out if the report has no rows.
 """  # noqa: E501
@@ -35,6 +35,7 @@ def make_content(
     tally: Tally,
     curves: list[Curve],
     *,
+    row_word: str,
     with_rows: bool,
 ) -> dict[str, Any]:
     """Make the object, still without rows."""
@@ -60,6 +61,7 @@ def make_content(
         "test": {
             "total": len(rows.target),
             "wrong": int(rows.wrong.sum()),
+            "word": row_word,
             "rows": None,
             "start": None,
         },

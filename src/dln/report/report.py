@@ -97,7 +97,7 @@ class Report:
 
 @dataclass(frozen=True)
 class DataNote:
-    """What the report says about the test rows.
+    """What the report says about the rows.
 
     Attributes
     ----------
@@ -109,12 +109,21 @@ class DataNote:
         How the rows were chosen, in full sentences.
     numbers
         The number of each row in the file; counted from 1 by default.
+    is_test
+        Whether the model was trained on none of the rows. If not, the page does not call them test
+        rows.
     """
 
     name: str = "the rows given"
     digest: str = ""
     note: str = ""
     numbers: tuple[int, ...] | None = None
+    is_test: bool = True
+
+    @property
+    def row_word(self) -> str:
+        """What the page calls a row."""
+        return "test row" if self.is_test else "row"
 
 
 def make_report(
@@ -166,7 +175,9 @@ def make_report(
     curves = make_curves(proba, target)
     labelled = read_rows(circuit, table, target)
     rules = rule_table(circuit, table, y)
-    content = make_content(circuit, labelled, rules, counted, curves, with_rows=rows)
+    content = make_content(
+        circuit, labelled, rules, counted, curves, row_word=data.row_word, with_rows=rows
+    )
     diagram = _diagram(circuit)
     style, script = _style(), "\n".join(_asset(name) for name in _SCRIPTS)
     classes = content["classes"]
@@ -181,6 +192,7 @@ def make_report(
         colours=[class_colour(number) for number in range(len(classes))],
         n_colours=len(CLASS_COLOURS),
         data=data,
+        row_word=data.row_word,
         tally=counted,
         accuracy=accuracy(counted),
         balanced_accuracy=balanced_accuracy(counted),

@@ -137,7 +137,7 @@ class NumberControl extends Control {
     const { range } = this.feature;
     if (this.cell === null || !range || (this.cell >= range[0] && this.cell <= range[1])) return "";
     const [low, high] = range.map((end) => cellText(this.feature, end));
-    return `Outside the range of the test rows, ${low} to ${high}.`;
+    return `Outside the range of the ${rowWord}s, ${low} to ${high}.`;
   }
 }
 

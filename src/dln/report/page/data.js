@@ -5,6 +5,7 @@ const modelText = find("model").textContent;
 const page = JSON.parse(find("page").textContent);
 const circuit = new Circuit(JSON.parse(modelText), page.gates);
 const features = revive(page.features);
+const rowWord = page.test.word; // "test row", or "row" if the model was trained on some of them
 const testRows = (page.test.rows ?? []).map(readRow);
 
 /** JSON has no infinities; the page gets them as text. */

@@ -42,14 +42,14 @@ function currentRow() {
 function showStatus() {
   find("reset").disabled = !edited;
   if (!loaded) {
-    find("status").replaceChildren(edited ? "Your own values." : "Typical values of the test rows.");
+    find("status").replaceChildren(edited ? "Your own values." : `Typical values of the ${rowWord}s.`);
     return;
   }
   const { number: row, target, winner } = loaded;
   const verdict = edited ? "values changed" : winner === target ? "predicted correctly" : "error";
   const isError = verdict === "error";
   find("status").replaceChildren(
-    `Test row ${whole(row)} · true class `, classMark(target), isError ? " " : " · ",
+    `${rowWord[0].toUpperCase()}${rowWord.slice(1)} ${whole(row)} · true class `, classMark(target), isError ? " " : " · ",
     element("b", { class: isError ? "badge" : "verdict-note" }, verdict));
 }
 

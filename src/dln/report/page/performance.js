@@ -59,7 +59,7 @@ function showPerformance() {
   showMatrix(counts, names);
   showOverall(counts, figures, names);
   const hasBoth = curve.auc !== null;
-  find("roc").replaceChildren(hasBoth ? makeRoc(curve, figures) : "The curve needs positive and negative test rows.");
+  find("roc").replaceChildren(hasBoth ? makeRoc(curve, figures) : `The curve needs positive and negative ${rowWord}s.`);
   find("roc-text").textContent = hasBoth
     ? `Area under the curve (AUC): ${decimals(curve.auc[0])}, 95 % interval ${decimals(curve.auc[1])} to ${decimals(curve.auc[2])}.` : "";
   find("calibration").replaceChildren(makeCalibration(curve, names[0]));
@@ -102,7 +102,7 @@ function showOverall({ tp, fp, fn, tn }, { accuracy, sensitivity, specificity },
   const balanced = sensitivity && specificity ? (sensitivity.value + specificity.value) / 2 : null;
   find("overall").textContent =
     `Accuracy ${percent(accuracy.value)}, balanced accuracy ${percent(balanced)}. ` +
-    `${percent((tp + fn) / (tp + fp + fn + tn))} of the test rows are of class ${yes}; predictive values depend on this share.`;
+    `${percent((tp + fn) / (tp + fp + fn + tn))} of the ${rowWord}s are of class ${yes}; predictive values depend on this share.`;
 }
 
 function startPerformance() {

@@ -7,7 +7,7 @@ const leadOverTruth = (row) => row.votes[row.winner] - row.votes[row.target];
 const errors = testRows.filter(isError)
   .sort((one, other) => leadOverTruth(other) - leadOverTruth(one) || one.number - other.number);
 const lists = [
-  { name: "all test rows", word: "row", rows: testRows },
+  { name: `all ${rowWord}s`, word: "row", rows: testRows },
   { name: `errors only (${whole(errors.length)}), largest margin first`, word: "error", rows: errors },
   ...page.classes.map((label, place) => {
     const rows = testRows.filter((row) => row.target === place);
@@ -87,7 +87,7 @@ function startRows() {
   if (page.test.rows === null) return;
   const { total, wrong } = page.test;
   const kept = testRows.length;
-  find("rows-note").textContent = `${counted(total, "test row")}, ${whole(wrong)} predicted wrongly.` +
+  find("rows-note").textContent = `${counted(total, rowWord)}, ${whole(wrong)} predicted wrongly.` +
     (kept < total ? ` This file holds ${whole(kept)} of them: ${whole(errors.length)} errors and ${whole(kept - errors.length)} others, chosen at random. All figures come from all rows.` : "");
   for (const id of ["walk-list", "rows-list"]) {
     find(id).append(...lists.map(({ name }, place) => element("option", { value: String(place) }, name)));
