@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from jobs import random_job
+from jobs import draw_mask, random_job
 from numpy.testing import assert_array_equal
 
 from dln.train.jobs import Job
@@ -41,7 +41,15 @@ def draw_job(seed: int) -> Job:
     )
     n_rows = int(rng.integers(1, 151))
     n_classes = int(rng.integers(2, 6))
-    return random_job(seed, n_rows=n_rows, shape=shape, n_classes=n_classes, options=options)
+    allowed = draw_mask(rng, sum(layers), shape.n_gates) if seed % 2 else None
+    return random_job(
+        seed,
+        n_rows=n_rows,
+        shape=shape,
+        n_classes=n_classes,
+        options=options,
+        allowed_gates=allowed,
+    )
 
 
 def short_job(options: TrainOptions, seed: int) -> Job:

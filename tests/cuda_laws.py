@@ -33,6 +33,7 @@ def assert_step_agrees(job: Job, phase: Phase, variant: Variant, tolerance: floa
         scale = max(float(np.abs(expected[name]).max()), 1e-2)
         got = getattr(found.gradients, name)
         assert_allclose(got, expected[name], atol=tolerance * scale, err_msg=name)
+        assert not got[np.isinf(getattr(job.network, name))].any()  # a masked choice
 
 
 def assert_same_bits(variants: Sequence[Variant]) -> None:

@@ -6,8 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dln.encode.bits import ABOVE, EQUALS, MISSING, LiteralSet
+from dln.gates import PRIORITY
 from dln.train.jobs import Job, TrainingRows
 from dln.train.network import Shape, build_network
 from dln.train.options import Alternating, Annealing, Freezing, Pruning, TrainOptions
@@ -55,11 +57,21 @@ BROKEN: list[tuple[str, Any, Any, str]] = [
     ("link_logits", (0, 0), np.nan, "link logit"),
     ("link_logits", (0, 0), -np.inf, "are masked"),
     ("gate_logits", (0, 0), np.inf, "gate logit"),
+    ("gate_logits", (0, 0), np.nan, "gate logit"),
+    ("gate_logits", 0, -np.inf, "all functions of a gate are masked"),
     ("gate_choices", 0, 16, "unknown gate"),
     ("rule_wires", 0, 1_000, "rule reads a wire"),
     ("vote_logits", (0, 0), np.nan, "vote logit"),
 ]
 """Invalid networks: an array, an index, an invalid value, and the expected message."""
+
+
+def draw_mask(rng: np.random.Generator, n_gates: int, n_choices: int) -> NDArray[np.bool_]:
+    """Draw the functions that each gate may learn (gates, 16): at least one of the choices."""
+    allowed = rng.random((n_gates, 16)) < rng.choice([0.1, 0.5, 0.9])
+    codes = np.array([gate.code for gate in PRIORITY[:n_choices]])
+    allowed[np.arange(n_gates), rng.choice(codes, n_gates)] = True
+    return allowed
 
 
 def random_job(
@@ -69,6 +81,7 @@ def random_job(
     shape: Shape | None = None,
     n_classes: int = 2,
     options: TrainOptions | None = None,
+    allowed_gates: NDArray[np.bool_] | None = None,
 ) -> Job:
     """Draw a job with every kind of literal, missing values and different weights."""
     rng = np.random.default_rng(seed)
@@ -90,5 +103,6 @@ def random_job(
         vote_threshold=0.8,
         vote_density=0.5,
         rng=rng,
+        allowed_gates=allowed_gates,
     )
     return Job(network, data, np.arange(n_rows), options or TrainOptions(epochs=3, seed=seed))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from cuda_jobs import assert_same_runs, draw_job, mixed_jobs
 from jobs import IN_TURN, TOGETHER, UNIFIED, random_job
+from masks import assert_masks_hold, assert_open_masks_change_nothing
 from numpy.testing import assert_allclose, assert_array_equal
 
 torch = pytest.importorskip("torch")
@@ -99,6 +100,13 @@ def test_short_runs_from_the_same_start_agree(name: str) -> None:
 def test_short_runs_with_alternating_phases_mostly_agree(name: str) -> None:
     # With separate phases, many gradients are 0 except for rounding, and Adam magnifies these.
     assert count_together(reference_engine(), IN_TURN[name], 12) >= 3
+
+
+@pytest.mark.parametrize("name", TOGETHER | IN_TURN)
+def test_a_masked_function_is_never_learned(name: str) -> None:
+    options = (TOGETHER | IN_TURN)[name]
+    assert_masks_hold(train_population, options, 30)
+    assert_open_masks_change_nothing(train_population, options)
 
 
 def test_the_result_does_not_depend_on_other_networks_or_launches(

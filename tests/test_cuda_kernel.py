@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from cuda_jobs import assert_same_runs, draw_job, mixed_jobs, short_job
 from emulated import cupy, emulated_gpu
-from jobs import TOGETHER, UNIFIED, random_job
+from jobs import IN_TURN, TOGETHER, UNIFIED, random_job
+from masks import assert_masks_hold, assert_open_masks_change_nothing
 
 pytest.importorskip("torch")
 
@@ -114,6 +115,13 @@ def test_variants_that_run_at_the_same_time_are_independent() -> None:
 @pytest.mark.parametrize("name", TOGETHER)
 def test_short_runs_agree_with_the_native_engine(name: str) -> None:
     assert count_together(native.train_population, TOGETHER[name], 3) >= 2
+
+
+@pytest.mark.parametrize("name", TOGETHER | IN_TURN)
+def test_a_masked_function_is_never_learned(name: str) -> None:
+    options = (TOGETHER | IN_TURN)[name]
+    assert_masks_hold(train_population, options, 6)
+    assert_open_masks_change_nothing(train_population, options)
 
 
 def test_pruning_traces_and_patience_do_not_depend_on_the_variant(

@@ -218,8 +218,15 @@ class BoundJob {
       }
       check(any, "all candidate links of a gate are masked");
     }
-    for (int64_t i = 0; i < static_cast<int64_t>(n.n_gates) * n.n_choices; ++i)
-      check(std::isfinite(n.gate_logit[i]), "a gate logit is not finite");
+    for (int64_t g = 0; g < n.n_gates; ++g) {
+      bool any = false;
+      for (int k = 0; k < n.n_choices; ++k) {
+        const float logit = n.gate_logit[g * n.n_choices + k];
+        check(logit < INFINITY, "a gate logit is NaN or too large");
+        any |= logit > -INFINITY;
+      }
+      check(any, "all functions of a gate are masked");
+    }
     for (int r = 0; r < n.n_rules; ++r)
       check(n.rule_wire[r] >= 0 && n.rule_wire[r] < n.n_literals + n.n_gates,
             "a rule reads a wire that does not exist");

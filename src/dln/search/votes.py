@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.encode.bits import ABOVE, EQUALS
-from dln.train.live import hard_sources, hard_votes
+from dln.train.live import hard_codes, hard_sources, hard_votes
 from dln.train.network import Network
 
 
@@ -39,7 +39,7 @@ def _votes(
     tests = np.where(kinds == EQUALS, columns == values, np.isnan(columns))
     wires[:n_literals] = np.where(kinds == ABOVE, columns > values, tests)
     sources = hard_sources(network)
-    codes = network.gate_choices[network.gate_logits.argmax(axis=1)]
+    codes = hard_codes(network)
     outputs = wires[n_literals:]
     for gates in network.layer_slices():  # a layer reads only earlier layers
         a, b = wires[sources[gates, 0]], wires[sources[gates, 1]]

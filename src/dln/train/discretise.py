@@ -24,7 +24,7 @@ from dln.gates import GATES
 from dln.labels import Label
 from dln.literals import Above, Among, Missing
 from dln.table import Table
-from dln.train.live import find_live, hard_sources, hard_votes
+from dln.train.live import find_live, hard_codes, hard_sources, hard_votes
 from dln.train.network import Network
 
 
@@ -66,7 +66,7 @@ class _HardNetwork:
     def __init__(self, network: Network, vote_threshold: float) -> None:
         self.network = network
         self._n_literals = network.n_literals
-        self.codes = network.gate_choices[network.gate_logits.argmax(axis=1)]
+        self.codes = hard_codes(network)
         self.sources = hard_sources(network)
         on = hard_votes(network, vote_threshold).T
         self.votes: list[tuple[int, tuple[int, ...]]] = []

@@ -8,6 +8,11 @@ from numpy.typing import NDArray
 from dln.train.network import Network, vote_limit
 
 
+def hard_codes(network: Network) -> NDArray[np.uint8]:
+    """Return the function of each gate (gates,): that of largest logit."""
+    return np.asarray(network.gate_choices[network.gate_logits.argmax(axis=1)])
+
+
 def hard_sources(network: Network) -> NDArray[np.int32]:
     """Return the wires that each gate reads (gates, 2): its candidates of largest logit."""
     best = network.link_logits.argmax(axis=2)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.encode.bits import ABOVE, LiteralSet
-from dln.gates import PRIORITY
+from dln.gates import GATES, PRIORITY
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int32]
@@ -56,6 +56,9 @@ class Network:
     (classes, rules). In the paper's letters: `cutoffs` b, `slopes` s, `gate_logits` W,
     `link_logits` U and V, `vote_logits` S. `layers` has the number of gates in each layer,
     and `literal_layer` (n,) the layer that a literal belongs to.
+
+    A choice whose logit is minus infinity is masked: it has no probability and no gradient, and it
+    is never chosen. Each input of a gate needs an open link, each gate an open function.
     """
 
     layers: tuple[int, ...]
@@ -122,6 +125,7 @@ def build_network(
     vote_threshold: float,
     vote_density: float,
     rng: np.random.Generator,
+    allowed_gates: NDArray[np.bool_] | None = None,
 ) -> Network:
     """Draw a network with random initial parameters.
 
@@ -131,6 +135,9 @@ def build_network(
         Initial slope of the thresholds, in units of the encoded columns.
     vote_density
         Fraction of the vote links that are on at the start. In the authors' program it is 0.
+    allowed_gates
+        The functions that each gate may learn, by their number (gates, 16); None means all of the
+        shape's.
     """
     wires, literal_layer, inputs_of = _lay_out(literals, shape)
     links, logits = [], []
@@ -145,6 +152,10 @@ def build_network(
     link_logits = np.concatenate([_pad(x, width, constant_values=-np.inf) for x in logits])
     limit = vote_limit(vote_threshold)
     vote_logits = draw_votes((n_classes, shape.layers[-1]), limit, vote_density, rng)
+    choices = np.array([gate.code for gate in PRIORITY[: shape.n_gates]], dtype=np.uint8)
+    gate_logits = rng.uniform(-0.1, 0.1, (n_gates, len(choices))).astype(np.float32)
+    if allowed_gates is not None:
+        gate_logits = _mask_gates(gate_logits, choices, allowed_gates)
     return Network(
         layers=shape.layers,
         literal_kind=wires.kind,
@@ -154,11 +165,25 @@ def build_network(
         slopes=np.full(len(wires), slope, dtype=np.float32),
         link_wires=np.ascontiguousarray(link_wires.reshape(n_gates, 2, width), dtype=np.int32),
         link_logits=np.ascontiguousarray(link_logits.reshape(n_gates, 2, width)),
-        gate_choices=np.array([gate.code for gate in PRIORITY[: shape.n_gates]], dtype=np.uint8),
-        gate_logits=rng.uniform(-0.1, 0.1, (n_gates, shape.n_gates)).astype(np.float32),
+        gate_choices=choices,
+        gate_logits=gate_logits,
         rule_wires=np.arange(n_gates - shape.layers[-1], n_gates, dtype=np.int32) + len(wires),
         vote_logits=vote_logits,
     )
+
+
+def _mask_gates(logits: Floats, choices: Bytes, allowed: NDArray[np.bool_]) -> Floats:
+    """Mask the functions that are not allowed (gates, 16) in the logits (gates, choices)."""
+    if allowed.shape != (len(logits), len(GATES)):
+        raise ValueError(
+            f"allowed_gates is {allowed.shape}, expected {len(logits)} gates by {len(GATES)}"
+        )
+    is_open = allowed[:, choices]
+    if not is_open.any(axis=1).all():
+        gate = int(np.argmin(is_open.any(axis=1)))
+        names = ", ".join(GATES[code].name for code in choices.tolist())
+        raise ValueError(f"gate {gate} may learn none of {names}; allow at least one of them")
+    return np.where(is_open, logits, -np.inf).astype(np.float32)
 
 
 def _lay_out(literals: LiteralSet, shape: Shape) -> tuple[LiteralSet, Ints, list[NDArray[np.intp]]]:

@@ -88,17 +88,17 @@ def check_numbers(plans: Array, parameters: Array) -> None:
     is_finite = {name: (lows[name] > -np.inf) & (highs[name] < np.inf) for name in _PARTS}
     if not np.all(is_finite["parameter"] & is_finite["slopes"] & (lows["slopes"] > 0)):
         raise ValueError("a cutoff or slope is not a finite number, or a slope is not positive")
-    if not np.all(is_finite["gates"]):
-        raise ValueError("a gate logit is not finite")
-    if not np.all(highs["links"] < np.inf):
-        raise ValueError("a link logit is NaN or too large")
-    if not np.all(highs["votes"] < np.inf):
-        raise ValueError("a vote logit is NaN or too large")
-    for network in np.flatnonzero(lows["links"] == -np.inf):
-        plan = plans[network]
-        links = parameters[plan["links"] : plan["votes"]].reshape(-1, plan["n_links"])
-        if not (links > -np.inf).any(axis=1).all():
-            raise ValueError("all candidate links of a gate are masked")
+    for name in ("gates", "links", "votes"):
+        if not np.all(highs[name] < np.inf):
+            raise ValueError(f"a {name[:-1]} logit is NaN or too large")
+    for name, end, width, message in (
+        ("gates", "links", "n_choices", "all functions of a gate are masked"),
+        ("links", "votes", "n_links", "all candidate links of a gate are masked"),
+    ):
+        for plan in plans[lows[name] == -np.inf]:
+            lists = parameters[plan[name] : plan[end]].reshape(-1, plan[width])
+            if not (lists > -np.inf).any(axis=1).all():
+                raise ValueError(message)
 
 
 _PARTS = ("parameter", "slopes", "gates", "links", "votes")

@@ -149,7 +149,7 @@ class LogicLayer(RelaxedLayer):
     ) -> LogicLayer:
         """Make a layer from arrays: links (gates, 2, candidates), gates (gates, choices).
 
-        A link logit of minus infinity masks its candidate.
+        A logit of minus infinity masks its candidate or its function.
         """
         layer = cls.__new__(cls)
         layer._set(n_inputs, link_wires, link_logits, gate_choices, gate_logits)
