@@ -68,13 +68,13 @@ fuzz: setup
 
 # Requires an NVIDIA GPU and CuPy. Elsewhere the tests that need them are skipped, with a reason.
 test-gpu: setup
-	$(BIN)/python -m pytest tests/test_cuda.py tests/test_cuda_*.py tests/test_bench_stack.py
+	$(BIN)/python -m pytest tests/test_cuda.py tests/test_cuda_*.py tests/reproduction/test_perceptron_stack.py
 
 bench: setup
 	$(PIP) --no-build-isolation --editable ".[bench]"
-	$(BIN)/python benchmarks/train_speed.py --memory
-	$(BIN)/python benchmarks/predict_speed.py
-	$(BIN)/python benchmarks/exports.py
+	$(BIN)/python -m benchmarks.train_speed --memory
+	$(BIN)/python -m benchmarks.predict_speed
+	$(BIN)/python -m benchmarks.exports
 
 # Tests the native core with the address and undefined-behaviour sanitizers. Its environment is
 # separate and takes all packages except dln from the first one.

@@ -1,7 +1,7 @@
 """Compare the paper's search on a GPU with the same search on the CPU, cell by cell.
 
-    DLN_DATA=folder dln bench --models paper --engine cuda --jobs 16 --results folder
-    python benchmarks/card_search.py [folder]
+    DLN_DATA=folder python -m reproduction run --models paper --engine cuda --jobs 16 --results new
+    python -m benchmarks.card_search [new]
 
 The first command runs the search (docs/cuda.md explains how processes share a GPU). The second
 compares its results, or the stored ones, with `results/paper` for the cells that both have.
@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dln.bench.cells import Result, read_results
-from dln.train.engines import EngineName
+from reproduction.models.outcome import EngineName
+from reproduction.run.results import Result, read_results
 
 RESULTS = Path(__file__).parent / "results"
 

@@ -1,7 +1,7 @@
 """The accuracy of `DLNClassifier()` without tuning on the paper's public tables.
 
-    DLN_DATA=folder python benchmarks/default_accuracy.py                # 19 tables x 5 seeds
-    DLN_DATA=folder python benchmarks/default_accuracy.py --names Heart,Liver --seeds 2
+    DLN_DATA=folder python -m benchmarks.default_accuracy                # 19 tables x 5 seeds
+    DLN_DATA=folder python -m benchmarks.default_accuracy --names Heart,Liver --seeds 2
 
 For each table and seed: a stratified 75/25 split (the official one for HAR and SatIm), a fit with
 default parameters, the balanced accuracy on the test rows. Each result is written to the output
@@ -23,7 +23,8 @@ import numpy as np
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import train_test_split
 
-from dln import DLNClassifier, datasets
+from dln import DLNClassifier
+from reproduction import datasets
 
 FIELDS = ("dataset", "seed", "accuracy", "gates", "literals", "seconds", "cores", "commit")
 DEFAULT_OUTPUT = Path(__file__).parent / "results" / "default_accuracy.csv"

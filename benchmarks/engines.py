@@ -1,8 +1,8 @@
 """Compare the speed of the engines.
 
-    python benchmarks/engines.py                  # native and torch, one core, two shapes
-    python benchmarks/engines.py --device cuda    # torch, one network of 64,000 gates on a GPU
-    python benchmarks/engines.py --cuda           # the cuda engine, populations on a GPU
+    python -m benchmarks.engines                  # native and torch, one core, two shapes
+    python -m benchmarks.engines --device cuda    # torch, one network of 64,000 gates on a GPU
+    python -m benchmarks.engines --cuda           # the cuda engine, populations on a GPU
 
 The first prints microseconds per training step for the two networks of the Wisconsin breast cancer
 data that `train_speed.py` times. The second prints the time of a step, the bytes that it must move

@@ -1,6 +1,6 @@
 """Measure the speed, compile time and size of exports.
 
-    python benchmarks/exports.py
+    python -m benchmarks.exports
 
 Runs the same circuit and rows in C (bit-sliced batches), ONNX, SQL in DuckDB and Python, and a
 LightGBM model of 100 trees, plain and compiled by tl2cgen, in the same run: one core, float64. Then

@@ -1,6 +1,6 @@
 """Which settings raise accuracy on Letter, HAR and SatIm: slope, width, links, thresholds, depth.
 
-    DLN_DATA=folder python benchmarks/gap.py
+    DLN_DATA=folder python -m benchmarks.gap
 
 Each setting is fitted on 80 % of the training rows and evaluated on the other 20 %. The test rows
 are not used. Each setting, table and seed is one line of the results file, so a stopped run can be
@@ -19,9 +19,10 @@ import numpy as np
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import train_test_split
 
-from dln import DLNClassifier, datasets
-from dln.bench.protocol import split_rows
-from dln.bench.provenance import provenance
+from dln import DLNClassifier
+from reproduction import datasets
+from reproduction.protocol import split_rows
+from reproduction.run.provenance import provenance
 
 OUTPUT = Path(__file__).parent / "results" / "paper" / "gap.csv"
 FIELDS = ("dataset", "setting", "seed", "accuracy", "gates", "literals", "seconds", "commit")

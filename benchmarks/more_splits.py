@@ -1,9 +1,10 @@
 r"""The default search on more splits of small tables than the four of the experiment.
 
-    DLN_DATA=folder dln bench --models dln --seeds 4,5,6,7,8,9,10,11,12,13 --results cells \
+    DLN_DATA=folder python -m reproduction run --models dln \
+        --seeds 4,5,6,7,8,9,10,11,12,13 --results cells \
         --datasets BreastCancer,CKD,Cirrhosis,Diabetes,Heart,HeartFailure,HepatitisC,Liver
-    python benchmarks/more_splits.py --cells cells --write
-    python benchmarks/more_splits.py
+    python -m benchmarks.more_splits --cells cells --write
+    python -m benchmarks.more_splits
 
 The first command runs the searches; results of dln-small come from the same searches. (The stored
 ones were made with `--engine cuda`.) The second prints the means and stores the splits in
@@ -20,10 +21,9 @@ from pathlib import Path
 
 import numpy as np
 
-from dln.bench.cells import read_results
-from dln.bench.protocol import SEEDS
-from dln.datasets import NAMES
-from dln.search.scores import standard_error
+from reproduction.datasets import NAMES
+from reproduction.protocol import SEEDS
+from reproduction.run.results import read_results
 
 RESULTS = Path(__file__).parent / "results"
 KEPT = RESULTS / "paper" / "more_splits.csv"
@@ -61,7 +61,8 @@ def mean_of_table(splits: Iterable[Split], dataset: str, model: str) -> tuple[fl
     """Return mean accuracy, its standard error and the number of splits of a model on a table."""
     own = [x for x in splits if (x["dataset"], x["model"]) == (dataset, model)]
     accuracies = np.array([float(split["accuracy"]) for split in own])
-    return float(accuracies.mean()), standard_error(accuracies), len(accuracies)
+    error = accuracies.std(ddof=1) / np.sqrt(len(accuracies))
+    return float(accuracies.mean()), float(error), len(accuracies)
 
 
 def show(published: list[Split], further: list[Split]) -> None:

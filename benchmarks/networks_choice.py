@@ -1,6 +1,6 @@
 """How many networks to combine: the accuracy of each number of networks on unseen rows.
 
-    DLN_DATA=folder python benchmarks/networks_choice.py
+    DLN_DATA=folder python -m benchmarks.networks_choice
 
 Fits on 75 % of a table's training rows, with two temperatures, are evaluated on the other 25 %. The
 test rows are not used. Differences to three networks are paired.
@@ -15,8 +15,9 @@ import numpy as np
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import train_test_split
 
-from dln import DLNClassifier, datasets
-from dln.bench.protocol import split_rows
+from dln import DLNClassifier
+from reproduction import datasets
+from reproduction.protocol import split_rows
 
 TABLES = (
     "HeartFailure,Heart,Liver,Diabetes,Cirrhosis,HepatitisC,BreastCancer,CKD,"

@@ -1,6 +1,6 @@
 """Compare the prediction speed of a circuit with other models and with copying the table.
 
-    python benchmarks/predict_speed.py
+    python -m benchmarks.predict_speed
 
 2M x 20 float32, one core, a circuit of about 40 literals and 100 gates; everything is measured in
 this run. Copying the table is the upper limit: no model can be faster than reading its input.

@@ -1,6 +1,6 @@
 """How far to prune a small circuit: size and accuracy on unseen rows for each tolerance.
 
-    DLN_DATA=folder python benchmarks/prune_choice.py
+    DLN_DATA=folder python -m benchmarks.prune_choice
 
 A default fit on 80 % of a table's training rows is pruned on these rows by `dln.prune` and
 evaluated on the other 20 %. The test rows are not used. "made-up rows" adds three copies of the
@@ -19,9 +19,10 @@ import pandas as pd
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import train_test_split
 
-from dln import Circuit, DLNClassifier, cost, datasets, prune, simplify
-from dln.bench.grid import geometric_mean
-from dln.bench.protocol import split_rows
+from dln import Circuit, DLNClassifier, cost, prune, simplify
+from reproduction import datasets
+from reproduction.protocol import split_rows
+from reproduction.tables.means import geometric_mean
 
 TABLES = "Heart,Liver,HeartFailure,HepatitisC,Diabetes,Cirrhosis,BreastCancer,CreditFraud"
 TOLERANCES = (0, 0.0, 0.005, 0.01, 0.02, 0.05)

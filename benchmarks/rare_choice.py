@@ -1,6 +1,6 @@
 """How large batches should be if a class is rare: the accuracy of each size on unseen rows.
 
-    DLN_DATA=folder python benchmarks/rare_choice.py
+    DLN_DATA=folder python -m benchmarks.rare_choice
 
 Fits use 75 % of a split's training rows, with one class reduced to a few rows; the other 25 % are
 for evaluation. The test rows are not used. A batch without the rare class learns only the other
@@ -16,8 +16,9 @@ import numpy as np
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import train_test_split
 
-from dln import DLNClassifier, datasets
-from dln.bench.protocol import split_rows
+from dln import DLNClassifier
+from reproduction import datasets
+from reproduction.protocol import split_rows
 
 TABLES = "BankChurn,TelcoChurn,Compas,Mushroom,Stroke"
 COUNTS = (10, 30)

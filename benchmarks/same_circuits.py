@@ -3,8 +3,8 @@
 Fits ten tables with two seeds and default options, and one table with other options on each engine,
 and compares a digest of every circuit with the recorded one.
 
-    python benchmarks/same_circuits.py ../shared            # compare with the recorded digests
-    python benchmarks/same_circuits.py ../shared --record   # record them again
+    python -m benchmarks.same_circuits ../shared            # compare with the recorded digests
+    python -m benchmarks.same_circuits ../shared --record   # record them again
 
 The digests hold for the library versions in the file: scikit-learn places the first cutoffs.
 """

@@ -1,8 +1,8 @@
 """Measure the result and speed of `dln.simplify`, also compared with SymPy.
 
-    python benchmarks/simplify.py                       # random circuits of 100 to 100,000 gates
-    DLN_DATA=folder python benchmarks/simplify.py       # also circuits of the paper's tables
-    DLN_DATA=folder python benchmarks/simplify.py --sympy   # also SymPy, up to 60 seconds a rule
+    python -m benchmarks.simplify                       # random circuits of 100 to 100,000 gates
+    DLN_DATA=folder python -m benchmarks.simplify       # also circuits of the paper's tables
+    DLN_DATA=folder python -m benchmarks.simplify --sympy   # also SymPy, up to 60 seconds a rule
 
 Prints gates, literals and gate-level operations (the paper's count) before and after
 `dln.simplify`, and its seconds, including the proof for trained circuits. Trained circuits come
@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from dln import Above, Circuit, Column, DLNClassifier, Node, Rule, cost, datasets, simplify
-from dln.gates import GATES
+from dln import GATES, Above, Circuit, Column, DLNClassifier, Node, Rule, cost, simplify
+from reproduction import datasets
 
 SYMPY_SECONDS = 60.0
 

@@ -1,7 +1,7 @@
 """Measure the training speed of the native engine.
 
-    python benchmarks/train_speed.py            # steps, cores and rows: about two minutes
-    python benchmarks/train_speed.py --memory   # and the memory of a fit on 1M x 50 float32
+    python -m benchmarks.train_speed            # steps, cores and rows: about two minutes
+    python -m benchmarks.train_speed --memory   # and the memory of a fit on 1M x 50 float32
 
 Prints microseconds per training step for two networks on the Wisconsin breast cancer data, next to
 recorded times of the authors' PyTorch program; the speed-up of two cores over one; and the time per

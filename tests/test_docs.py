@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[1]
 README, CONTRIBUTING = ROOT / "README.md", ROOT / "CONTRIBUTING.md"
 GUIDES = sorted((ROOT / "docs").glob("*.md"))
 PAGES = [*sorted(ROOT.glob("*.md")), *GUIDES]
+CURRENT = [page for page in PAGES if page.name != "CHANGELOG.md"]  # which tells of what is gone
 CIRCUIT = Circuit(
     (Column("age", "integer"), Column("smoker", "boolean")),
     (Above(0, 54.0), Above(1, 0.5)),
@@ -34,7 +35,7 @@ CIRCUIT = Circuit(
     ("healthy", "ill"),
     origin=Origin("heart.csv", "", "disease", 18, 0.25, 0, "0.1.0"),
 )
-LONG = {"demo", "train", "search", "bench"}  # commands that other tests run
+LONG = {"demo", "train", "search"}  # commands that other tests run
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -129,11 +130,15 @@ def options_known_to(verb: str) -> set[str]:
     return {name for option in parameters for name in [*option.opts, *option.secondary_opts]}
 
 
+def options_in(script: Path) -> set[str]:
+    return set(re.findall(r'"(--[a-z-]+)"', script.read_text("utf-8")))
+
+
 def options_of(words: list[str]) -> set[str]:
     return {word.partition("=")[0] for word in words if re.match("--?[a-z]", word)}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", CURRENT, ids=lambda page: page.stem)
 def test_every_mentioned_command_and_option_exists(page: Path) -> None:
     group = typer.main.get_command(app)
     for verb, *words in mentions(page):
@@ -148,15 +153,17 @@ def test_commands_are_found_in_spans_and_blocks() -> None:
     assert {"train", "verify", "trends"} <= set(shown)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", CURRENT, ids=lambda page: page.stem)
 def test_every_mentioned_benchmark_and_make_target_exists(page: Path) -> None:
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.M)
-    bench = options_known_to("bench")
     for line in code(page):
-        if match := re.search(r"benchmarks/(\w+)\.py(.*)", line):
-            script = (ROOT / "benchmarks" / f"{match[1]}.py").read_text("utf-8")
-            known = bench if match[1] == "paper" else set(re.findall(r'"(--[a-z-]+)"', script))
-            assert options_of(match[2].split()) <= known, line
+        if match := re.search(r"benchmarks(?:/(\w+)\.py|\.(\w+))(.*)", line):
+            script = ROOT / "benchmarks" / f"{match[1] or match[2]}.py"
+            assert options_of(match[3].split()) <= options_in(script), line
+        if match := re.search(r"-m reproduction(.*)", line):
+            assert options_of(match[1].split()) <= options_in(ROOT / "reproduction/__main__.py"), (
+                line
+            )
         if match := re.match(r"(?:\$ )?make ([a-z-]+)", line):
             assert match[1] in targets, line
 
@@ -237,10 +244,10 @@ def test_the_readme_links_every_page() -> None:
         assert f"](docs/{page.name})" in text
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", CURRENT, ids=lambda page: page.stem)
 def test_named_files_and_tests_exist(page: Path) -> None:
     text = page.read_text("utf-8")
-    for file in re.findall(r"\b(?:benchmarks|tests|native|src)/[\w/]*\w\.\w+", text):
+    for file in re.findall(r"\b(?:benchmarks|reproduction|tests|native|src)/[\w/]*\w\.\w+", text):
         assert (ROOT / file).exists(), file
     tests = "".join(file.read_text("utf-8") for file in (ROOT / "tests").rglob("test_*.py"))
     for name in re.findall(r"`(test_[^\W_]+_[^\W_]+_\w+)`", text):
@@ -256,7 +263,7 @@ def test_extras_that_are_named_exist() -> None:
     assert {extra for names in named for extra in names.split(",")} <= extras
     install = (ROOT / "docs" / "install.md").read_text("utf-8")
     table = install.partition("| extra |")[2].partition("\n\n")[0]
-    ours = {"bench", "dev", "peers", "test"}  # for working on dln itself
+    ours = {"bench", "dev", "reproduction", "test"}  # for working on dln itself
     assert set(re.findall(r"^\| `(\w+)`", table, re.M)) == extras - ours
 
 
@@ -270,7 +277,7 @@ def test_the_layout_names_every_module() -> None:
     assert {name for name in named if name.endswith(".py")} == modules
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"])
+@pytest.mark.parametrize("page", CURRENT, ids=lambda page: page.stem)
 def test_pages_that_name_pickles_warn_that_loading_one_runs_code(page: Path) -> None:
     text = " ".join(page.read_text("utf-8").split())
     warning = re.search("pickle (does|runs code)|run code when loaded", text)

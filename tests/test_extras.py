@@ -66,22 +66,6 @@ LINES = {
     "dln.DLNClassifier(engine='cuda').fit([[0.0], [1.0]], [0, 1])": (
         "engine 'cuda' requires cupy-cuda13x[ctk]; install with: pip install 'cupy-cuda13x[ctk]'"
     ),
-    "dln.datasets.folder.import_pandas()": (
-        "loading data sets requires pandas; install with: pip install pandas"
-    ),
-    "import dln.bench.stack": (
-        "training perceptrons requires torch; install with: pip install torch"
-    ),
-    "dln.bench.beyond.lightgbm.make(0)": (
-        "LGBMClassifier requires lightgbm; install with: pip install lightgbm"
-    ),
-    "dln.bench.beyond.explainable_boosting.make(0)": (
-        "ExplainableBoostingClassifier requires interpret-core; "
-        "install with: pip install interpret-core"
-    ),
-    "dln.bench.beyond.figs.make(0)": (
-        "FIGSClassifier requires imodels; install with: pip install imodels"
-    ),
     "import dln.cli.arrow": "reading tables requires pyarrow; install with: pip install pyarrow",
     "dln.cli.main([])": (
         "dln: the command line requires typer, rich, pyarrow, igraph and jinja2; "
@@ -103,7 +87,7 @@ sys.meta_path.insert(0, Absent())
 """
 
 ASK = """
-import dln, dln.bench.beyond, dln.cli, dln.datasets.folder, dln.draw, dln.report, dln.search.on_ray
+import dln, dln.cli, dln.draw, dln.report, dln.search.on_ray
 circuit = dln.Circuit((dln.Column("x", "number"),), (dln.Above(0, 1.0), dln.Above(0, 2.0)),
                       (dln.Node(dln.gates.GATE_BY_NAME["OR"], 0, 1),),
                       (dln.Rule(2, (0, 1)),), (0, 0), ("no", "yes"))

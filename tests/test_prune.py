@@ -24,7 +24,7 @@ from dln.literals import Above, Column
 from dln.parts import Rule
 from dln.prune.curve import PruneCurve
 from dln.prune.moves import Replace, find_moves
-from dln.prune.prune import prune, prune_within
+from dln.prune.prune import prune
 from dln.prune.rows import literal_bits, read_rows
 from dln.prune.saving import Savings
 from dln.simplify.fold import fold
@@ -166,16 +166,6 @@ def test_the_same_input_gives_the_same_curve(problem: Problem, tolerance: float)
     assert prune(circuit, table, labels, tolerance=tolerance) == prune(
         circuit, table, labels, tolerance=tolerance
     )
-
-
-@law
-@given(problem=problems(), tolerance=st.sampled_from([0, 2, 100, 0.0, 0.03, 0.5]))
-def test_prune_within_returns_the_chosen_circuit_of_prune(
-    problem: Problem, tolerance: float
-) -> None:
-    circuit, table, labels = problem
-    alone = prune_within(circuit, table, labels, tolerance=tolerance)
-    assert alone == prune(circuit, table, labels, tolerance=tolerance).circuit
 
 
 @law

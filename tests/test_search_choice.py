@@ -190,7 +190,7 @@ def test_a_smaller_trial_is_not_stopped_if_size_counts(both: DLNSearchCV) -> Non
 def test_the_smallest_within_a_standard_error_can_be_fitted(iris: Any) -> None:
     space = {"layers": [(4, 3), (64, 32)], "epochs": 30, "tau": 2.0, "n_networks": 1}
     found = DLNSearchCV(space=space, n_trials=4, refit="small", random_state=0).fit(*iris)
-    assert found.best_index_ == find_small(found.trials_).number
+    assert found.best_index_ == found.small_index_ == find_small(found.trials_).number
     assert found.best_params_ == found.trials_[found.best_index_].params
 
 

@@ -12,7 +12,6 @@ from typing import Annotated, Any
 import typer
 
 import dln
-from dln.cli.bench import bench
 from dln.cli.cost import cost
 from dln.cli.demo import demo
 from dln.cli.draw import draw
@@ -98,7 +97,6 @@ for _verb in (
     prune,
     export,
     verify,
-    bench,
 ):
     app.command(cls=_Command)(_verb)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Mapping
 from dataclasses import replace
@@ -95,24 +94,6 @@ def prune(
     >>> curve.at(max_changed=1).n_literals
     0
     """
-    return _prune(circuit, X, y, tolerance, sample_weight, class_weight, most=math.inf)
-
-
-def prune_within(circuit: Circuit, X: Any, y: Any, *, tolerance: int | float = 0) -> Circuit:
-    """Return the circuit that `prune` chooses; faster, as the curve ends there."""
-    return _prune(circuit, X, y, tolerance, None, "balanced", most=tolerance).circuit
-
-
-def _prune(
-    circuit: Circuit,
-    X: Any,
-    y: Any,
-    tolerance: int | float,
-    sample_weight: Any,
-    class_weight: Any,
-    most: float,
-) -> PruneCurve:
-    """Prune for one budget after another, up to the largest accepted loss."""
     _check_circuit(circuit)
     _check_tolerance(tolerance)
     table = read_rows(X)
@@ -125,7 +106,7 @@ def _prune(
     steps = [start]
     chosen = start
     lost = judge.loss(circuit) if by_accuracy else 0.0
-    budgets = [budget for budget in _budgets(tolerance, table.n_rows) if budget <= most]
+    budgets = _budgets(tolerance, table.n_rows)
     for budget in budgets:
         before = steps[-1].circuit
         smaller = shrink(before, rows, lost + budget)
@@ -137,9 +118,9 @@ def _prune(
             steps.append(judge.step(smaller))
         if budget <= tolerance:
             chosen = steps[-1]
-    weighted = {"balanced": "balanced accuracy", None: "accuracy"}
-    is_plain = sample_weight is None and (class_weight is None or class_weight == "balanced")
-    measure = weighted[class_weight] if is_plain else "weighted accuracy"
+    measure = "weighted accuracy"
+    if sample_weight is None and (class_weight is None or class_weight == "balanced"):
+        measure = "accuracy" if class_weight is None else "balanced accuracy"
     return PruneCurve(tuple(steps), chosen, table.n_rows, measure)
 
 

@@ -97,6 +97,8 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     best_index_ : int
         Number of the chosen trial. The best trial is the one with the largest `estimate`, so
         another trial may have a higher score.
+    small_index_ : int
+        Number of the trial that refit="small" chooses.
     cv_results_ : dict of ndarrays
         One entry per trial, as in scikit-learn's searches, with the additional keys `size` and
         `stopped`.
@@ -210,6 +212,7 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.cv_results_ = make_results(self.trials_, self.n_splits_)
         self.pareto_ = find_front(self.trials_)
         chosen = CHOICES["best" if isinstance(self.refit, bool) else self.refit](self.trials_)
+        self.small_index_ = CHOICES["small"](self.trials_).number
         self.best_index_, self.best_score_ = chosen.number, chosen.score
         self.best_params_ = dict(chosen.params)
         if self.refit:

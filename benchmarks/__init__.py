@@ -1,0 +1,1 @@
+"""Measurements of dln, each run as `python -m benchmarks.NAME` from the repository root."""

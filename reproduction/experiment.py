@@ -1,0 +1,65 @@
+"""The whole experiment: its default cells, and the tables and plots that it writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from reproduction.ablations.files import read_ablations
+from reproduction.datasets import NAMES
+from reproduction.datasets.dataset import HONEST
+from reproduction.models.outcome import Budget
+from reproduction.models.registry import MODELS
+from reproduction.protocol import SEEDS
+from reproduction.run.provenance import count_cores
+from reproduction.run.results import read_results
+from reproduction.tables.ablations import ablation_sheet
+from reproduction.tables.plots import write_plots
+from reproduction.tables.targets import target_sheet
+from reproduction.tables.times import time_sheet
+from reproduction.tables.write import write_sheet, write_tables
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The cells and budget that run by default."""
+
+    datasets: tuple[str, ...]
+    models: tuple[str, ...]
+    seeds: tuple[int, ...]
+    budget: Budget
+
+
+FULL = Selection(
+    datasets=(*NAMES, HONEST),
+    models=tuple(name for name, entry in MODELS.items() if entry.published is not None),
+    seeds=SEEDS,
+    budget=Budget(),
+)
+"""The paper's experiment: its eight models, the DLN in three columns."""
+
+QUICK = Selection(
+    datasets=("iris", "wine"),
+    models=("knn", "dt", "nb", "lgn", "dln", "dln-small"),
+    seeds=(0,),
+    budget=Budget(trials=2, epochs=20),
+)
+"""A run that takes seconds and needs no downloaded tables."""
+
+
+def make_budget(*, quick: bool, jobs: int) -> Budget:
+    """Return the budget of a cell; cells that run in parallel share the cores."""
+    return QUICK.budget if quick else replace(FULL.budget, threads=max(1, count_cores() // jobs))
+
+
+def write_everything(results: Path, budget: Budget) -> list[Path]:
+    """Write all tables and plots for a folder of results of one budget; return the paths."""
+    folder = results / "tables"
+    found = read_results(results, budget)
+    written = write_tables(found, folder)
+    written += write_sheet(target_sheet(found), folder / "targets")
+    written += write_sheet(time_sheet(found), folder / "time")
+    ablations = read_ablations(results)
+    if ablations:
+        written += write_sheet(ablation_sheet(ablations), folder / "ablations")
+    return written + write_plots(found, folder)

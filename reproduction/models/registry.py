@@ -1,0 +1,113 @@
+"""The models of the experiment by name; each is imported when it is run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+
+from dln import OptionError
+from reproduction.models.outcome import Budget, EngineName, Model
+from reproduction.protocol import MAX_EPOCHS
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a model trains under a budget; stored in its results.
+
+    Attributes
+    ----------
+    epochs
+        Maximal number of epochs; None if the budget does not limit them.
+    engine
+        The engine that trains it, or "torch"; None for other libraries.
+    """
+
+    epochs: Callable[[Budget], int | None]
+    engine: Callable[[Budget], EngineName | None]
+
+
+_ELSEWHERE = Training(lambda budget: None, lambda budget: None)
+_GATES = Training(lambda budget: budget.epochs, lambda budget: "native")
+_PERCEPTRON = Training(
+    lambda budget: budget.epochs, lambda budget: "cuda" if budget.engine == "cuda" else "torch"
+)
+_PAPER = Training(lambda budget: MAX_EPOCHS, lambda budget: budget.engine)
+_OURS = Training(lambda budget: None, lambda budget: budget.engine)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A model: its heading in the tables, and where it is defined.
+
+    Attributes
+    ----------
+    published
+        Its column in the paper's tables; None if the paper has none.
+    weight
+        Time of a cell relative to a decision tree's, for the estimate of the time left: the median
+        over the tables of benchmarks/results/paper of the medians over seeds.
+    search
+        The model whose search it shares, if any.
+    training
+        How it trains under a budget.
+    """
+
+    heading: str
+    module: str
+    attribute: str
+    published: str | None = None
+    weight: float = 1.0
+    search: str | None = None
+    training: Training = _ELSEWHERE
+
+    def load(self) -> Model:
+        """Import the model."""
+        model: Model = getattr(import_module(f"reproduction.models.{self.module}"), self.attribute)
+        return model
+
+
+MODELS: Mapping[str, Entry] = {
+    "knn": Entry("KNN", "classic", "neighbours", "KNN"),
+    "dt": Entry("DT", "classic", "tree", "DT"),
+    "nb": Entry("NB", "classic", "naive_bayes", "NB", 2),
+    "ab": Entry("AB", "classic", "boosting", "AB", 45),
+    "rf": Entry("RF", "classic", "forest", "RF", 50),
+    "lgn": Entry("LGN", "gate_network", "gate_network", "LGN", 16, training=_GATES),
+    "paper": Entry("DLN (paper)", "dln_search", "paper", "DLN", 26, training=_PAPER),
+    "dln": Entry("dln", "dln_search", "best", "DLN", 37, training=_OURS),
+    "dln-small": Entry("dln-small", "dln_search", "small", "DLN", 37, "dln", _OURS),
+    "rf-free": Entry("RF, free", "beyond", "free_forest", None, 78),
+    "lightgbm": Entry("LightGBM", "beyond", "lightgbm", None, 9),
+    "ebm": Entry("EBM", "beyond", "explainable_boosting", None, 255),
+    "figs": Entry("FIGS", "beyond", "figs", None, 23),
+    "mlp": Entry("MLP", "perceptron", "perceptron", "MLP", 37, training=_PERCEPTRON),
+}
+"""All models in the order in which they run: fast ones first."""
+
+BASELINES = ("knn", "dt", "rf", "nb", "ab", "mlp", "lgn")
+"""The paper's models other than DLN, in the order of its tables."""
+
+DLN_COLUMNS = ("paper", "dln", "dln-small")
+"""The three DLN columns; the first one takes the place of the paper's DLN in rankings."""
+
+
+def search_of(name: str) -> str:
+    """Return the model whose search a model uses, usually its own.
+
+    >>> search_of("dln-small"), search_of("dt")
+    ('dln', 'dt')
+    """
+    return find_model(name).search or name
+
+
+def find_model(name: str) -> Entry:
+    """Return a model by its name.
+
+    >>> find_model("KNN")
+    Traceback (most recent call last):
+    dln.errors.OptionError: there is no model 'KNN'; known are knn, dt, ...
+    """
+    if name not in MODELS:
+        raise OptionError(f"there is no model {name!r}; known are {', '.join(MODELS)}")
+    return MODELS[name]

@@ -1,0 +1,1 @@
+"""Run the cells that have no result yet, and store the results."""

@@ -1,0 +1,1 @@
+"""Results -> tables and plots, next to the figures of the paper."""

@@ -1,0 +1,178 @@
+"""Tables of accuracy and cost, with the paper's figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from reproduction.datasets import NAMES
+from reproduction.datasets.known import BEYOND
+from reproduction.models.registry import BASELINES, DLN_COLUMNS, MODELS
+from reproduction.protocol import SEEDS
+from reproduction.run.results import Result
+from reproduction.tables.formats import ABSENT, beside, change, figure_text
+from reproduction.tables.means import (
+    Grid,
+    average_ranks,
+    complete,
+    geometric_mean,
+    make_grid,
+    published_figures,
+    whole_figures,
+)
+from reproduction.tables.published import Measure, figures
+from reproduction.tables.same_splits import same_splits_section
+from reproduction.tables.sheet import Section, Sheet
+
+_TITLES: dict[Measure, str] = {
+    "accuracy": "Balanced accuracy on test rows, percent",
+    "operations": "High-level operations of one prediction",
+    "gate_operations": "Gate-level operations of one prediction",
+    "parameters": "Parameters",
+    "bytes": "Bytes on disk",
+}
+_BESIDE = "In brackets: the paper's figure, and the difference from it in points or as a ratio. "
+_MARKS = f"{ABSENT}: no result. *: the mean of fewer than {len(SEEDS)} seeds."
+
+
+def accuracy_sheet(results: Sequence[Result]) -> Sheet:
+    """Make the table of accuracy with ranks."""
+    columns = (*BASELINES, *DLN_COLUMNS)
+    section = _section("accuracy", results, columns)
+    return Sheet((_BESIDE + _MARKS, *_notes(results)), (section,))
+
+
+def cost_sheet(results: Sequence[Result], measures: Sequence[Measure]) -> Sheet:
+    """Make the cost table, with one section per measure."""
+    columns = (*BASELINES, *DLN_COLUMNS)
+    sections = tuple(_section(measure, results, columns) for measure in measures)
+    return Sheet((_BESIDE + _MARKS, *_notes(results)), sections)
+
+
+def beyond_sheet(results: Sequence[Result]) -> Sheet | None:
+    """Make the table of models that the paper does not have, with the DLN; None if empty."""
+    others = [name for name, entry in MODELS.items() if entry.published is None]
+    present = [name for name in others if any(result.model == name for result in results)]
+    if not present:
+        return None
+    columns = (*present, *DLN_COLUMNS)
+    section = _section("accuracy", results, columns, ranked=columns)
+    note = "Models beyond the paper's, searched with the same folds and number of trials. "
+    return Sheet((note + _BESIDE + _MARKS,), (section, same_splits_section(results, present)))
+
+
+def _section(
+    measure: Measure,
+    results: Sequence[Result],
+    columns: Sequence[str],
+    ranked: Sequence[str] = (),
+) -> Section:
+    grid = make_grid(results, measure)
+    published = published_figures(measure)
+    names = [*figures(measure), *(name for name in BEYOND if name in grid)]
+    rows = [(_row_name(name), *_cells(name, grid, published, columns, measure)) for name in names]
+    if ranked:
+        summary = [_summary_row(measure, grid, columns), _own_ranks(measure, grid, ranked)]
+    else:
+        summary = [
+            _summary_row(measure, grid, columns),
+            _ranks_here(measure, grid, columns),
+            _ranks_in_paper(measure, grid, columns),
+        ]
+    headings = ("dataset", *(MODELS[name].heading for name in columns))
+    return Section(_TITLES[measure], headings, (*rows, *summary))
+
+
+def _row_name(name: str) -> str:
+    return f"{name} (not public, could not be found)" if name == "PDAC" else name
+
+
+def _cells(
+    name: str,
+    grid: Grid,
+    published: dict[str, dict[str, float]],
+    columns: Sequence[str],
+    measure: Measure,
+) -> Iterable[str]:
+    here, paper = grid.get(name, {}), published.get(name, {})
+    return (beside(here.get(model), paper.get(model), measure) for model in columns)
+
+
+def _summary_row(measure: Measure, grid: Grid, columns: Sequence[str]) -> tuple[str, ...]:
+    """Average over the paper's public tables with complete results: a mean, or of ratios."""
+    table, published = whole_figures(grid), published_figures(measure)
+    cells = []
+    for model in columns:
+        names = complete(table, [model])
+        paper = [published[name][model] for name in names if model in published[name]]
+        here = [table[name][model] for name in names]
+        cells.append(_average(measure, here, paper) + _of(len(names)))
+    label = "mean" if measure == "accuracy" else "mean of ratios (geometric)"
+    return (f"{label} over {len(NAMES)}", *cells)
+
+
+def _average(measure: Measure, here: Sequence[float], paper: Sequence[float]) -> str:
+    if not here:
+        return ABSENT
+    write = figure_text(measure)
+    if measure != "accuracy":
+        if not paper:
+            return ABSENT
+        return f"×{geometric_mean([x / y for x, y in zip(here, paper, strict=True)]):.2f}"
+    mean = float(np.mean(here))
+    if not paper:
+        return write(mean)
+    theirs = float(np.mean(paper))
+    return f"{write(mean)} ({write(theirs)}, {change(mean, theirs, measure)})"
+
+
+def _of(n_datasets: int) -> str:
+    return "" if n_datasets == len(NAMES) else f" [{n_datasets} of {len(NAMES)}]"
+
+
+def _own_ranks(measure: Measure, grid: Grid, ranked: Sequence[str]) -> tuple[str, ...]:
+    table = whole_figures(grid)
+    names = complete(table, ranked)
+    ranks = average_ranks(table, ranked, names, measure)
+    label = f"average rank among these{_of(len(names))}"
+    return (label, *(_rank_text(ranks.get(model)) for model in ranked))
+
+
+def _ranks_here(measure: Measure, grid: Grid, columns: Sequence[str]) -> tuple[str, ...]:
+    """Rank each DLN column among the other seven models run here."""
+    table = whole_figures(grid)
+    cells, counts = [], set()
+    for model in columns:
+        eight = (*BASELINES, model if model in DLN_COLUMNS else DLN_COLUMNS[0])
+        names = complete(table, eight)
+        counts.add(len(names))
+        cells.append(_rank_text(average_ranks(table, eight, names, measure).get(model)))
+    return (f"average rank among eight run here{_of(max(counts))}", *cells)
+
+
+def _ranks_in_paper(measure: Measure, grid: Grid, columns: Sequence[str]) -> tuple[str, ...]:
+    """Rank in the paper's table, with its DLN replaced by a column from here."""
+    here, cells, counts = whole_figures(grid), [], set()
+    for model in columns:
+        if model not in DLN_COLUMNS:
+            cells.append("")
+            continue
+        names = complete(here, [model])
+        counts.add(len(names))
+        mixed = {
+            name: {**published_figures(measure)[name], model: here[name][model]} for name in names
+        }
+        ranks = average_ranks(mixed, (*BASELINES, model), names, measure)
+        cells.append(_rank_text(ranks.get(model)))
+    return (f"average rank in the paper's table{_of(max(counts))}", *cells)
+
+
+def _rank_text(rank: float | None) -> str:
+    return ABSENT if rank is None else f"{rank:.1f}"
+
+
+def _notes(results: Iterable[Result]) -> list[str]:
+    """List the notes, once per model and dataset."""
+    noted = {(result.model, result.dataset): result.note for result in results if result.note}
+    return [f"{model} on {dataset}: {note}" for (model, dataset), note in sorted(noted.items())]

@@ -1,0 +1,48 @@
+"""The paper's figures, read from published.json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any, get_args
+from typing import Literal as OneOf
+
+Measure = OneOf["accuracy", "operations", "gate_operations", "parameters", "bytes"]
+MEASURES: tuple[Measure, ...] = get_args(Measure)
+
+COLUMNS = ("KNN", "DT", "RF", "NB", "AB", "MLP", "LGN", "DLN")
+"""The paper's models, in the order of its tables."""
+
+_USUAL_SIZE = 10_000
+
+
+@cache
+def published() -> Mapping[str, Any]:
+    """Read all figures: `tables` and `ablations` by dataset, `ranks` and `ablation_ranks`."""
+    text = files("reproduction.tables").joinpath("published.json").read_text("utf-8")
+    document: Mapping[str, Any] = json.loads(text)
+    return document
+
+
+def figures(measure: Measure) -> dict[str, dict[str, float]]:
+    """Return one table of the paper: figures by dataset and model.
+
+    >>> figures("accuracy")["Heart"]["DLN"]
+    81.5
+    """
+    return {name: dict(table[measure]) for name, table in published()["tables"].items()}
+
+
+def size_of(dataset: str) -> int:
+    """Return training rows x columns of a table, from the figures in the paper.
+
+    >>> size_of("Heart")
+    4161
+    """
+    base = dataset.removesuffix("-honest")
+    shape = published()["tables"].get(base)
+    if shape is None:
+        return _USUAL_SIZE
+    return int(shape["train"] * (shape["continuous"] + shape["categorical"]))

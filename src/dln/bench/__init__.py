@@ -1,1 +1,0 @@
-"""The paper's experiment: run (dataset, model, seed) cells, store results, make tables."""

@@ -1,0 +1,53 @@
+"""The reproduction and the benchmarks use dln as any user does: through its public names."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import dln
+
+ROOT = Path(__file__).parents[2]
+PUBLIC = {*dln.__all__, "__version__"}
+# These measure engines and kernels, or train a network that is not a DLN.
+INTERNAL = {
+    "benchmarks/card_floors.py",
+    "benchmarks/engines.py",
+    "benchmarks/train_speed.py",
+    "reproduction/models/gate_network.py",
+}
+FILES = sorted(
+    str(path.relative_to(ROOT))
+    for folder in ("benchmarks", "reproduction")
+    for path in (ROOT / folder).rglob("*.py")
+)
+
+
+def internals(source: str) -> set[str]:
+    """Return what a module reads of dln that is not public."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "dln":
+            names = {alias.name for alias in node.names}
+            found |= names - PUBLIC if node.module == "dln" else {node.module or ""}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names if alias.name.startswith("dln.")}
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            found |= {node.attr} - PUBLIC if node.value.id == "dln" else set()
+    return found
+
+
+def test_the_walk_finds_every_way_to_an_internal() -> None:
+    assert internals("from dln import Circuit, cost\nimport dln\ndln.DLNClassifier()") == set()
+    assert internals("from dln.table import read_table") == {"dln.table"}
+    assert internals("from dln import cores") == {"cores"}
+    assert internals("import dln.cores") == {"dln.cores"}
+    assert internals("import dln\ndln.cores.count_cores()") == {"cores"}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_only_public_names_are_used(file: str) -> None:
+    found = internals((ROOT / file).read_text("utf-8"))
+    assert bool(found) == (file in INTERNAL), found
