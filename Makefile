@@ -68,7 +68,7 @@ fuzz: setup
 
 # Requires an NVIDIA GPU and CuPy. Elsewhere the tests that need them are skipped, with a reason.
 test-gpu: setup
-	$(BIN)/python -m pytest tests/test_cuda.py tests/test_cuda_*.py tests/reproduction/test_perceptron_stack.py
+	$(BIN)/python -m pytest tests/train/cuda tests/reproduction/test_perceptron_stack.py
 
 bench: setup
 	$(PIP) --no-build-isolation --editable ".[bench]"
@@ -88,8 +88,8 @@ sanitize: setup
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	  $(SANITIZE)/bin/python -m pytest -p no:cacheprovider \
-	  tests/test_native_train.py tests/test_predict.py tests/test_discretise.py tests/test_bad_input.py \
-	  tests/test_engines.py tests/test_engine_runs.py -k "not too_little_memory"
+	  tests/train/test_native_train.py tests/evaluate/test_predict.py tests/train/test_discretise.py tests/test_bad_input.py \
+	  tests/train/test_engines.py tests/train/test_engine_runs.py -k "not too_little_memory"
 
 # Draws the pictures of the README and the docs.
 pictures: setup tools

@@ -19,9 +19,9 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 from dln import DLNClassifier
+from dln.data.table import read_table
 from dln.encode.bits import LiteralSet
 from dln.encode.encoder import EncodeOptions, fit_encoder
-from dln.table import read_table
 from dln.train.jobs import Job, TrainingRows
 from dln.train.native import train_population
 from dln.train.network import Shape, build_network, layer_sizes

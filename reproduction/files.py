@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_atomically(path: Path, text: str) -> None:
     """Write a text file in one atomic step; creates the folders that are missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with NamedTemporaryFile("wb", dir=path.parent, prefix=".", delete=False) as draft:

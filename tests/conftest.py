@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import Tab, open_browser, open_tab
 from hypothesis import settings
 
 import dln
+from tests.support.browser import Tab, open_browser, open_tab
 
 # Hypothesis draws the same examples on every machine. It also draws constants of loaded modules, so
 # all modules are loaded: a test then gets the same examples alone and in the whole suite.

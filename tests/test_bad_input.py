@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from classifiers import UNDERTRAINED
 from numpy.testing import assert_array_equal
 
 from dln import (
@@ -26,6 +25,7 @@ from dln import (
     TableError,
 )
 from dln.cli import main
+from tests.support.classifiers import UNDERTRAINED
 
 
 def small(**parameters: Any) -> DLNClassifier:

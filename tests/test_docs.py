@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 import typer
-from conftest import Run
-from tools import find_module, find_tool
 
 from dln import GATES, Above, Circuit, Column, Node, Origin, Rule
 from dln.cli.app import app
+from tests.conftest import Run
+from tests.support.tools import find_module, find_tool
 
 ROOT = Path(__file__).parents[1]
 README, CONTRIBUTING = ROOT / "README.md", ROOT / "CONTRIBUTING.md"

@@ -12,11 +12,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import Run
-from provable import redundant
 
 from dln import Circuit, DLNClassifier, ExtraMissingError
-from dln.simplify.simplify import choose_effort
+from dln.shrink.simplify.simplify import choose_effort
+from tests.conftest import Run
+from tests.support.provable import redundant
 
 ROOT = Path(__file__).parents[1]
 
@@ -89,7 +89,7 @@ sys.meta_path.insert(0, Absent())
 ASK = """
 import dln, dln.cli, dln.draw, dln.report, dln.search.on_ray
 circuit = dln.Circuit((dln.Column("x", "number"),), (dln.Above(0, 1.0), dln.Above(0, 2.0)),
-                      (dln.Node(dln.gates.GATE_BY_NAME["OR"], 0, 1),),
+                      (dln.Node(dln.core.gates.GATE_BY_NAME["OR"], 0, 1),),
                       (dln.Rule(2, (0, 1)),), (0, 0), ("no", "yes"))
 large = dln.Circuit.load(sys.argv[2])
 assert dln.simplify(large).proof is None

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from tools import find_tool
+from tests.support.tools import find_tool
 
 ROOT = Path(__file__).parents[1]
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tools import find_module, find_tool
+
+from tests.support.tools import find_module, find_tool
 
 
 def test_a_program_is_found_on_the_path_or_in_a_folder() -> None:

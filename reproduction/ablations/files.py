@@ -9,7 +9,7 @@ from pathlib import Path
 from dln import TableError
 from reproduction.ablations.variants import VARIANTS, Ablated, device_of
 from reproduction.datasets.known import KNOWN
-from reproduction.files import write_whole
+from reproduction.files import write_atomically
 from reproduction.models.outcome import EngineName
 from reproduction.run.provenance import provenance
 
@@ -31,7 +31,7 @@ def write_ablations(results: list[Ablated], folder: Path, engine: EngineName = "
         "results": [asdict(result) for result in results],
     }
     path = ablation_path(folder, results[0].dataset, results[0].variant)
-    write_whole(path, json.dumps(document, indent=1) + "\n")
+    write_atomically(path, json.dumps(document, indent=1) + "\n")
 
 
 def read_ablations(folder: Path) -> list[Ablated]:

@@ -21,7 +21,7 @@ from typing import Any
 
 from dln import OptionError, TableError
 from reproduction.datasets.dataset import NAMES
-from reproduction.files import write_whole
+from reproduction.files import write_atomically
 
 _SECONDS = 60.0
 
@@ -73,7 +73,7 @@ def download(name: str, folder: str | Path) -> Path:
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.csv"
-    write_whole(path, text)
+    write_atomically(path, text)
     _list(folder, {**_entry_fields(source), "file": path.name})
     return path
 
@@ -125,4 +125,4 @@ def _list(folder: Path, entry: Mapping[str, Any]) -> None:
         others = [other for other in document["datasets"] if other["name"] != entry["name"]]
     except (ValueError, KeyError, TypeError) as error:
         raise TableError(f"{path} is not a manifest of data sets; restore or delete it") from error
-    write_whole(path, json.dumps({**document, "datasets": [*others, entry]}, indent=1))
+    write_atomically(path, json.dumps({**document, "datasets": [*others, entry]}, indent=1))

@@ -19,7 +19,7 @@ import numpy as np
 
 from dln import Circuit, DLNClassifier, cost, simplify
 from dln.encode.encoder import EncodeOptions, Encoder
-from dln.manners import read_problem
+from dln.estimators.reading import read_problem
 from dln.search.folds import Fold
 from dln.search.scores import fold_scores
 from dln.search.tasks import FoldRows, encode_fold

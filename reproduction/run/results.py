@@ -15,7 +15,7 @@ import numpy as np
 
 from dln import TableError
 from reproduction.datasets.known import KNOWN
-from reproduction.files import write_whole
+from reproduction.files import write_atomically
 from reproduction.models.outcome import Budget, EngineName, Outcome
 from reproduction.models.registry import MODELS, find_model
 from reproduction.run.provenance import provenance
@@ -111,7 +111,7 @@ def _plain(value: Any) -> Any:
 
 def write_result(result: Result, folder: Path) -> None:
     """Write a result file in one atomic step."""
-    write_whole(result.cell.path(folder), json.dumps(asdict(result), indent=1) + "\n")
+    write_atomically(result.cell.path(folder), json.dumps(asdict(result), indent=1) + "\n")
 
 
 def read_results(folder: Path, budget: Budget | None = None) -> list[Result]:

@@ -7,9 +7,14 @@ from importlib import import_module as _import_module
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from dln.circuit import Circuit
-from dln.cost.circuit import cost
-from dln.cost.report import Cost, PartCost
+from dln.core.circuit import Circuit
+from dln.core.gates import GATE_BY_NAME, GATES, Gate
+from dln.core.literals import Above, Among, Column, Missing
+from dln.core.origin import Origin
+from dln.core.parts import Node, Rule
+from dln.core.verdict import Counterexample, Proof, Reversal, Undecided
+from dln.costs.circuit import cost
+from dln.costs.report import Cost, PartCost
 from dln.errors import (
     CircuitError,
     CircuitFileError,
@@ -29,24 +34,19 @@ from dln.explain.local import Explanation
 from dln.explain.reasons import Reason
 from dln.explain.rules import RuleRow, RuleTable, rule_table, score_card
 from dln.explain.trends import Trends, find_trends
-from dln.export.export import export
-from dln.export.value import Export
-from dln.gates import GATE_BY_NAME, GATES, Gate
-from dln.literals import Above, Among, Column, Missing
-from dln.origin import Origin
-from dln.parts import Node, Rule
+from dln.exporters.export import export
+from dln.exporters.value import Export
 from dln.prove.equal import prove_equal
 from dln.prove.monotone import prove_monotone
-from dln.prove.result import Counterexample, Proof, Reversal, Undecided
-from dln.prune.curve import PruneCurve, PruneStep
-from dln.prune.prune import prune
-from dln.simplify.simplify import simplify
+from dln.shrink.prune.curve import PruneCurve, PruneStep
+from dln.shrink.prune.prune import prune
+from dln.shrink.simplify.simplify import simplify
 from dln.train.options import Alternating, Annealing, Freezing, Gumbel, Pruning
 from dln.train.trace import Trace
 
 if _TYPE_CHECKING:
-    from dln.cost.baselines import cost_of_model
-    from dln.estimator import DLNClassifier
+    from dln.costs.baselines import cost_of_model
+    from dln.estimators.classifier import DLNClassifier
     from dln.search.estimator import DLNSearchCV
     from dln.search.space import Between
 
@@ -115,9 +115,9 @@ __all__ = [
 # These need scikit-learn, which takes two seconds to import. Prediction does not need it.
 _LATER = {
     "Between": "dln.search.space",
-    "DLNClassifier": "dln.estimator",
+    "DLNClassifier": "dln.estimators.classifier",
     "DLNSearchCV": "dln.search.estimator",
-    "cost_of_model": "dln.cost.baselines",
+    "cost_of_model": "dln.costs.baselines",
 }
 
 

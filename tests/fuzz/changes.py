@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from dln.store import circuit_from_json
+from dln.core.model_file import circuit_from_json
 
 from .draw import draw_rows, draw_text, probes_of
 from .reader import Model, is_missing, to_number

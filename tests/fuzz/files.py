@@ -8,9 +8,9 @@ import json
 import random
 from typing import Any
 
-from dln.circuit import Circuit
+from dln.core.circuit import Circuit
+from dln.core.model_file import circuit_from_json, circuit_to_json
 from dln.errors import CircuitFileError, TableError
-from dln.store import circuit_from_json, circuit_to_json
 
 from .draw import draw_rows, draw_text
 from .predictors import as_table

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from dln import _native
+from dln.core.model_file import circuit_from_json
 from dln.encode.bits import ABOVE, EQUALS, MISSING, LiteralSet
-from dln.predict import native_arguments
-from dln.store import circuit_from_json
+from dln.evaluate.predictor import native_arguments
 from dln.train.jobs import Job, TrainingRows
 from dln.train.native import bind
 from dln.train.network import Shape, build_network

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from dln import Circuit, _native, export
-from dln.predict import Predictor, compile_circuit, numpy_votes
-from dln.store import circuit_from_json, circuit_to_json
+from dln.core.model_file import circuit_from_json, circuit_to_json
+from dln.evaluate.predictor import Predictor, compile_circuit, numpy_votes
 
 from .draw import draw_rows, draw_text
 from .reader import Model

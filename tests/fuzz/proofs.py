@@ -9,8 +9,8 @@ import random
 from typing import Any
 
 from dln import prove_equal, prove_monotone
-from dln.prove.result import Counterexample, Proof, Reversal
-from dln.store import circuit_from_json
+from dln.core.model_file import circuit_from_json
+from dln.core.verdict import Counterexample, Proof, Reversal
 
 from .draw import draw_text, probes_of
 from .reader import GATES, Model, is_missing, to_number

@@ -18,7 +18,7 @@ ROUNDS = {
     "changes": 15,
     "native-program": 60,
     "native-training": 60,
-    # tests/test_search_resume.py kills searches at chosen moments.
+    # tests/search/test_search_resume.py kills searches at chosen moments.
     "killed-searches": 0,
 }
 

@@ -41,9 +41,9 @@ def internals(source: str) -> set[str]:
 
 def test_the_walk_finds_every_way_to_an_internal() -> None:
     assert internals("from dln import Circuit, cost\nimport dln\ndln.DLNClassifier()") == set()
-    assert internals("from dln.table import read_table") == {"dln.table"}
+    assert internals("from dln.data.table import read_table") == {"dln.data.table"}
     assert internals("from dln import cores") == {"cores"}
-    assert internals("import dln.cores") == {"dln.cores"}
+    assert internals("import dln._util.cores") == {"dln._util.cores"}
     assert internals("import dln\ndln.cores.count_cores()") == {"cores"}
 
 

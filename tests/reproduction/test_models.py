@@ -12,9 +12,9 @@ import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
+from dln.data.table import read_table
 from dln.encode.encoder import EncodeOptions, fit_encoder
 from dln.errors import ExtraMissingError, OptionError
-from dln.table import read_table
 from dln.train.jobs import Job, TrainingRows
 from dln.train.native import train_population
 from dln.train.options import Alternating, TrainOptions

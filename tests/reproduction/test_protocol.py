@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from dln import DLNClassifier
-from dln.manners import read_problem
+from dln.estimators.reading import read_problem
 from dln.search import paper
 from dln.search.folds import hold_out
 from dln.train.network import layer_sizes

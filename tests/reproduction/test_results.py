@@ -9,19 +9,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_experiment import RESULT
 
 from dln.errors import OptionError, TableError
 from reproduction.ablations.files import ablation_path, read_ablations
 from reproduction.ablations.variants import ORIGINAL
 from reproduction.experiment import QUICK, write_everything
-from reproduction.files import write_whole
+from reproduction.files import write_atomically
 from reproduction.models.outcome import Budget, Outcome
 from reproduction.protocol import Task
 from reproduction.run.choose import choose_cells
 from reproduction.run.provenance import commit_of
 from reproduction.run.results import Cell, make_result, missing, read_results, write_result
 from reproduction.run.runner import Plan, run, run_cell
+from tests.reproduction.test_experiment import RESULT
 
 COMMITTED = Path(__file__).parents[2] / "benchmarks" / "results" / "paper"
 OUTCOME = Outcome(80.0, 81.0, {}, None)
@@ -38,9 +38,9 @@ def test_results_are_read_back_as_they_were_written(tmp_path: Path) -> None:
 
 def test_what_cannot_be_written_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "Heart" / "dt-0.json"
-    write_whole(path, "70.0")
+    write_atomically(path, "70.0")
     with pytest.raises(UnicodeEncodeError):
-        write_whole(path, "71.0 \ud800")
+        write_atomically(path, "71.0 \ud800")
     assert path.read_text("utf-8") == "70.0"
     assert list(path.parent.iterdir()) == [path]
 
@@ -235,7 +235,7 @@ def test_all_results_of_the_repository_count() -> None:
 
 def test_files_that_are_no_results_are_left_alone(tmp_path: Path) -> None:
     for name in ("app/package", "Heart/notes", "Heart/svm-0", "Heart/dt-x", "ablations/app/a"):
-        write_whole(tmp_path / f"{name}.json", '{"name": "app"}')
+        write_atomically(tmp_path / f"{name}.json", '{"name": "app"}')
     write_result(RESULT, tmp_path)
     assert read_results(tmp_path) == [RESULT]
     assert read_ablations(tmp_path) == []

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
-from dln.circuit import Circuit
 from dln.cli.files import load_model
 from dln.cli.options import Json, Model, Quiet
 from dln.cli.talk import show, show_json
-from dln.cost.circuit import cost as count_cost
-from dln.cost.report import Cost, PartCost
+from dln.core.circuit import Circuit
+from dln.costs.circuit import cost as count_cost
+from dln.costs.report import Cost, PartCost
 
 _FIGURES = ("operations", "gate_operations", "values", "indices", "parameters", "bytes")
 

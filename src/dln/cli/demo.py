@@ -12,11 +12,11 @@ import numpy as np
 import typer
 
 import dln
-from dln.circuit import Circuit
 from dln.cli.options import Quiet
 from dln.cli.talk import message_writer, show
-from dln.origin import Origin
-from dln.scores import Tally, tally
+from dln.core.circuit import Circuit
+from dln.core.origin import Origin
+from dln.evaluate.scores import Tally, tally
 
 _TITLE = "Wisconsin breast cancer"
 _TABLE = "scikit-learn's load_breast_cancer"

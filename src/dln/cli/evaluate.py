@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.circuit import Circuit
 from dln.cli.files import load_model
 from dln.cli.holdout import target_of
 from dln.cli.layout import DETECT, Layout
@@ -19,8 +18,9 @@ from dln.cli.measure import Measure, measure_groups
 from dln.cli.options import AllRows, Data, Json, KnownTarget, Model, Quiet
 from dln.cli.table_options import reads_table
 from dln.cli.talk import say, show, show_json
+from dln.core.circuit import Circuit
 from dln.errors import TableError
-from dln.scores import Tally
+from dln.evaluate.scores import Tally
 
 if TYPE_CHECKING:
     from dln.cli.own_rows import Choice

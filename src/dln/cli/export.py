@@ -7,17 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
-from dln.circuit import Circuit
 from dln.cli.files import STANDARD, check_output, load_model, open_output
 from dln.cli.layout import DETECT, Layout
 from dln.cli.options import Model, ModelOutput, Quiet
 from dln.cli.table_options import reads_table
 from dln.cli.talk import message_writer
+from dln.core.circuit import Circuit
 from dln.errors import OptionError
-from dln.export.export import TARGETS, TargetName
-from dln.export.export import export as write_export
-from dln.export.names import name_after
-from dln.export.verilog import TESTBENCH_END
+from dln.exporters.export import TARGETS, TargetName
+from dln.exporters.export import export as write_export
+from dln.exporters.names import name_after
+from dln.exporters.verilog import TESTBENCH_END
 
 _LIST = "; ".join(f"{name}: {target.what}" for name, target in TARGETS.items())
 

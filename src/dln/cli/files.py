@@ -14,10 +14,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, cast
 
-from dln.circuit import Circuit
+from dln._util.atomic_file import open_atomically
+from dln.core.circuit import Circuit
+from dln.core.model_file import circuit_from_json, circuit_to_json
 from dln.errors import OptionError, TableError
-from dln.store import circuit_from_json, circuit_to_json
-from dln.whole import open_whole
 
 STANDARD = "-"
 HEAD_BYTES = 1 << 20
@@ -122,7 +122,7 @@ def open_output(path: str) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    with open_whole(path) as file, _packed(file, path) as stream:
+    with open_atomically(path) as file, _packed(file, path) as stream:
         yield stream
 
 

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dln
-from dln.circuit import Circuit
 from dln.cli.files import STANDARD
+from dln.core.circuit import Circuit
+from dln.core.origin import Origin, Setting
+from dln.core.row_sketch import RowSketch
 from dln.errors import OptionError
-from dln.origin import Origin, Setting
-from dln.row_sketch import RowSketch
 
 _NOT_RECORDED = ("random_state", "n_jobs", "verbose", "on_interrupt", "engine", "device")
 """Parameters that are not part of the recorded settings."""

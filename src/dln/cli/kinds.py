@@ -12,12 +12,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dln.circuit import Circuit
 from dln.cli.arrow import Column, pa, pc
 from dln.cli.missing import DEFAULT_WORDS, MissingWords
+from dln.core.circuit import Circuit
+from dln.core.literals import Category, ColumnKind
+from dln.core.literals import Column as Feature
 from dln.errors import ColumnTypeError
-from dln.literals import Category, ColumnKind
-from dln.literals import Column as Feature
 
 _EXPECTED = {
     "number": "numbers such as 1234.5",

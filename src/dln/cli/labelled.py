@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.circuit import Circuit
 from dln.cli.arrow import Frame
 from dln.cli.labels import NO_CLASS, class_numbers
 from dln.cli.read import Source
+from dln.core.circuit import Circuit
 from dln.errors import TableError
 
 

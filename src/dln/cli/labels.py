@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.circuit import Circuit
+from dln._util.messages import some
 from dln.cli.arrow import Column
 from dln.cli.kinds import quoted
+from dln.core.circuit import Circuit
+from dln.core.labels import Label
 from dln.errors import TableError
-from dln.labels import Label
-from dln.wording import some
 
 NO_CLASS = -1
 """The number of a missing class."""

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from dln._util.messages import some
 from dln.cli.files import HEAD_BYTES
 from dln.cli.missing import MissingWords
 from dln.errors import OptionError, TableError
-from dln.wording import some
 
 _SEPARATORS = (",", ";", "\t", "|")
 _WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.circuit import Circuit
-from dln.ranking import Ranking, rank
-from dln.scores import Tally, tally
+from dln.core.circuit import Circuit
+from dln.evaluate.ranking import Ranking, rank
+from dln.evaluate.scores import Tally, tally
 
 
 @dataclass(frozen=True, eq=False)

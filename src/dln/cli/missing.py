@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dln.origin import Origin
+from dln.core.origin import Origin
 
 MISSING_WORDS = (
     "",

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dln._util.messages import some
 from dln.cli.arrow import Column, Frame, pa, pc
 from dln.cli.kinds import CODE, quoted, tidy
 from dln.cli.missing import DEFAULT_WORDS, MISSING_WORDS, NUMBER_WORDS, MissingWords
-from dln.literals import ColumnKind
-from dln.wording import some
+from dln.core.literals import ColumnKind
 
 _MOSTLY = 0.8
 """If at least this share of a column's values has one form, the others look like mistakes."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.circuit import Circuit
+from dln._util.messages import some
 from dln.cli.arrow import Frame, pa
 from dln.cli.holdout import digest_of, hold_out
 from dln.cli.kinds import reading_for, used_features
@@ -21,9 +21,9 @@ from dln.cli.labelled import find_classes, rows_without_class
 from dln.cli.layout import Layout
 from dln.cli.read import Source, kinds_for, open_table, typed
 from dln.cli.row_codes import value_codes
+from dln.core.circuit import Circuit
+from dln.core.row_sketch import Part, RowMatcher, row_hashes
 from dln.errors import TableError
-from dln.row_sketch import Part, RowMatcher, row_hashes
-from dln.wording import some
 
 Mask = NDArray[np.bool_]
 

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 import typer
 from numpy.typing import NDArray
 
-from dln.circuit import Circuit
 from dln.cli.files import STANDARD, check_output, load_model
 from dln.cli.layout import DETECT, Layout
 from dln.cli.options import Data, Model, Quiet
 from dln.cli.table_options import reads_table
 from dln.cli.talk import say
+from dln.core.circuit import Circuit
+from dln.data.table import Table
 from dln.errors import OptionError
-from dln.table import Table
 
 
 @reads_table

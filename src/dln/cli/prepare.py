@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.circuit import Circuit
+from dln._util.messages import some
 from dln.cli.arrow import Column, Frame, pa, pc
 from dln.cli.columns import choose_features
 from dln.cli.holdout import hold_out
@@ -19,12 +19,12 @@ from dln.cli.layout import Layout
 from dln.cli.missing import MissingWords
 from dln.cli.notes import column_notes, missing_word_notes, target_notes
 from dln.cli.read import Source, open_table, typed
+from dln.core.circuit import Circuit
+from dln.core.labels import label_array
+from dln.core.literals import COLUMN_KINDS, ColumnKind
+from dln.data.table import read_table
+from dln.data.target import class_numbers
 from dln.errors import OptionError, TableError
-from dln.labels import label_array
-from dln.literals import COLUMN_KINDS, ColumnKind
-from dln.table import read_table
-from dln.target import class_numbers
-from dln.wording import some
 
 
 @dataclass(frozen=True, eq=False)

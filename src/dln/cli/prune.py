@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from dln.circuit import Circuit
 from dln.cli.files import STANDARD, check_output, load_model, save_model
 from dln.cli.holdout import data_name, target_of
 from dln.cli.layout import DETECT, Layout
@@ -21,9 +20,10 @@ from dln.cli.options import (
 )
 from dln.cli.table_options import reads_table
 from dln.cli.talk import say, show, show_json
+from dln.core.circuit import Circuit
 from dln.errors import OptionError
-from dln.prune.curve import PruneCurve, PruneStep
-from dln.prune.prune import prune as prune_circuit
+from dln.shrink.prune.curve import PruneCurve, PruneStep
+from dln.shrink.prune.prune import prune as prune_circuit
 
 
 @reads_table

@@ -19,7 +19,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.circuit import Circuit
+from dln._util.messages import some
 from dln.cli.arrow import Frame, csv, pa, parquet
 from dln.cli.blocks import BLOCK_BYTES, RowCutter
 from dln.cli.files import STANDARD, open_input, shown
@@ -27,9 +27,9 @@ from dln.cli.kinds import Reading, quoted, quoted_if_unclear, read_cells, readin
 from dln.cli.layout import Header, Layout, check_names, find_header, not_decoded, utf8_pieces
 from dln.cli.missing import DEFAULT_WORDS, MissingWords, remembered_words
 from dln.cli.talk import no_such_column
+from dln.core.circuit import Circuit
+from dln.data.table import RawColumn, Table, read_table
 from dln.errors import MissingColumnError, TableError
-from dln.table import RawColumn, Table, read_table
-from dln.wording import some
 
 _PARQUET_MAGIC = b"PAR1"
 _BATCH_ROWS = 1 << 16
@@ -170,7 +170,7 @@ def _parts(chunks: Iterator[Frame], readings: Mapping[str, Reading]) -> Iterator
 
 
 def _table(frame: Frame) -> Table:
-    """Read a frame as `dln.table` does, but convert only distinct texts, which is faster."""
+    """Read a frame as `dln.data.table` does, but convert only distinct texts, which is faster."""
     table = read_table(frame)
 
     @cache

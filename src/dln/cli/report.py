@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dln.circuit import Circuit
 from dln.cli.files import STANDARD, check_output, load_model, open_output
 from dln.cli.holdout import data_name, digest_of, target_of
 from dln.cli.layout import DETECT, Layout
 from dln.cli.options import AllRows, KnownTarget, Model, Quiet
 from dln.cli.table_options import reads_table
 from dln.cli.talk import say
+from dln.core.circuit import Circuit
 
 if TYPE_CHECKING:
     from dln.report import DataNote, Report

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.circuit import Circuit
 from dln.cli.arrow import Column, Frame, pa, pc
 from dln.cli.kinds import Reading, reading_kind
 from dln.cli.read import typed
+from dln.core.circuit import Circuit
+from dln.core.literals import Column as Feature
+from dln.core.row_sketch import Hashes, RowSketch, derive_key, number_codes, row_hashes, text_codes
+from dln.data.table import read_table
 from dln.errors import ColumnTypeError
-from dln.literals import Column as Feature
-from dln.row_sketch import Hashes, RowSketch, derive_key, number_codes, row_hashes, text_codes
-from dln.table import read_table
 
 
 def sketch_rows(

@@ -10,11 +10,11 @@ from dln.cli.cost import cost_document, size_text
 from dln.cli.files import STANDARD, check_output, load_model, save_model
 from dln.cli.options import Json, Model, ModelOutput, Quiet, TimeLimit
 from dln.cli.talk import show, show_json
-from dln.cost.circuit import cost
+from dln.costs.circuit import cost
 from dln.errors import ExtraMissingError
-from dln.simplify.simplify import Effort, Level, choose_effort
-from dln.simplify.simplify import simplify as make_smaller
-from dln.simplify.synthesis import missing_packages
+from dln.shrink.simplify.simplify import Effort, Level, choose_effort
+from dln.shrink.simplify.simplify import simplify as make_smaller
+from dln.shrink.simplify.synthesis import missing_packages
 
 
 def simplify(

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from dln.circuit import Circuit
+from dln._util.messages import some
 from dln.cli.arrow import Frame, pa, pc
 from dln.cli.kinds import quoted, quoted_if_unclear, reading_kind, used_features
 from dln.cli.talk import say
-from dln.wording import some
+from dln.core.circuit import Circuit
 
 
 class UnknownCategories:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.circuit import Circuit
 from dln.cli.cost import size_text
 from dln.cli.evaluate import score_document
 from dln.cli.files import STANDARD
@@ -17,7 +16,8 @@ from dln.cli.layout import Layout
 from dln.cli.measure import Measure, measure
 from dln.cli.missing import remember_words
 from dln.cli.talk import say, show, show_json
-from dln.row_sketch import RowSketch
+from dln.core.circuit import Circuit
+from dln.core.row_sketch import RowSketch
 
 if TYPE_CHECKING:
     from dln import DLNClassifier

@@ -7,19 +7,19 @@ from typing import Annotated, Any
 
 import typer
 
-from dln.cells import cell_text, cell_to_json
-from dln.circuit import Circuit
+from dln._util.messages import some
 from dln.cli.files import load_model
 from dln.cli.options import Json, Model, Quiet, TimeLimit
 from dln.cli.talk import no_such_column, say, show, show_json
+from dln.core.circuit import Circuit
+from dln.core.labels import Label, label_text
+from dln.core.literals import format_text
+from dln.core.values import cell_text, cell_to_json
+from dln.core.verdict import Proof, Reversal, Undecided
 from dln.errors import OptionError
 from dln.explain.trends import find_trends
-from dln.labels import Label, label_text
-from dln.literals import format_text
 from dln.prove.clock import Clock
 from dln.prove.monotone import Direction, prove_monotone
-from dln.prove.result import Proof, Reversal, Undecided
-from dln.wording import some
 
 PROVEN, REFUTED, UNDECIDED = 0, 1, 3
 

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from dln.cells import cell_to_json
 from dln.cli.files import load_model
 from dln.cli.options import Json, Quiet, TimeLimit
 from dln.cli.talk import show, show_json
-from dln.labels import Label, label_text, label_to_json
+from dln.core.labels import Label, label_text, label_to_json
+from dln.core.values import cell_to_json
+from dln.core.verdict import Counterexample, Proof, Undecided
 from dln.prove.equal import prove_equal
 from dln.prove.question import Aspect
-from dln.prove.result import Counterexample, Proof, Undecided
 
 Result = Proof | Counterexample | Undecided
 EQUAL, DIFFERENT, UNDECIDED = 0, 1, 3

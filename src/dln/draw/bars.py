@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.codes import MISSING_CODE, UNSEEN_CODE
+from dln.core.literals import Above, Among, Category, Literal, Missing, format_category
+from dln.data.codes import MISSING_CODE, UNSEEN_CODE
 from dln.draw.canvas import PALE, make_axes, make_outer_legend, plain, shown
 from dln.draw.cells import FeatureCells
 from dln.draw.classes import ClassStyle, missing_note, style_classes
-from dln.literals import Above, Among, Category, Literal, Missing, format_category
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -7,9 +7,9 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dln._util.messages import type_of
+from dln.core.literals import format_text
 from dln.errors import ExtraMissingError, OptionError
-from dln.literals import format_text
-from dln.wording import type_of
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.legend import Legend
     from matplotlib.ticker import Locator
 
-# After Okabe and Ito: colour-blind readers can distinguish them, and each has a contrast of at
-# least 3 on white (tests/test_colours.py).
-COLOURS = ("#0072B2", "#D55E00", "#00875F", "#882255", "#6E4600", "#1F2F7A", "#8F6BE0")
-GREY = "#6B7280"
 PALE = "#EDEDED"
 LONGEST = 60
 

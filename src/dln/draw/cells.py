@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.circuit import Circuit
-from dln.codes import encode_cells, places_of
+from dln._util.messages import some
+from dln.core.circuit import Circuit
+from dln.core.labels import Label
+from dln.core.literals import Column
+from dln.data.codes import encode_cells, places_of
+from dln.data.table import read_table
+from dln.data.target import class_numbers
 from dln.errors import OptionError
-from dln.labels import Label
-from dln.literals import Column
-from dln.table import read_table
-from dln.target import class_numbers
-from dln.wording import some
 
 
 @dataclass(frozen=True)

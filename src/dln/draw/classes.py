@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.draw.canvas import COLOURS, GREY, LONGEST, shown
-from dln.labels import Label
+from dln._util.colours import COLOURS, GREY
+from dln.core.labels import Label
+from dln.draw.canvas import LONGEST, shown
 
 
 @dataclass(frozen=True)

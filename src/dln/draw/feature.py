@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dln.circuit import Circuit, check_is_circuit
+from dln.core.circuit import Circuit, check_is_circuit
 from dln.draw.bars import draw_bars
 from dln.draw.canvas import figure_of
 from dln.draw.cells import read_feature

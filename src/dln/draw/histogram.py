@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dln.core.literals import Above, Literal, Missing, format_value
 from dln.draw.canvas import make_axes, make_legend, plain, shown, whole_numbers
 from dln.draw.cells import FeatureCells
 from dln.draw.classes import count_cells, missing_note, style_classes
 from dln.errors import OptionError
-from dln.literals import Above, Literal, Missing, format_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.draw.canvas import COLOURS, PALE, figure_of, make_axes, make_legend, whole_numbers
+from dln._util.colours import COLOURS
+from dln.draw.canvas import PALE, figure_of, make_axes, make_legend, whole_numbers
 from dln.errors import OptionError
 from dln.train.jobs import HISTORY
 from dln.train.options import Alternating, Phases
@@ -18,16 +19,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from dln.estimator import DLNClassifier
-
 History = Mapping[str, NDArray[np.float32]]
 
 _MOST_BANDS = 100
 """More bands than this would be one grey area."""
 
 
+class Fitted(Protocol):
+    """A fitted DLNClassifier."""
+
+    phases: Phases
+    history_: History
+
+
 def draw_learning(
-    model_or_history: DLNClassifier | History,
+    model_or_history: Fitted | History,
     *,
     phases: Phases | None = None,
     axes: Sequence[Axes] | NDArray[Any] | None = None,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from dln._util.messages import type_of
 from dln.errors import OptionError
 from dln.train.trace import Trace
-from dln.wording import type_of
 
 
 def check_trace(trace: Any) -> None:

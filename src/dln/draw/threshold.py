@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.draw.canvas import GREY, figure_of, make_axes, make_outer_legend, shown, whole_numbers
+from dln._util.colours import GREY
+from dln.draw.canvas import figure_of, make_axes, make_outer_legend, shown, whole_numbers
 from dln.draw.records import check_number, check_trace
 from dln.encode.bits import ABOVE
 from dln.errors import OptionError

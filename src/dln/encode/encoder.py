@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.codes import MISSING_CODE, encode_cells
+from dln.core.literals import Category, Column
+from dln.data.codes import MISSING_CODE, encode_cells
+from dln.data.table import RawColumn, Table
 from dln.encode.bits import ABOVE, EQUALS, MISSING, LiteralSet
 from dln.encode.cutoffs import tree_cutoffs
 from dln.encode.scale import Scale, fit_scale
-from dln.literals import Category, Column
-from dln.table import RawColumn, Table
 
 MAX_GROUPS = 64
 """Maximum number of category literals of a column; the rarest categories are pooled into one."""

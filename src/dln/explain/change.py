@@ -1,6 +1,6 @@
 """A row + one of its columns -> the nearest value of that column that flips the class.
 
-Every atom of the column is tried (`dln.conditions`), so the answer is exact: no other value of the
+Every atom of the column is tried (`core.conditions`), so the answer is exact: no other value of the
 column flips the class at a smaller distance. (In a column of 0 and 1, only these two are tried if
 they are in the atom.) There is no nearest number above a cutoff, so the distance is measured to the
 cutoff, and the value is a readable number just above it.
@@ -24,15 +24,15 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING, Any
 
-from dln.cells import cell_text, cell_to_json
-from dln.conditions import Atom, Cell, Choice, Gap, column_atoms
+from dln.core.conditions import Atom, Cell, Choice, Gap, column_atoms
+from dln.core.labels import Label, label_text, label_to_json
+from dln.core.literals import Above, Column, format_name
+from dln.core.values import cell_text, cell_to_json
 from dln.explain.moments import last_moment, next_moment, seconds_above, seconds_up_to
 from dln.explain.row import OneRow
-from dln.labels import Label, label_text, label_to_json
-from dln.literals import Above, Column, format_name
 
 if TYPE_CHECKING:
-    from dln.circuit import Circuit
+    from dln.core.circuit import Circuit
 
 _KNOWN, _UNKNOWN, _MISSING = 0, 1, 2
 

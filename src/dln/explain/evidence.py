@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dln.data.target import class_numbers
 from dln.errors import TableError
 from dln.explain.fires import wire_values
-from dln.target import class_numbers
 
 if TYPE_CHECKING:
-    from dln.circuit import Circuit
+    from dln.core.circuit import Circuit
 
 
 @dataclass(frozen=True)

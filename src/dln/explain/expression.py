@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
-from dln.gates import Gate
-from dln.literals import Among
+from dln.core.gates import Gate
+from dln.core.literals import Among
 
 if TYPE_CHECKING:
-    from dln.circuit import Circuit
+    from dln.core.circuit import Circuit
 
 Word = OneOf["and", "or", "xor"]
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.parts import Rule
+from dln.core.parts import Rule
 
 if TYPE_CHECKING:
-    from dln.circuit import Circuit
+    from dln.core.circuit import Circuit
 
 _WIRES_PER_CLASS = 30
 

@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dln.cells import cell_text, cell_to_json
-from dln.conditions import Cell
+from dln.core.conditions import Cell
+from dln.core.labels import Label, label_text, label_to_json
+from dln.core.literals import format_name
+from dln.core.values import cell_text, cell_to_json
 from dln.explain.change import Change, nearest_changes
 from dln.explain.fires import wire_values
 from dln.explain.reasons import Reason, find_reason
@@ -21,11 +23,9 @@ from dln.explain.sheet import Section, Sheet
 from dln.explain.shortest import short_writer
 from dln.explain.shown import Shown
 from dln.explain.text import MISSING_RULE
-from dln.labels import Label, label_text, label_to_json
-from dln.literals import format_name
 
 if TYPE_CHECKING:
-    from dln.circuit import Circuit
+    from dln.core.circuit import Circuit
 
 
 _NO_CHANGE = "No change of a single feature flips the class."

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dln.conditions import FIRST_TICK, LAST_TICK, moment_at
+from dln.core.conditions import FIRST_TICK, LAST_TICK, moment_at
 
 _DAY = 86400.0
 

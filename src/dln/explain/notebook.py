@@ -6,7 +6,7 @@ colour, so they are legible on light and dark pages. Classes have the colours of
 
 from __future__ import annotations
 
-from dln.draw.diagram.colours import CLASS_COLOURS, DARK_CLASS_COLOURS
+from dln._util.colours import CLASS_COLOURS, DARK_CLASS_COLOURS
 
 _DARK_PAGES = ('[data-jp-theme-light="false"]', ".vscode-dark", "html[theme=dark]")
 """How JupyterLab, VS Code and Colab mark dark pages."""

@@ -1,6 +1,6 @@
 """Some literals of a circuit -> every combination in which they can be true, evaluated at once.
 
-A *case* is a combination of atoms (`dln.conditions`), one for each column that the literals read.
+A *case* is a combination of atoms (`core.conditions`), one for each column that the literals read.
 Combinations that the columns rule out, such as `x > 5` without `x > 3`, are not cases. The truth of
 a wire in all cases is one Python integer with one bit for each case.
 """
@@ -11,10 +11,10 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from dln.conditions import column_atoms
+from dln.core.conditions import column_atoms
 
 if TYPE_CHECKING:
-    from dln.circuit import Circuit
+    from dln.core.circuit import Circuit
 
 
 def cone(circuit: Circuit, wire: int) -> list[int]:

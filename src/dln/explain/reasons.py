@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from dln.core.gates import GATES, Gate
 from dln.explain.possible import Cases, Pattern, column_patterns, cone
-from dln.gates import GATES, Gate
 
 if TYPE_CHECKING:
-    from dln.circuit import Circuit
+    from dln.core.circuit import Circuit
 
 MOST_LITERALS = 12
 """Maximum number of literals for exact reasons: at most 2 ** 12 sets and 2 ** 12 cases."""

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dln.codes import encode_cells
-from dln.conditions import Cell
+from dln.core.conditions import Cell
+from dln.core.literals import Column
+from dln.data.codes import encode_cells
+from dln.data.table import RawColumn, Table, is_missing, is_row, read_table
 from dln.errors import TableError
 from dln.explain.moments import moment_of
-from dln.literals import Column
-from dln.table import RawColumn, Table, is_missing, is_row, read_table
 
 if TYPE_CHECKING:
-    from dln.circuit import Circuit
+    from dln.core.circuit import Circuit
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dln.circuit import Circuit, check_is_circuit
+from dln.core.circuit import Circuit, check_is_circuit
+from dln.core.labels import Label, label_text, label_to_json
 from dln.errors import OptionError
 from dln.explain.card import CardRow, ScoreCard
 from dln.explain.evidence import Evidence, Rows, measure_rules
@@ -19,7 +20,6 @@ from dln.explain.shortest import short_writer
 from dln.explain.shown import Shown
 from dln.explain.statistics import evidence_line, statistic_cells, statistic_header
 from dln.explain.text import decision_note, missing_note
-from dln.labels import Label, label_text, label_to_json
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from dln.explain.possible import Cases, cone, reads_more
 from dln.explain.text import INLINE_SIZE, Writer, wires_to_name
 
 if TYPE_CHECKING:
-    from dln.circuit import Circuit
+    from dln.core.circuit import Circuit
 
 MOST_LITERALS = 8
 """Maximum number of literals for two-level forms: 3 ** 8 products, 2 ** 8 cases."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dln.core.labels import Label, label_text
 from dln.explain.evidence import Evidence, Rows
-from dln.labels import Label, label_text
 
 
 def statistic_header(rows: Rows | None) -> tuple[str, ...]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dln.core.literals import Above, Column, Literal
 from dln.errors import ExtraMissingError
-from dln.literals import Above, Column, Literal
 
 if TYPE_CHECKING:
-    from dln.circuit import Circuit
+    from dln.core.circuit import Circuit
 
 
 def wire_to_sympy(circuit: Circuit, wire: int) -> Any:

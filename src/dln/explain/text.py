@@ -13,6 +13,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import count
 from typing import TYPE_CHECKING
 
+from dln.core.labels import Label, label_text
+from dln.core.literals import Among, Missing
 from dln.explain.expression import (
     CategoryTest,
     Expression,
@@ -21,11 +23,9 @@ from dln.explain.expression import (
     merge_categories,
     write,
 )
-from dln.labels import Label, label_text
-from dln.literals import Among, Missing
 
 if TYPE_CHECKING:
-    from dln.circuit import Circuit
+    from dln.core.circuit import Circuit
 
 MISSING_RULE = "Missing values fail `>`, `=` and `in`; they pass `<=`, `!=` and `not in`."
 INLINE_SIZE = 12

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 from typing import Literal as OneOf
 
-from dln.circuit import Circuit, check_is_circuit
+from dln.core.circuit import Circuit, check_is_circuit
+from dln.core.labels import Label, label_text, label_to_json
+from dln.core.literals import format_name
 from dln.explain.sheet import Section, Sheet
 from dln.explain.shown import Shown
-from dln.labels import Label, label_text, label_to_json
-from dln.literals import format_name
 from dln.prove.clock import Clock, TimeIsUpError, check_time_limit
 from dln.prove.monotone import Fall, find_fall
 from dln.prove.slices import Slices, slice_by

@@ -6,13 +6,13 @@ from typing import get_args
 
 import numpy as np
 
-from dln.circuit import Circuit
-from dln.conditions import Cell
+from dln.core.circuit import Circuit
+from dln.core.conditions import Cell
+from dln.core.verdict import Counterexample, Method, Proof, Undecided
 from dln.errors import CircuitError, OptionError
 from dln.prove.clock import Clock, TimeIsUpError, check_time_limit
 from dln.prove.miter import Miter, build_miter
 from dln.prove.question import Aspect, Question, ask
-from dln.prove.result import Counterexample, Method, Proof, Undecided
 from dln.prove.simulate import Rows, Support, try_all
 from dln.prove.sweep import search
 from dln.prove.votes import votes_of
@@ -30,7 +30,7 @@ def prove_equal(
 
     Two circuits are equal if the vote differences between classes are the same on every row. Then
     classes and probabilities agree. With `of="classes"` it is enough that the same class wins on
-    every row. Rows with missing values and new categories are included; `dln.conditions` defines
+    every row. Rows with missing values and new categories are included; `core.conditions` defines
     which values a column can have. Columns are matched by name.
 
     Parameters

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from dln.gates import Gate
+from dln.core.gates import Gate
 
 FALSE, TRUE = 0, 1
 STEP, AND, XOR = 0, 1, 2

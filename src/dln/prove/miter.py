@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from dln.circuit import Circuit, check_is_circuit
-from dln.conditions import ColumnAtoms, column_atoms
+from dln.core.circuit import Circuit, check_is_circuit
+from dln.core.conditions import ColumnAtoms, column_atoms
+from dln.core.literals import Column, Literal
 from dln.errors import CircuitError
-from dln.literals import Column, Literal
 from dln.prove.graph import TRUE, Graph
 
 Leads = tuple[int, ...]

@@ -14,21 +14,21 @@ from typing import get_args
 
 import numpy as np
 
-from dln.circuit import Circuit, check_is_circuit
-from dln.conditions import Cell
+from dln._util.messages import some
+from dln.core.circuit import Circuit, check_is_circuit
+from dln.core.conditions import Cell
+from dln.core.labels import Label, label_text
+from dln.core.literals import format_name
+from dln.core.verdict import METHODS, Method, Proof, Reversal, Undecided
 from dln.errors import OptionError
-from dln.labels import Label, label_text
-from dln.literals import format_name
 from dln.prove.adder import is_negative
 from dln.prove.clock import Clock, TimeIsUpError, check_time_limit
 from dln.prove.graph import Graph
 from dln.prove.miter import Sums
-from dln.prove.result import METHODS, Method, Proof, Reversal, Undecided
 from dln.prove.sat import Clauses
 from dln.prove.simulate import Rows, Support, find_negative, try_all
 from dln.prove.slices import Slice, Slices, slice_by
 from dln.prove.votes import votes_of
-from dln.wording import some
 
 Direction = OneOf["rising", "falling"]
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dln.circuit import Circuit
-from dln.conditions import Cell, ColumnAtoms, Gap, column_atoms
-from dln.literals import Column
-from dln.parts import Rule
+from dln.core.circuit import Circuit
+from dln.core.conditions import Cell, ColumnAtoms, Gap, column_atoms
+from dln.core.literals import Column
+from dln.core.parts import Rule
 from dln.prove.clock import Clock
 from dln.prove.graph import FALSE, TRUE, Graph
 from dln.prove.miter import Leads, Sums, add_up

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dln.circuit import Circuit
-from dln.conditions import Cell
+from dln.core.circuit import Circuit
+from dln.core.conditions import Cell
 
 
 def votes_of(circuit: Circuit, cells: Mapping[str, Cell]) -> tuple[int, ...]:

@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from dln.circuit import Circuit
+from dln.core.circuit import Circuit
+from dln.core.gates import GATES
+from dln.evaluate.scores import Tally
 from dln.explain.rules import RuleTable
-from dln.gates import GATES
 from dln.report.curves import Curve
 from dln.report.features import describe_features
 from dln.report.rows import LabelledRows
-from dln.scores import Tally
 
 
 def make_content(

@@ -1,6 +1,6 @@
 """A circuit's features -> what the page's form needs: atoms, ranges, bars and names.
 
-An atom (`dln.conditions`) is a set of values that the circuit cannot distinguish; the page tries
+An atom (`core.conditions`) is a set of values that the circuit cannot distinguish; the page tries
 all atoms to find the smallest change. Everything here is plain values for JSON.
 """
 
@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.circuit import Circuit
-from dln.codes import MISSING_CODE, UNSEEN_CODE
-from dln.conditions import Atom, Cell, ColumnAtoms, Gap, column_atoms
-from dln.draw.diagram.colours import CLASS_COLOURS, class_colour
+from dln._util.colours import CLASS_COLOURS, class_colour
+from dln.core.circuit import Circuit
+from dln.core.conditions import Atom, Cell, ColumnAtoms, Gap, column_atoms
+from dln.core.literals import Above, Column, format_category, format_name
+from dln.data.codes import MISSING_CODE, UNSEEN_CODE
 from dln.explain.change import entry_from_above, entry_from_below
-from dln.literals import Above, Column, format_category, format_name
 from dln.report.rows import PageCell, to_cell
 
 _SLIDER_STEPS = 200

@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dln.scores import Tally
+from dln.evaluate.scores import Tally
 
 Z = 1.959963984540054
 """The 97.5 % quantile of the normal distribution."""

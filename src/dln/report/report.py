@@ -18,27 +18,27 @@ from os import PathLike
 from typing import Any
 
 import dln
-from dln.circuit import Circuit, check_is_circuit
-from dln.cost.circuit import cost
-from dln.draw.diagram.colours import CLASS_COLOURS, DARK_CLASS_COLOURS, class_colour
+from dln._util.atomic_file import write_atomically
+from dln._util.colours import CLASS_COLOURS, DARK_CLASS_COLOURS, class_colour
+from dln._util.messages import some
+from dln.core.circuit import Circuit, check_is_circuit
+from dln.core.model_file import circuit_to_json
+from dln.costs.circuit import cost
+from dln.data.table import read_table
+from dln.data.target import class_numbers
 from dln.draw.diagram.diagram import MOST_GATES, MOST_LITERALS, draw_circuit
 from dln.errors import ExtraMissingError, OptionError
+from dln.evaluate.scores import tally
 from dln.explain.rules import rule_table
 from dln.explain.statistics import percent
 from dln.explain.text import decision_note
 from dln.explain.trends import TREND_WORDS, Trend, Trends, find_trends
-from dln.export.identity import circuit_id
+from dln.exporters.identity import circuit_id
 from dln.report.content import make_content
 from dln.report.curves import make_curves, mean_auc
 from dln.report.intervals import accuracy, balanced_accuracy, by_class
 from dln.report.policy import content_policy, embed_json
 from dln.report.rows import read_rows
-from dln.scores import tally
-from dln.store import circuit_to_json
-from dln.table import read_table
-from dln.target import class_numbers
-from dln.whole import write_whole
-from dln.wording import some
 
 _SCRIPTS = (
     "circuit.js",
@@ -92,7 +92,7 @@ class Report:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the file; an existing file is replaced only when the new one is complete."""
-        write_whole(path, self.html)
+        write_atomically(path, self.html)
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.circuit import Circuit
-from dln.codes import MISSING_CODE, UNSEEN_CODE, encode_cells, places_of
-from dln.table import RawColumn, Table
+from dln.core.circuit import Circuit
+from dln.data.codes import MISSING_CODE, UNSEEN_CODE, encode_cells, places_of
+from dln.data.table import RawColumn, Table
 
 PageCell = float | int | str | None
 """A number ("inf" and "-inf" if infinite), the code or text of a category, or missing."""

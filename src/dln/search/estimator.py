@@ -15,12 +15,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from dln.circuit import Circuit
-from dln.cores import count_threads
+from dln._util.cores import count_threads
+from dln.core.circuit import Circuit
 from dln.errors import OptionError
-from dln.estimator import DLNClassifier
-from dln.manners import draw_seed, read_problem, warn_user
-from dln.planning import plan_fit
+from dln.estimators.advice import warn_user
+from dln.estimators.classifier import DLNClassifier
+from dln.estimators.plan import plan_fit
+from dln.estimators.reading import draw_seed, read_problem
 from dln.search.backend import BackendName, Ground, open_backend
 from dln.search.final import FinalFit
 from dln.search.fingerprint import fingerprint, fingerprint_folds, fingerprint_values, versions
@@ -34,7 +35,7 @@ from dln.search.run import DIRECTIONS, Objective, Search, SearchState
 from dln.search.smooth import smooth
 from dln.search.space import describe, import_optuna
 from dln.search.trial import CHOICES, Choice, Trial, find_front
-from dln.simplify.simplify import Effort
+from dln.shrink.simplify.simplify import Effort
 from dln.train.engines import EngineName
 from dln.train.fit import Problem
 from dln.train.jobs import OnInterrupt

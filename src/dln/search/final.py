@@ -7,10 +7,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dln.cores import count_threads
-from dln.estimator import DLNClassifier
-from dln.manners import draw_seed, read_problem
-from dln.planning import plan_fit
+from dln._util.cores import count_threads
+from dln.estimators.classifier import DLNClassifier
+from dln.estimators.plan import plan_fit
+from dln.estimators.reading import draw_seed, read_problem
 from dln.search.folds import Fold, hold_out
 from dln.search.tasks import encode_fold
 from dln.train.engines import find_engine

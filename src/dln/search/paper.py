@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
+from dln.data.table import RawColumn
 from dln.search.final import fit_best_epoch
 from dln.search.folds import Fold, count_rarest, split_rows
 from dln.search.preset import Judging, Preset, Values
 from dln.search.scores import penalised_mean
 from dln.search.space import Between
-from dln.table import RawColumn
 from dln.train.fit import Problem
 from dln.train.network import layer_sizes
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from dln.draw.canvas import COLOURS, GREY, figure_of, make_axes, make_legend, plain
+from dln._util.colours import COLOURS, GREY
+from dln.draw.canvas import figure_of, make_axes, make_legend, plain
 from dln.search.importance import find_importance
 from dln.search.trial import Trial
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from dln.progress import live_bars
+from dln._util.progress import live_bars
 from dln.search.run import SearchState
 
 

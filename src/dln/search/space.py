@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dln.errors import ExtraMissingError, OptionError
-from dln.estimator import DLNClassifier
+from dln.estimators.classifier import DLNClassifier
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution

@@ -9,14 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from dln.cost.circuit import cost
+from dln.core.labels import Label
+from dln.costs.circuit import cost
+from dln.data.table import Table
 from dln.encode.encoder import EncodeOptions, Encoder, fit_encoder
 from dln.errors import TrainingError
-from dln.labels import Label
 from dln.search.folds import Fold
 from dln.search.votes import balanced_accuracy, count_votes
-from dln.simplify.simplify import simplify
-from dln.table import Table
+from dln.shrink.simplify.simplify import simplify
 from dln.train.discretise import discretise
 from dln.train.fit import Problem
 from dln.train.jobs import Engine, Job, OnProgress, Trained, TrainingRows

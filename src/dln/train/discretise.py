@@ -14,16 +14,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.builder import FALSE, TRUE, CircuitBuilder, Signal
-from dln.circuit import Circuit
-from dln.codes import encode_cells
-from dln.decimals import readable_cutoff
+from dln.core.builder import FALSE, TRUE, CircuitBuilder, Signal
+from dln.core.circuit import Circuit
+from dln.core.decimals import readable_cutoff
+from dln.core.gates import GATES
+from dln.core.labels import Label
+from dln.core.literals import Above, Among, Missing
+from dln.data.codes import encode_cells
+from dln.data.table import Table
 from dln.encode.bits import ABOVE, MISSING
 from dln.encode.encoder import Encoder
-from dln.gates import GATES
-from dln.labels import Label
-from dln.literals import Above, Among, Missing
-from dln.table import Table
 from dln.train.live import find_live, hard_codes, hard_sources, hard_votes
 from dln.train.network import Network
 

@@ -12,11 +12,11 @@ from typing import Literal as OneOf
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.circuit import Circuit
+from dln.core.circuit import Circuit
+from dln.core.labels import Label
+from dln.data.table import Table
 from dln.encode.encoder import EncodeOptions, Encoder, fit_encoder
 from dln.errors import OptionError
-from dln.labels import Label
-from dln.table import Table
 from dln.train.discretise import discretise
 from dln.train.jobs import Engine, Job, OnInterrupt, TrainingRows
 from dln.train.recipe import SELECTION_ROWS, Candidates, Recipe

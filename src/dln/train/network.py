@@ -15,8 +15,8 @@ from typing import Literal as OneOf
 import numpy as np
 from numpy.typing import NDArray
 
+from dln.core.gates import GATES, PRIORITY
 from dln.encode.bits import ABOVE, LiteralSet
-from dln.gates import GATES, PRIORITY
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int32]

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import RepeatedStratifiedKFold
 
+from dln.data.table import Table
 from dln.encode.encoder import EncodeOptions, fit_encoder
-from dln.table import Table
 from dln.train.jobs import Engine, Job, OnProgress, TrainingRows
 from dln.train.recipe import Recipe
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.gates import GATES
+from dln.core.gates import GATES
 from dln.train.network import Network
 
 Floats = NDArray[np.float32]

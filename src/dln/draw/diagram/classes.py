@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dln.circuit import Circuit
+from dln.core.circuit import Circuit
+from dln.core.labels import label_text
 from dln.draw.diagram.graph import Vertex
 from dln.draw.diagram.reach import voting_rules
-from dln.labels import label_text
 
 
 def class_key(number: int) -> str:

@@ -9,7 +9,8 @@ from os import PathLike
 from typing import Any, cast, get_args
 from typing import Literal as OneOf
 
-from dln.circuit import Circuit, check_is_circuit
+from dln._util.atomic_file import write_atomically
+from dln.core.circuit import Circuit, check_is_circuit
 from dln.draw.canvas import ending_of
 from dln.draw.diagram.compose import compose
 from dln.draw.diagram.dot import to_dot
@@ -23,7 +24,6 @@ from dln.draw.diagram.stack import place_stack
 from dln.draw.diagram.svg import to_svg
 from dln.draw.diagram.wiring import gate_graph
 from dln.errors import OptionError
-from dln.whole import write_whole
 
 Detail = OneOf["auto", "gates", "rules"]
 Format = OneOf["svg", "dot", "png", "pdf"]
@@ -81,7 +81,7 @@ class Diagram:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a file. The format is chosen by its ending: .svg, .dot, .png or .pdf."""
-        write_whole(path, self.to_bytes(format_of(path)))
+        write_atomically(path, self.to_bytes(format_of(path)))
 
     def _repr_svg_(self) -> str:
         return self.to_svg()

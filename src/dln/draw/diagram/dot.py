@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dln.draw.diagram.colours import PAPER
+from dln._util.colours import PAPER
 from dln.draw.diagram.graph import Edge, Graph, Vertex, VertexKind, times
 from dln.draw.diagram.metrics import wrap
 from dln.draw.diagram.sizes import FONT

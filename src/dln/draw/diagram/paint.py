@@ -10,8 +10,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
+from dln._util.colours import CLASS_COLOURS, FILLS, PAPER, class_colour
 from dln.draw.canvas import make_axes, plain
-from dln.draw.diagram.colours import CLASS_COLOURS, FILLS, PAPER, class_colour
 from dln.draw.diagram.scene import Box, Diamond, Item, Path, Round, Scene, Text
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dln.circuit import Circuit
+from dln.core.circuit import Circuit
 from dln.explain.possible import cone
 
 

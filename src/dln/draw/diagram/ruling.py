@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from dln.circuit import Circuit
+from dln.core.circuit import Circuit
 from dln.draw.diagram.classes import circuit_title, class_vertices
 from dln.draw.diagram.graph import Edge, Graph, Vertex, count_of
 from dln.draw.diagram.reach import rules_by_wire, voting_rules

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 from html import escape
 
-from dln.draw.diagram.colours import (
+from dln._util.colours import (
     CLASS_COLOURS,
     DARK_CLASS_COLOURS,
     FILLS,

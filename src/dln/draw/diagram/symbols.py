@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dln.gates import GATE_BY_NAME, Gate
+from dln.core.gates import GATE_BY_NAME, Gate
 
 _SIGNS = {
     GATE_BY_NAME[name]: sign

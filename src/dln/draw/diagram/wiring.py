@@ -5,13 +5,13 @@ Promise: each wire that a vote depends on is one vertex, and each reader of it o
 
 from __future__ import annotations
 
-from dln.circuit import Circuit
+from dln.core.circuit import Circuit
+from dln.core.literals import Above, Among
 from dln.draw.diagram.classes import circuit_title, class_key, class_vertices
 from dln.draw.diagram.graph import Edge, Graph, Vertex, count_of
 from dln.draw.diagram.reach import rules_by_wire, voting_rules
 from dln.draw.diagram.symbols import Symbol, gate_symbol, legend
 from dln.explain.text import decision_note
-from dln.literals import Above, Among
 
 Rules = dict[int, tuple[int, ...]]
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dln.core.gates import GATES
 from dln.encode.bits import MISSING
-from dln.gates import GATES
 from dln.train.compiled import check_straight_through
 from dln.train.cuda.levels import network_of_gates
 from dln.train.jobs import Job, check_job

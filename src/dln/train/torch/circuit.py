@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 
 from torch import nn
 
-from dln.builder import CircuitBuilder, Signal
-from dln.circuit import Circuit
+from dln.core.builder import CircuitBuilder, Signal
+from dln.core.circuit import Circuit
+from dln.core.gates import GATES
+from dln.core.labels import Label
+from dln.core.literals import Above, Among, Column, Missing
 from dln.errors import CircuitError
-from dln.gates import GATES
-from dln.labels import Label
-from dln.literals import Above, Among, Column, Missing
 from dln.train.torch.layers import LogicLayer, SumLayer, ThresholdLayer
 from dln.train.torch.network import LogicNetwork
 

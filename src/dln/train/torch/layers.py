@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
 
+from dln.core.gates import GATES, PRIORITY
 from dln.errors import OptionError
-from dln.gates import GATES, PRIORITY
 from dln.train.network import draw_links, draw_votes, vote_limit
 from dln.train.options import check_integer, check_number
 from dln.train.torch.mode import Phase, RelaxedLayer

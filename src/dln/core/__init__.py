@@ -1,0 +1,1 @@
+"""The words that everything uses: gates, literals, logic, readout, circuit, and its file."""

@@ -1,0 +1,155 @@
+"""Build a circuit part by part, folding as it grows.
+
+Promise: the built circuit votes like the described one. Constants, copies, negations and
+duplicates (also negated duplicates) never become gates. Parts that no vote depends on are left out.
+A negation becomes a gate only if a rule reads it and no other gate can provide it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from dln.core.circuit import Circuit
+from dln.core.gates import GATE_BY_NAME, Gate, gate_of
+from dln.core.labels import Label
+from dln.core.literals import Column, Literal
+from dln.core.parts import Node, Rule
+
+_NOT = GATE_BY_NAME["NOT_A"]
+
+
+class Signal(NamedTuple):
+    """The value of a wire: a part or its negation; a constant if there is no part."""
+
+    part: int | None
+    negated: bool
+
+    def invert(self, wanted: bool = True) -> Signal:
+        """Return the negation if it is wanted, else the signal itself."""
+        return Signal(self.part, self.negated ^ wanted)
+
+
+FALSE, TRUE = Signal(None, False), Signal(None, True)
+
+
+class CircuitBuilder:
+    """A circuit under construction.
+
+    >>> builder = CircuitBuilder((Column("x", "number"),), ("no", "yes"))
+    >>> from dln.core.literals import Above
+    >>> x = builder.literal(Above(0, 1.0))
+    >>> same = builder.gate(GATE_BY_NAME["AND"], x, x)
+    >>> builder.vote(same, (0, 1))
+    >>> builder.finish().n_gates
+    0
+    """
+
+    def __init__(
+        self, columns: tuple[Column, ...], classes: tuple[Label, ...], temperature: float = 1.0
+    ) -> None:
+        self._columns = columns
+        self._classes = classes
+        self._temperature = temperature
+        # Here, a and b of a node are indices of parts. Every node is 0 where both are 0.
+        self._parts: list[Literal | Node] = []
+        self._numbers: dict[Literal | Node, int] = {}
+        self._votes: dict[Signal, tuple[int, ...]] = {}
+
+    def literal(self, literal: Literal) -> Signal:
+        """Find or add a literal."""
+        return Signal(self._add(literal), False)
+
+    def gate(self, gate: Gate, a: Signal, b: Signal) -> Signal:
+        """Find or add a gate of two signals; return the simpler signal if it reduces to one."""
+        gate = _absorb_a(_absorb_a(gate.swap(), b).swap(), a)
+        if a.part == b.part:
+            # Both inputs are the same part: only (0, 0) and (1, 1) can occur.
+            t00, _, _, t11 = gate.table
+            gate = gate_of((t00, t00, t11, t11))
+        negated = gate.table[0] == 1
+        if not gate.reads_a and not gate.reads_b:
+            return TRUE if negated else FALSE
+        if not gate.reads_b:
+            return Signal(a.part, negated)
+        if not gate.reads_a:
+            return Signal(b.part, negated)
+        assert a.part is not None
+        assert b.part is not None
+        node = _in_order(gate.negate() if negated else gate, a.part, b.part)
+        return Signal(self._add(node), negated)
+
+    def vote(self, signal: Signal, votes: tuple[int, ...]) -> None:
+        """Add votes for the classes where the signal is 1."""
+        old = self._votes.get(signal, (0,) * len(self._classes))
+        self._votes[signal] = tuple(x + y for x, y in zip(old, votes, strict=True))
+
+    def finish(self) -> Circuit:
+        """Build the circuit from the parts that some vote depends on, literals first."""
+        voted = {
+            signal: votes
+            for signal, votes in self._votes.items()
+            if signal.part is not None and any(votes)
+        }
+        literals, nodes, wires = self._place_parts(voted)
+        return Circuit(
+            columns=self._columns,
+            literals=literals,
+            nodes=nodes,
+            rules=tuple(Rule(wires[signal], votes) for signal, votes in voted.items()),
+            base_votes=self._votes.get(TRUE, (0,) * len(self._classes)),
+            classes=self._classes,
+            temperature=self._temperature,
+        )
+
+    def _place_parts(
+        self, voted: Collection[Signal]
+    ) -> tuple[tuple[Literal, ...], tuple[Node, ...], dict[Signal, int]]:
+        """Choose the literals and nodes of the circuit, and the wire of each signal."""
+        read = self._find_read(voted)
+        used = sorted(read.union(signal.part for signal in voted if signal.part is not None))
+        literals = {part: item for part in used if not isinstance(item := self._parts[part], Node)}
+        gates = {part: item for part in used if isinstance(item := self._parts[part], Node)}
+        wires = {Signal(part, False): wire for wire, part in enumerate(literals)}
+        nodes: list[Node] = []
+        for part, (gate, a, b) in gates.items():
+            # Only rules read negations. If nothing reads the gate itself, it is negated.
+            negated = part not in read and Signal(part, False) not in voted
+            wires[Signal(part, negated)] = len(literals) + len(nodes)
+            gate = gate.negate() if negated else gate
+            nodes.append(_in_order(gate, wires[Signal(a, False)], wires[Signal(b, False)]))
+        for signal in voted:
+            if signal not in wires:
+                wire = wires[Signal(signal.part, False)]
+                wires[signal] = len(literals) + len(nodes)
+                nodes.append(Node(_NOT, wire, wire))
+        return tuple(literals.values()), tuple(nodes), wires
+
+    def _find_read(self, voted: Collection[Signal]) -> set[int]:
+        """Find the parts that are read by gates that some vote depends on."""
+        live = {signal.part for signal in voted}
+        read: set[int] = set()
+        for part in range(len(self._parts) - 1, -1, -1):
+            node = self._parts[part]
+            if isinstance(node, Node) and (part in live or part in read):
+                read |= {node.a, node.b}
+        return read
+
+    def _add(self, item: Literal | Node) -> int:
+        number = self._numbers.setdefault(item, len(self._parts))
+        if number == len(self._parts):
+            self._parts.append(item)
+        return number
+
+
+def _in_order(gate: Gate, a: int, b: int) -> Node:
+    """Make a node with the smaller input first, so that duplicates are equal."""
+    return Node(gate, a, b) if a <= b else Node(gate.swap(), b, a)
+
+
+def _absorb_a(gate: Gate, a: Signal) -> Gate:
+    """Absorb a constant or negated input a into the gate."""
+    if a.part is None:
+        t00, t01, t10, t11 = gate.table
+        return gate_of((t10, t11, t10, t11) if a.negated else (t00, t01, t00, t01))
+    return gate.negate_a() if a.negated else gate

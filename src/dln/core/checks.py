@@ -1,0 +1,185 @@
+"""The rules that every circuit keeps, checked by its constructor.
+
+Wires point backwards, literals fit their columns, votes fit their classes, nothing is listed twice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeVar
+
+from dln.core.gates import GATE_BY_NAME, Gate
+from dln.core.labels import Label, is_label
+from dln.core.literals import COLUMN_KINDS, Above, Among, Column, Literal, Missing
+from dln.core.parts import MAX_VOTES, Node, Rule
+from dln.errors import CircuitError
+
+if TYPE_CHECKING:
+    from dln.core.circuit import Circuit
+
+_T = TypeVar("_T")
+
+
+def check_circuit(circuit: Circuit) -> None:
+    """Raise `CircuitError` for the first rule that the circuit breaks."""
+    _check_columns(circuit.columns)
+    for index, literal in enumerate(circuit.literals):
+        _check_literal(literal, circuit.columns, f"literal {index}")
+    _check_nodes(circuit)
+    _check_classes(circuit.classes)
+    _check_rules(circuit)
+    if not (isinstance(circuit.temperature, float) and 0 < circuit.temperature < math.inf):
+        raise CircuitError(f"temperature is {circuit.temperature!r}, expected a positive float")
+
+
+def _check_columns(columns: tuple[Column, ...]) -> None:
+    for index, column in enumerate(columns):
+        if not isinstance(column, Column) or not isinstance(column.name, str):
+            raise CircuitError(f"column {index} is {column!r}, expected a Column with a text name")
+        if column.kind not in COLUMN_KINDS:
+            raise CircuitError(
+                f"column {column.name!r} is of kind {column.kind!r}, "
+                f"expected one of {', '.join(COLUMN_KINDS)}"
+            )
+        _check_categories(column)
+        if type(column.binary) is not bool:
+            raise CircuitError(
+                f"column {column.name!r} has binary {column.binary!r}, expected True or False"
+            )
+        if column.binary and column.kind not in ("number", "integer"):
+            raise CircuitError(
+                f"column {column.name!r} is of kind {column.kind!r} and cannot be binary; "
+                "only columns of kind 'number' or 'integer' can"
+            )
+    twice = _find_twin(column.name for column in columns)
+    if twice is not None:
+        raise CircuitError(f"two columns are named {twice!r}; names must differ")
+
+
+def _check_categories(column: Column) -> None:
+    if not isinstance(column.categories, tuple):
+        raise CircuitError(f"the categories of column {column.name!r} are not in a tuple")
+    if column.categories and column.is_numeric:
+        raise CircuitError(
+            f"column {column.name!r} has categories, but is of kind {column.kind!r}; "
+            "only columns of kind 'category' have them"
+        )
+    for category in column.categories:
+        if not isinstance(category, (str, bool, int, float)) or category != category:
+            raise CircuitError(
+                f"column {column.name!r} has category {category!r}, "
+                "expected text, a number or a boolean"
+            )
+    twice = _find_twin(column.categories)
+    if twice is not None:
+        raise CircuitError(f"column {column.name!r} lists category {twice!r} twice")
+
+
+def _check_literal(literal: Literal, columns: tuple[Column, ...], where: str) -> None:
+    if not isinstance(literal, (Above, Among, Missing)):
+        raise CircuitError(f"{where} is {literal!r}, expected Above, Among or Missing")
+    if not _is_index(literal.column, len(columns)):
+        raise CircuitError(
+            f"{where} reads column {literal.column!r}; there are {len(columns)}, numbered from 0"
+        )
+    column = columns[literal.column]
+    if isinstance(literal, Above):
+        if not column.is_numeric:
+            raise CircuitError(
+                f"{where} compares column {column.name!r}, which holds categories, with a cutoff"
+            )
+        if not isinstance(literal.cutoff, float) or not math.isfinite(literal.cutoff):
+            raise CircuitError(f"{where} has cutoff {literal.cutoff!r}, expected a finite float")
+    elif isinstance(literal, Among):
+        if column.is_numeric:
+            raise CircuitError(
+                f"{where} looks for categories in column {column.name!r}, "
+                f"which is of kind {column.kind!r}"
+            )
+        _check_choice(literal.categories, column, where)
+
+
+def _check_choice(choice: tuple[int, ...], column: Column, where: str) -> None:
+    if not isinstance(choice, tuple) or not choice:
+        raise CircuitError(f"{where} has categories {choice!r}, expected a tuple of at least one")
+    for index in choice:
+        if not _is_index(index, len(column.categories)):
+            raise CircuitError(
+                f"{where} lists category {index!r}; column {column.name!r} has "
+                f"{len(column.categories)}, numbered from 0"
+            )
+    twice = _find_twin(choice)
+    if twice is not None:
+        raise CircuitError(f"{where} lists category {twice} twice")
+
+
+def _check_nodes(circuit: Circuit) -> None:
+    n_literals = circuit.n_literals
+    for wire, node in enumerate(circuit.nodes, start=n_literals):
+        if not (isinstance(node, Node) and _is_gate(node.gate)):
+            raise CircuitError(
+                f"gate {wire - n_literals} is {node!r}, expected a Node with one of the 16 gates"
+            )
+        if not (_is_index(node.a, wire) and _is_index(node.b, wire)):
+            raise CircuitError(
+                f"gate {wire - n_literals} is wire {wire} and reads wires {node.a!r} and "
+                f"{node.b!r}; it may read only wires below its own"
+            )
+
+
+def _is_gate(gate: object) -> bool:
+    return isinstance(gate, Gate) and GATE_BY_NAME.get(gate.name) == gate
+
+
+def _check_classes(classes: tuple[Label, ...]) -> None:
+    if not classes:
+        raise CircuitError("the circuit has no class, expected at least one")
+    for label in classes:
+        if not is_label(label):
+            raise CircuitError(f"class label {label!r} is not text, a number, a boolean or a date")
+    twice = _find_twin(classes)
+    if twice is not None:
+        raise CircuitError(f"class {twice!r} is listed twice")
+
+
+def _check_rules(circuit: Circuit) -> None:
+    _check_votes(circuit.base_votes, circuit.n_classes, "base_votes")
+    totals = [abs(vote) for vote in circuit.base_votes]
+    for index, rule in enumerate(circuit.rules):
+        if not isinstance(rule, Rule):
+            raise CircuitError(f"rule {index} is {rule!r}, expected a Rule")
+        if not _is_index(rule.wire, circuit.n_wires):
+            raise CircuitError(
+                f"rule {index} reads wire {rule.wire!r}; "
+                f"there are {circuit.n_wires}, numbered from 0"
+            )
+        _check_votes(rule.votes, circuit.n_classes, f"rule {index}")
+        totals = [total + abs(vote) for total, vote in zip(totals, rule.votes, strict=True)]
+    if max(totals) > MAX_VOTES:
+        raise CircuitError(
+            f"the votes for class {circuit.classes[totals.index(max(totals))]!r} may add up to "
+            f"{max(totals)}, at most {MAX_VOTES} are allowed"
+        )
+
+
+def _check_votes(votes: tuple[int, ...], n_classes: int, where: str) -> None:
+    if not isinstance(votes, tuple) or len(votes) != n_classes:
+        raise CircuitError(f"{where} has votes {votes!r}, expected a tuple of {n_classes}")
+    for vote in votes:
+        if type(vote) is not int:
+            raise CircuitError(f"{where} has the vote {vote!r}, expected a plain integer")
+
+
+def _is_index(value: object, size: int) -> bool:
+    return type(value) is int and 0 <= value < size
+
+
+def _find_twin(values: Iterable[_T]) -> _T | None:
+    """Find the first value that equals an earlier one."""
+    seen = set()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    return None

@@ -1,0 +1,238 @@
+"""Circuit: the immutable trained result that everything downstream reads.
+
+A row becomes bits (literals), bits pass through two-input gates, and each rule whose wire is 1
+gives its votes to the classes. The class with the most votes wins; **ties go to the first class**,
+here and in everything that is made from a circuit. A circuit is complete in itself: thresholds are
+in the user's units, columns and classes have the user's names.
+
+Promise: every Circuit is valid. The constructor refuses anything else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln._util.messages import type_of
+from dln.core.checks import check_circuit
+from dln.core.labels import Label, label_array
+from dln.core.literals import Column, Literal
+from dln.core.model_file import read_circuit_file, write_circuit_file
+from dln.core.origin import Origin
+from dln.core.parts import Node, Rule
+from dln.core.verdict import Proof
+from dln.errors import OptionError
+
+if TYPE_CHECKING:
+    from dln.core.verdict import Proof
+    from dln.evaluate.predictor import Predictor
+    from dln.explain.local import Explanation
+
+
+@dataclass(frozen=True, repr=False)
+class Circuit:
+    """A discrete classifier made of literals, two-input gates and votes.
+
+    Wires are numbered once: literals first, then nodes; a node reads only smaller wires.
+
+    Parameters
+    ----------
+    columns
+        All columns of the table in order, including columns that the circuit does not read.
+    literals
+        Bits computed from a row.
+    nodes
+        Gates with their two source wires, in topological order.
+    rules
+        Wires that vote.
+    base_votes
+        Votes that each class has before any rule fires.
+    classes
+        Class labels, in the order that decides ties.
+    temperature
+        Divides the votes before the softmax of `predict_proba`.
+    proof
+        Proof that the circuit equals the one it was simplified from, if there is one. It is
+        neither compared nor saved.
+    origin
+        What the circuit was trained on, if known. It is saved but not compared.
+
+    Examples
+    --------
+    >>> from dln import GATE_BY_NAME, Above
+    >>> circuit = Circuit(
+    ...     columns=(Column("age", "integer"), Column("smoker", "boolean")),
+    ...     literals=(Above(0, 54.0), Above(1, 0.5)),
+    ...     nodes=(Node(GATE_BY_NAME["AND"], 0, 1),),
+    ...     rules=(Rule(2, (0, 1)),),
+    ...     base_votes=(0, 0),
+    ...     classes=("healthy", "ill"),
+    ... )
+    >>> circuit.predict([[60, True], [60, False]]).tolist()
+    ['ill', 'healthy']
+    >>> print(circuit)
+    Most votes win; a tie goes to healthy.
+    healthy: no votes
+    ill:
+      +1  age > 54 and smoker
+    """
+
+    columns: tuple[Column, ...]
+    literals: tuple[Literal, ...]
+    nodes: tuple[Node, ...]
+    rules: tuple[Rule, ...]
+    base_votes: tuple[int, ...]
+    classes: tuple[Label, ...]
+    temperature: float = 1.0
+    proof: Proof | None = field(default=None, compare=False)
+    origin: Origin | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("columns", "literals", "nodes", "rules", "base_votes", "classes"):
+            # A list could be changed later, from outside.
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        check_circuit(self)
+
+    # -- size ---------------------------------------------------------------------------------
+
+    @property
+    def n_literals(self) -> int:
+        """Number of bits computed from a row."""
+        return len(self.literals)
+
+    @property
+    def n_gates(self) -> int:
+        """Number of gates."""
+        return len(self.nodes)
+
+    @property
+    def n_wires(self) -> int:
+        """Number of wires: literals and gates."""
+        return len(self.literals) + len(self.nodes)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    # -- prediction ---------------------------------------------------------------------------
+
+    def votes(self, X: Any) -> NDArray[np.int64]:
+        """Count the votes of each row.
+
+        Parameters
+        ----------
+        X
+            pandas or polars frame (columns are found by name), NumPy array or list of rows
+            (columns are found by position). Missing values (NaN, None, NA) fail `>`, `=` and `in`.
+            Unknown categories match nothing.
+
+        Returns
+        -------
+        votes : (n_rows, n_classes)
+        """
+        return self._predictor.votes(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class with the most votes for each row; ties go to the first class."""
+        return self._predictor.predict(X)
+
+    def winners(self, X: Any) -> NDArray[np.int64]:
+        """Return the index of the class with the most votes for each row."""
+        return self._predictor.winners(X)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return class probabilities (n_rows, n_classes): the softmax of votes / temperature."""
+        return self._predictor.predict_proba(X)
+
+    @cached_property
+    def _predictor(self) -> Predictor:
+        from dln.evaluate.predictor import Predictor
+
+        return Predictor(self)
+
+    @cached_property
+    def class_labels(self) -> NDArray[Any]:
+        """The class labels as an array."""
+        return label_array(self.classes)
+
+    # -- explanation --------------------------------------------------------------------------
+
+    def explain(self, row: Any) -> Explanation:
+        """Explain why a row gets its class, and the smallest change of one feature that changes it.
+
+        Parameters
+        ----------
+        row
+            One row: a dict or Series by column name, a list by position, or a frame of one row.
+        """
+        from dln.explain.local import explain_row
+
+        return explain_row(self, row)
+
+    # -- files --------------------------------------------------------------------------------
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Save the circuit as JSON; an existing file is replaced only by a complete new one."""
+        write_circuit_file(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Circuit:
+        """Load a saved circuit; raises `CircuitFileError` if the file is not valid."""
+        return read_circuit_file(path)
+
+    # -- display ------------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        from dln.explain.text import render_rules
+
+        return render_rules(self)
+
+    def _repr_html_(self) -> str:
+        from dln.explain.rules import rule_table
+
+        return rule_table(self)._repr_html_()
+
+    def __repr__(self) -> str:
+        return (
+            f"<Circuit: {self.n_literals} literals, {self.n_gates} gates, "
+            f"{len(self.rules)} rules, {self.n_classes} classes>"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Only the fields: cached values such as the predictor are created again.
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
+
+
+def check_is_circuit(given: object, taker: str, also: str = "") -> None:
+    """Raise `OptionError` if the argument is not a circuit, for example if it is a classifier.
+
+    Parameters
+    ----------
+    given
+        The argument.
+    taker
+        The public name of the function that takes it.
+    also
+        Other suggestions, appended to the message; starts with a comma.
+
+    Examples
+    --------
+    >>> check_is_circuit(3, "simplify")
+    Traceback (most recent call last):
+    dln.errors.OptionError: simplify takes a Circuit, not an int; give the circuit_ of a fitted
+    DLNClassifier: model.circuit_
+    """
+    if not isinstance(given, Circuit):
+        raise OptionError(
+            f"{taker} takes a Circuit, not {type_of(given)}; "
+            f"give the circuit_ of a fitted DLNClassifier: model.circuit_{also}"
+        )

@@ -1,0 +1,227 @@
+"""Literals of one column -> its atoms: which literals can be true together, and for which value.
+
+Literals of one column depend on each other: `x > 5` implies `x > 3`, a value has one category, and
+a missing value fails every `x > t`. The column's *atoms* express all of this. An atom is a set of
+values that the literals cannot distinguish. Every possible value is in exactly one atom, every atom
+contains at least one possible value, and a literal is the set of atoms in which it is true.
+
+Possible values, by the column's kind; each may also be missing:
+
+- number: every float64, including the infinities;
+- integer: whole numbers that float64 holds;
+- boolean: False and True;
+- date: moments in whole microseconds, as `datetime64[us]` holds them (292,000 years around 1970);
+- category: the known categories, and any other text.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dln.core.decimals import readable_cutoff
+from dln.core.literals import Above, Among, Category, Column, ColumnKind, Literal, Missing
+
+Cell = Category | datetime.datetime | np.datetime64 | None
+"""A value of the user's table; None if it is missing."""
+
+FIRST_TICK, LAST_TICK = -(2**63) + 1, 2**63 - 1
+"""The first and the last moment that a table can hold, in microseconds since 1970."""
+
+_EPOCH = datetime.datetime(1970, 1, 1)
+_TWO_YEARS = 2 * 366 * 86400.0
+
+
+@dataclass(frozen=True)
+class Gap:
+    """The numbers of a column above `low` and not above `high`.
+
+    If the training values of the column were 0 and 1 only (`binary`), one of these is the example.
+    """
+
+    kind: ColumnKind
+    low: float
+    high: float
+    binary: bool = False
+
+    @property
+    def bit(self) -> int | None:
+        """Return the 0 or 1 of a binary column that is in the gap, 1 first; None if neither is."""
+        bits = (1, 0) if self.binary else ()
+        return next((bit for bit in bits if self.low < bit <= self.high), None)
+
+    @property
+    def cell(self) -> Cell:
+        """Return the most readable value in the gap."""
+        if self.bit is not None:
+            return self.bit if self.kind == "integer" else float(self.bit)
+        least = _least_above(self.low, self.kind)
+        assert least is not None
+        if self.kind == "boolean":
+            return least == 1
+        if self.kind == "date":
+            return _readable_moment(least, self.low, self.high)
+        number = least
+        if math.isfinite(least):  # otherwise only infinity is above the cutoff
+            # If one end is infinite, the most readable number is near the other end.
+            low = least if math.isfinite(self.low) else -math.inf
+            number = readable_cutoff(low, math.nextafter(self.high, math.inf), self.kind)
+        return int(number) if self.kind == "integer" else number
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Values that match the same literals as this category; None means missing values."""
+
+    cell: Cell
+
+
+Atom = Gap | Choice
+
+
+@dataclass(frozen=True)
+class ColumnAtoms:
+    """The atoms of one column, for some literals of it.
+
+    Attributes
+    ----------
+    atoms
+        Missing values first if a literal distinguishes them, then numbers in order, or categories.
+        `atom.cell` is an example in the user's units.
+    where
+        For each literal, in the order given, the indices of the atoms in which it is true,
+        ascending; a `range` for cutoffs. Literals that are equal on every value have equal entries.
+    """
+
+    atoms: tuple[Atom, ...]
+    where: tuple[Sequence[int], ...]
+
+    def truths(self, atom: int) -> tuple[bool, ...]:
+        """Return which literals are true in an atom."""
+        return tuple(atom in true for true in self.where)
+
+
+def column_atoms(column: Column, literals: Sequence[Literal]) -> ColumnAtoms:
+    """Find the atoms of one column for literals that all read it.
+
+    No two atoms make the same literals true. Apart from sorting, time and size are linear in the
+    number of cutoffs and categories of the literals.
+
+    >>> age = column_atoms(Column("age", "integer"), (Above(0, 3.2), Above(0, 3.7), Above(0, 9.0)))
+    >>> [(atom.cell, age.truths(number)) for number, atom in enumerate(age.atoms)]
+    [(0, (False, False, False)), (7, (True, True, False)), (10, (True, True, True))]
+    >>> column_atoms(Column("hue", "category", ("red", "blue")), (Among(0, (1,)), Missing(0)))
+    ColumnAtoms(atoms=(Choice(cell=None), Choice(cell='red'), Choice(cell='blue')),
+                where=((2,), (0,)))
+    """
+    if column.is_numeric:
+        return _atoms_of_cutoffs(column, literals)
+    return _atoms_of_categories(column, literals)
+
+
+def _atoms_of_cutoffs(column: Column, literals: Sequence[Literal]) -> ColumnAtoms:
+    cutoffs = sorted({literal.cutoff for literal in literals if isinstance(literal, Above)})
+    gaps: list[Atom] = []
+    n_below = {}
+    for low, high in zip((-math.inf, *cutoffs), (*cutoffs, math.inf), strict=True):
+        n_below[low] = len(gaps)
+        least = _least_above(low, column.kind)
+        if least is not None and least <= high:
+            gaps.append(Gap(column.kind, low, high, column.binary))
+    # Missing values are like values below all cutoffs, unless a literal tests for missing values or
+    # no value is below all cutoffs.
+    below_all = not cutoffs or n_below[cutoffs[0]] > 0
+    apart = not below_all or any(isinstance(literal, Missing) for literal in literals)
+    atoms: tuple[Atom, ...] = (*([Choice(None)] if apart else []), *gaps)
+    return ColumnAtoms(
+        atoms,
+        tuple(
+            range(n_below[literal.cutoff] + apart, len(atoms))
+            if isinstance(literal, Above)
+            else range(1)
+            for literal in literals
+        ),
+    )
+
+
+def _atoms_of_categories(column: Column, literals: Sequence[Literal]) -> ColumnAtoms:
+    readers: list[list[int]] = [[] for _ in column.categories]
+    for number, literal in enumerate(literals):
+        if isinstance(literal, Among):
+            for category in literal.categories:
+                readers[category].append(number)
+    apart = any(isinstance(literal, Missing) for literal in literals)
+    unread = (c for c, read in zip(column.categories, readers, strict=True) if not read)
+    atoms = [Choice(None)] if apart else []
+    atoms.append(Choice(next(unread, _unseen(column))))
+    where = [[0] if isinstance(literal, Missing) else [] for literal in literals]
+    found: set[tuple[int, ...]] = {()}
+    for cell, read in zip(column.categories, readers, strict=True):
+        if tuple(read) not in found:
+            found.add(tuple(read))
+            for number in read:
+                where[number].append(len(atoms))
+            atoms.append(Choice(cell))
+    return ColumnAtoms(tuple(atoms), tuple(tuple(true) for true in where))
+
+
+def _unseen(column: Column) -> str:
+    """Find a text that is none of the known categories."""
+    text = "other"
+    while text in column.categories:
+        text = f"an{text}" if text == "other" else f"yet {text}"
+    return text
+
+
+# -- numbers that a column can hold -----------------------------------------------------------
+
+
+def _least_above(low: float, kind: ColumnKind) -> float | None:
+    """Find the least number above `low` that a column of this kind can hold."""
+    if kind == "boolean":
+        return next((bit for bit in (0.0, 1.0) if bit > low), None)
+    if kind == "date":
+        tick = _first_tick(lambda tick: tick / 1e6 > low)
+        return None if tick > LAST_TICK else tick / 1e6
+    if kind == "integer" and abs(low) <= 2**52:  # larger float64 values are all whole
+        return float(math.floor(low) + 1)
+    least = math.nextafter(low, math.inf)
+    return None if kind == "integer" and math.isinf(least) else least
+
+
+def _first_tick(reached: Callable[[int], bool]) -> int:
+    """Find the first microsecond for which `reached` is true, by bisection.
+
+    Tables are read by dividing by 1e6. The quotients never fall, but some are equal.
+    """
+    low, high = FIRST_TICK, LAST_TICK + 1
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reached(middle) else (middle + 1, high)
+    return low
+
+
+def _readable_moment(least: float, low: float, high: float) -> datetime.datetime | np.datetime64:
+    """Choose the roundest moment above `low` and not above `high`; `least` is the first."""
+    start, end = least, min(high, LAST_TICK / 1e6)
+    if math.isinf(high):
+        end = _TWO_YEARS if math.isinf(low) else least + _TWO_YEARS
+    if math.isinf(low):
+        start = max(least, end - _TWO_YEARS)
+    seconds = readable_cutoff(start, math.nextafter(end, math.inf), "date")
+    tick = _first_tick(lambda tick: tick / 1e6 >= seconds)
+    if tick > LAST_TICK or tick / 1e6 != seconds:  # tables cannot hold this moment
+        tick = _first_tick(lambda tick: tick / 1e6 >= least)
+    return moment_at(tick)
+
+
+def moment_at(tick: int) -> datetime.datetime | np.datetime64:
+    """Return the moment at a number of microseconds since 1970."""
+    try:
+        return _EPOCH + datetime.timedelta(microseconds=tick)
+    except OverflowError:  # before year 1 or after year 9999
+        return np.datetime64(tick, "us")

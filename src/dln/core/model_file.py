@@ -1,0 +1,343 @@
+"""Circuits as versioned JSON files.
+
+Promise: saving and loading gives an equal circuit. A file that is truncated, edited or hostile is
+refused with one line that says what is wrong with it. The contents of a file are bounded
+(`BOUNDS`), so that a small file cannot exhaust the memory.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import reprlib
+from collections.abc import Callable
+from os import PathLike
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dln._util.atomic_file import write_atomically
+from dln.core.gates import GATE_BY_NAME, Gate
+from dln.core.labels import label_from_json, label_to_json
+from dln.core.literals import (
+    COLUMN_KINDS,
+    Above,
+    Among,
+    Category,
+    Column,
+    ColumnKind,
+    Literal,
+    Missing,
+)
+from dln.core.origin import Origin
+from dln.core.parts import Node, Rule
+from dln.errors import CircuitError, CircuitFileError
+
+if TYPE_CHECKING:
+    from dln.core.circuit import Circuit
+
+FORMAT = "dln-circuit"
+VERSION = 1
+
+BOUNDS = {
+    "characters in the file": 2**26,
+    "columns": 2**20,
+    "literals": 2**20,
+    "gates": 2**20,
+    "rules": 2**20,
+    "classes": 10_000,
+    "votes (rules times classes)": 2**22,
+    "categories in one column": 2**20,
+    "characters in one text": 2**20,
+}
+"""The largest number of each part that a file may hold; docs/model-file.md lists them."""
+
+_PARTS = (
+    *("format", "version", "columns", "literals", "gates", "rules"),
+    *("base_votes", "classes", "temperature", "origin"),
+)
+
+_COUNTED = ("columns", "literals", "gates", "rules", "classes")
+
+_T = TypeVar("_T")
+
+
+# -- writing ----------------------------------------------------------------------------------
+
+
+def write_circuit_file(circuit: Circuit, path: str | PathLike[str]) -> None:
+    """Write a circuit as JSON; an existing file is replaced only by a complete new one."""
+    write_atomically(path, circuit_to_json(circuit))
+
+
+def circuit_to_json(circuit: Circuit) -> str:
+    """Write a circuit as JSON text, one part per line so that files can be compared.
+
+    Raises `CircuitError` for a circuit that is too large for a file.
+    """
+    document: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "columns": [_column_to_json(column) for column in circuit.columns],
+        "literals": [_literal_to_json(literal) for literal in circuit.literals],
+        "gates": [[node.gate.name, node.a, node.b] for node in circuit.nodes],
+        "rules": [{"wire": rule.wire, "votes": list(rule.votes)} for rule in circuit.rules],
+        "base_votes": list(circuit.base_votes),
+        "classes": [label_to_json(label) for label in circuit.classes],
+        "temperature": circuit.temperature,
+    }
+    if circuit.origin is not None:
+        document["origin"] = circuit.origin.to_dict()
+    _check_bounds(document)
+    parts = [f"  {_dump(key)}: {_dump_part(value)}" for key, value in document.items()]
+    text = "{\n" + ",\n".join(parts) + "\n}\n"
+    _check_bound("characters in the file", len(text))
+    return text
+
+
+def _dump_part(value: Any) -> str:
+    if isinstance(value, list) and value and isinstance(value[0], (list, dict)):
+        rows = ",\n    ".join(_dump(item) for item in value)
+        return f"[\n    {rows}\n  ]"
+    return _dump(value)
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _column_to_json(column: Column) -> dict[str, Any]:
+    part: dict[str, Any] = {"name": column.name, "kind": column.kind}
+    if column.categories:
+        part["categories"] = [label_to_json(category) for category in column.categories]
+    if column.binary:
+        part["binary"] = True
+    return part
+
+
+def _literal_to_json(literal: Literal) -> dict[str, Any]:
+    if isinstance(literal, Above):
+        return {"column": literal.column, "above": literal.cutoff}
+    if isinstance(literal, Among):
+        return {"column": literal.column, "among": list(literal.categories)}
+    return {"column": literal.column, "missing": True}
+
+
+# -- reading ----------------------------------------------------------------------------------
+
+
+def read_circuit_file(path: str | PathLike[str]) -> Circuit:
+    """Read and check a file; raises `CircuitFileError` for anything but a circuit."""
+    try:
+        with open(path, encoding="utf-8-sig") as stream:
+            text = stream.read(BOUNDS["characters in the file"] + 1)
+    except UnicodeDecodeError as error:
+        raise CircuitFileError(f"{path}: not a text file; expected a circuit as JSON") from error
+    try:
+        return circuit_from_json(text)
+    except CircuitFileError as error:
+        raise CircuitFileError(f"{path}: {error}") from error
+
+
+def circuit_from_json(text: str) -> Circuit:
+    """Read a circuit from JSON text, checking every part; raises `CircuitFileError`."""
+    from dln.core.circuit import Circuit  # imported here, because circuit.py imports this module
+
+    try:
+        _check_bound("characters in the file", len(text))
+    except CircuitError as error:
+        raise CircuitFileError(str(error)) from error
+    document = _read_document(text)
+    try:
+        _refuse_others(document, _PARTS)
+        _check_bounds(document)
+        return Circuit(
+            columns=_read_parts(document, "columns", _read_column),
+            literals=_read_parts(document, "literals", _read_literal),
+            nodes=tuple(Node(*node) for node in _read_parts(document, "gates", _read_node)),
+            rules=tuple(Rule(*rule) for rule in _read_parts(document, "rules", _read_rule)),
+            base_votes=_read_parts(document, "base_votes", _read_integer),
+            classes=_read_parts(document, "classes", label_from_json),
+            temperature=_read_number(_get(document, "temperature")),
+            origin=Origin.from_dict(document["origin"]) if "origin" in document else None,
+        )
+    except ValueError as error:  # CircuitError among them
+        raise CircuitFileError(str(error)) from error
+
+
+def _read_document(text: str) -> dict[str, Any]:
+    try:
+        document = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_read_object)
+    except RecursionError as error:
+        raise CircuitFileError("nested too deeply to be a circuit") from error
+    except ValueError as error:
+        raise CircuitFileError(
+            f"not valid JSON, or truncated ({error}); expected a model file of dln"
+        ) from error
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise CircuitFileError(f'not a circuit: it has no "format": "{FORMAT}"')
+    version = document.get("version")
+    if type(version) is not int or version != VERSION:
+        raise CircuitFileError(
+            f"the circuit has version {_show(version)}, this dln reads version {VERSION}; "
+            "read it with the dln that wrote it, or train again"
+        )
+    return document
+
+
+def _check_bounds(document: dict[str, Any]) -> None:
+    """Refuse a document with too many or too long parts, before its parts are checked."""
+    parts = {key: value for key, value in document.items() if isinstance(value, list)}
+    sizes = {key: len(parts.get(key, ())) for key in _COUNTED}
+    for key, size in sizes.items():
+        _check_bound(key, size)
+    _check_bound("votes (rules times classes)", sizes["rules"] * sizes["classes"])
+    texts = list(parts.get("classes", ()))
+    for column in parts.get("columns", ()):
+        if isinstance(column, dict):
+            categories = column.get("categories")
+            categories = categories if isinstance(categories, list) else []
+            _check_bound("categories in one column", len(categories))
+            texts += [column.get("name"), *categories]
+    longest = max((len(text) for text in texts if isinstance(text, str)), default=0)
+    _check_bound("characters in one text", longest)
+
+
+def _check_bound(name: str, found: int) -> None:
+    if found > BOUNDS[name]:
+        raise CircuitError(
+            f"too large for a model file: {found:,} {name}; at most {BOUNDS[name]:,} are allowed"
+        )
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a number that JSON allows")
+
+
+def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Read an object; refuse a repeated name, since Python would keep only its last value."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"{_show(name)} occurs twice in one object")
+        found[name] = value
+    return found
+
+
+def _read_parts(document: dict[str, Any], key: str, read: Callable[[Any], _T]) -> tuple[_T, ...]:
+    parts = []
+    for index, part in enumerate(_read_list(document, key)):
+        try:
+            parts.append(read(part))
+        except ValueError as error:
+            raise CircuitError(f"{key}[{index}] is {_show(part)}: {error}") from error
+    return tuple(parts)
+
+
+def _read_column(part: Any) -> Column:
+    _refuse_others(part, ("name", "kind", "categories", "binary"))
+    categories = _read_list(part, "categories") if "categories" in part else []
+    return Column(
+        _read_text(_get(part, "name")),
+        _read_kind(_get(part, "kind")),
+        tuple(_read_category(category) for category in categories),
+        _read_truth(part.get("binary", False)),
+    )
+
+
+def _read_kind(value: Any) -> ColumnKind:
+    for kind in COLUMN_KINDS:
+        if value == kind:
+            return kind
+    raise ValueError(f"the kind {_show(value)} is none of {', '.join(COLUMN_KINDS)}")
+
+
+def _read_category(value: Any) -> Category:
+    category = label_from_json(value)
+    if not isinstance(category, (str, bool, int, float)):
+        raise ValueError("a category must be text, a number, true or false")
+    return category
+
+
+def _read_literal(part: Any) -> Literal:
+    column = _read_integer(_get(part, "column"))
+    match {key: value for key, value in part.items() if key != "column"}:
+        case {"above": cutoff, **rest} if not rest:
+            return Above(column, _read_number(cutoff))
+        case {"among": list(categories), **rest} if not rest:
+            return Among(column, tuple(_read_integer(category) for category in categories))
+        case {"missing": True, **rest} if not rest:
+            return Missing(column)
+    raise ValueError('expected "above": a number, "among": a list or "missing": true')
+
+
+def _read_node(part: Any) -> tuple[Gate, int, int]:
+    match part:
+        case [str(name), a, b] if name in GATE_BY_NAME:
+            return GATE_BY_NAME[name], _read_integer(a), _read_integer(b)
+    raise ValueError("expected the name of a gate and two wires")
+
+
+def _read_rule(part: Any) -> tuple[int, tuple[int, ...]]:
+    _refuse_others(part, ("wire", "votes"))
+    votes = tuple(_read_integer(vote) for vote in _read_list(part, "votes"))
+    return _read_integer(_get(part, "wire")), votes
+
+
+def _object(part: Any) -> dict[str, Any]:
+    if not isinstance(part, dict):
+        raise ValueError('expected an object in "{ }"')
+    return part
+
+
+def _refuse_others(part: Any, known: tuple[str, ...]) -> None:
+    """Refuse an unknown key, which may be a misspelt one."""
+    for key in _object(part):
+        if key not in known:
+            raise ValueError(f"{_show(key)} is none of {', '.join(known)}")
+
+
+def _get(part: Any, key: str) -> Any:
+    if key not in _object(part):
+        raise ValueError(f'"{key}" is missing')
+    return part[key]
+
+
+def _read_list(part: Any, key: str) -> list[Any]:
+    value = _get(part, key)
+    if not isinstance(value, list):
+        raise ValueError(f'"{key}" is {_show(value)}, expected a list')
+    return value
+
+
+def _read_text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{_show(value)} is not text")
+    return value
+
+
+def _read_truth(value: Any) -> bool:
+    if type(value) is not bool:
+        raise ValueError(f"{_show(value)} is not true or false")
+    return value
+
+
+def _read_integer(value: Any) -> int:
+    if type(value) is not int:
+        raise ValueError(f"{_show(value)} is not an integer")
+    return value
+
+
+def _read_number(value: Any) -> float:
+    if type(value) not in (int, float):
+        raise ValueError(f"{_show(value)} is not a number")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError(f"{_show(value)} is too large for float64")
+    return number
+
+
+def _show(value: Any) -> str:
+    """Show a value from the file in a few words, even if the value is large."""
+    return reprlib.repr(value)

@@ -1,0 +1,132 @@
+"""Results of a proof attempt: a proof, a row that refutes the claim, or undecided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal as OneOf
+from typing import get_args
+
+from dln.core.conditions import Cell
+from dln.core.literals import format_name
+from dln.core.values import cell_text
+
+Method = OneOf["structure", "exhaustion", "SAT"]
+METHODS: tuple[Method, ...] = get_args(Method)
+"""From the easiest claims to the hardest."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The claim holds on every possible row.
+
+    Attributes
+    ----------
+    method
+        How it was proven: "structure" (the circuits have the same structure), "exhaustion" (all
+        rows that can differ were evaluated) or "SAT" (a solver found no counterexample).
+    seconds
+        Time taken.
+    claim
+        What was proven. By default: the vote differences between classes are the same in two
+        circuits.
+    """
+
+    method: Method
+    seconds: float = field(compare=False)
+    claim: str = "equal on every possible row"
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __str__(self) -> str:
+        return f"{self.claim} (proven by {self.method}, {self.seconds:.2f} s)"
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """A row on which the circuits differ.
+
+    Attributes
+    ----------
+    row
+        The values of the columns that one of the circuits reads, by name; None means missing.
+        Other columns do not matter.
+    votes_a, votes_b
+        The votes of each circuit for the classes.
+    seconds
+        Time taken.
+    """
+
+    row: Mapping[str, Cell] = field(hash=False)
+    votes_a: tuple[int, ...]
+    votes_b: tuple[int, ...]
+    seconds: float = field(compare=False)
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __str__(self) -> str:
+        where = _cells_text(self.row) or "nothing is read"
+        return f"not equal: votes {self.votes_a} and {self.votes_b} where {where}"
+
+
+@dataclass(frozen=True)
+class Reversal:
+    """Two rows that differ in one feature and refute a claim of monotonicity.
+
+    Attributes
+    ----------
+    feature
+        Name of the column.
+    before, after
+        Its values in the two rows, the smaller first.
+    row
+        The values of the other columns that the circuit reads, by name; None means missing.
+    votes_before, votes_after
+        The votes for the classes.
+    seconds
+        Time taken.
+    """
+
+    feature: str
+    before: Cell
+    after: Cell
+    row: Mapping[str, Cell] = field(hash=False)
+    votes_before: tuple[int, ...]
+    votes_after: tuple[int, ...]
+    seconds: float = field(compare=False)
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __str__(self) -> str:
+        moved = (
+            f"refuted: raising {format_name(self.feature)} from {cell_text(self.before)} "
+            f"to {cell_text(self.after)} changes the votes from {self.votes_before} "
+            f"to {self.votes_after}"
+        )
+        return f"{moved} where {_cells_text(self.row)}" if self.row else moved
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """Neither a proof nor a counterexample was found within the time limit.
+
+    Attributes
+    ----------
+    seconds
+        Time taken.
+    """
+
+    seconds: float = field(compare=False)
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __str__(self) -> str:
+        return f"not decided within {self.seconds:.2f} s; raise the time limit"
+
+
+def _cells_text(row: Mapping[str, Cell]) -> str:
+    return ", ".join(f"{format_name(name)} = {cell_text(cell)}" for name, cell in row.items())

@@ -1,0 +1,182 @@
+"""Read the class of each row, for training or for comparison, and the row weights."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.core.labels import Label, plain_labels
+from dln.data.table import is_missing
+from dln.errors import OptionError, TableError
+
+
+def row_weights(
+    target: NDArray[np.int32], classes: NDArray[Any], sample_weight: Any, class_weight: Any
+) -> NDArray[np.float32]:
+    """Multiply the weights of rows and classes; their mean is 1."""
+    from sklearn.utils.validation import _check_sample_weight  # slow to load
+
+    rows = np.zeros((len(target), 1))
+    try:
+        weight = _check_sample_weight(
+            sample_weight, rows, dtype=np.float64, ensure_non_negative=True
+        )
+    except (ValueError, TypeError) as error:
+        raise TableError(f"sample_weight cannot be used: {error}") from error
+    if not weight.any():
+        raise TableError("all sample weights are zero; at least one must be positive")
+    weight = weight / weight.max()  # so that sums stay within range
+    weight = weight * _class_weights(class_weight, classes, target, weight)[target]
+    if not weight.any():
+        raise OptionError(f"class_weight is {class_weight!r}, which gives every row the weight 0")
+    # Scaling by a power of two rounds nothing and keeps the mean in range.
+    weight = np.ldexp(weight, -np.frexp(weight.max())[1])
+    normal: NDArray[np.float32] = (weight / weight.mean()).astype(np.float32)
+    return normal
+
+
+def read_target(y: Any, n_rows: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    """Return the index of each row's class, and the classes; missing classes are refused."""
+    from sklearn.utils.multiclass import check_classification_targets  # slow to load
+    from sklearn.utils.validation import column_or_1d
+
+    if y is None:
+        raise TableError("requires y to be passed, but the target y is None")
+    labels = _as_array(y)
+    if labels.dtype.kind == "c":
+        raise TableError("Complex data not supported: class labels cannot be complex numbers")
+    if labels.ndim == 1:
+        _check_no_missing(labels)
+    try:
+        labels = column_or_1d(labels, warn=True)
+    except ValueError as error:
+        raise TableError(f"the target cannot be used: {error}") from error
+    _check_length(labels, n_rows)
+    _check_no_missing(labels)
+    if labels.dtype.kind == "f" and np.isinf(labels).any():
+        raise TableError("Input y contains infinity; class labels must be finite")
+    if labels.dtype == object:
+        labels = _labels_of_one_type(labels)
+    try:
+        if labels.dtype != object:
+            check_classification_targets(labels)
+    except (ValueError, TypeError) as error:
+        raise TableError(f"{error} Convert labels that are not whole numbers to text") from error
+    classes, target = np.unique(labels, return_inverse=True)
+    if len(classes) < 2:
+        only = plain_labels(classes)[0]
+        raise TableError(
+            f"the target has only one class ({only!r}); a classifier needs at least two"
+        )
+    return target.astype(np.int32), classes
+
+
+def class_numbers(y: Any, classes: Sequence[Label], n_rows: int) -> NDArray[np.int64]:
+    """Find each row's class among known ones; a label that is not among them is refused.
+
+    >>> class_numbers(["yes", "no", "yes"], ("no", "yes"), 3).tolist()
+    [1, 0, 1]
+    """
+    if y is None:
+        raise TableError("the target y is None; expected the class of each row")
+    # NumPy would turn a list such as [1, "a"] into text.
+    labels = _as_array(y, object if isinstance(y, (list, tuple)) else None)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim != 1:
+        raise TableError(
+            f"the target has {labels.ndim} dimensions, expected 1: one class for each row"
+        )
+    _check_length(labels, n_rows)
+    # Every distinct label is checked once. Missing ones come first: they may not equal themselves.
+    cells = labels.tolist() if labels.dtype.kind != "M" else list(labels)
+    first: dict[Any, int] = {}
+    places = [first.setdefault(cell, len(first)) for cell in cells]
+    for cell, place in first.items():
+        if is_missing(cell):
+            raise TableError(f"the target is missing in row {places.index(place)}; drop such rows")
+    return _find_classes(first, classes)[places]
+
+
+def _find_classes(labels: Iterable[Any], classes: Sequence[Label]) -> NDArray[np.int64]:
+    """Return the index of each label's class."""
+    numbers = {label: number for number, label in enumerate(classes)}
+    found = plain_labels(labels)
+    unknown = next((label for label in found if label not in numbers), None)
+    if unknown is not None:
+        raise TableError(
+            f"the target holds {unknown!r}, but the circuit's classes are {list(classes)}; "
+            "use only classes that it was trained on"
+        )
+    return np.array([numbers[label] for label in found], dtype=np.int64)
+
+
+def _as_array(y: Any, dtype: type[object] | None = None) -> NDArray[Any]:
+    # With `to_numpy`, pandas' nullable integers stay integers.
+    labels = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y, dtype=dtype)
+    if labels.dtype.kind == "f" and isinstance(y, (list, tuple)) and {type(x) for x in y} == {int}:
+        return np.asarray(y, dtype=object)  # NumPy makes floats of integers beyond 64 bits
+    return labels
+
+
+def _check_length(labels: NDArray[Any], n_rows: int) -> None:
+    if len(labels) != n_rows:
+        raise TableError(f"the table has {n_rows} rows, but the target has {len(labels)}")
+
+
+def _check_no_missing(labels: NDArray[Any]) -> None:
+    if labels.dtype.kind in "fM":
+        missing = labels != labels
+    elif labels.dtype == object:
+        missing = np.array([is_missing(label) for label in labels], dtype=bool)
+    else:
+        return
+    if missing.any():
+        raise TableError(
+            f"Input y contains NaN or None: the target is missing in {missing.sum()} of "
+            f"{len(labels)} rows, first in row {int(np.argmax(missing))}; drop those rows"
+        )
+
+
+def _labels_of_one_type(labels: NDArray[Any]) -> NDArray[Any]:
+    """Refuse mixed types, which have no order; numbers become an array of numbers."""
+    types = {type(label) for label in labels}
+    if all(issubclass(kind, str) for kind in types):
+        return labels
+    if len(types) > 1:
+        names = ", ".join(sorted(kind.__name__ for kind in types))
+        raise TableError(
+            f"Unknown label type: the target mixes {names}; convert all labels to one type"
+        )
+    if all(issubclass(kind, datetime.date) for kind in types):
+        return labels
+    numbers = np.array(labels.tolist())
+    # NumPy makes floats of integers beyond 64 bits, which confuses classes.
+    return labels if types == {int} and numbers.dtype.kind == "f" else numbers
+
+
+def _class_weights(
+    class_weight: Any, classes: NDArray[Any], target: NDArray[np.int32], weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the weight of each class; "balanced" depends on the weights of its rows."""
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        mass = np.bincount(target, weights=weight, minlength=len(classes))
+        finite = np.maximum(mass, np.finfo(np.float64).tiny)  # so that its inverse is finite
+        return np.divide(1.0, finite, out=np.zeros(len(classes)), where=mass > 0)
+    if not isinstance(class_weight, Mapping):
+        raise OptionError(f"class_weight is {class_weight!r}, expected 'balanced', None or a dict")
+    known = list(classes)
+    unknown = [label for label in class_weight if label not in known]
+    # As in scikit-learn, the rows of a fold may lack a class, but then all others need a weight.
+    if unknown and not all(label in class_weight for label in known):
+        raise OptionError(f"class_weight names {unknown}, but the classes are {classes.tolist()}")
+    for given in class_weight.values():
+        if not isinstance(given, (int, float, np.number)) or not 0 <= given < np.inf:
+            raise OptionError(f"class_weight holds {given!r}, expected numbers of at least 0")
+    return np.array([class_weight.get(label, 1.0) for label in known], dtype=np.float64)

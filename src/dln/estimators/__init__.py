@@ -1,0 +1,1 @@
+"""The scikit-learn interface. It connects the stages and holds no algorithm."""

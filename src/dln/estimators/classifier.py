@@ -1,0 +1,372 @@
+"""`DLNClassifier`: the scikit-learn interface. It connects the stages and holds no algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from typing import Literal as OneOf
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from dln._util.cores import count_threads
+from dln.core.circuit import Circuit
+from dln.estimators.advice import warn_of_lost_classes, warn_of_mixtures, warn_user
+from dln.estimators.plan import plan_fit, read_fit_options
+from dln.estimators.reading import draw_seed, read_features, read_problem
+from dln.shrink.simplify.simplify import Effort, choose_effort, simplify
+from dln.train.engines import EngineName, find_engine
+from dln.train.fit import fit_circuit
+from dln.train.jobs import HISTORY, OnInterrupt
+from dln.train.network import Concatenation
+from dln.train.options import Annealing, Freezing, GateGradient, Phases, Pruning, Relaxation
+from dln.train.progress import progress_bar
+
+
+class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Learn a small logic circuit that classifies the rows of a table.
+
+    A table may be a pandas or polars frame, a NumPy array or a list of rows. It may hold numbers,
+    booleans, text, categories, dates and missing values; nothing has to be scaled, encoded or
+    imputed. The defaults suit tables of any size. Parameters that are "auto" are chosen from the
+    data, some by cross-validation on the training rows.
+
+    Parameters
+    ----------
+    layers : "auto" or tuple of int
+        Number of gates in each layer. The last layer votes.
+    n_networks : "auto" or int
+        Number of networks to train from different starts. All of them vote in the circuit. More
+        networks are slightly more accurate; fewer give a smaller circuit.
+    n_cutoffs : int
+        Maximum number of thresholds that a numeric column starts with.
+    scaling : {"quantiles", "range"}
+        How numeric columns are scaled to [0, 1] for training: by their quantiles, or linearly from
+        minimum to maximum (as in the paper).
+    n_links : int or None
+        Number of candidate wires for each input of a gate (the paper's link subspace). None means
+        all wires.
+    n_gates : int
+        Number of gate functions to choose from, 1 to 16, in the paper's order.
+    concatenation : {"separate", "shared", "none"}
+        Thresholds that later layers read besides the previous layer: their own, those of the first
+        layer, or none.
+    tau : "auto" or float
+        The votes are divided by tau before the softmax. On small tables tau is the regulariser
+        that matters most: larger values give smoother models.
+    epochs, batch_size : "auto" or int
+        Number of passes over the rows, and number of rows in a batch. Batches without a class
+        ignore its weight, so "auto" uses larger batches if a class is rare.
+    learning_rate, final_rate : float
+        Adam's initial learning rate, and the final rate as a fraction of it. The rate falls along
+        a cosine; final_rate=1 keeps it constant.
+    threshold_rate : float
+        Learning rate of thresholds and slopes as a fraction of the learning rate; 0 keeps the
+        thresholds fixed.
+    slope : float
+        Initial slope of the thresholds, on columns scaled to [0, 1].
+    phases : {"unified", "epochs", "batches"} or Alternating
+        Train gates and links together, or alternate between them by epochs (the paper) or by
+        batches. `Alternating(5)` trains each for five epochs in turn (the paper's E; its T rounds
+        are epochs / 2E).
+    relaxation : {"straight-through", "soft", "gumbel"} or Gumbel
+        What replaces a discrete choice during training: the choice itself with the gradient of the
+        mixture, the mixture, or the choice under noise (`Gumbel(noise=0.5)`). The last two require
+        engine="torch".
+    gate_gradient : {"hard", "mixture"}
+        Gradient that passes through a gate: that of its most likely function, or that of the
+        mixture of its functions (the paper).
+    temperature : float or Annealing
+        The logits of gates and links are divided by the temperature before their softmax.
+        `Annealing(1, 0.1)` lowers it from epoch to epoch.
+    freezing : Freezing or None
+        Fix one layer after another during training.
+    pruning : Pruning or None
+        Remove gates that do not settle on a function during training.
+    grad_factor : float
+        Multiplies the gradient after each layer in the backward pass. Adam cancels a common
+        factor, so it has an effect only if layers share wires (concatenation="shared").
+    vote_threshold : float
+        A vote link is on if the sigmoid of its logit is at least this.
+    vote_density : "auto" or float
+        Fraction of vote links that are on at the start (the paper: 0).
+    validation_fraction : float
+        Fraction of the rows that are set aside to choose the best epoch. 0 trains on all rows and
+        keeps the last epoch.
+    selection_fits : "auto" or int
+        Number of networks trained for each candidate when "auto" parameters are chosen by
+        cross-validation. 0 chooses by the size of the table alone; so does "auto" with
+        engine="torch".
+    class_weight : "balanced", None or dict
+        Weights of the classes. "balanced" gives all classes the same total weight.
+    engine : {"native", "torch", "cuda"}
+        What trains the networks: compiled code on all cores, PyTorch on any device, or all networks
+        at once on an NVIDIA GPU. PyTorch and CUDA are the extras `torch` and `cuda`.
+    device : str
+        Device of engine="torch" ("cpu", "cuda", "cuda:1") or GPU of engine="cuda" ("cuda:1" is the
+        second).
+    simplify : {"quick", "normal", "high"} or None
+        Effort to make the circuit smaller without changing the vote differences between classes,
+        see `dln.simplify`. "normal" and "high" require the extra `simplify` and keep a proof in
+        `circuit_.proof`.
+    trace_every : int
+        Record all parameters in `traces_` every `trace_every` epochs. 0 records nothing.
+    random_state : int, RandomState or None
+        Seed of every random draw. The same seed gives the same circuit.
+    n_jobs : int or None
+        Number of threads. None and -1 mean all cores, -2 all but one. With engine="native" the
+        result does not depend on it; with PyTorch large networks may differ in their last bits.
+    verbose : int
+        1 shows a live progress bar on standard error.
+    on_interrupt : {"raise", "keep"}
+        On Ctrl-C, raise KeyboardInterrupt, or keep what was learned so far and warn.
+
+    Attributes
+    ----------
+    circuit_ : Circuit
+        The learned circuit. It prints as rules, predicts, explains, and saves to JSON.
+    classes_ : ndarray
+        The class labels. If classes tie, the one listed first wins.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Names of the columns seen in `fit`, if they are all text.
+    history_ : dict of str to ndarray (n_networks, epochs)
+        loss, train_accuracy and valid_accuracy (both balanced; NaN where not measured) and gates,
+        for each network and epoch. loss and train_accuracy are measured on the network as it
+        trains, with its relaxation, not on the circuit.
+    traces_ : list of Trace
+        The parameters of each network during training; empty unless trace_every is set.
+    selection_ : list of dict
+        The candidates compared by cross-validation, with their accuracy; empty if there were none.
+
+    Warns
+    -----
+    DlnWarning
+        If the model never predicts a class of the training rows, if it has no rules, or if a
+        column of numbers contains text.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = DLNClassifier(random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        layers: OneOf["auto"] | tuple[int, ...] = "auto",
+        n_networks: OneOf["auto"] | int = "auto",
+        n_cutoffs: int = 6,
+        scaling: OneOf["quantiles", "range"] = "quantiles",
+        n_links: int | None = 16,
+        n_gates: int = 16,
+        concatenation: Concatenation = "separate",
+        tau: OneOf["auto"] | float = "auto",
+        epochs: OneOf["auto"] | int = "auto",
+        batch_size: OneOf["auto"] | int = "auto",
+        learning_rate: float = 0.05,
+        final_rate: float = 0.03,
+        threshold_rate: float = 0.1,
+        slope: float = 20.0,
+        phases: Phases = "batches",
+        relaxation: Relaxation = "straight-through",
+        gate_gradient: GateGradient = "hard",
+        temperature: float | Annealing = 1.0,
+        freezing: Freezing | None = None,
+        pruning: Pruning | None = None,
+        grad_factor: float = 1.0,
+        vote_threshold: float = 0.8,
+        vote_density: OneOf["auto"] | float = "auto",
+        validation_fraction: float = 0.0,
+        selection_fits: OneOf["auto"] | int = "auto",
+        class_weight: OneOf["balanced"] | Mapping[Any, float] | None = "balanced",
+        engine: EngineName = "native",
+        device: str = "cpu",
+        simplify: Effort | None = "quick",
+        trace_every: int = 0,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        on_interrupt: OnInterrupt = "raise",
+    ) -> None:
+        self.layers = layers
+        self.n_networks = n_networks
+        self.n_cutoffs = n_cutoffs
+        self.scaling = scaling
+        self.n_links = n_links
+        self.n_gates = n_gates
+        self.concatenation = concatenation
+        self.tau = tau
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.final_rate = final_rate
+        self.threshold_rate = threshold_rate
+        self.slope = slope
+        self.phases = phases
+        self.relaxation = relaxation
+        self.gate_gradient = gate_gradient
+        self.temperature = temperature
+        self.freezing = freezing
+        self.pruning = pruning
+        self.grad_factor = grad_factor
+        self.vote_threshold = vote_threshold
+        self.vote_density = vote_density
+        self.validation_fraction = validation_fraction
+        self.selection_fits = selection_fits
+        self.class_weight = class_weight
+        self.engine = engine
+        self.device = device
+        self.simplify = simplify
+        self.trace_every = trace_every
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.on_interrupt = on_interrupt
+
+    # -- fitting --------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DLNClassifier:
+        """Learn a circuit from a table and the class of each row.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            The training rows.
+        y : array-like of shape (n_rows,)
+            The class labels: text, numbers, booleans or dates. Missing labels are refused.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of the rows, not negative. Rows of weight 0 are ignored.
+
+        Returns
+        -------
+        self : DLNClassifier
+            The fitted classifier.
+        """
+        read_fit_options(self)  # refuses parameters out of range before the table is read
+        engine = find_engine(self.engine, self.device)
+        n_threads = count_threads(self.n_jobs)
+        rng = np.random.default_rng(draw_seed(self.random_state))
+        read, classes = read_problem(self, X, y, sample_weight, self.class_weight)
+        problem = read.counting()
+        plan = plan_fit(self, problem)
+        with progress_bar(enabled=bool(self.verbose)) as on_progress:
+            fitted = fit_circuit(
+                problem,
+                plan,
+                engine=engine,
+                rng=rng,
+                n_threads=n_threads,
+                on_progress=on_progress,
+                on_interrupt=self.on_interrupt,
+            )
+        # Assigned together, so that an interrupted second fit leaves a circuit with its labels.
+        self.circuit_, self.classes_ = self._simplified(fitted.circuit), classes
+        self.history_ = _history(fitted.histories)
+        self.traces_ = fitted.traces
+        self.selection_ = [
+            {
+                "layers": score.recipe.shape.layers,
+                "tau": score.recipe.options.tau,
+                "accuracy": score.mean,
+                "standard_error": score.standard_error,
+                "chosen": score.recipe is fitted.recipe,
+            }
+            for row in fitted.scores
+            for score in row
+        ]
+        # Last, so that the model is complete even if warnings are turned into errors.
+        warn_of_mixtures(self.circuit_.columns)
+        if fitted.interrupted:
+            warn_user("The fit was interrupted. The model keeps what it had learned so far.")
+        else:
+            warn_of_lost_classes(self.circuit_, problem, self.class_weight)
+        return self
+
+    def _simplified(self, circuit: Circuit) -> Circuit:
+        if self.simplify is None:
+            return circuit
+        effort = choose_effort(self.simplify)
+        return simplify(circuit, effort, prove=effort != "quick")
+
+    # -- prediction -----------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class with the most votes for each row.
+
+        If classes tie, the one listed first in `classes_` wins.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows with the columns seen in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        check_is_fitted(self)
+        table = read_features(self, X, reset=False)
+        winners: NDArray[Any] = self.classes_[self.circuit_.winners(table)]
+        return winners
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probability of each class: the softmax of votes / temperature.
+
+        With class_weight="balanced" the probabilities assume that all classes are equally frequent.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows with the columns seen in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
+        check_is_fitted(self)
+        return self.circuit_.predict_proba(read_features(self, X, reset=False))
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the votes of each class, or for two classes the vote margin of the second.
+
+        For two classes, the second one wins where the margin is positive.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows with the columns seen in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes), or (n_rows,) for two classes
+        """
+        check_is_fitted(self)
+        votes = self.circuit_.votes(read_features(self, X, reset=False)).astype(np.float64)
+        return votes[:, 1] - votes[:, 0] if votes.shape[1] == 2 else votes
+
+    def __sklearn_is_fitted__(self) -> bool:
+        # An interrupted fit leaves the names of the columns behind, but no circuit.
+        return hasattr(self, "circuit_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+def _history(histories: list[NDArray[np.float32]]) -> dict[str, NDArray[np.float32]]:
+    """Stack the histories of the networks; those that stopped earlier are padded with NaN."""
+    longest = max(len(history) for history in histories)
+    stack = np.full((len(histories), longest, len(HISTORY)), np.nan, dtype=np.float32)
+    for index, history in enumerate(histories):
+        stack[index, : len(history)] = history
+    return {name: stack[:, :, place] for place, name in enumerate(HISTORY)}

@@ -1,0 +1,59 @@
+"""What the scikit-learn estimators share: they read the user's input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from dln.core.labels import plain_labels
+from dln.data.table import Table, read_table
+from dln.data.target import read_target, row_weights
+from dln.errors import ColumnTypeError, OptionError, TableError
+from dln.train.fit import Problem
+
+
+def read_problem(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, class_weight: Any
+) -> tuple[Problem, NDArray[Any]]:
+    """Read the training data; return it (including rows of weight 0) and the classes."""
+    table = read_features(estimator, X, reset=True)
+    target, classes = read_target(y, table.n_rows)
+    weight = row_weights(target, classes, sample_weight, class_weight)
+    return Problem(table, target, weight, plain_labels(classes)), classes
+
+
+def read_features(estimator: Any, X: Any, *, reset: bool) -> Table:
+    """Read a table; remember its columns (`reset`) or compare them with those of the fit."""
+    table = read_table(X)
+    try:
+        # scikit-learn does not see the names of a frame that narwhals wraps.
+        bare = nw.to_native(X, pass_through=True)
+        validate_data(estimator, bare, reset=reset, skip_check_array=True)
+    except ValueError as error:  # scikit-learn's message on missing, extra or reordered columns
+        raise TableError(str(error)) from error
+    except TypeError as error:  # its message on names that are only partly text
+        raise ColumnTypeError(str(error)) from error
+    if table.n_rows == 0 and reset:
+        raise TableError("the table has 0 rows (0 sample(s)); a minimum of 1 is required")
+    if table.n_columns == 0:
+        raise TableError(
+            f"the table has 0 columns: 0 feature(s) (shape=({table.n_rows}, 0)) while a "
+            "minimum of 1 is required."
+        )
+    named = reset or hasattr(estimator, "feature_names_in_")
+    return table if named else table.without_names()
+
+
+def draw_seed(random_state: Any) -> int:
+    """Draw a seed from scikit-learn's random_state."""
+    try:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except ValueError:
+        raise OptionError(
+            f"random_state is {random_state!r}, expected an integer of at least 0, "
+            "a RandomState or None"
+        ) from None

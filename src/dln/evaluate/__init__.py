@@ -1,0 +1,1 @@
+"""Circuit + rows -> wires, votes and answers, and how good the answers are."""

@@ -1,0 +1,198 @@
+"""Circuit + rows -> votes -> classes.
+
+The compiled program does the work. `numpy_votes` computes the same in a few lines of NumPy. Tests
+compare the two. NumPy is used if the extension is missing or the circuit is too large to compile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln._util.cores import count_cores
+from dln.core.literals import Above, Among, Missing
+from dln.data.codes import MISSING_CODE, NATIVE_FLOATS, encode_cells, native_numbers, places_of
+from dln.data.table import read_table
+
+if TYPE_CHECKING:
+    from dln._native import Program
+    from dln.core.circuit import Circuit
+
+
+def _find_native() -> type[Program] | None:
+    try:
+        from dln._native import Program
+    except ImportError:  # a machine without the compiled extension
+        return None
+    return Program
+
+
+_NATIVE_PROGRAM = _find_native()
+_ROWS_PER_THREAD = 65536
+_NUMPY_VALUES = 1 << 24
+"""Number of wires and votes that NumPy holds at once; more rows are evaluated in parts."""
+
+_LITERAL_KINDS = {Above: 0, Among: 1, Missing: 2}
+"""The numbers of the kinds of literals in the native program."""
+
+
+class Predictor:
+    """A circuit prepared for prediction; created once per circuit and kept."""
+
+    def __init__(self, circuit: Circuit) -> None:
+        self._circuit = circuit
+        self._used = sorted({literal.column for literal in circuit.literals})
+        # A matrix of numbers can hold these columns as they are: no categories and no dates.
+        self._all_numbers = all(
+            circuit.columns[index].kind not in ("category", "date") for index in self._used
+        )
+        self._program = _try_to_compile(circuit)
+        labels = circuit.class_labels
+        # The program writes labels of eight bytes itself, which saves a second pass.
+        self._words = labels.view(np.uint64) if labels.dtype.str[1:] in ("i8", "f8") else None
+        self._labels = labels
+
+    def votes(self, X: Any) -> NDArray[np.int64]:
+        """Count votes: (n_rows, n_classes)."""
+        source, n_rows = self._source(X)
+        if self._program is None:
+            return np.concatenate(list(self._numpy_parts(source, n_rows)))
+        counts = self._program.votes(source, n_threads=_threads(n_rows), n_rows=n_rows)
+        return counts.astype(np.int64)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the label with the most votes for each row; ties go to the first class."""
+        if self._words is None or self._program is None:
+            return self._labels[self.winners(X)]
+        source, n_rows = self._source(X)
+        out = np.empty(n_rows, dtype=self._labels.dtype)
+        self._program.classify_into(
+            source, self._words, out.view(np.uint64), n_threads=_threads(n_rows), n_rows=n_rows
+        )
+        return out
+
+    def winners(self, X: Any) -> NDArray[np.int64]:
+        """Return the index of the class with the most votes; ties go to the first class."""
+        source, n_rows = self._source(X)
+        if self._program is None:
+            parts = self._numpy_parts(source, n_rows)
+            return np.concatenate([votes.argmax(axis=1) for votes in parts])
+        return self._program.classify(source, n_threads=_threads(n_rows), n_rows=n_rows)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the softmax of votes / temperature: (n_rows, n_classes)."""
+        votes = self.votes(X)
+        # Votes are subtracted as integers: with a tiny temperature floats would give inf - inf.
+        behind = votes - votes.max(axis=1, keepdims=True)
+        with np.errstate(over="ignore"):
+            odds: NDArray[np.float64] = np.exp(behind / self._circuit.temperature)
+        odds /= odds.sum(axis=1, keepdims=True)
+        return odds
+
+    def _numpy_parts(self, source: Any, n_rows: int) -> Iterator[NDArray[np.int64]]:
+        """Count votes with NumPy in parts, so that memory stays bounded."""
+        per_row = self._circuit.n_wires + self._circuit.n_classes
+        step = max(1, _NUMPY_VALUES // per_row)
+        for first in range(0, max(n_rows, 1), step):
+            last = min(first + step, n_rows)
+            part = (
+                source[first:last]
+                if isinstance(source, np.ndarray)
+                else [None if column is None else column[first:last] for column in source]
+            )
+            yield numpy_votes(self._circuit, part, last - first)
+
+    def _source(self, X: Any) -> tuple[Any, int]:
+        """Return what the program reads: one numeric array, or an array for each used column."""
+        columns = self._circuit.columns
+        if (  # a shortcut for the common case
+            type(X) is np.ndarray
+            and X.dtype in NATIVE_FLOATS
+            and X.ndim == 2
+            and X.shape[1] == len(columns)
+            and self._all_numbers
+        ):
+            return X, len(X)
+        table = read_table(X)
+        places = places_of(table, columns, self._used)
+        if table.matrix is not None and self._all_numbers and table.names is None:
+            return native_numbers(table.matrix), table.n_rows
+        source: list[NDArray[Any] | None] = [None] * len(columns)
+        for index in self._used:
+            source[index] = encode_cells(table.read(places[index]), columns[index])
+        return source, table.n_rows
+
+
+def _threads(n_rows: int) -> int:
+    if n_rows < 2 * _ROWS_PER_THREAD:
+        return 1
+    return min(count_cores(), n_rows // _ROWS_PER_THREAD)
+
+
+def _try_to_compile(circuit: Circuit) -> Program | None:
+    """Compile a circuit; return None without the extension or if the circuit is too large."""
+    if _NATIVE_PROGRAM is None:
+        return None
+    try:
+        return compile_circuit(circuit)
+    except OverflowError:  # its plan would take too much memory
+        return None
+
+
+def compile_circuit(circuit: Circuit, level: str = "") -> Program:
+    """Create the native program of a circuit, for the best or a named instruction-set level."""
+    assert _NATIVE_PROGRAM is not None
+    return _NATIVE_PROGRAM(**native_arguments(circuit), level=level)
+
+
+def native_arguments(circuit: Circuit) -> dict[str, Any]:
+    """Return the circuit as arrays, by the names of the arguments of the native program."""
+    literals = circuit.literals
+    choices = [x.categories if isinstance(x, Among) else () for x in literals]
+    nodes = np.array(
+        [(node.gate.code, node.a, node.b) for node in circuit.nodes], dtype=np.int32
+    ).reshape(-1, 3)
+    return {
+        "n_columns": len(circuit.columns),
+        "column_is_category": np.array([not c.is_numeric for c in circuit.columns], dtype=np.uint8),
+        "literal_kind": np.array([_LITERAL_KINDS[type(x)] for x in literals], dtype=np.uint8),
+        "literal_column": np.array([x.column for x in literals], dtype=np.int32),
+        "literal_cutoff": np.array(
+            [x.cutoff if isinstance(x, Above) else 0.0 for x in literals], dtype=np.float64
+        ),
+        "category_start": np.cumsum([0, *map(len, choices)], dtype=np.int64),
+        "category_code": np.array([code for choice in choices for code in choice], dtype=np.int32),
+        "gate_code": nodes[:, 0].astype(np.uint8),
+        "gate_a": nodes[:, 1],
+        "gate_b": nodes[:, 2],
+        "rule_wire": np.array([rule.wire for rule in circuit.rules], dtype=np.int32),
+        "rule_votes": np.array([rule.votes for rule in circuit.rules], dtype=np.int32).reshape(
+            -1, circuit.n_classes
+        ),
+        "base_votes": np.array(circuit.base_votes, dtype=np.int32),
+    }
+
+
+def numpy_votes(circuit: Circuit, source: Any, n_rows: int) -> NDArray[np.int64]:
+    """Count votes with NumPy alone; `source` is a numeric array or a list of columns."""
+    cells = source.T if isinstance(source, np.ndarray) else source
+    wires: list[NDArray[np.bool_]] = []
+    for literal in circuit.literals:
+        column = cells[literal.column]
+        if isinstance(literal, Above):
+            wires.append(np.asarray(column, dtype=np.float64) > literal.cutoff)
+        elif isinstance(literal, Among):
+            wires.append(np.isin(column, literal.categories))
+        elif circuit.columns[literal.column].is_numeric:
+            wires.append(np.isnan(np.asarray(column, dtype=np.float64)))
+        else:
+            wires.append(column == MISSING_CODE)
+    for gate, a, b in circuit.nodes:
+        wires.append(np.array(gate.table, dtype=bool)[2 * wires[a].astype(np.intp) + wires[b]])
+    votes = np.tile(np.array(circuit.base_votes, dtype=np.int64), (n_rows, 1))
+    for wire, weights in circuit.rules:
+        votes += np.outer(wires[wire], np.array(weights, dtype=np.int64))
+    return votes

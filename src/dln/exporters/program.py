@@ -1,0 +1,158 @@
+"""Circuit -> Program: the form of a circuit that every target writes.
+
+Wires that no rule reads are left out, and so are columns that only such wires read. Rules keep
+their numbers and order, so that "rule 3" is the same in every target and in `circuit.rules`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from dln.core.circuit import Circuit
+from dln.core.labels import label_text
+from dln.core.literals import Above, Among, Column, Missing
+from dln.core.parts import Node, Rule
+from dln.explain.expression import factored
+from dln.explain.text import (
+    Writer,
+    decision_note,
+    missing_note,
+    wires_to_name,
+)
+from dln.exporters.identity import circuit_id
+
+
+@dataclass(frozen=True)
+class Program:
+    """A circuit prepared for export.
+
+    Attributes
+    ----------
+    circuit
+        The circuit without the parts that no rule reads.
+    model_id
+        The id of the whole circuit.
+    name
+        The name of the code: an identifier.
+    """
+
+    circuit: Circuit
+    model_id: str
+    name: str
+
+    @cached_property
+    def inputs(self) -> tuple[int, ...]:
+        """The columns that are read, as numbers in the circuit."""
+        return tuple(sorted({literal.column for literal in self.circuit.literals}))
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns that are read, in the order of the table."""
+        return tuple(self.circuit.columns[index] for index in self.inputs)
+
+    @cached_property
+    def place(self) -> dict[int, int]:
+        """The place of each column among the inputs."""
+        return {index: place for place, index in enumerate(self.inputs)}
+
+    @cached_property
+    def rule_texts(self) -> tuple[str, ...]:
+        """The rules as text, in their order. Long rules refer to `parts` by name."""
+        return self._rules_and_parts[0]
+
+    @cached_property
+    def parts(self) -> tuple[tuple[str, str], ...]:
+        """The names in the rules, each with its text."""
+        return self._rules_and_parts[1]
+
+    @cached_property
+    def _rules_and_parts(self) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+        named = wires_to_name(self.circuit)
+        writer = Writer(self.circuit, named, lambda wire: factored(self.circuit, wire, named))
+        texts = tuple(writer.name_or_text(rule.wire) for rule in self.circuit.rules)
+        return texts, tuple(writer.definitions())
+
+    @cached_property
+    def rule_lines(self) -> tuple[str, ...]:
+        """The rules with their numbers and votes, for the top of a file."""
+        circuit = self.circuit
+        lines = [decision_note(circuit.classes), *missing_note(circuit)]
+        if any(circuit.base_votes):
+            lines.append(f"always: {self._votes_text(circuit.base_votes)}")
+        for number, (rule, text) in enumerate(zip(circuit.rules, self.rule_texts, strict=True)):
+            lines.append(f"rule {number}: {self._votes_text(rule.votes)} if {text}")
+        lines += ["where"] * bool(self.parts)
+        return (*lines, *(f"  {name}: {text}" for name, text in self.parts))
+
+    def _votes_text(self, votes: tuple[int, ...]) -> str:
+        given = [
+            f"{vote:+d} {label_text(label)}"
+            for vote, label in zip(votes, self.circuit.classes, strict=True)
+            if vote
+        ]
+        return ", ".join(given) or "no votes"
+
+    @cached_property
+    def most_votes(self) -> int:
+        """A bound on the absolute value of the votes of any class."""
+        circuit = self.circuit
+        votes = [circuit.base_votes, *(rule.votes for rule in circuit.rules)]
+        totals: list[int] = [sum(abs(vote) for vote in given) for given in zip(*votes, strict=True)]
+        return max(totals)
+
+    @cached_property
+    def depths(self) -> tuple[int, ...]:
+        """The most gates on a path from a literal to each wire, with its own; 0 for literals."""
+        depths = [0] * self.circuit.n_literals
+        for _, a, b in self.circuit.nodes:
+            depths.append(1 + max(depths[a], depths[b]))
+        return tuple(depths)
+
+    def wire_name(self, wire: int) -> str:
+        """Return the name of a wire: l0, l1, … for literals, g0, g1, … for gates."""
+        gate = wire - self.circuit.n_literals
+        return f"l{wire}" if gate < 0 else f"g{gate}"
+
+    def literals_of(self, column: int) -> Sequence[tuple[int, Above | Among | Missing]]:
+        """Return the literals of a column, each with its wire."""
+        return self._literals_by_column.get(column, ())
+
+    @cached_property
+    def _literals_by_column(self) -> dict[int, list[tuple[int, Above | Among | Missing]]]:
+        found: dict[int, list[tuple[int, Above | Among | Missing]]] = {}
+        for wire, literal in enumerate(self.circuit.literals):
+            found.setdefault(literal.column, []).append((wire, literal))
+        return found
+
+
+def make_program(circuit: Circuit, name: str) -> Program:
+    """Prepare a circuit for export: leave out what no rule reads."""
+    return Program(_without_unread(circuit), circuit_id(circuit), name)
+
+
+def _without_unread(circuit: Circuit) -> Circuit:
+    read = [False] * circuit.n_wires
+    for rule in circuit.rules:
+        read[rule.wire] = True
+    for wire in range(circuit.n_wires - 1, circuit.n_literals - 1, -1):
+        gate, a, b = circuit.nodes[wire - circuit.n_literals]
+        if read[wire]:
+            read[a] |= gate.reads_a
+            read[b] |= gate.reads_b
+    if any(read) and not any(read[: circuit.n_literals]):
+        read[0] = True  # a constant gate alone needs an input
+    new = {old: place for place, old in enumerate(w for w in range(circuit.n_wires) if read[w])}
+    nodes = []
+    for wire, (gate, a, b) in enumerate(circuit.nodes, start=circuit.n_literals):
+        if read[wire]:
+            # An input that the gate ignores may be gone. The other input takes its place.
+            a, b = (a if gate.reads_a else b), (b if gate.reads_b else a)
+            nodes.append(Node(gate, new.get(a, 0), new.get(b, 0)))
+    return replace(
+        circuit,
+        literals=tuple(x for wire, x in enumerate(circuit.literals) if read[wire]),
+        nodes=tuple(nodes),
+        rules=tuple(Rule(new[rule.wire], rule.votes) for rule in circuit.rules),
+    )

@@ -1,0 +1,1 @@
+"""Circuit -> smaller circuit: without any change (simplify), or almost (prune)."""

@@ -1,0 +1,50 @@
+"""Every target answers every row like `Circuit`: class, votes and the rules that fired."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import dln
+from dln.errors import OptionError
+from dln.exporters.export import TARGETS
+from tests.support.export.nasty import Case, drawn_cases, fixed_cases
+from tests.support.export.targets import TOOLS, Runner
+
+REFUSALS = ("rename", "make them differ", "reads no column")
+
+# Every target of `dln.export` is tested. A target without tools raises KeyError here.
+RUNS = [
+    pytest.param(target, runner, id=f"{target}-{runner.__name__.removeprefix('run_')}")
+    for target in TARGETS
+    for runner in TOOLS[target].runners
+]
+
+
+def fitting(target: str, cases: Sequence[Case]) -> list[Case]:
+    """Leave out the circuits that a target refuses, and check the messages."""
+    found, refused = [], []
+    for case in cases:
+        try:
+            dln.export(case.circuit, to=target)
+        except OptionError as error:
+            refused.append(str(error))
+        else:
+            found.append(TOOLS[target].fit(case))
+    assert all(any(words in error for words in REFUSALS) for error in refused), refused
+    assert len(found) > 0.6 * len(cases)
+    return found
+
+
+@pytest.mark.parametrize(("target", "runner"), RUNS)
+def test_exported_code_answers_like_the_circuit(
+    target: str, runner: Runner, tmp_path: Path
+) -> None:
+    chosen = fitting(target, (*fixed_cases(), *drawn_cases()[:: TOOLS[target].every]))
+    for case, answers in zip(chosen, runner(chosen, tmp_path), strict=True):
+        expected = case.answers()
+        assert answers.fired == expected.fired, case.circuit
+        assert answers.votes == expected.votes, case.circuit
+        assert answers.winners == expected.winners, case.circuit

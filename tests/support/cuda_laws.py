@@ -1,0 +1,91 @@
+"""What the cuda engine promises about a step and a run, for every variant of its kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from dln.encode.bits import ABOVE
+from dln.train.cuda import train_population
+from dln.train.cuda.layout import Variant
+from dln.train.cuda.probe import probe
+from dln.train.jobs import Engine, Job
+from dln.train.live import hard_sources
+from dln.train.network import Shape
+from dln.train.options import TrainOptions
+from dln.train.torch import Phase
+from tests.support.autograd import PARAMETERS, torch_gradients, torch_votes
+from tests.support.cuda_jobs import short_job
+from tests.support.jobs import random_job
+
+
+def assert_step_agrees(job: Job, phase: Phase, variant: Variant, tolerance: float) -> None:
+    """Votes equal PyTorch's exactly; gradients equal those of autograd up to a small error."""
+    found = probe(job, phase.value, variant)
+    assert_array_equal(found.votes, torch_votes(job))
+    loss, expected = torch_gradients(job, phase)
+    assert found.loss == pytest.approx(loss, rel=1e-5)
+    for name in PARAMETERS:
+        scale = max(float(np.abs(expected[name]).max()), 1e-2)
+        got = getattr(found.gradients, name)
+        assert_allclose(got, expected[name], atol=tolerance * scale, err_msg=name)
+        assert not got[np.isinf(getattr(job.network, name))].any()  # a masked choice
+
+
+def assert_same_bits(variants: Sequence[Variant]) -> None:
+    """All variants give the same gradients."""
+    job = random_job(5, n_rows=150, n_classes=3, shape=Shape((12, 9), n_links=40))
+    for phase in Phase:
+        first, *others = (probe(job, phase.value, variant) for variant in variants)
+        for other in others:
+            for name in PARAMETERS:
+                assert_array_equal(getattr(first.gradients, name), getattr(other.gradients, name))
+
+
+def assert_all_thresholds_are_pulled(one_word: Variant, tolerance: float) -> None:
+    """The list of inputs of a block has room for all, even if there are more than wires."""
+    job = random_job(0, shape=Shape((300,), n_links=8))
+    job.network.vote_logits[0] = 3.0  # all gates are reached
+    job.network.vote_logits[1] = -3.0
+    reads_threshold = np.isin(
+        hard_sources(job.network), np.flatnonzero(job.network.literal_kind == ABOVE)
+    )
+    assert reads_threshold.sum() > job.network.n_literals + job.network.n_gates
+    _, expected = torch_gradients(job, Phase.GATES)
+    found = probe(job, "gates", one_word).gradients
+    for name in ("cutoffs", "slopes"):
+        scale = np.abs(expected[name]).max()
+        assert_allclose(getattr(found, name), expected[name], atol=tolerance * scale)
+
+
+def assert_loss_of_sure_classes_is_exact(variant: Variant) -> None:
+    """If the true class is almost certain, 1 minus its probability is mostly rounding error."""
+    shape = Shape((30, 20), n_links=5)
+    job = random_job(1, shape=shape, n_classes=3, options=TrainOptions(epochs=10, tau=0.2))
+    votes = torch_votes(job)
+    job = replace(job, data=replace(job.data, target=votes.argmax(axis=1).astype(np.int32)))
+    second, first = np.sort(votes, axis=1)[:, -2:].T
+    job = replace(job, rows=np.flatnonzero(first - second >= 3))  # p is above 1 - 2 exp(-15)
+    loss, _ = torch_gradients(job, Phase.BOTH)
+    assert 0 < loss < 1e-5
+    assert probe(job, "both", variant).loss == pytest.approx(loss, rel=1e-5)
+
+
+def count_together(reference: Engine, options: TrainOptions, n_seeds: int) -> int:
+    """Train on the GPU and with another engine, and count the runs that give the same."""
+    count = 0
+    left = train_population([short_job(options, seed) for seed in range(n_seeds)])
+    right = reference([short_job(options, seed) for seed in range(n_seeds)])
+    for one, other in zip(left, right, strict=True):
+        same = np.allclose(one.history, other.history, atol=1e-3, equal_nan=True)
+        same = same and one.best_epoch == other.best_epoch
+        for a, b in zip(one.network.parameters(), other.network.parameters(), strict=True):
+            same = same and np.array_equal(np.isinf(a), np.isinf(b))
+            apart = np.abs(np.where(np.isinf(a), 0, a) - np.where(np.isinf(b), 0, b))
+            same = same and bool(np.quantile(apart, 0.8) <= 1e-4)
+        count += same
+    return count

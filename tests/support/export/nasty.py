@@ -1,0 +1,211 @@
+"""Circuits, and rows with extreme and unusual values, that every target must answer correctly."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import os
+import random
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, Phase, given, settings
+
+from dln import GATES, Above, Among, Circuit, Column, DLNClassifier, Missing, Node, Rule
+from dln.explain.fires import wire_values
+from tests.support.strategies import Rows, as_objects, circuits
+
+_FEW = 5
+_EPOCH = datetime.datetime(1970, 1, 1)
+_TICK = datetime.timedelta(microseconds=1)
+_NUMBERS = [0.0, -0.0, math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, -5e-324, 0.1, None]
+_INTEGERS = [0, 1, -1, 2**53, 2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63), None]
+_DATES = [_EPOCH, datetime.datetime(1, 1, 1), datetime.datetime(9999, 12, 31, 23, 59, 59), None]
+_TEXTS = ["never seen", "", "NULL", "nan", "é", "a'b", 'a"b', "a\\b", "a\nb", None]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A circuit and rows of Python values."""
+
+    circuit: Circuit
+    rows: Rows
+
+    @property
+    def table(self) -> Any:
+        return as_objects(self.circuit, self.rows)
+
+    def answers(self) -> Answers:
+        """Return the answers of `Circuit`, which all targets must match."""
+        circuit, table = self.circuit, self.table
+        values = wire_values(circuit, [rule.wire for rule in circuit.rules], table)
+        fired = [np.flatnonzero(row).tolist() for row in values]
+        return Answers(circuit.winners(table).tolist(), circuit.votes(table).tolist(), fired)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """For each row: the index of the class, the votes, the rules that fired."""
+
+    winners: list[int]
+    votes: list[list[int]]
+    fired: list[list[int]]
+
+
+def nasty_rows(circuit: Circuit, n_rows: int = 40, seed: int = 0) -> Rows:
+    """Make rows of extreme and unusual values of every column, in random combinations."""
+    mix = random.Random(seed)
+    columns = []
+    for index in range(len(circuit.columns)):
+        cells = _cells(circuit, index)
+        more = [mix.choice(cells) for _ in range(max(0, n_rows - len(cells)))]
+        columns.append(mix.sample(cells + more, max(n_rows, len(cells)))[:n_rows])
+    return [[column[row] for column in columns] for row in range(n_rows)]
+
+
+def _cells(circuit: Circuit, index: int) -> list[Any]:
+    column = circuit.columns[index]
+    cutoffs = [x.cutoff for x in circuit.literals if isinstance(x, Above) and x.column == index]
+    if column.kind == "category":
+        return [*column.categories, *_TEXTS]
+    if column.kind == "boolean":
+        return [True, False, None]
+    if column.kind == "number":
+        beside = [math.nextafter(c, to) for c in cutoffs for to in (math.inf, -math.inf)]
+        return [*cutoffs, *beside, *_NUMBERS]
+    if column.kind == "date":
+        moments = [_EPOCH + datetime.timedelta(seconds=c) for c in cutoffs]
+        return [*moments, *(m + _TICK for m in moments), *(m - _TICK for m in moments), *_DATES]
+    whole = [math.floor(c) + step for c in cutoffs if abs(c) < 2**62 for step in (-1, 0, 1)]
+    return [*whole, *_INTEGERS]
+
+
+@cache
+def fixed_cases() -> tuple[Case, ...]:
+    """Return circuits made by hand and trained circuits."""
+    by_hand = (_gate_case(), _chunked_case(), _ladder_case(), _constant_case(), _twin_case())
+    return (*by_hand, *_trained_cases())
+
+
+@cache
+def drawn_cases() -> tuple[Case, ...]:
+    """Return random circuits, the same in every run; `DLN_EXAMPLES=2000` tests more of them."""
+    return tuple(_drawn_cases())
+
+
+def _drawn_cases() -> list[Case]:
+    drawn: list[Case] = []
+
+    @settings(
+        max_examples=int(os.environ.get("DLN_EXAMPLES", "110")),
+        derandomize="DLN_EXAMPLES" not in os.environ,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(circuits(max_columns=5, max_literals=8, max_gates=16))
+    def draw(circuit: Circuit) -> None:
+        if not circuit.rules and len(drawn) > _FEW:
+            return  # most small random circuits have no rule, and there is little to test
+        n_rows = 70 if len(drawn) % 10 == 0 else 24  # some need more than one word of 64 rows
+        drawn.append(Case(circuit, nasty_rows(circuit, n_rows, seed=len(drawn))))
+
+    draw()
+    return drawn
+
+
+def _gate_case() -> Case:
+    """Make each of the 16 gates vote, over a number and a text that may be missing."""
+    columns = (Column("x", "number"), Column("word", "category", ("a", "b")))
+    literals = (Above(0, 0.1), Among(1, (1,)), Missing(0), Missing(1))
+    nodes = tuple(Node(gate, a, b) for gate in GATES for a, b in ((0, 1), (2, 3), (0, 0)))
+    rules = tuple(Rule(4 + n, (n % 3, -(n % 5))) for n in range(len(nodes)))
+    circuit = Circuit(columns, literals, nodes, rules, (7, -3), ("no", "yes"))
+    cells = [[x, word] for x in (0.1, 0.2, None, math.nan) for word in ("a", "b", "c", None)]
+    return Case(circuit, cells)
+
+
+def _chunked_case() -> Case:
+    """Make a circuit with more gates than fit in one function, and rows for several words."""
+    mix = random.Random(5)
+    columns = tuple(Column(f"x{i}", "boolean") for i in range(12))
+    literals = tuple(Above(i, 0.5) for i in range(12))
+    nodes = []
+    for wire in range(12, 12 + 1000):
+        sources = [mix.randrange(max(0, wire - mix.choice((20, 2000))), wire) for _ in range(2)]
+        nodes.append(Node(mix.choice(GATES), *sources))
+    rules = tuple(
+        Rule(mix.randrange(12, 1012), tuple(mix.randrange(-2, 3) for _ in range(5)))
+        for _ in range(40)
+    )
+    circuit = Circuit(columns, literals, tuple(nodes), rules, (0, 1, 0, 0, 2), (1, 2, 3, 4, 5))
+    return Case(circuit, nasty_rows(circuit, 150))
+
+
+def _ladder_case() -> Case:
+    """Make a circuit with 2 ** 40 paths. As one expression, it would fill the disk."""
+    columns = tuple(Column(f"x{i}", "boolean") for i in range(4))
+    nodes, a, b = [], 0, 1
+    for level in range(40):
+        wire = 4 + 2 * level
+        nodes += [Node(GATES[7], a, b), Node(GATES[6], b, a if level % 3 else 2 + level % 2)]
+        a, b = wire, wire + 1
+    circuit = Circuit(
+        columns,
+        tuple(Above(i, 0.5) for i in range(4)),
+        tuple(nodes),
+        (Rule(a, (1, 0)), Rule(b, (0, 1))),
+        (0, 0),
+        ("even", "odd"),
+    )
+    return Case(circuit, nasty_rows(circuit, 30))
+
+
+def _constant_case() -> Case:
+    """Make a circuit without columns, and with a tie between the second class and the third."""
+    return Case(Circuit((), (), (), (), (1, 2, 2), ("a", "b", "c")), [[], [], []])
+
+
+def _twin_case() -> Case:
+    """Make a circuit with every literal, gate and rule twice, and with a constant that votes."""
+    columns = (Column("x", "number"), Column("code", "category", (1, 2.5, True + 2)))
+    literals = (Missing(0), Missing(0), Above(0, 1.0), Above(0, 1.0), Among(1, (0, 2))) * 2
+    nodes = tuple(Node(GATES[code], 2, 4) for code in (6, 6, 15, 0))
+    rules = tuple(Rule(wire, (wire, 1 - wire)) for wire in (0, 1, 2, 3, 9, 10, 11, 12, 13, 13))
+    circuit = Circuit(columns, literals, nodes, rules, (-4, 3), (False, True))
+    return Case(circuit, [[x, c] for x in (0.5, 1.5, None) for c in (1, 2.5, 3, 9, None)])
+
+
+def _trained_cases() -> list[Case]:
+    """Train on a table that has a column of every kind, each with missing values."""
+    rng = np.random.default_rng(3)
+    rows: Rows = []
+    for _ in range(160):
+        number, whole = rng.normal(), int(rng.integers(0, 9))
+        row = [
+            number,
+            whole,
+            bool(rng.integers(2)),
+            _EPOCH + datetime.timedelta(days=int(rng.integers(0, 99)), microseconds=500_000),
+            str(rng.choice(["red", "green", "blue, 'light'", "\u2028"])),
+        ]
+        rows.append([None if rng.random() < 0.1 else cell for cell in row])
+    y = [
+        ("low", "middle", "top")[((r[0] or 0) > 0) + ((r[1] or 0) > 4 or r[4] == "red")]
+        for r in rows
+    ]
+    found = []
+    for seed in range(2):
+        model = DLNClassifier(layers=(12, 12), n_networks=2, epochs=40, random_state=seed)
+        circuit = model.fit(_frame(rows), y).circuit_
+        found.append(Case(circuit, nasty_rows(circuit, 60, seed)))
+    return found
+
+
+def _frame(rows: Rows) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame(rows, columns=["amount (€)", "count", "is it?", "when", "class"])
