@@ -4,7 +4,7 @@
     python -m benchmarks.card_search [new]
 
 The first command runs the search (docs/cuda.md explains how processes share a GPU). The second
-compares its results, or the stored ones, with `results/paper` for the cells that both have.
+compares its results, or the stored ones, with those of the CPU for the cells that both have.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
+from reproduction.experiment import RESULTS
 from reproduction.models.outcome import EngineName
 from reproduction.run.results import Result, read_results
-
-RESULTS = Path(__file__).parent / "results"
 
 
 def read_cells(folder: Path, engine: EngineName) -> dict[tuple[str, int], Result]:
@@ -69,5 +68,5 @@ def compare(on_gpu: Path, on_cpu: Path) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("folder", nargs="?", type=Path, default=RESULTS / "paper_cuda")
-    compare(parser.parse_args().folder, RESULTS / "paper")
+    parser.add_argument("folder", nargs="?", type=Path, default=RESULTS.with_name("results_cuda"))
+    compare(parser.parse_args().folder, RESULTS)

@@ -24,7 +24,7 @@ from reproduction import datasets
 from reproduction.protocol import split_rows
 from reproduction.run.provenance import provenance
 
-OUTPUT = Path(__file__).parent / "results" / "paper" / "gap.csv"
+OUTPUT = Path(__file__).parent / "results" / "gap.csv"
 FIELDS = ("dataset", "setting", "seed", "accuracy", "gates", "literals", "seconds", "commit")
 TABLES = {"Letter": 26, "HAR": 6, "SatIm": 6}
 

@@ -8,7 +8,7 @@ r"""The default search on more splits of small tables than the four of the exper
 
 The first command runs the searches; results of dln-small come from the same searches. (The stored
 ones were made with `--engine cuda`.) The second prints the means and stores the splits in
-`results/paper/more_splits.csv`. The third prints the means of the stored splits. The standard error
+`results/more_splits.csv`. The third prints the means of the stored splits. The standard error
 of a mean over tables treats the means of the tables as independent.
 """
 
@@ -22,11 +22,11 @@ from pathlib import Path
 import numpy as np
 
 from reproduction.datasets import NAMES
+from reproduction.experiment import RESULTS
 from reproduction.protocol import SEEDS
 from reproduction.run.results import read_results
 
-RESULTS = Path(__file__).parent / "results"
-KEPT = RESULTS / "paper" / "more_splits.csv"
+KEPT = Path(__file__).parent / "results" / "more_splits.csv"
 FIELDS = (
     "dataset", "model", "seed", "accuracy", "validation", "gate_operations", "engine", "commit",
 )  # fmt: skip
@@ -91,7 +91,7 @@ def main() -> None:
     further = read_kept(KEPT) if arguments.cells is None else read_cells(arguments.cells)
     if arguments.write:
         write_kept(further, KEPT)
-    published = [x for x in read_cells(RESULTS / "paper") if int(x["seed"]) in SEEDS]
+    published = [x for x in read_cells(RESULTS) if int(x["seed"]) in SEEDS]
     show(published, [split for split in further if int(split["seed"]) not in SEEDS])
 
 

@@ -3,10 +3,12 @@
     python -m reproduction run --datasets Heart,Liver --models dt,paper,dln
     python -m reproduction ablations --datasets Heart,Liver
     python -m reproduction tables
+    python -m reproduction keep
     python -m reproduction download Heart tables
 
-The environment variable DLN_DATA names the folder of the paper's tables; `download` fills one with
-those that are public, and `run --quick` needs none.
+Results of a run that was killed are in the folder `running`. They are used like the others; `keep`
+moves them into their files. The environment variable DLN_DATA names the folder of the paper's
+tables; `download` fills one with those that are public, and `run --quick` needs none.
 """
 
 from __future__ import annotations
@@ -22,12 +24,18 @@ from typing import get_args
 from dln import DlnError, DlnWarning, OptionError
 from reproduction.ablations.runner import run_ablations
 from reproduction.datasets import download
-from reproduction.experiment import FULL, QUICK, make_budget, write_everything
+from reproduction.experiment import (
+    FULL,
+    QUICK,
+    RESULTS,
+    keep_everything,
+    make_budget,
+    write_everything,
+)
 from reproduction.models.outcome import EngineName
 from reproduction.run.choose import choose_cells
 from reproduction.run.runner import Plan, run
 
-RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "paper"
 QUICK_RESULTS = Path("build/quick-results")
 
 
@@ -58,7 +66,7 @@ def _run(options: argparse.Namespace) -> int:
     seconds = None if options.minutes is None else 60 * options.minutes
     summary = run(Plan(cells, _folder(options), budget, options.jobs, seconds), _say)
     _say(f"{summary.n_done} run, {summary.n_failed} failed, {summary.n_left} left")
-    return _tables(options) or int(summary.n_failed > 0)
+    return _keep(options) or _tables(options) or int(summary.n_failed > 0)
 
 
 def _ablations(options: argparse.Namespace) -> int:
@@ -71,11 +79,19 @@ def _ablations(options: argparse.Namespace) -> int:
         seconds=None if options.minutes is None else 60 * options.minutes,
     )
     _say(f"{left} left")
-    return _tables(options)
+    return _keep(options) or _tables(options)
+
+
+def _keep(options: argparse.Namespace) -> int:
+    folder = _folder(options)
+    if moved := keep_everything(folder):
+        _say(f"{moved} new results are now in {folder}")
+    return 0
 
 
 def _tables(options: argparse.Namespace) -> int:
-    for path in write_everything(_folder(options), make_budget(quick=options.quick, jobs=1)):
+    folder, budget = _folder(options), make_budget(quick=options.quick, jobs=1)
+    for path in write_everything(folder, budget, folder / "tables"):
         print(path)
     return 0
 
@@ -132,9 +148,11 @@ def _parser() -> argparse.ArgumentParser:
         each.add_argument("--minutes", type=float, help="time after which nothing more starts")
     tables = commands.add_parser("tables", help="write the tables and plots of stored results")
     tables.set_defaults(command=_tables)
-    for each in (runs, tables):
+    keeps = commands.add_parser("keep", help="move the results of stopped runs into their files")
+    keeps.set_defaults(command=_keep)
+    for each in (runs, tables, keeps):
         each.add_argument("--quick", action="store_true", help="a smoke test that takes seconds")
-    for each in (runs, ablations, tables):
+    for each in (runs, ablations, tables, keeps):
         each.add_argument("--results", type=Path, metavar="FOLDER", help="folder of results")
     fetch = commands.add_parser("download", help="download a public table into a folder")
     fetch.set_defaults(command=_download)

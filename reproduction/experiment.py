@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from reproduction.ablations.files import read_ablations
+from reproduction.ablations.results import ablation_store, read_ablations
 from reproduction.datasets import NAMES
 from reproduction.datasets.dataset import HONEST
 from reproduction.models.outcome import Budget
 from reproduction.models.registry import MODELS
 from reproduction.protocol import SEEDS
 from reproduction.run.provenance import count_cores
-from reproduction.run.results import read_results
+from reproduction.run.results import read_results, store_of
 from reproduction.tables.ablations import ablation_sheet
 from reproduction.tables.plots import write_plots
 from reproduction.tables.targets import target_sheet
@@ -52,9 +52,18 @@ def make_budget(*, quick: bool, jobs: int) -> Budget:
     return QUICK.budget if quick else replace(FULL.budget, threads=max(1, count_cores() // jobs))
 
 
-def write_everything(results: Path, budget: Budget) -> list[Path]:
-    """Write all tables and plots for a folder of results of one budget; return the paths."""
-    folder = results / "tables"
+RESULTS = Path(__file__).parent / "results"
+"""The results of this repository."""
+
+
+def keep_everything(results: Path) -> int:
+    """Move all loose results into their files; return how many there were."""
+    stores = [*(store_of(model, results) for model in MODELS), ablation_store(results)]
+    return sum(store.keep() for store in stores)
+
+
+def write_everything(results: Path, budget: Budget, folder: Path) -> list[Path]:
+    """Write all tables and plots for results of one budget to a folder; return the paths."""
     found = read_results(results, budget)
     written = write_tables(found, folder)
     written += write_sheet(target_sheet(found), folder / "targets")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import monotonic
 
-from reproduction.ablations.files import ablation_path, write_ablations
+from reproduction.ablations.results import ablation_store, write_ablations
 from reproduction.ablations.variants import VARIANTS, run_variant
 from reproduction.datasets import load
 from reproduction.datasets.known import check_names, check_tables
@@ -26,11 +26,12 @@ def run_ablations(
     """Run the missing (dataset, variant) pairs with all their seeds; return how many remain."""
     check_names(datasets)
     end = None if seconds is None else monotonic() + seconds
+    store = ablation_store(folder)
     pairs = [
         (name, variant)
         for name in sorted(datasets, key=size_of)
         for variant in VARIANTS
-        if not ablation_path(folder, name, variant).exists()
+        if not store.has((name, variant))
     ]
     check_tables(name for name, _ in pairs)
     for done, (name, variant) in enumerate(pairs):

@@ -46,7 +46,7 @@ class Entry:
         Its column in the paper's tables; None if the paper has none.
     weight
         Time of a cell relative to a decision tree's, for the estimate of the time left: the median
-        over the tables of benchmarks/results/paper of the medians over seeds.
+        over the tables of reproduction/results of the medians over seeds.
     search
         The model whose search it shares, if any.
     training

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from reproduction.models.registry import search_of
-from reproduction.run.results import Cell
+from reproduction.run.results import Cell, missing
 
 
 class Queue:
@@ -22,7 +22,7 @@ class Queue:
 
     def take(self, running: Collection[Cell]) -> Cell | None:
         """Return the first cell that may start next to the running ones, or None."""
-        self._waiting = [cell for cell in self._waiting if not cell.path(self._folder).exists()]
+        self._waiting = missing(self._waiting, self._folder)
         searches = {_search_of(cell) for cell in running}
         for place, cell in enumerate(self._waiting):
             if _search_of(cell) not in searches:

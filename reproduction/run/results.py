@@ -1,24 +1,20 @@
-"""Cells of the experiment and their result files: one small JSON file per cell.
-
-Each result is written in one atomic step. A killed run loses only the cells in progress.
-"""
+"""Cells of the experiment and their results, stored by model."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dln import TableError
-from reproduction.datasets.known import KNOWN
-from reproduction.files import write_atomically
 from reproduction.models.outcome import Budget, EngineName, Outcome
 from reproduction.models.registry import MODELS, find_model
 from reproduction.run.provenance import provenance
+from reproduction.store import Document, Key, Store
 
 
 @dataclass(frozen=True)
@@ -29,17 +25,13 @@ class Cell:
     model: str
     seed: int
 
-    def path(self, folder: Path) -> Path:
-        """Return the path of its result file."""
-        return folder / self.dataset / f"{self.model}-{self.seed}.json"
-
     def __str__(self) -> str:
         return f"{self.dataset} {self.model} {self.seed}"
 
 
 @dataclass(frozen=True)
 class Result:
-    """The content of a result file: accuracies in percent, costs as the paper counts them.
+    """The result of a cell: accuracies in percent, costs as the paper counts them.
 
     `parts` holds the seconds of parts of the run; "cpu" is processor time. `epochs` and `engine`
     are those that the model used (`Training`), or None if it has none. Older results have the
@@ -79,7 +71,7 @@ class Result:
 
 
 def make_result(cell: Cell, outcome: Outcome, budget: Budget, seconds: float) -> Result:
-    """Convert an outcome to the content of a result file."""
+    """Convert an outcome to a result."""
     cost, training = outcome.cost, find_model(cell.model).training
     return Result(
         **asdict(cell),
@@ -109,45 +101,50 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, (str, int, float, bool, type(None))) else repr(value)
 
 
+@cache
+def store_of(model: str, folder: Path) -> Store:
+    """Return the results of a model."""
+    return Store(folder, model, partial(_key_of, model))
+
+
+def _key_of(model: str, document: Document) -> Key:
+    result = Result(**document)
+    if result.model != model:
+        raise ValueError(f"a result of {result.model}")
+    return result.dataset, result.seed
+
+
 def write_result(result: Result, folder: Path) -> None:
-    """Write a result file in one atomic step."""
-    write_atomically(result.cell.path(folder), json.dumps(asdict(result), indent=1) + "\n")
+    """Write a loose result."""
+    store_of(result.model, folder).add(asdict(result))
+
+
+def has_result(cell: Cell, folder: Path) -> bool:
+    """Return whether a cell has a result."""
+    return store_of(cell.model, folder).has((cell.dataset, cell.seed))
 
 
 def read_results(folder: Path, budget: Budget | None = None) -> list[Result]:
-    """Read all results of a folder, sorted by name; ignore other files.
+    """Read all results of a folder, sorted by dataset, model and seed.
 
     If a budget is given, results of another budget raise an error: they are not comparable.
     """
-    results = [_read(path) for path in sorted(folder.glob("*/*.json")) if _is_named_so(path)]
-    for result in results:
+    found = [Result(**one) for model in MODELS for one in store_of(model, folder).read()]
+    for result in found:
         if budget is not None and not result.is_of(budget):
             epochs = find_model(result.model).training.epochs(budget)
             raise TableError(
-                f"{result.cell.path(folder)} has {_effort(result.trials, result.epochs)}, "
+                f"{folder}: {result.cell} has {_effort(result.trials, result.epochs)}, "
                 f"expected {_effort(budget.trials, epochs)}; use another results folder, "
                 "or delete the results of the other budget"
             )
-    return results
+    return sorted(found, key=lambda result: (result.dataset, result.model, result.seed))
 
 
 def _effort(trials: int, epochs: int | None) -> str:
     return f"{trials} trials" + ("" if epochs is None else f" of {epochs} epochs at most")
 
 
-def _is_named_so(path: Path) -> bool:
-    """Return whether a path is that of a result: dataset folder, model and seed."""
-    model, _, seed = path.stem.rpartition("-")
-    return path.parent.name in KNOWN and model in MODELS and seed.isdecimal()
-
-
-def _read(path: Path) -> Result:
-    try:
-        return Result(**json.loads(path.read_text("utf-8")))
-    except (ValueError, TypeError) as error:
-        raise TableError(f"{path} is not a result file; delete it and run again") from error
-
-
 def missing(cells: Iterable[Cell], folder: Path) -> list[Cell]:
     """Return the cells that have no result yet."""
-    return [cell for cell in cells if not cell.path(folder).exists()]
+    return [cell for cell in cells if not has_result(cell, folder)]

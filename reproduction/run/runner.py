@@ -18,7 +18,15 @@ from reproduction.models.registry import find_model
 from reproduction.protocol import Task
 from reproduction.run.provenance import count_cores
 from reproduction.run.queue import Queue
-from reproduction.run.results import Cell, Result, make_result, missing, read_results, write_result
+from reproduction.run.results import (
+    Cell,
+    Result,
+    make_result,
+    missing,
+    read_results,
+    store_of,
+    write_result,
+)
 from reproduction.run.time_left import TimeLeft
 from reproduction.run.workers import Workers
 
@@ -32,7 +40,7 @@ class Plan:
     cells
         Cells in the order in which they start.
     folder
-        Folder of the result files.
+        Folder of the results.
     budget
         Budget of each cell's search; `threads` is per cell.
     jobs
@@ -131,9 +139,10 @@ def run_cell(cell: Cell, folder: Path, budget: Budget) -> Finished:
     except Exception:
         return Finished(cell, None, traceback.format_exc())
     for name, sibling in outcome.siblings.items():
-        other = replace(cell, model=name)
-        # Overwrite an existing result, so that all results of a search belong together.
-        write_result(make_result(other, sibling, budget, result.seconds), folder)
+        # Replace a loose result, so that all results of a search belong together.
+        if not store_of(name, folder).has_kept((cell.dataset, cell.seed)):
+            other = replace(cell, model=name)
+            write_result(make_result(other, sibling, budget, result.seconds), folder)
     write_result(result, folder)
     return Finished(cell, result)
 

@@ -14,7 +14,7 @@ from reproduction.tables.published import size_of
 
 _FIRST_GUESS = 2e-5
 """First estimate of a decision tree's seconds per value of the table, from all tables of
-benchmarks/results/paper."""
+reproduction/results."""
 
 _POWERS = (0.3, 1.2)
 

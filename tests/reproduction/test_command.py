@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reproduction.__main__ import QUICK_RESULTS, RESULTS, main
-from reproduction.experiment import QUICK
+from reproduction.__main__ import QUICK_RESULTS, main
+from reproduction.experiment import QUICK, RESULTS
 from reproduction.run.results import read_results
 from reproduction.run.runner import Plan, Summary
 
@@ -25,6 +25,8 @@ def test_the_smoke_run_needs_no_folder(capsys: pytest.CaptureFixture[str]) -> No
     assert f"{QUICK_RESULTS}/tables/accuracy.md" in out
     assert {result.dataset for result in read_results(QUICK_RESULTS)} == set(QUICK.datasets)
     assert "| iris | " in (QUICK_RESULTS / "tables" / "accuracy.md").read_text("utf-8")
+    assert not list(QUICK_RESULTS.glob("running/*/*.json"))
+    assert main(["keep", "--quick"]) == 0
     assert main(["tables", "--quick"]) == 0
     assert capsys.readouterr() == (out, "")
     assert main(["tables", "--results", str(QUICK_RESULTS)]) == 2
@@ -41,7 +43,7 @@ def test_what_is_given_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
         return Summary(0, 0, 0)
 
     monkeypatch.setattr("reproduction.__main__.run", record)
-    monkeypatch.setattr("reproduction.__main__.write_everything", lambda folder, budget: [])
+    monkeypatch.setattr("reproduction.__main__.write_everything", lambda *arguments: [])
     main(["run", "--quick", "--seeds", "5,6,5", "--models", "nb", "--datasets", "wine"])
     assert [str(cell) for cell in plans[0].cells] == ["wine nb 5", "wine nb 6"]
     assert plans[0].folder == QUICK_RESULTS

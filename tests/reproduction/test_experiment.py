@@ -235,12 +235,12 @@ def test_what_was_cut_is_told_beside_the_table() -> None:
 def test_everything_is_written_and_csv_holds_the_differences(tmp_path: Path) -> None:
     for result in results_for(NAMES[:2], EIGHT):
         write_result(result, tmp_path)
-    written = {path.name for path in write_everything(tmp_path, Budget())}
+    written = {path.name for path in write_everything(tmp_path, Budget(), tmp_path / "tables")}
     stems = ("accuracy", "operations", "parameters")
     assert {f"{stem}{end}" for stem in stems for end in (".md", ".tex", ".csv")} <= written
     assert {"cost.svg", "ranks.svg"} <= written
     before = (tmp_path / "tables" / "cost.svg").read_bytes()
-    write_everything(tmp_path, Budget())
+    write_everything(tmp_path, Budget(), tmp_path / "tables")
     assert (tmp_path / "tables" / "cost.svg").read_bytes() == before
     with (tmp_path / "tables" / "accuracy.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))

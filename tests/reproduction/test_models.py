@@ -18,7 +18,7 @@ from dln.errors import ExtraMissingError, OptionError
 from dln.train.jobs import Job, TrainingRows
 from dln.train.native import train_population
 from dln.train.options import Alternating, TrainOptions
-from reproduction.ablations.files import read_ablations, write_ablations
+from reproduction.ablations.results import read_ablations, write_ablations
 from reproduction.ablations.runner import run_ablations
 from reproduction.ablations.variants import ORIGINAL, SHORT, VARIANTS, Ablated, run_variant
 from reproduction.datasets import Dataset, load

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from reproduction.run.queue import Queue
-from reproduction.run.results import Cell
+from reproduction.run.results import Cell, write_result
+from tests.reproduction.test_experiment import RESULT
 
 BEST, SMALL = Cell("Heart", "dln", 0), Cell("Heart", "dln-small", 0)
 TREE, OTHER_SEED = Cell("Heart", "dt", 0), Cell("Heart", "dln-small", 1)
-
-
-def finish(cell: Cell, folder: Path) -> None:
-    path = cell.path(folder)
-    path.parent.mkdir(exist_ok=True)
-    path.touch()
 
 
 def test_cells_come_in_their_order(tmp_path: Path) -> None:
@@ -33,6 +29,6 @@ def test_two_of_one_search_are_not_run_side_by_side(tmp_path: Path) -> None:
 
 def test_a_result_that_came_with_another_is_not_run_for(tmp_path: Path) -> None:
     queue = Queue([SMALL, TREE], tmp_path)
-    finish(SMALL, tmp_path)
+    write_result(replace(RESULT, **asdict(SMALL)), tmp_path)
     assert queue.take(()) == TREE
     assert queue.take(()) is None

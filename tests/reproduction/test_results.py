@@ -2,42 +2,49 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 import pytest
 
 from dln.errors import OptionError, TableError
-from reproduction.ablations.files import ablation_path, read_ablations
-from reproduction.ablations.variants import ORIGINAL
-from reproduction.experiment import QUICK, write_everything
+from reproduction.ablations.results import ablation_store, read_ablations
+from reproduction.experiment import QUICK, RESULTS, write_everything
 from reproduction.files import write_atomically
 from reproduction.models.outcome import Budget, Outcome
+from reproduction.models.registry import MODELS
 from reproduction.protocol import Task
 from reproduction.run.choose import choose_cells
 from reproduction.run.provenance import commit_of
-from reproduction.run.results import Cell, make_result, missing, read_results, write_result
+from reproduction.run.results import (
+    Cell,
+    make_result,
+    missing,
+    read_results,
+    store_of,
+    write_result,
+)
 from reproduction.run.runner import Plan, run, run_cell
 from tests.reproduction.test_experiment import RESULT
 
-COMMITTED = Path(__file__).parents[2] / "benchmarks" / "results" / "paper"
 OUTCOME = Outcome(80.0, 81.0, {}, None)
 
 
 def test_results_are_read_back_as_they_were_written(tmp_path: Path) -> None:
     write_result(RESULT, tmp_path)
     assert read_results(tmp_path) == [RESULT]
-    assert [path.name for path in (tmp_path / "Heart").iterdir()] == ["dt-0.json"]
     assert missing([Cell("Heart", "dt", 0), Cell("Heart", "dt", 1)], tmp_path) == [
         Cell("Heart", "dt", 1)
     ]
 
 
 def test_what_cannot_be_written_leaves_the_file_as_it_was(tmp_path: Path) -> None:
-    path = tmp_path / "Heart" / "dt-0.json"
+    path = tmp_path / "new" / "dt.jsonl"
     write_atomically(path, "70.0")
     with pytest.raises(UnicodeEncodeError):
         write_atomically(path, "71.0 \ud800")
@@ -45,19 +52,18 @@ def test_what_cannot_be_written_leaves_the_file_as_it_was(tmp_path: Path) -> Non
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_file_that_names_no_engine_is_natives(tmp_path: Path) -> None:
+def test_a_result_that_names_no_engine_is_natives(tmp_path: Path) -> None:
     write_result(replace(RESULT, engine="cuda"), tmp_path)
     assert read_results(tmp_path)[0].engine == "cuda"
-    path = RESULT.cell.path(tmp_path)
+    path = tmp_path / "running" / "dt" / "Heart-0.json"
     path.write_text(path.read_text("utf-8").replace(',\n "engine": "cuda"', ""), "utf-8")
     assert read_results(tmp_path) == [RESULT]
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"dataset": "Heart"}'])
-def test_a_broken_result_is_told(text: str, tmp_path: Path) -> None:
-    (tmp_path / "Heart").mkdir()
-    (tmp_path / "Heart" / "dt-0.json").write_text(text, "utf-8")
-    with pytest.raises(TableError, match=r"dt-0\.json is not a result file; delete it"):
+@pytest.mark.parametrize("text", ['{"dataset": "Heart"}', json.dumps(asdict(RESULT))])
+def test_what_is_not_a_result_of_the_model_is_told(text: str, tmp_path: Path) -> None:
+    (tmp_path / "rf.jsonl").write_text(text, "utf-8")
+    with pytest.raises(TableError, match=r"rf\.jsonl, line 1, is not a result; delete it"):
         read_results(tmp_path)
 
 
@@ -205,11 +211,11 @@ def test_a_commit_is_that_of_the_repository_of_dln_alone(
 
 def test_results_of_another_budget_are_refused_by_runs_and_tables(tmp_path: Path) -> None:
     write_result(replace(RESULT, dataset="iris", trials=2, epochs=None), tmp_path)
-    told = r"iris.dt-0\.json has 2 trials, expected 32 trials; use another results folder"
+    told = r": iris dt 0 has 2 trials, expected 32 trials; use another results folder"
     with pytest.raises(TableError, match=told):
         run(Plan([Cell("iris", "dt", 0)], tmp_path, Budget()), print)
     with pytest.raises(TableError, match=told):
-        write_everything(tmp_path, Budget())
+        write_everything(tmp_path, Budget(), tmp_path)
     assert len(read_results(tmp_path, QUICK.budget)) == 1
 
 
@@ -229,22 +235,26 @@ def test_a_result_counts_where_its_trials_and_epochs_are_those_of_the_budget(
     assert replace(RESULT, model=model, trials=trials, epochs=epochs).is_of(Budget()) is counts
 
 
-def test_all_results_of_the_repository_count() -> None:
-    assert len(read_results(COMMITTED, Budget())) == len(list(COMMITTED.glob("*/*-?.json")))
+def test_the_results_of_the_repository_are_whole_sorted_and_of_one_budget() -> None:
+    stores = [*(store_of(model, RESULTS) for model in MODELS), ablation_store(RESULTS)]
+    assert {store.path for store in stores} == set(RESULTS.glob("*.jsonl"))
+    for store in stores:
+        lines = [json.dumps(document) for document in store.read()]
+        assert store.path.read_text("utf-8").splitlines() == lines
+    assert len(read_results(RESULTS, Budget())) == sum(len(one.read()) for one in stores[:-1])
 
 
-def test_files_that_are_no_results_are_left_alone(tmp_path: Path) -> None:
-    for name in ("app/package", "Heart/notes", "Heart/svm-0", "Heart/dt-x", "ablations/app/a"):
-        write_atomically(tmp_path / f"{name}.json", '{"name": "app"}')
-    write_result(RESULT, tmp_path)
-    assert read_results(tmp_path) == [RESULT]
-    assert read_ablations(tmp_path) == []
+def test_the_tables_of_the_repository_are_those_of_its_results(tmp_path: Path) -> None:
+    written = write_everything(RESULTS, Budget(), tmp_path)
+    assert {path.name for path in written} == {path.name for path in (RESULTS / "tables").iterdir()}
+    for path in written:
+        stored = (RESULTS / "tables" / path.name).read_text("utf-8")
+        if path.suffix != ".svg" or f"Matplotlib v{matplotlib.__version__}," in stored:
+            assert path.read_text("utf-8") == stored, path.name
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"results": [{"seed": 0}]}'])
+@pytest.mark.parametrize("text", ["[]", "{}", '{"results": [{"seed": 0}]}', '{"results": []}'])
 def test_a_broken_ablation_is_told(text: str, tmp_path: Path) -> None:
-    path = ablation_path(tmp_path, "Heart", ORIGINAL)
-    path.parent.mkdir(parents=True)
-    path.write_text(text, "utf-8")
-    with pytest.raises(TableError, match=r"original\.json is not a result file of the abl"):
+    (tmp_path / "ablations.jsonl").write_text(text, "utf-8")
+    with pytest.raises(TableError, match=r"ablations\.jsonl, line 1, is not a result"):
         read_ablations(tmp_path)
