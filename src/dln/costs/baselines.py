@@ -1,8 +1,8 @@
 """Count the cost of fitted scikit-learn classifiers, as the paper's tables do.
 
 The paper publishes the costs of its baselines but not the formulas. The formulas below reproduce
-its figures (`tests/test_cost_published.py`). They count floating-point arithmetic for all column
-types.
+its figures (`tests/costs/test_cost_published.py`). They count floating-point arithmetic for all
+column types.
 """
 
 from __future__ import annotations
