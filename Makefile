@@ -6,7 +6,7 @@ PIP      := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja
 # One fixed release, so that all machines run the same tests.
 TORCH    := "torch==2.13.0"
-NATIVE   := CMakeLists.txt $(wildcard native/*.* native/*/*.*)
+NATIVE   := CMakeLists.txt $(wildcard native/*.* native/*/*.* src/dln/train/headers/*)
 SANITIZE := build/sanitize
 # Two layers of the same environment: the command dln, and on top of it what development needs.
 COMMAND  := $(VENV)/.command-installed

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import sysconfig
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,9 @@ PROGRAM = """
 import dln._native
 from sklearn.datasets import load_iris
 from dln import DLNClassifier
+from dln.train.cuda.card import SOURCES
+for folder in SOURCES:  # the cuda engine compiles these files
+    assert "site-packages" in str(folder) and any(folder.glob("*.h")), folder
 X, y = load_iris(return_X_y=True)
 model = DLNClassifier(random_state=0, selection_fits=2).fit(X, y)
 assert "site-packages" in dln._native.__file__, dln._native.__file__
@@ -39,6 +43,23 @@ def test_a_built_wheel_runs_without_a_compiler(tmp_path: Path) -> None:
 @pytest.mark.skipif(not (ROOT / "pyproject.toml").exists(), reason="needs the source tree")
 def test_a_wheel_without_the_extension_trains_with_torch(tmp_path: Path) -> None:
     assert _run_from_wheel(tmp_path, PURE_PROGRAM, DLN_PURE="1") == "True"
+
+
+@pytest.mark.skipif(not (ROOT / "pyproject.toml").exists(), reason="needs the source tree")
+def test_a_source_distribution_has_all_files_that_are_compiled(tmp_path: Path) -> None:
+    program = "import sys; from scikit_build_core.build import build_sdist as b; b(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True, cwd=ROOT)
+    (archive,) = tmp_path.glob("dln-*.tar.gz")
+    with tarfile.open(archive) as packed:
+        names = {name.partition("/")[2] for name in packed.getnames()}
+    folders = ("native", "src/dln/train/headers", "src/dln/train/cuda/kernel")
+    wanted = {
+        path.relative_to(ROOT).as_posix()
+        for folder in folders
+        for path in (ROOT / folder).rglob("*.*")
+    }
+    assert len(wanted) > 40
+    assert wanted | {"CMakeLists.txt"} <= names
 
 
 def _run_from_wheel(tmp_path: Path, program: str, **environment: str) -> str:

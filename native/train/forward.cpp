@@ -1,22 +1,9 @@
 // The forward pass: rows to bits, bits through hard gates, votes, and the loss of a block.
 #include <algorithm>
-#include <cmath>
 
 #include "trainer.h"
 
 namespace dln::DLN_LEVEL {
-
-namespace {
-
-// All rows of a gate at once: the algebraic normal form of its truth table.
-uint64_t evaluate_gate(uint8_t code, uint64_t a, uint64_t b) {
-  const auto spread = [](int bit) { return -static_cast<uint64_t>(bit & 1); };
-  const int t00 = code >> 3, t01 = code >> 2, t10 = code >> 1, t11 = code;
-  return spread(t00) ^ (spread(t00 ^ t10) & a) ^ (spread(t00 ^ t01) & b) ^
-         (spread(t00 ^ t01 ^ t10 ^ t11) & a & b);
-}
-
-}  // namespace
 
 void Trainer::load_block(const int64_t* rows, int n) {
   const Table& table = job_.table;
@@ -58,7 +45,7 @@ void Trainer::forward() {
   }
   for (int g = 0; g < net_.n_gates; ++g)
     bits_[net_.n_literals + g] =
-        evaluate_gate(code_[g], bits_[source_[2 * g]], bits_[source_[2 * g + 1]]);
+        evaluate_gate<uint64_t>(code_[g], bits_[source_[2 * g]], bits_[source_[2 * g + 1]]);
 }
 
 void Trainer::count_votes() {
@@ -73,56 +60,28 @@ void Trainer::count_votes() {
   }
 }
 
-// Count correct predictions by class; the first class wins a tie.
+// Count correct predictions by class.
 void Trainer::score_block(int n) {
   int32_t winner[kRows];
-  for (int i = 0; i < kChunks; ++i) {
-    v16f top = load(&score_[i * kLanes]);
-    v16i best = fill(0);
-    for (int c = 1; c < net_.n_classes; ++c) {
-      const v16f score = load(&score_[c * kRows + i * kLanes]);
-      best = select(top < score, fill(c), best);
-      top = larger(score, top);
-    }
-    store(winner + i * kLanes, best);
-  }
+  for (int i = 0; i < kRows; i += kLanes) store(winner + i, best_output(points(i)));
   for (int r = 0; r < n; ++r) {
     ++total_[target_[r]];
     right_[target_[r]] += winner[r] == target_[r];
   }
 }
 
-// Replace the scores by the gradient of `scale` times the weighted cross-entropy.
+// Replace the points by the gradient of `scale` times the weighted loss, and add up the loss.
 void Trainer::loss_gradient(float scale) {
   const v16f inverse_tau = fill(1.0f / options_.tau);
-  for (int i = 0; i < kChunks; ++i) {
-    const v16i target = load(target_ + i * kLanes);
-    const v16f weight = load(weight_ + i * kLanes) * fill(scale);
-    v16f top = load(&score_[i * kLanes]);
-    for (int c = 1; c < net_.n_classes; ++c)
-      top = larger(load(&score_[c * kRows + i * kLanes]), top);
-    v16f chosen = {}, others = {};
-    for (int c = 0; c < net_.n_classes; ++c) {
-      const v16f e = exp_nonpositive((load(&score_[c * kRows + i * kLanes]) - top) * inverse_tau);
-      chosen += select(target == fill(c), e, fill(0.0f));
-      others += select(target == fill(c), fill(0.0f), e);
-      store(&score_[c * kRows + i * kLanes], e);
+  float losses[kRows];
+  with_loss(options_.loss, [&](auto loss) {
+    for (int i = 0; i < kRows; i += kLanes) {
+      const v16f weight = load(weight_ + i);
+      store(losses + i, weight * loss.differentiate(points(i), load(target_ + i),
+                                                    weight * fill(scale), inverse_tau));
     }
-    const v16f total = chosen + others;
-    // Use the odds against the class instead of its probability. If the class is nearly certain,
-    // the probability is nearly 1 and its logarithm only a rounding error. For a row with a tiny
-    // probability the odds stay finite.
-    store(row_loss_ + i * kLanes, others / larger(chosen, total * fill(1.17549435e-38f)));
-    // The gradient of the true class is minus the sum of the others. 1 - p would only be a rounding
-    // error if the class is nearly certain.
-    const v16f part = weight / total * inverse_tau;
-    for (int c = 0; c < net_.n_classes; ++c) {
-      const v16f e = load(&score_[c * kRows + i * kLanes]);
-      const v16f slope = select(target == fill(c), fill(0.0f) - others, e) * part;
-      store(&score_[c * kRows + i * kLanes], slope);
-    }
-  }
-  for (int r = 0; r < kRows; ++r) loss_ += weight_[r] * std::log1p(row_loss_[r]);
+  });
+  for (float loss : losses) loss_ += loss;
 }
 
 }  // namespace dln::DLN_LEVEL

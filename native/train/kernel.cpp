@@ -155,7 +155,7 @@ void Trainer::refresh_votes() {
     }
     voters_[c].clear();
     for (int r = 0; r < net_.n_rules; ++r)
-      if (logit[r] >= limit) voters_[c].push_back(r);
+      if (vote_is_on(logit[r], limit)) voters_[c].push_back(r);
     if (votes_frozen_) {
       std::fill_n(weight, n_rules_padded_, 0.0f);
       for (int32_t r : voters_[c]) weight[r] = 1.0f;

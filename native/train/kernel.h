@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "losses.h"
+
 namespace dln {
 
 enum class LiteralKind : uint8_t { above = 0, equals = 1, missing = 2 };
@@ -50,6 +52,7 @@ struct Options {
   float tau = 1.0f;              // divides the class sums before the softmax
   float grad_factor = 1.0f;      // multiplies the gradient after each layer in the backward pass
   float vote_threshold = 0.8f;   // a vote link is on when sigmoid(logit) reaches this
+  Loss loss = Loss::cross_entropy;
   Phases phases = Phases::unified;
   int32_t phase_epochs = 1;      // with Phases::epochs: epochs before the phase changes
   bool mixture_gradient = false; // gate inputs get the gradient of the mixture, not the hard gate

@@ -123,6 +123,12 @@ void bind_population(nb::module_& module) {
       .def_rw("grad_factor", &Options::grad_factor)
       .def_rw("vote_threshold", &Options::vote_threshold)
       .def_prop_rw(
+          "loss", [](const Options& o) { return static_cast<int>(o.loss); },
+          [](Options& o, int value) {
+            check(value >= 0 && value < kLosses, "unknown loss");
+            o.loss = static_cast<Loss>(value);
+          })
+      .def_prop_rw(
           "phases", [](const Options& o) { return static_cast<int>(o.phases); },
           [](Options& o, int value) {
             check(value >= 0 && value <= 2, "phases must be 0, 1 or 2");

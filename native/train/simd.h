@@ -4,6 +4,7 @@
 // fixed order (the tree of sum16), and no operation may be contracted to a fused multiply-add.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 
@@ -274,6 +275,15 @@ DLN_INLINE v16f exp_nonpositive(v16f x) {
   return select(x < fill(-87.0f), fill(0.0f), y * to_power(rounded));
 }
 
-}  // namespace dln::DLN_LEVEL
+DLN_INLINE v16f log1p(const v16f& x) {
+  float lanes[kLanes];
+  store(lanes, x);
+  for (float& lane : lanes) lane = std::log1p(lane);
+  return load(lanes);
+}
 
-#undef DLN_INLINE
+// The names by which head.h knows them.
+using Reals = v16f;
+using Integers = v16i;
+
+}  // namespace dln::DLN_LEVEL

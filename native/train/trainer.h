@@ -15,6 +15,7 @@
 #include "simd.h"
 #include "tiles.h"
 #include "kernel.h"
+#include "head.h"  // after the lanes of simd.h
 
 namespace dln::DLN_LEVEL {
 
@@ -91,6 +92,8 @@ class Trainer {
   void finish();
   double evaluate(const std::vector<int64_t>& rows);
   int live_gates() const;
+  // The points of 16 rows of the block, from `row` on.
+  Points points(int row) { return {&score_[row], kRows, net_.n_classes}; }
   bool stopped() const { return stop_ && stop_->load(std::memory_order_relaxed); }
   bool trains_literal(int wire) const {
     return net_.literal_kind[wire] == static_cast<uint8_t>(LiteralKind::above) &&
@@ -125,7 +128,6 @@ class Trainer {
   float weight_[kRows];
   Buffer<uint64_t> bits_;         // (n_wires)
   Floats score_;                       // (n_classes, 64), then its gradient
-  float row_loss_[kRows];
   Floats input_gradient_;              // (padded n_inputs, 64)
   Floats wire_gradient_;               // (n_wires, 64), valid where reached_
   Buffer<uint8_t> reached_;       // (n_wires)

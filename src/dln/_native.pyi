@@ -75,6 +75,7 @@ class Options:
     tau: float
     grad_factor: float
     vote_threshold: float
+    loss: int
     phases: int
     phase_epochs: int
     mixture_gradient: bool

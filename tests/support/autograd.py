@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dln.train.jobs import Job
 from dln.train.schedule import make_schedule
 from dln.train.torch import LogicNetwork, Mode, Phase, freeze, set_mode
-from dln.train.torch.trainer import row_losses
+from dln.train.torch.losses import ROW_LOSSES
 
 PARAMETERS = ("cutoffs", "slopes", "gate_logits", "link_logits", "vote_logits")
 
@@ -40,7 +40,8 @@ def torch_gradients(job: Job, phase: Phase) -> tuple[float, dict[str, NDArray[np
     votes = model(torch.as_tensor(data.cells[job.rows]))
     target = torch.as_tensor(data.target[job.rows].astype(np.int64))
     weight = torch.as_tensor(data.weight[job.rows])
-    loss = (row_losses(votes, target, options.tau) * weight).sum() / weight.sum()
+    losses = ROW_LOSSES[job.loss.name](votes, target, options.tau)
+    loss = (losses * weight).sum() / weight.sum()
     if loss.requires_grad:
         loss.backward()  # type: ignore[no-untyped-call]
     with torch.no_grad():

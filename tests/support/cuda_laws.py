@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import NDArray
 
 from dln.encode.bits import ABOVE
 from dln.train.cuda import train_population
@@ -15,11 +16,19 @@ from dln.train.cuda.layout import Variant
 from dln.train.cuda.probe import probe
 from dln.train.jobs import Engine, Job
 from dln.train.live import hard_sources
+from dln.train.losses import LOSSES
 from dln.train.network import Shape
 from dln.train.options import TrainOptions
 from dln.train.torch import Phase
 from tests.support.autograd import PARAMETERS, torch_gradients, torch_votes
 from tests.support.cuda_jobs import short_job
+from tests.support.heads import (
+    assert_first_of_ties_wins,
+    assert_head_agrees,
+    assert_losses_stay_finite,
+    gate_table,
+    gates_job,
+)
 from tests.support.jobs import random_job
 
 
@@ -34,6 +43,21 @@ def assert_step_agrees(job: Job, phase: Phase, variant: Variant, tolerance: floa
         got = getattr(found.gradients, name)
         assert_allclose(got, expected[name], atol=tolerance * scale, err_msg=name)
         assert not got[np.isinf(getattr(job.network, name))].any()  # a masked choice
+
+
+def assert_head_is_right(variant: Variant, n_seeds: int) -> None:
+    """Loss, gradient, answer and gates are those of their definitions."""
+
+    def step(job: Job) -> tuple[float, NDArray[np.float32]]:
+        found = probe(job, "links", variant)
+        return found.loss, found.gradients.vote_logits
+
+    for loss in LOSSES.values():
+        for seed in range(n_seeds):
+            assert_head_agrees(step, loss, seed, n_single=2)
+    assert_losses_stay_finite(step)
+    assert_first_of_ties_wins(train_population)
+    assert_array_equal(probe(gates_job(), "links", variant).votes, gate_table())
 
 
 def assert_same_bits(variants: Sequence[Variant]) -> None:

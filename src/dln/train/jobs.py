@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.errors import TrainingError
+from dln.train.losses import CROSS_ENTROPY, Loss
 from dln.train.network import Network
 from dln.train.options import TrainOptions, check_integer, check_number
 from dln.train.trace import Trace
@@ -34,6 +35,7 @@ class Job:
     rows: NDArray[np.int64]
     options: TrainOptions
     valid_rows: NDArray[np.int64] | None = None
+    loss: Loss = CROSS_ENTROPY
 
 
 HISTORY = ("loss", "train_accuracy", "valid_accuracy", "gates")

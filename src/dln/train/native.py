@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from dln.errors import ExtraMissingError
 from dln.train.compiled import check_straight_through, number_phases
 from dln.train.jobs import Job, OnInterrupt, OnProgress, Trained, check_trained
-from dln.train.options import TrainOptions
 from dln.train.schedule import Schedule, make_schedule
 from dln.train.trace import make_trace
 
@@ -103,16 +102,18 @@ def bind(native: ModuleType, job: Job, schedule: Schedule) -> Any:
         gate_logit=network.gate_logits,
         rule_wire=network.rule_wires,
         vote_logit=network.vote_logits,
-        options=_bind_options(native, job.options),
+        options=_bind_options(native, job),
         schedule=_bind_schedule(native, schedule),
     )
 
 
-def _bind_options(native: ModuleType, options: TrainOptions) -> Any:
+def _bind_options(native: ModuleType, job: Job) -> Any:
+    options = job.options
     check_straight_through(options, "native")
     bound = native.Options()
     for name in _SAME_NAME:
         setattr(bound, name, getattr(options, name))
+    bound.loss = job.loss.number
     bound.phases, bound.phase_epochs = number_phases(options.phases)
     bound.mixture_gradient = options.gate_gradient == "mixture"
     return bound

@@ -151,8 +151,8 @@ class RawModule:
 
     def __init__(self, code: str, options: Sequence[str], backend: str) -> None:
         definitions = tuple(option for option in options if option.startswith("-D"))
-        (folder,) = (option[2:] for option in options if option.startswith("-I"))
-        self._library = _compile(definitions, Path(folder))
+        folders = tuple(Path(option[2:]) for option in options if option.startswith("-I"))
+        self._library = _compile(definitions, folders)
 
     def get_function(self, name: str) -> _Kernel:
         """Find a kernel."""
@@ -164,9 +164,9 @@ class RawModule:
 
 
 @cache
-def _compile(definitions: tuple[str, ...], kernel: Path) -> ctypes.CDLL:
+def _compile(definitions: tuple[str, ...], sources: tuple[Path, ...]) -> ctypes.CDLL:
     with tempfile.TemporaryDirectory() as folder:
-        for path in kernel.iterdir():
+        for path in (path for source in sources for path in source.iterdir()):
             (Path(folder) / path.name).write_text(_for_the_cpu(path.read_text("utf-8")), "utf-8")
         library = Path(folder) / "kernel.so"
         options = [*_FLAGS, *definitions, f"-I{folder}", "-o", str(library)]

@@ -32,6 +32,7 @@ from dln.train.options import TrainOptions  # noqa: E402
 from dln.train.torch import Phase  # noqa: E402
 from tests.support.cuda_laws import (  # noqa: E402
     assert_all_thresholds_are_pulled,
+    assert_head_is_right,
     assert_loss_of_sure_classes_is_exact,
     assert_same_bits,
     assert_step_agrees,
@@ -65,6 +66,10 @@ VARIANTS = {
 def test_votes_are_equal_and_gradients_agree(variant: Variant, phase: Phase) -> None:
     for seed in range(30):
         assert_step_agrees(draw_job(seed), phase, variant, tolerance=1e-4)
+
+
+def test_loss_gradient_answer_and_gates_are_right() -> None:
+    assert_head_is_right(Variant(THREADS[4], 4, 2, 0), n_seeds=30)
 
 
 def test_the_loss_of_almost_certain_classes_is_exact() -> None:

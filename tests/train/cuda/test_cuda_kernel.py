@@ -28,6 +28,7 @@ from dln.train.options import Pruning, TrainOptions
 from dln.train.torch import Phase
 from tests.support.cuda_laws import (
     assert_all_thresholds_are_pulled,
+    assert_head_is_right,
     assert_loss_of_sure_classes_is_exact,
     assert_same_bits,
     assert_step_agrees,
@@ -68,6 +69,10 @@ def variants(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_votes_are_equal_and_gradients_agree(variant: Variant, phase: Phase) -> None:
     for seed in range(8):
         assert_step_agrees(draw_job(seed), phase, variant, tolerance=1e-5)
+
+
+def test_loss_gradient_answer_and_gates_are_right() -> None:
+    assert_head_is_right(VARIANTS["two words"], n_seeds=8)
 
 
 def test_the_loss_of_almost_certain_classes_is_exact() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dln.train.cuda.card import KERNEL, define
+from dln.train.cuda.card import define, include
 from dln.train.cuda.layout import (
     BLOCK_RESERVED,
     BLOCK_STATIC,
@@ -55,7 +55,7 @@ def arrange(folder: Path, words: int, some: list[Sizes]) -> NDArray[np.int64]:
     source, program = folder / "arrange.cpp", folder / "arrange"
     source.write_text(ARRANGE)
     definitions = define(Variant(THREADS[1], 1, words, 0))
-    options = ["-std=c++17", f"-I{KERNEL}", *definitions, "-o", str(program)]
+    options = ["-std=c++17", *include(), *definitions, "-o", str(program)]
     subprocess.run([compiler, *options, str(source)], check=True, timeout=120)
     text = "\n".join(" ".join(map(str, astuple(sizes))) for sizes in some)
     done = subprocess.run(

@@ -19,7 +19,8 @@ OLDEST = (7, 0)
 """The oldest compute capability with all the instructions that the kernel uses."""
 
 KERNEL = Path(__file__).parent / "kernel"
-"""The folder of the kernel's source."""
+SOURCES = (KERNEL, Path(__file__).parent.parent / "headers")
+"""The folders of the kernel's source: its own, and the headers that native code shares."""
 
 # Subnormal numbers are 0, and divisions and roots are fast, with an error of a last bit or two. But
 # products are fused into sums only where the kernel does it explicitly: the compiler would choose
@@ -82,6 +83,11 @@ def limits_of(cupy: Any, number: int) -> Limits:
     )
 
 
+def include() -> list[str]:
+    """Return the folders of the source as compiler options."""
+    return [f"-I{folder}" for folder in SOURCES]
+
+
 def define(variant: Variant) -> list[str]:
     """Return the definitions that the kernel's source requires, as compiler options."""
     settings = {
@@ -101,14 +107,14 @@ def define(variant: Variant) -> list[str]:
 def compile_kernel(variant: Variant, source: str, number: int) -> Any:
     """Compile a source file of the kernel for a GPU. CuPy caches the result on disk."""
     cupy = import_cupy()
-    sources = sorted(KERNEL.iterdir())
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
+    files = sorted(path for folder in SOURCES for path in folder.iterdir())
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:16]
     # CuPy's cache depends only on the source file, not on the files that it includes.
     definitions = (*define(variant), f"-DDLN_DIGEST=0x{digest}")
     with cupy.cuda.Device(number):
         return cupy.RawModule(
             code=(KERNEL / source).read_text(),
-            options=("--std=c++17", *_ARITHMETIC, f"-I{KERNEL}", *definitions),
+            options=("--std=c++17", *_ARITHMETIC, *include(), *definitions),
             backend="nvrtc",
         )
 

@@ -17,7 +17,7 @@ _COUNTS = (
     "n_parameters n_literals n_gates n_links n_choices n_rules n_classes n_layers "
     "n_levels n_columns n_rows n_valid n_batches n_shuffles "
     "epochs phases phase_epochs eval_every patience keep_best trace_every mixture "
-    "first_freeze vote_freeze prune_first prune_last rules_on_literals pad"
+    "first_freeze vote_freeze prune_first prune_last rules_on_literals loss"
 )
 _NUMBERS = "rate final_rate threshold_rate tau grad_factor vote_limit convergence"
 

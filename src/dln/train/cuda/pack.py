@@ -128,6 +128,7 @@ def _make_plans(jobs: Sequence[Job], shelves: _Shelves) -> Array:
     plans = np.zeros(len(kinds.items), dtype=PLAN)
     for plan, job, schedule in zip(plans, kinds.items, shelves.schedules, strict=True):
         _fill_options(plan, job.options, schedule)
+        plan["loss"] = job.loss.number
         plan["n_layers"] = len(job.network.layers)
         choices = job.network.gate_choices[: len(plan["choice"])]
         plan["n_choices"] = len(job.network.gate_choices)
@@ -239,7 +240,7 @@ def _kind_of(job: Job) -> tuple[Any, ...]:
     """Return everything that determines a plan, except the network's arrays and its seed."""
     network, rows = job.network, (job.rows, job.valid_rows)
     options = [value for name, value in vars(job.options).items() if name != "seed"]
-    shape = (network.layers, network.gate_choices.tobytes(), len(network.vote_logits))
+    shape = (network.layers, network.gate_choices.tobytes(), len(network.vote_logits), job.loss)
     return (*options, *shape, *_table_key(job.data), *map(id, rows))
 
 

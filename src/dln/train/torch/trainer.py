@@ -6,10 +6,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.functional import cross_entropy
 
 from dln.train.jobs import Job
 from dln.train.torch.layers import MIN_SLOPE, ThresholdLayer
+from dln.train.torch.losses import ROW_LOSSES
 from dln.train.torch.mode import Mode, Phase, set_mode
 from dln.train.torch.network import LogicNetwork
 
@@ -20,6 +20,7 @@ class Trainer:
     def __init__(self, job: Job, device: torch.device) -> None:
         self.device = device
         self.options = job.options
+        self.row_losses = ROW_LOSSES[job.loss.name]
         self.model = LogicNetwork(job.network, job.options.vote_threshold).to(device)
         self.cells = torch.as_tensor(job.data.cells).to(device)
         self.target = torch.as_tensor(job.data.target.astype(np.int64)).to(device)
@@ -56,7 +57,7 @@ class Trainer:
         self._set_mode(phase)
         votes = self.model(self.cells[rows])
         target, weight = self.target[rows], self.weight[rows]
-        losses = row_losses(votes, target, self.options.tau)
+        losses = self.row_losses(votes, target, self.options.tau)
         total = weight.sum()
         loss = (losses * weight).sum() / total.clamp(min=1e-30)
         if loss.requires_grad:
@@ -121,11 +122,3 @@ class Trainer:
             part = places[start : start + size]
             self._score(self.model(self.cells[part]), self.target[part])
         return self._balanced_accuracy()
-
-
-def row_losses(votes: Tensor, target: Tensor, tau: float) -> Tensor:
-    """Return the cross-entropy of each row; votes are (rows, classes).
-
-    In float64: in float32 the gradient p - 1 would be only rounding error if p is close to 1.
-    """
-    return cross_entropy(votes.double() / tau, target, reduction="none").to(votes.dtype)

@@ -1,6 +1,7 @@
 // The forward pass: rows to bits, bits through hard gates, votes, and the gradient of the loss.
 #pragma once
 
+#include "lanes.h"
 #include "network.h"
 
 // Each warp reads a row; several rows are loaded at a time.
@@ -95,14 +96,6 @@ __device__ inline void make_literals(const Block& block, bool all) {
   }
 }
 
-// All rows of a gate at once: the algebraic normal form of its truth table.
-__device__ inline u32 evaluate_gate(u32 code, u32 a, u32 b) {
-  const auto spread = [](u32 bit) { return 0u - (bit & 1u); };
-  const u32 t00 = code >> 3, t01 = code >> 2, t10 = code >> 1, t11 = code;
-  return spread(t00) ^ (spread(t00 ^ t10) & a) ^ (spread(t00 ^ t01) & b) ^
-         (spread(t00 ^ t01 ^ t10 ^ t11) & a & b);
-}
-
 __device__ inline void evaluate_gates(const Block& block) {
   const Plan& plan = block.plan;
   const Memory& memory = block.memory;
@@ -116,7 +109,7 @@ __device__ inline void evaluate_gates(const Block& block) {
       for (int k = 0; k < kWords; ++k) {
         memory.words[2 * g * kWords + k] = a[k];
         memory.words[(2 * g + 1) * kWords + k] = b[k];
-        memory.bits[(plan.n_literals + g) * kWords + k] = evaluate_gate(code, a[k], b[k]);
+        memory.bits[(plan.n_literals + g) * kWords + k] = head::evaluate_gate(code, a[k], b[k]);
       }
     }
     __syncthreads();
@@ -149,16 +142,14 @@ __device__ __noinline__ void forward(const int* rows, int n, const Phase& phase)
   count_votes(block);
 }
 
-// Count correct predictions by class. A tie goes to the first class. Called by the rows' threads.
+// The points of the row of this thread.
+__device__ inline head::Points own_points(const Block& block) {
+  return {block.memory.score + threadIdx.x, kStride, block.plan.n_classes};
+}
+
+// Count correct predictions by class. Called by the rows' threads.
 __device__ inline void count_right(const Block& block) {
-  const int r = threadIdx.x, target = block.target[r];
-  float top = block.memory.score[r];
-  int winner = 0;
-  for (int c = 1; c < block.plan.n_classes; ++c) {
-    const float score = block.memory.score[c * kStride + r];
-    if (top < score) winner = c;
-    top = fmaxf(top, score);
-  }
+  const int target = block.target[threadIdx.x], winner = head::best_output(own_points(block));
   const u32 alike = __match_any_sync(kAll, target), right = __ballot_sync(kAll, winner == target);
   if (target >= 0 && lane_of() == __ffs(alike) - 1) {
     atomicAdd(block.pools.right + block.plan.count + target, __popc(alike & right));
@@ -166,24 +157,12 @@ __device__ inline void count_right(const Block& block) {
   }
 }
 
-// Replace the votes by the gradient of the weighted cross-entropy, and return the loss of this row.
-// If the true class is almost certain, p - 1 and log(p) are mostly rounding error. So its gradient
-// is minus the sum of the others', and the loss is computed from the odds against it.
+// Replace the points by the gradient of the weighted loss, and return the weighted loss of this row.
 __device__ inline float loss_gradient(const Block& block) {
-  const int r = threadIdx.x, target = block.target[r];
-  const float weight = block.weight[r] * block.step.scale, inverse_tau = 1.0f / block.plan.tau;
-  float* score = block.memory.score + r;
-  float top = score[0];
-  for (int c = 1; c < block.plan.n_classes; ++c) top = fmaxf(top, score[c * kStride]);
-  float others = 0.0f, chosen = 0.0f;
-  for (int c = 0; c < block.plan.n_classes; ++c) {
-    const float e = expf((score[c * kStride] - top) * inverse_tau);
-    (c == target ? chosen : others) += e;
-    score[c * kStride] = e;
-  }
-  const float total = chosen + others, part = weight / total * inverse_tau;
-  for (int c = 0; c < block.plan.n_classes; ++c)
-    score[c * kStride] = (c == target ? -others : score[c * kStride]) * part;
-  // The lower bound keeps the odds finite if the probability of the true class underflows.
-  return block.weight[r] * log1pf(others / fmaxf(chosen, total * 1.17549435e-38f));
+  const int target = block.target[threadIdx.x];
+  const float weight = block.weight[threadIdx.x], inverse_tau = 1.0f / block.plan.tau;
+  return head::with_loss(block.plan.loss, [&](auto loss) {
+    return weight *
+           loss.differentiate(own_points(block), target, weight * block.step.scale, inverse_tau);
+  });
 }

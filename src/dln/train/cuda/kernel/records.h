@@ -2,6 +2,8 @@
 // test compiles this file for the host, so nothing here requires a GPU.
 #pragma once
 
+#include "losses.h"
+
 typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -24,7 +26,8 @@ struct Plan {
   int n_parameters, n_literals, n_gates, n_links, n_choices, n_rules, n_classes, n_layers;
   int n_levels, n_columns, n_rows, n_valid, n_batches, n_shuffles;
   int epochs, phases, phase_epochs, eval_every, patience, keep_best, trace_every, mixture;
-  int first_freeze, vote_freeze, prune_first, prune_last, rules_on_literals, unused;
+  int first_freeze, vote_freeze, prune_first, prune_last, rules_on_literals;
+  dln::Loss loss;
   float rate, final_rate, threshold_rate, tau, grad_factor, vote_limit, convergence;
   u8 choice[16];
 };

@@ -2,6 +2,7 @@
 // that the next step reads: probabilities, hard gates, links and votes.
 #pragma once
 
+#include "lanes.h"
 #include "literals.h"
 
 // What to do with a list of candidates: only read its logits, train them, or return their
@@ -241,7 +242,7 @@ __device__ inline void visit_votes(const Block& block) {
       }
       if (!frozen) adam(p, gradient, block.step.rate, block.step.epsilon);
     }
-    const bool on = p.value >= plan.vote_limit;
+    const bool on = head::vote_is_on(p.value, plan.vote_limit);
     const float e = __expf(-fabsf(p.value));
     const float share = (p.value < 0.0f ? e : 1.0f) / (1.0f + e);
     p.probability = frozen ? static_cast<float>(on) : share;

@@ -1,0 +1,154 @@
+"""What every engine promises about its head: the same loss, gradient and class as the definition.
+
+The networks here give each row any points. A column for each class holds the points of the rows,
+and a class has a rule for every threshold below them. A further rule for each row has no vote. The
+gradient of its logit is a quarter of the gradient of the row's points, because it starts at 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import torch
+from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import NDArray
+
+from dln.core.gates import GATES
+from dln.encode.bits import ABOVE, EQUALS, LiteralSet
+from dln.train.jobs import Engine, Job, TrainingRows
+from dln.train.losses import CROSS_ENTROPY, Loss
+from dln.train.network import Network
+from dln.train.options import TrainOptions
+from dln.train.torch.losses import ROW_LOSSES
+
+Floats = NDArray[np.float64]
+Step = Callable[[Job], tuple[float, NDArray[np.float32]]]
+"""From a job to the loss of its rows and the gradient of its vote logits (classes, rules)."""
+
+ON, OFF = 5.0, -5.0
+
+
+def head_job(
+    points: NDArray[np.int64],
+    target: NDArray[np.int32],
+    weight: NDArray[np.float32],
+    tau: float,
+    loss: Loss = CROSS_ENTROPY,
+) -> Job:
+    """Make a job whose rows have these points (rows, classes)."""
+    n_rows, n_classes = points.shape
+    cutoffs = np.arange(points.max(), dtype=np.float32) + 0.5
+    rows = np.arange(n_rows, dtype=np.float32)
+    literals = LiteralSet.join(
+        [LiteralSet.on_column(c, ABOVE, cutoffs) for c in range(n_classes)]
+        + [LiteralSet.on_column(n_classes, EQUALS, rows)]
+    )
+    logits = np.full((n_classes, len(literals)), OFF, dtype=np.float32)
+    for c in range(n_classes):
+        logits[c, c * len(cutoffs) : (c + 1) * len(cutoffs)] = ON
+    logits[:, -n_rows:] = 0.0
+    cells = np.column_stack([points, rows]).astype(np.float32)
+    options = TrainOptions(epochs=1, tau=tau, rate=0.0)
+    network = plain_network(literals, [1], np.arange(len(literals)), logits)
+    return Job(network, TrainingRows(cells, target, weight), np.arange(n_rows), options, loss=loss)
+
+
+def plain_network(
+    literals: LiteralSet, codes: list[int], rules: NDArray[np.int64], vote_logits: Floats
+) -> Network:
+    """Make a network of settled gates that all read the first and the last literal."""
+    n_gates, choices = len(codes), np.unique(np.array(codes, dtype=np.uint8))
+    ends = np.array([0, len(literals) - 1], dtype=np.int32)
+    return Network(
+        layers=(n_gates,),
+        literal_kind=literals.kind,
+        literal_column=literals.column,
+        literal_layer=np.zeros(len(literals), dtype=np.int32),
+        cutoffs=literals.value.copy(),
+        slopes=np.ones(len(literals), dtype=np.float32),
+        link_wires=np.tile(ends[None, :, None], (n_gates, 1, 1)),
+        link_logits=np.zeros((n_gates, 2, 1), dtype=np.float32),
+        gate_choices=choices,
+        gate_logits=(choices == np.array(codes)[:, None]).astype(np.float32),
+        rule_wires=rules.astype(np.int32),
+        vote_logits=vote_logits.astype(np.float32),
+    )
+
+
+def define_head(job: Job, points: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Compute the loss of each row, and the gradient of the mean, in float64 by the definition."""
+    free = torch.tensor(points, dtype=torch.float64, requires_grad=True)
+    target = torch.as_tensor(job.data.target.astype(np.int64))
+    weight = torch.as_tensor(job.data.weight.astype(np.float64))
+    losses = ROW_LOSSES[job.loss.name](free, target, job.options.tau)
+    ((losses * weight).sum() / weight.sum()).backward()  # type: ignore[no-untyped-call]
+    assert free.grad is not None
+    gradient = free.grad.numpy()
+    if job.loss.readout == "votes":  # p - 1 is only rounding error if p is close to 1, also here
+        own = np.arange(len(points)), job.data.target
+        gradient[own] = 0.0
+        gradient[own] = -gradient.sum(axis=1)
+    return losses.detach().numpy(), gradient
+
+
+def assert_head_agrees(step: Step, loss: Loss, seed: int, n_single: int) -> None:
+    """The loss and its gradient are those of the definition; also if a class is almost certain."""
+    rng = np.random.default_rng(seed)
+    n_rows, n_classes = int(rng.integers(1, 100)), int(rng.integers(1, 7))
+    points = rng.integers(0, rng.choice([3, 41]), (n_rows, n_classes))
+    points[0, 0] = 40
+    target = rng.integers(0, n_classes, n_rows).astype(np.int32)
+    weight = rng.uniform(0.5, 2.0, n_rows).astype(np.float32)
+    job = head_job(points, target, weight, float(rng.choice([0.5, 3.0, 50.0])), loss)
+    losses, gradient = define_head(job, points)
+
+    found_loss, found = step(job)
+    assert_allclose(found_loss, np.average(losses, weights=weight), rtol=1e-5, atol=1e-15)
+    # The exponents are up to 80, in float32. Below 1e-36, numbers may count as 0.
+    assert_allclose(4.0 * found[:, -n_rows:].T, gradient, rtol=3e-5, atol=1e-36)
+    for row in range(min(n_single, n_rows)):
+        found_loss, _ = step(replace(job, rows=np.array([row])))
+        assert_allclose(found_loss, losses[row], rtol=3e-5, atol=1e-15)
+
+
+def assert_losses_stay_finite(step: Step) -> None:
+    """The loss of an impossible class is large, but it and its gradient are finite."""
+    points = np.array([[400, 0], [0, 400]])
+    job = head_job(points, np.array([1, 1], dtype=np.int32), np.ones(2, dtype=np.float32), 0.1)
+    loss, found = step(job)
+    assert 40 < loss < 100
+    assert_allclose(4.0 * found[:, -2:].T, [[5.0, -5.0], [0.0, 0.0]], rtol=1e-6)
+
+
+def assert_first_of_ties_wins(engine: Engine) -> None:
+    """The answer is the class with the most points, for all points up to 2 of three classes."""
+    points = np.array(list(product(range(3), repeat=3)))
+    weight = np.ones(len(points), dtype=np.float32)
+    jobs = []
+    for target in range(3):
+        job = head_job(points, np.full(len(points), target, dtype=np.int32), weight, 1.0)
+        for row in range(len(points)):
+            jobs.append(replace(job, rows=np.array([row]), network=job.network.copy()))
+    is_right = np.array([trained.history[0, 1] for trained in engine(jobs)])
+    assert_array_equal(is_right.reshape(3, -1), np.eye(3)[points.argmax(axis=1)].T)
+
+
+def gates_job() -> Job:
+    """Make a job of all 16 gates, each with a class of its own, on all four rows."""
+    bits = np.array(list(product((0, 1), repeat=2)), dtype=np.float32)
+    literals = LiteralSet.join(
+        [LiteralSet.on_column(side, ABOVE, np.array([0.5], dtype=np.float32)) for side in (0, 1)]
+    )
+    votes = np.where(np.eye(16) > 0, ON, OFF)
+    network = plain_network(literals, list(range(16)), 2 + np.arange(16), votes)
+    ones = np.ones(4, dtype=np.float32)
+    data = TrainingRows(bits, np.zeros(4, dtype=np.int32), ones)
+    return Job(network, data, np.arange(4), TrainOptions(epochs=1))
+
+
+def gate_table() -> NDArray[np.int32]:
+    """Return the outputs of all gates on all four rows (rows, gates)."""
+    return np.array([gate.table for gate in GATES], dtype=np.int32).T
