@@ -94,7 +94,7 @@ def path_exists(name: str) -> bool:
 
 def missing_symbols(text: str) -> Iterator[str]:
     """List the names below `dln` that a text uses and that do not exist."""
-    for name in re.findall(r"(?<![\w./\"-])dln(?:\.[A-Za-z_]\w*)+", text):
+    for name in re.findall(r"(?<![\w./\"-])dln(?:\.(?!jsonl?\b)[A-Za-z_]\w*)+", text):
         if not symbol_exists(name):
             yield name
     for module, names in re.findall(r"from (dln[\w.]*) import (\w+(?:, \w+)*)", text):
