@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from dln.core.circuit import Circuit
 from dln.core.gates import GATE_BY_NAME, GATES, Gate
 from dln.core.literals import Above, Among, Column, Missing
+from dln.core.logic import Logic
 from dln.core.origin import Origin
 from dln.core.parts import Node, Rule
+from dln.core.readout import Votes
 from dln.core.verdict import Counterexample, Proof, Reversal, Undecided
 from dln.costs.circuit import cost
 from dln.costs.report import Cost, PartCost
@@ -79,6 +81,7 @@ __all__ = [
     "Freezing",
     "Gate",
     "Gumbel",
+    "Logic",
     "Missing",
     "MissingColumnError",
     "Node",
@@ -100,6 +103,7 @@ __all__ = [
     "TrainingError",
     "Trends",
     "Undecided",
+    "Votes",
     "cost",
     "cost_of_model",
     "export",

@@ -10,16 +10,18 @@ from dln.core.builder import FALSE, TRUE, CircuitBuilder, Signal
 from dln.core.circuit import Circuit
 from dln.core.gates import GATE_BY_NAME, GATES, Gate
 from dln.core.literals import Above, Column
+from dln.core.readout import Votes
 from tests.support.strategies import every_row, law, logic_circuits
 
 COLUMNS = (Column("x", "boolean"), Column("y", "boolean"))
+NO_YES = Votes.without_rules(("no", "yes"))
 X, Y = Above(0, 0.5), Above(1, 0.5)
 
 
 @law
 @given(circuit=logic_circuits())
 def test_literals_may_be_added_after_gates(circuit: Circuit) -> None:
-    builder = CircuitBuilder(circuit.columns, circuit.classes)
+    builder = CircuitBuilder(circuit.columns, circuit.readout)
     signals: dict[int, Signal] = {}
 
     def signal(wire: int) -> Signal:
@@ -38,7 +40,7 @@ def test_literals_may_be_added_after_gates(circuit: Circuit) -> None:
 
 @pytest.mark.parametrize("gate", GATES, ids=lambda gate: gate.name)
 def test_constants_are_absorbed_by_every_gate(gate: Gate) -> None:
-    builder = CircuitBuilder(COLUMNS, ("no", "yes"))
+    builder = CircuitBuilder(COLUMNS, NO_YES)
     x = builder.literal(X)
     for constant, bit in ((FALSE, 0), (TRUE, 1)):
         expected = {(0, 0): FALSE, (1, 1): TRUE, (0, 1): x, (1, 0): Signal(x.part, True)}
@@ -50,7 +52,7 @@ def test_constants_are_absorbed_by_every_gate(gate: Gate) -> None:
 
 @pytest.mark.parametrize("gate", GATES, ids=lambda gate: gate.name)
 def test_a_part_and_its_negation_fold_to_a_simpler_signal(gate: Gate) -> None:
-    builder = CircuitBuilder(COLUMNS, ("no", "yes"))
+    builder = CircuitBuilder(COLUMNS, NO_YES)
     x = builder.literal(X)
     not_x = Signal(x.part, True)
     expected = {(0, 0): FALSE, (1, 1): TRUE, (0, 1): x, (1, 0): not_x}
@@ -59,7 +61,7 @@ def test_a_part_and_its_negation_fold_to_a_simpler_signal(gate: Gate) -> None:
 
 
 def test_equal_descriptions_become_one_part() -> None:
-    builder = CircuitBuilder(COLUMNS, ("no", "yes"))
+    builder = CircuitBuilder(COLUMNS, NO_YES)
     x, y = builder.literal(X), builder.literal(Y)
     assert builder.literal(Above(0, 0.5)) == x
     both = builder.gate(GATE_BY_NAME["AND"], x, y)
@@ -69,13 +71,13 @@ def test_equal_descriptions_become_one_part() -> None:
 
 
 def test_an_empty_builder_gives_a_circuit_without_votes() -> None:
-    circuit = CircuitBuilder(COLUMNS, ("no", "yes"), 2.5).finish()
+    circuit = CircuitBuilder(COLUMNS, Votes.without_rules(("no", "yes"), 2.5)).finish()
     assert circuit == Circuit(COLUMNS, (), (), (), (0, 0), ("no", "yes"), 2.5)
     assert circuit.predict([[True, False]]).tolist() == ["no"]
 
 
 def test_votes_for_constants_are_base_votes_or_nothing() -> None:
-    builder = CircuitBuilder(COLUMNS, ("no", "yes"))
+    builder = CircuitBuilder(COLUMNS, NO_YES)
     builder.vote(TRUE, (1, 2))
     builder.vote(TRUE, (0, -1))
     builder.vote(FALSE, (5, 5))

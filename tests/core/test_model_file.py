@@ -19,7 +19,7 @@ from dln._util import atomic_file
 from dln.core import model_file
 from dln.core.circuit import Circuit
 from dln.core.literals import Column
-from dln.core.model_file import circuit_to_json
+from dln.core.model_file import circuit_from_json, circuit_to_json
 from tests.support.stored import CIRCUIT, TEXT
 from tests.support.strategies import as_rows, circuits, law, rows_for
 
@@ -50,10 +50,19 @@ def test_saving_and_loading_is_the_identity(
     assert str(loaded) == str(circuit)
 
 
+@law
+@given(circuit=circuits())
+def test_files_of_version_1_still_load(circuit: Circuit) -> None:
+    text = circuit_to_json(circuit, version=1)
+    assert json.loads(text)["version"] == 1
+    assert "readout" not in json.loads(text)
+    assert circuit_from_json(text) == circuit
+
+
 def test_the_file_is_json_of_the_documented_form() -> None:
     assert json.loads(TEXT) == {
         "format": "dln-circuit",
-        "version": 1,
+        "version": 2,
         "columns": [
             {"name": "age", "kind": "integer"},
             {
@@ -69,6 +78,7 @@ def test_the_file_is_json_of_the_documented_form() -> None:
             {"column": 2, "missing": True},
         ],
         "gates": [["AND", 0, 1], ["XOR", 3, 2]],
+        "readout": "votes",
         "rules": [{"wire": 4, "votes": [0, 2]}, {"wire": 0, "votes": [-1, 0]}],
         "base_votes": [1, 0],
         "classes": ["healthy", "ill"],

@@ -82,11 +82,15 @@ DELETE = object()
 ORIGIN = Origin("heart.csv", "", "disease", 200, 0.25, 0, "0.1.0", (("tau", 4.0),))
 HUGE = 10**400
 EDITS: list[tuple[tuple[Any, ...], Any, str]] = [
-    (("version",), 2, "version 2, this dln reads version 1; read it with the dln that wrote it"),
-    (("version",), "1", "version '1', this dln reads version 1"),
-    (("version",), True, "version True, this dln reads version 1"),
-    (("version",), 1.0, "version 1.0, this dln reads version 1"),
-    (("version",), DELETE, "version None, this dln reads version 1"),
+    (("version",), 3, "version 3, this dln reads versions 1 to 2; read it with the dln that wrote"),
+    (("version",), 0, "version 0, this dln reads versions 1 to 2"),
+    (("version",), 1, "'readout' is none of format, version, columns"),
+    (("readout",), "score", '"readout" is \'score\', expected "votes"'),
+    (("readout",), DELETE, '"readout" is missing'),
+    (("version",), "1", "version '1', this dln reads versions 1 to 2"),
+    (("version",), True, "version True, this dln reads versions 1 to 2"),
+    (("version",), 1.0, "version 1.0, this dln reads versions 1 to 2"),
+    (("version",), DELETE, "version None, this dln reads versions 1 to 2"),
     (("columns",), DELETE, '"columns" is missing'),
     (("gates",), DELETE, '"gates" is missing'),
     (("temperature",), DELETE, '"temperature" is missing'),

@@ -32,7 +32,7 @@ def draw_text(rng: random.Random, n_columns: int = 4, n_literals: int = 8) -> st
     ]
     document = {
         "format": "dln-circuit",
-        "version": 1,
+        **rng.choice([{"version": 1}, {"version": 2, "readout": "votes"}]),
         "columns": columns,
         "literals": literals,
         "gates": gates,

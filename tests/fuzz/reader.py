@@ -36,7 +36,11 @@ class Model:
 
     def __init__(self, text: str) -> None:
         document = json.loads(text)
-        assert (document["format"], document["version"]) == ("dln-circuit", 1)
+        assert document["format"] == "dln-circuit"
+        assert document["version"] == 1 or (document["version"], document["readout"]) == (
+            2,
+            "votes",
+        )
         self.columns = document["columns"]
         self.literals = document["literals"]
         self.gates = document["gates"]

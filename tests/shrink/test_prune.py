@@ -202,14 +202,14 @@ def test_a_move_saves_at_least_the_computed_amount(problem: Problem) -> None:
     before = cost(circuit).gate_operations
     votes = [rule.votes for rule in circuit.rules]
     leaves = [0, *(bits[literal] for literal in circuit.literals)]
-    net = Net(circuit)
+    net = Net(circuit.logic, circuit.readout.wires)
     values = net.evaluate(leaves, (1 << n_rows) - 1, int.__and__, int.__xor__)
     for move in find_moves(net, votes, values, n_rows):
         if isinstance(move, Replace):
-            saved = Savings(Net(circuit), votes).of_replacing(move)
-            changed = Net(circuit)
+            saved = Savings(Net(circuit.logic, circuit.readout.wires), votes).of_replacing(move)
+            changed = Net(circuit.logic, circuit.readout.wires)
             changed.replace(move.node, move.edge)
-            assert cost(fold(changed.to_circuit())).gate_operations <= before - saved
+            assert cost(fold(changed.to_circuit(circuit.readout))).gate_operations <= before - saved
         else:
             saved = Savings(net, votes).of_revoting(move)
             rules = list(circuit.rules)

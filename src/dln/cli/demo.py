@@ -123,7 +123,7 @@ def _with_names(circuit: Circuit, names: list[str]) -> Circuit:
     columns = [
         replace(column, name=name) for column, name in zip(circuit.columns, names, strict=True)
     ]
-    return replace(circuit, columns=tuple(columns))
+    return replace(circuit, logic=replace(circuit.logic, columns=tuple(columns)))
 
 
 def _score(circuit: Circuit, X: Any, y: Any) -> Tally:

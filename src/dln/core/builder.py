@@ -1,8 +1,8 @@
-"""Build a circuit part by part, folding as it grows.
+"""Build logic or a circuit part by part, folding as it grows.
 
-Promise: the built circuit votes like the described one. Constants, copies, negations and
-duplicates (also negated duplicates) never become gates. Parts that no vote depends on are left out.
-A negation becomes a gate only if a rule reads it and no other gate can provide it.
+Promise: what is built computes the same as what was described. Constants, copies, negations and
+duplicates (also negated duplicates) never become gates. Parts that no output depends on are left
+out. A negation becomes a gate only if an output needs it and no other gate can provide it.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from dln.core.circuit import Circuit
 from dln.core.gates import GATE_BY_NAME, Gate, gate_of
-from dln.core.labels import Label
 from dln.core.literals import Column, Literal
+from dln.core.logic import Logic
 from dln.core.parts import Node, Rule
+from dln.core.readout import Readout
 
 _NOT = GATE_BY_NAME["NOT_A"]
 
@@ -33,28 +34,23 @@ class Signal(NamedTuple):
 FALSE, TRUE = Signal(None, False), Signal(None, True)
 
 
-class CircuitBuilder:
-    """A circuit under construction.
+class LogicBuilder:
+    """Logic under construction.
 
-    >>> builder = CircuitBuilder((Column("x", "number"),), ("no", "yes"))
+    >>> builder = LogicBuilder((Column("x", "number"),))
     >>> from dln.core.literals import Above
     >>> x = builder.literal(Above(0, 1.0))
     >>> same = builder.gate(GATE_BY_NAME["AND"], x, x)
-    >>> builder.vote(same, (0, 1))
-    >>> builder.finish().n_gates
-    0
+    >>> logic, wires = builder.build([same])
+    >>> logic.n_gates, wires[same]
+    (0, 0)
     """
 
-    def __init__(
-        self, columns: tuple[Column, ...], classes: tuple[Label, ...], temperature: float = 1.0
-    ) -> None:
+    def __init__(self, columns: tuple[Column, ...]) -> None:
         self._columns = columns
-        self._classes = classes
-        self._temperature = temperature
         # Here, a and b of a node are indices of parts. Every node is 0 where both are 0.
         self._parts: list[Literal | Node] = []
         self._numbers: dict[Literal | Node, int] = {}
-        self._votes: dict[Signal, tuple[int, ...]] = {}
 
     def literal(self, literal: Literal) -> Signal:
         """Find or add a literal."""
@@ -79,55 +75,33 @@ class CircuitBuilder:
         node = _in_order(gate.negate() if negated else gate, a.part, b.part)
         return Signal(self._add(node), negated)
 
-    def vote(self, signal: Signal, votes: tuple[int, ...]) -> None:
-        """Add votes for the classes where the signal is 1."""
-        old = self._votes.get(signal, (0,) * len(self._classes))
-        self._votes[signal] = tuple(x + y for x, y in zip(old, votes, strict=True))
+    def build(self, outputs: Collection[Signal]) -> tuple[Logic, dict[Signal, int]]:
+        """Build the logic that some outputs depend on, and the wire of each output.
 
-    def finish(self) -> Circuit:
-        """Build the circuit from the parts that some vote depends on, literals first."""
-        voted = {
-            signal: votes
-            for signal, votes in self._votes.items()
-            if signal.part is not None and any(votes)
-        }
-        literals, nodes, wires = self._place_parts(voted)
-        return Circuit(
-            columns=self._columns,
-            literals=literals,
-            nodes=nodes,
-            rules=tuple(Rule(wires[signal], votes) for signal, votes in voted.items()),
-            base_votes=self._votes.get(TRUE, (0,) * len(self._classes)),
-            classes=self._classes,
-            temperature=self._temperature,
-        )
-
-    def _place_parts(
-        self, voted: Collection[Signal]
-    ) -> tuple[tuple[Literal, ...], tuple[Node, ...], dict[Signal, int]]:
-        """Choose the literals and nodes of the circuit, and the wire of each signal."""
-        read = self._find_read(voted)
-        used = sorted(read.union(signal.part for signal in voted if signal.part is not None))
+        Outputs are not constant.
+        """
+        read = self._find_read(outputs)
+        used = sorted(read.union(signal.part for signal in outputs if signal.part is not None))
         literals = {part: item for part in used if not isinstance(item := self._parts[part], Node)}
         gates = {part: item for part in used if isinstance(item := self._parts[part], Node)}
         wires = {Signal(part, False): wire for wire, part in enumerate(literals)}
         nodes: list[Node] = []
         for part, (gate, a, b) in gates.items():
-            # Only rules read negations. If nothing reads the gate itself, it is negated.
-            negated = part not in read and Signal(part, False) not in voted
+            # Only outputs read negations. If nothing reads the gate itself, it is negated.
+            negated = part not in read and Signal(part, False) not in outputs
             wires[Signal(part, negated)] = len(literals) + len(nodes)
             gate = gate.negate() if negated else gate
             nodes.append(_in_order(gate, wires[Signal(a, False)], wires[Signal(b, False)]))
-        for signal in voted:
+        for signal in outputs:
             if signal not in wires:
                 wire = wires[Signal(signal.part, False)]
                 wires[signal] = len(literals) + len(nodes)
                 nodes.append(Node(_NOT, wire, wire))
-        return tuple(literals.values()), tuple(nodes), wires
+        return Logic(self._columns, tuple(literals.values()), tuple(nodes)), wires
 
-    def _find_read(self, voted: Collection[Signal]) -> set[int]:
-        """Find the parts that are read by gates that some vote depends on."""
-        live = {signal.part for signal in voted}
+    def _find_read(self, outputs: Collection[Signal]) -> set[int]:
+        """Find the parts that are read by gates that some output depends on."""
+        live = {signal.part for signal in outputs}
         read: set[int] = set()
         for part in range(len(self._parts) - 1, -1, -1):
             node = self._parts[part]
@@ -140,6 +114,41 @@ class CircuitBuilder:
         if number == len(self._parts):
             self._parts.append(item)
         return number
+
+
+class CircuitBuilder(LogicBuilder):
+    """A circuit under construction: logic, and the points that signals give.
+
+    The rules of the given readout are not used, only what it answers.
+
+    >>> builder = CircuitBuilder((Column("x", "number"),), Votes.without_rules(("no", "yes")))
+    >>> from dln.core.literals import Above
+    >>> builder.vote(builder.literal(Above(0, 1.0)).invert(), (0, 1))
+    >>> builder.finish().rules
+    (Rule(wire=1, votes=(0, 1)),)
+    """
+
+    def __init__(self, columns: tuple[Column, ...], readout: Readout) -> None:
+        super().__init__(columns)
+        self._readout = readout
+        self._votes: dict[Signal, tuple[int, ...]] = {}
+
+    def vote(self, signal: Signal, votes: tuple[int, ...]) -> None:
+        """Add the votes that are given where the signal is 1."""
+        old = self._votes.get(signal, (0,) * self._readout.n_outputs)
+        self._votes[signal] = tuple(x + y for x, y in zip(old, votes, strict=True))
+
+    def finish(self) -> Circuit:
+        """Build the circuit from the parts that some vote depends on, literals first."""
+        voted = {
+            signal: votes
+            for signal, votes in self._votes.items()
+            if signal.part is not None and any(votes)
+        }
+        logic, wires = self.build(voted)
+        rules = tuple(Rule(wires[signal], votes) for signal, votes in voted.items())
+        base_votes = self._votes.get(TRUE, (0,) * self._readout.n_outputs)
+        return Circuit(logic=logic, readout=self._readout.with_rules(rules, base_votes))
 
 
 def _in_order(gate: Gate, a: int, b: int) -> Node:

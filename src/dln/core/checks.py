@@ -1,4 +1,4 @@
-"""The rules that every circuit keeps, checked by its constructor.
+"""The rules that every circuit keeps, checked by the constructors of its parts.
 
 Wires point backwards, literals fit their columns, votes fit their classes, nothing is listed twice.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from dln.core.gates import GATE_BY_NAME, Gate
 from dln.core.labels import Label, is_label
@@ -15,25 +15,11 @@ from dln.core.literals import COLUMN_KINDS, Above, Among, Column, Literal, Missi
 from dln.core.parts import MAX_VOTES, Node, Rule
 from dln.errors import CircuitError
 
-if TYPE_CHECKING:
-    from dln.core.circuit import Circuit
-
 _T = TypeVar("_T")
 
 
-def check_circuit(circuit: Circuit) -> None:
-    """Raise `CircuitError` for the first rule that the circuit breaks."""
-    _check_columns(circuit.columns)
-    for index, literal in enumerate(circuit.literals):
-        _check_literal(literal, circuit.columns, f"literal {index}")
-    _check_nodes(circuit)
-    _check_classes(circuit.classes)
-    _check_rules(circuit)
-    if not (isinstance(circuit.temperature, float) and 0 < circuit.temperature < math.inf):
-        raise CircuitError(f"temperature is {circuit.temperature!r}, expected a positive float")
-
-
-def _check_columns(columns: tuple[Column, ...]) -> None:
+def check_columns(columns: tuple[Column, ...]) -> None:
+    """Raise `CircuitError` for the first column that is not valid."""
     for index, column in enumerate(columns):
         if not isinstance(column, Column) or not isinstance(column.name, str):
             raise CircuitError(f"column {index} is {column!r}, expected a Column with a text name")
@@ -76,6 +62,12 @@ def _check_categories(column: Column) -> None:
         raise CircuitError(f"column {column.name!r} lists category {twice!r} twice")
 
 
+def check_literals(literals: tuple[Literal, ...], columns: tuple[Column, ...]) -> None:
+    """Raise `CircuitError` for the first literal that does not fit its column."""
+    for index, literal in enumerate(literals):
+        _check_literal(literal, columns, f"literal {index}")
+
+
 def _check_literal(literal: Literal, columns: tuple[Column, ...], where: str) -> None:
     if not isinstance(literal, (Above, Among, Missing)):
         raise CircuitError(f"{where} is {literal!r}, expected Above, Among or Missing")
@@ -114,9 +106,9 @@ def _check_choice(choice: tuple[int, ...], column: Column, where: str) -> None:
         raise CircuitError(f"{where} lists category {twice} twice")
 
 
-def _check_nodes(circuit: Circuit) -> None:
-    n_literals = circuit.n_literals
-    for wire, node in enumerate(circuit.nodes, start=n_literals):
+def check_nodes(nodes: tuple[Node, ...], n_literals: int) -> None:
+    """Raise `CircuitError` for the first node that is not a gate of two smaller wires."""
+    for wire, node in enumerate(nodes, start=n_literals):
         if not (isinstance(node, Node) and _is_gate(node.gate)):
             raise CircuitError(
                 f"gate {wire - n_literals} is {node!r}, expected a Node with one of the 16 gates"
@@ -132,7 +124,8 @@ def _is_gate(gate: object) -> bool:
     return isinstance(gate, Gate) and GATE_BY_NAME.get(gate.name) == gate
 
 
-def _check_classes(classes: tuple[Label, ...]) -> None:
+def check_classes(classes: tuple[Label, ...]) -> None:
+    """Raise `CircuitError` for the first class that is not a label, or is listed twice."""
     if not classes:
         raise CircuitError("the circuit has no class, expected at least one")
     for label in classes:
@@ -143,27 +136,40 @@ def _check_classes(classes: tuple[Label, ...]) -> None:
         raise CircuitError(f"class {twice!r} is listed twice")
 
 
-def _check_rules(circuit: Circuit) -> None:
-    _check_votes(circuit.base_votes, circuit.n_classes, "base_votes")
-    totals = [abs(vote) for vote in circuit.base_votes]
-    for index, rule in enumerate(circuit.rules):
+def check_votes(
+    rules: tuple[Rule, ...], base_votes: tuple[int, ...], classes: tuple[Label, ...]
+) -> None:
+    """Raise `CircuitError` for the first rule whose votes do not fit the classes."""
+    _check_points(base_votes, len(classes), "base_votes")
+    totals = [abs(vote) for vote in base_votes]
+    for index, rule in enumerate(rules):
         if not isinstance(rule, Rule):
             raise CircuitError(f"rule {index} is {rule!r}, expected a Rule")
-        if not _is_index(rule.wire, circuit.n_wires):
-            raise CircuitError(
-                f"rule {index} reads wire {rule.wire!r}; "
-                f"there are {circuit.n_wires}, numbered from 0"
-            )
-        _check_votes(rule.votes, circuit.n_classes, f"rule {index}")
+        _check_points(rule.votes, len(classes), f"rule {index}")
         totals = [total + abs(vote) for total, vote in zip(totals, rule.votes, strict=True)]
     if max(totals) > MAX_VOTES:
         raise CircuitError(
-            f"the votes for class {circuit.classes[totals.index(max(totals))]!r} may add up to "
+            f"the votes for class {classes[totals.index(max(totals))]!r} may add up to "
             f"{max(totals)}, at most {MAX_VOTES} are allowed"
         )
 
 
-def _check_votes(votes: tuple[int, ...], n_classes: int, where: str) -> None:
+def check_wires(rules: tuple[Rule, ...], n_wires: int) -> None:
+    """Raise `CircuitError` for the first rule that reads a wire that does not exist."""
+    for index, rule in enumerate(rules):
+        if not _is_index(rule.wire, n_wires):
+            raise CircuitError(
+                f"rule {index} reads wire {rule.wire!r}; there are {n_wires}, numbered from 0"
+            )
+
+
+def check_temperature(temperature: float) -> None:
+    """Raise `CircuitError` for anything but a positive float."""
+    if not (isinstance(temperature, float) and 0 < temperature < math.inf):
+        raise CircuitError(f"temperature is {temperature!r}, expected a positive float")
+
+
+def _check_points(votes: tuple[int, ...], n_classes: int, where: str) -> None:
     if not isinstance(votes, tuple) or len(votes) != n_classes:
         raise CircuitError(f"{where} has votes {votes!r}, expected a tuple of {n_classes}")
     for vote in votes:

@@ -1,42 +1,43 @@
 """Circuit: the immutable trained result that everything downstream reads.
 
-A row becomes bits (literals), bits pass through two-input gates, and each rule whose wire is 1
-gives its votes to the classes. The class with the most votes wins; **ties go to the first class**,
-here and in everything that is made from a circuit. A circuit is complete in itself: thresholds are
-in the user's units, columns and classes have the user's names.
+A circuit is `Logic` and a `Readout`. The logic turns a row into bits (literals) and passes them
+through two-input gates. The readout turns the wires that vote into an answer. A circuit is complete
+in itself: thresholds are in the user's units, columns and classes have the user's names.
 
 Promise: every Circuit is valid. The constructor refuses anything else.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dln._util.messages import type_of
-from dln.core.checks import check_circuit
-from dln.core.labels import Label, label_array
+from dln.core.checks import check_wires
+from dln.core.labels import Label
 from dln.core.literals import Column, Literal
+from dln.core.logic import Logic
 from dln.core.model_file import read_circuit_file, write_circuit_file
 from dln.core.origin import Origin
 from dln.core.parts import Node, Rule
+from dln.core.readout import Readout, Votes
 from dln.core.verdict import Proof
 from dln.errors import OptionError
 
 if TYPE_CHECKING:
-    from dln.core.verdict import Proof
     from dln.evaluate.predictor import Predictor
     from dln.explain.local import Explanation
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, init=False)
 class Circuit:
-    """A discrete classifier made of literals, two-input gates and votes.
+    """A discrete classifier: logic (literals and two-input gates) and a readout (votes).
 
     Wires are numbered once: literals first, then nodes; a node reads only smaller wires.
 
@@ -61,6 +62,10 @@ class Circuit:
         neither compared nor saved.
     origin
         What the circuit was trained on, if known. It is saved but not compared.
+    logic, readout
+        The two halves of a circuit, instead of the parts above: `Logic(columns, literals, nodes)`
+        and `Votes(rules, base_votes, classes, temperature)`. Parts that are given as well replace
+        those of the halves, so that `dataclasses.replace` takes either.
 
     Examples
     --------
@@ -82,43 +87,125 @@ class Circuit:
       +1  age > 54 and smoker
     """
 
-    columns: tuple[Column, ...]
-    literals: tuple[Literal, ...]
-    nodes: tuple[Node, ...]
-    rules: tuple[Rule, ...]
-    base_votes: tuple[int, ...]
-    classes: tuple[Label, ...]
-    temperature: float = 1.0
+    logic: Logic
+    readout: Readout
     proof: Proof | None = field(default=None, compare=False)
     origin: Origin | None = field(default=None, compare=False)
 
-    def __post_init__(self) -> None:
-        for name in ("columns", "literals", "nodes", "rules", "base_votes", "classes"):
-            # A list could be changed later, from outside.
-            object.__setattr__(self, name, tuple(getattr(self, name)))
-        check_circuit(self)
+    @overload
+    def __init__(
+        self,
+        columns: Iterable[Column],
+        literals: Iterable[Literal],
+        nodes: Iterable[Node],
+        rules: Iterable[Rule],
+        base_votes: Iterable[int],
+        classes: Iterable[Label],
+        temperature: float = ...,
+        proof: Proof | None = ...,
+        origin: Origin | None = ...,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        *,
+        logic: Logic,
+        readout: Readout,
+        proof: Proof | None = ...,
+        origin: Origin | None = ...,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        columns: Any = None,
+        literals: Any = None,
+        nodes: Any = None,
+        rules: Any = None,
+        base_votes: Any = None,
+        classes: Any = None,
+        temperature: Any = None,
+        proof: Proof | None = None,
+        origin: Origin | None = None,
+        *,
+        logic: Logic | None = None,
+        readout: Readout | None = None,
+    ) -> None:
+        of_logic = _given(columns=columns, literals=literals, nodes=nodes)
+        of_votes = _given(
+            rules=rules, base_votes=base_votes, classes=classes, temperature=temperature
+        )
+        if logic is None:
+            logic = Logic(**of_logic)
+        elif of_logic:
+            logic = replace(logic, **of_logic)
+        if readout is None:
+            readout = Votes(**of_votes)
+        elif of_votes:
+            readout = replace(readout, **of_votes)
+        check_wires(readout.rules, logic.n_wires)
+        parts = {"logic": logic, "readout": readout, "proof": proof, "origin": origin}
+        for name, value in parts.items():
+            object.__setattr__(self, name, value)
+
+    # -- parts --------------------------------------------------------------------------------
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """All columns of the table in order."""
+        return self.logic.columns
+
+    @property
+    def literals(self) -> tuple[Literal, ...]:
+        """Bits computed from a row."""
+        return self.logic.literals
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Gates with their two source wires, in topological order."""
+        return self.logic.nodes
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """Wires that vote."""
+        return self.readout.rules
+
+    @property
+    def base_votes(self) -> tuple[int, ...]:
+        """Votes that each class has before any rule fires."""
+        return self.readout.base_votes
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        """Class labels, in the order that decides ties."""
+        return self.readout.classes
+
+    @property
+    def temperature(self) -> float:
+        """Divides the votes before the softmax of `predict_proba`."""
+        return self.readout.temperature
 
     # -- size ---------------------------------------------------------------------------------
 
     @property
     def n_literals(self) -> int:
         """Number of bits computed from a row."""
-        return len(self.literals)
+        return self.logic.n_literals
 
     @property
     def n_gates(self) -> int:
         """Number of gates."""
-        return len(self.nodes)
+        return self.logic.n_gates
 
     @property
     def n_wires(self) -> int:
         """Number of wires: literals and gates."""
-        return len(self.literals) + len(self.nodes)
+        return self.logic.n_wires
 
     @property
     def n_classes(self) -> int:
         """Number of classes."""
-        return len(self.classes)
+        return len(self.readout.classes)
 
     # -- prediction ---------------------------------------------------------------------------
 
@@ -156,10 +243,10 @@ class Circuit:
 
         return Predictor(self)
 
-    @cached_property
+    @property
     def class_labels(self) -> NDArray[Any]:
         """The class labels as an array."""
-        return label_array(self.classes)
+        return self.readout.labels
 
     # -- explanation --------------------------------------------------------------------------
 
@@ -210,6 +297,11 @@ class Circuit:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state)  # type: ignore[misc]
+
+
+def _given(**parts: Any) -> dict[str, Any]:
+    """Keep the parts that are given."""
+    return {name: part for name, part in parts.items() if part is not None}
 
 
 def check_is_circuit(given: object, taker: str, also: str = "") -> None:

@@ -27,15 +27,18 @@ from dln.core.literals import (
     Literal,
     Missing,
 )
+from dln.core.logic import Logic
 from dln.core.origin import Origin
 from dln.core.parts import Node, Rule
+from dln.core.readout import Readout, Votes
 from dln.errors import CircuitError, CircuitFileError
 
 if TYPE_CHECKING:
     from dln.core.circuit import Circuit
 
 FORMAT = "dln-circuit"
-VERSION = 1
+VERSION = 2
+"""The version that is written. Version 1, which has no "readout", is read as well."""
 
 BOUNDS = {
     "characters in the file": 2**26,
@@ -51,7 +54,7 @@ BOUNDS = {
 """The largest number of each part that a file may hold; docs/model-file.md lists them."""
 
 _PARTS = (
-    *("format", "version", "columns", "literals", "gates", "rules"),
+    *("format", "version", "columns", "literals", "gates", "readout", "rules"),
     *("base_votes", "classes", "temperature", "origin"),
 )
 
@@ -68,17 +71,18 @@ def write_circuit_file(circuit: Circuit, path: str | PathLike[str]) -> None:
     write_atomically(path, circuit_to_json(circuit))
 
 
-def circuit_to_json(circuit: Circuit) -> str:
+def circuit_to_json(circuit: Circuit, version: int = VERSION) -> str:
     """Write a circuit as JSON text, one part per line so that files can be compared.
 
     Raises `CircuitError` for a circuit that is too large for a file.
     """
     document: dict[str, Any] = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": version,
         "columns": [_column_to_json(column) for column in circuit.columns],
         "literals": [_literal_to_json(literal) for literal in circuit.literals],
         "gates": [[node.gate.name, node.a, node.b] for node in circuit.nodes],
+        **({} if version == 1 else {"readout": "votes"}),
         "rules": [{"wire": rule.wire, "votes": list(rule.votes)} for rule in circuit.rules],
         "base_votes": list(circuit.base_votes),
         "classes": [label_to_json(label) for label in circuit.classes],
@@ -147,20 +151,31 @@ def circuit_from_json(text: str) -> Circuit:
         raise CircuitFileError(str(error)) from error
     document = _read_document(text)
     try:
-        _refuse_others(document, _PARTS)
+        document = _as_latest(document)
         _check_bounds(document)
         return Circuit(
-            columns=_read_parts(document, "columns", _read_column),
-            literals=_read_parts(document, "literals", _read_literal),
-            nodes=tuple(Node(*node) for node in _read_parts(document, "gates", _read_node)),
-            rules=tuple(Rule(*rule) for rule in _read_parts(document, "rules", _read_rule)),
-            base_votes=_read_parts(document, "base_votes", _read_integer),
-            classes=_read_parts(document, "classes", label_from_json),
-            temperature=_read_number(_get(document, "temperature")),
+            logic=Logic(
+                _read_parts(document, "columns", _read_column),
+                _read_parts(document, "literals", _read_literal),
+                tuple(Node(*node) for node in _read_parts(document, "gates", _read_node)),
+            ),
+            readout=_read_readout(document),
             origin=Origin.from_dict(document["origin"]) if "origin" in document else None,
         )
     except ValueError as error:  # CircuitError among them
         raise CircuitFileError(str(error)) from error
+
+
+def _read_readout(document: dict[str, Any]) -> Readout:
+    kind = _get(document, "readout")
+    if kind != "votes":
+        raise ValueError(f'"readout" is {_show(kind)}, expected "votes"')
+    return Votes(
+        tuple(Rule(*rule) for rule in _read_parts(document, "rules", _read_rule)),
+        _read_parts(document, "base_votes", _read_integer),
+        _read_parts(document, "classes", label_from_json),
+        _read_number(_get(document, "temperature")),
+    )
 
 
 def _read_document(text: str) -> dict[str, Any]:
@@ -175,11 +190,20 @@ def _read_document(text: str) -> dict[str, Any]:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise CircuitFileError(f'not a circuit: it has no "format": "{FORMAT}"')
     version = document.get("version")
-    if type(version) is not int or version != VERSION:
+    if type(version) is not int or not 1 <= version <= VERSION:
         raise CircuitFileError(
-            f"the circuit has version {_show(version)}, this dln reads version {VERSION}; "
+            f"the circuit has version {_show(version)}, this dln reads versions 1 to {VERSION}; "
             "read it with the dln that wrote it, or train again"
         )
+    return document
+
+
+def _as_latest(document: dict[str, Any]) -> dict[str, Any]:
+    """Refuse unknown parts, and add what version 1 leaves out."""
+    if document["version"] == 1:
+        _refuse_others(document, tuple(part for part in _PARTS if part != "readout"))
+        return {**document, "readout": "votes"}
+    _refuse_others(document, _PARTS)
     return document
 
 

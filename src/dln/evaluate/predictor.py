@@ -79,18 +79,12 @@ class Predictor:
         source, n_rows = self._source(X)
         if self._program is None:
             parts = self._numpy_parts(source, n_rows)
-            return np.concatenate([votes.argmax(axis=1) for votes in parts])
+            return np.concatenate([self._circuit.readout.winners(votes) for votes in parts])
         return self._program.classify(source, n_threads=_threads(n_rows), n_rows=n_rows)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the softmax of votes / temperature: (n_rows, n_classes)."""
-        votes = self.votes(X)
-        # Votes are subtracted as integers: with a tiny temperature floats would give inf - inf.
-        behind = votes - votes.max(axis=1, keepdims=True)
-        with np.errstate(over="ignore"):
-            odds: NDArray[np.float64] = np.exp(behind / self._circuit.temperature)
-        odds /= odds.sum(axis=1, keepdims=True)
-        return odds
+        return self._circuit.readout.probabilities(self.votes(X))
 
     def _numpy_parts(self, source: Any, n_rows: int) -> Iterator[NDArray[np.int64]]:
         """Count votes with NumPy in parts, so that memory stays bounded."""

@@ -7,16 +7,14 @@ encodes the wires in its votes: 30 wires for each class, since votes have 32 bit
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dln.core.circuit import Circuit
 from dln.core.parts import Rule
-
-if TYPE_CHECKING:
-    from dln.core.circuit import Circuit
+from dln.core.readout import Votes
 
 _WIRES_PER_CLASS = 30
 
@@ -35,13 +33,8 @@ def wire_values(circuit: Circuit, wires: Sequence[int], X: Any) -> NDArray[np.bo
         votes = [0] * n_classes
         votes[number // _WIRES_PER_CLASS] = 1 << number % _WIRES_PER_CLASS
         rules.append(Rule(wire, tuple(votes)))
-    helper = replace(
-        circuit,
-        rules=tuple(rules),
-        base_votes=(0,) * n_classes,
-        classes=tuple(range(n_classes)),
-        proof=None,
-    )
+    readout = Votes(tuple(rules), (0,) * n_classes, tuple(range(n_classes)))
+    helper = Circuit(logic=circuit.logic, readout=readout)
     encoded = np.asfortranarray(helper.votes(X))  # read class by class and wire by wire
     values = np.empty((len(encoded), len(wires)), dtype=bool, order="F")
     for number in range(len(wires)):

@@ -14,12 +14,13 @@ _DIGITS = 16
 def circuit_id(circuit: Circuit) -> str:
     """Return the id in every export of this circuit: 16 hexadecimal digits.
 
-    It is the beginning of the SHA-256 of the circuit as JSON. The origin of the circuit and what
-    was proven about it are left out, since they do not count when circuits are compared.
+    It is the beginning of the SHA-256 of the circuit as JSON, in version 1 of the model file so
+    that ids stay the same. The origin of the circuit and what was proven about it are left out,
+    since they do not count when circuits are compared.
 
     >>> circuit_id(Circuit((), (), (), (), (0, 0), ("no", "yes")))
     'bb8434b010dcab6c'
     """
-    text = circuit_to_json(replace(circuit, origin=None))
+    text = circuit_to_json(replace(circuit, origin=None), version=1)
     # Half a surrogate pair has no UTF-8; the model file spells it the same way.
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:_DIGITS]

@@ -13,6 +13,7 @@ from functools import cached_property
 from dln.core.circuit import Circuit
 from dln.core.labels import label_text
 from dln.core.literals import Above, Among, Column, Missing
+from dln.core.logic import Logic
 from dln.core.parts import Node, Rule
 from dln.explain.expression import factored
 from dln.explain.text import (
@@ -150,9 +151,10 @@ def _without_unread(circuit: Circuit) -> Circuit:
             # An input that the gate ignores may be gone. The other input takes its place.
             a, b = (a if gate.reads_a else b), (b if gate.reads_b else a)
             nodes.append(Node(gate, new.get(a, 0), new.get(b, 0)))
+    literals = tuple(x for wire, x in enumerate(circuit.literals) if read[wire])
+    rules = tuple(Rule(new[rule.wire], rule.votes) for rule in circuit.rules)
     return replace(
         circuit,
-        literals=tuple(x for wire, x in enumerate(circuit.literals) if read[wire]),
-        nodes=tuple(nodes),
-        rules=tuple(Rule(new[rule.wire], rule.votes) for rule in circuit.rules),
+        logic=Logic(circuit.columns, literals, tuple(nodes)),
+        readout=circuit.readout.with_rules(rules, circuit.base_votes),
     )

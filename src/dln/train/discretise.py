@@ -20,6 +20,7 @@ from dln.core.decimals import readable_cutoff
 from dln.core.gates import GATES
 from dln.core.labels import Label
 from dln.core.literals import Above, Among, Missing
+from dln.core.readout import Votes
 from dln.data.codes import encode_cells
 from dln.data.table import Table
 from dln.encode.bits import ABOVE, MISSING
@@ -42,7 +43,7 @@ def discretise(
 
     Several networks become one circuit in which all of them vote.
     """
-    builder = CircuitBuilder(encoder.columns, classes, float(temperature))
+    builder = CircuitBuilder(encoder.columns, Votes.without_rules(classes, float(temperature)))
     hard_networks = [_HardNetwork(network, vote_threshold) for network in networks]
     translator = _Translator(
         builder, encoder, cells, _find_gaps(hard_networks, encoder, table, cells)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import replace
 from operator import and_, xor
 
 from dln.core.circuit import Circuit
@@ -38,7 +37,8 @@ class Pruner:
 
     def __init__(self, circuit: Circuit, rows: Rows) -> None:
         self._rows = rows
-        self._net = Net(circuit)
+        self._readout = circuit.readout
+        self._net = Net(circuit.logic, circuit.readout.wires)
         self._votes: list[Votes] = [rule.votes for rule in circuit.rules]
         self._base = circuit.base_votes
         leaves = [0, *(rows.bits[literal] for literal in circuit.literals)]
@@ -145,12 +145,7 @@ class Pruner:
 
     def to_circuit(self) -> Circuit:
         """Build the current circuit, folded."""
-        circuit = self._net.circuit
-        rules = zip(circuit.rules, self._votes, strict=True)
-        # The net already has the current inputs of the rules; only their votes are updated here.
-        self._net.circuit = replace(
-            circuit,
-            rules=tuple(Rule(rule.wire, votes) for rule, votes in rules),
-            base_votes=self._base,
-        )
-        return lower_base(fold(self._net.to_circuit()))
+        # The net has the current inputs of the rules; only their votes are updated here.
+        voted = zip(self._readout.wires, self._votes, strict=True)
+        rules = tuple(Rule(wire, votes) for wire, votes in voted)
+        return lower_base(fold(self._net.to_circuit(self._readout.with_rules(rules, self._base))))

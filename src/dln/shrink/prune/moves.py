@@ -47,7 +47,7 @@ def _literal_moves(net: Net, bits: Sequence[int], n_rows: int) -> Iterator[Move]
     by_column: dict[int, list[int]] = {}
     for leaf in range(1, net.n_leaves):
         if net.is_read(leaf):
-            by_column.setdefault(net.circuit.literals[leaf - 1].column, []).append(leaf)
+            by_column.setdefault(net.logic.literals[leaf - 1].column, []).append(leaf)
     for leaves in by_column.values():
         for leaf in leaves:
             yield Replace(leaf, 0)

@@ -5,7 +5,7 @@ A wire's bits are one Python integer, row 0 lowest: gates are then one operation
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from dln.core.circuit import Circuit
 from dln.core.literals import Literal
+from dln.core.logic import Logic
 from dln.core.parts import Rule
+from dln.core.readout import Votes
 from dln.data.table import Table, read_table
 from dln.errors import TableError
 
@@ -66,14 +68,9 @@ def literal_bits(circuit: Circuit, table: Table) -> dict[Literal, int]:
         some = tuple(literals[start : start + _LITERALS_AT_ONCE])
         # Every literal votes for a separate class.
         one_each = np.eye(len(some), dtype=int).tolist()
-        probe = replace(
-            circuit,
-            literals=some,
-            nodes=(),
-            rules=tuple(Rule(wire, tuple(votes)) for wire, votes in enumerate(one_each)),
-            base_votes=(0,) * len(some),
-            classes=tuple(range(len(some))),
-        )
+        rules = tuple(Rule(wire, tuple(votes)) for wire, votes in enumerate(one_each))
+        readout = Votes(rules, (0,) * len(some), tuple(range(len(some))))
+        probe = Circuit(logic=Logic(circuit.columns, some, ()), readout=readout)
         holds = probe.votes(table) > 0
         bits |= {literal: pack(holds[:, place]) for place, literal in enumerate(some)}
     return bits

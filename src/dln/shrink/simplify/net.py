@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dln.core.builder import FALSE, TRUE, CircuitBuilder, Signal
 from dln.core.circuit import Circuit
 from dln.core.gates import GATE_BY_NAME, Gate
+from dln.core.logic import Logic
+from dln.core.readout import Readout
 from dln.costs.arithmetic import Widths
 from dln.costs.circuit import literal_cost
 
@@ -27,8 +29,8 @@ _SIXTEEN = Widths(16, 16)
 
 def leaf_cost(net: Net, leaf: int) -> int:
     """Count the gate-level operations of a literal, as in the paper."""
-    literal = net.circuit.literals[leaf - 1]
-    return literal_cost(literal, net.circuit.columns, _SIXTEEN).gate_operations
+    literal = net.logic.literals[leaf - 1]
+    return literal_cost(literal, net.logic.columns, _SIXTEEN).gate_operations
 
 
 class Net:
@@ -39,23 +41,24 @@ class Net:
     kinds, inputs
         The kind of each node, and the two edges that it reads.
     roots
-        The edge of each rule.
+        The edge of each output.
     readers, root_readers
-        The gates and the rules that read each node.
+        The gates and the outputs that read each node.
     """
 
-    def __init__(self, circuit: Circuit) -> None:
-        self.circuit = circuit
-        self.n_leaves = 1 + circuit.n_literals
+    def __init__(self, logic: Logic, outputs: Sequence[int]) -> None:
+        """Take the logic and the wires that are read from outside: those that vote."""
+        self.logic = logic
+        self.n_leaves = 1 + logic.n_literals
         self._by_column: dict[int, list[int]] = {}
-        for number, literal in enumerate(circuit.literals):
+        for number, literal in enumerate(logic.literals):
             self._by_column.setdefault(literal.column, []).append(1 + number)
         self.kinds = [LEAF] * self.n_leaves
         self.inputs: list[tuple[int, int]] = [(0, 0)] * self.n_leaves
-        edges = [2 * (1 + literal) for literal in range(circuit.n_literals)]
-        for gate, a, b in circuit.nodes:
+        edges = [2 * (1 + literal) for literal in range(logic.n_literals)]
+        for gate, a, b in logic.nodes:
             edges.append(self._add_gate(gate, edges[a], edges[b]))
-        self.roots = [edges[rule.wire] for rule in circuit.rules]
+        self.roots = [edges[wire] for wire in outputs]
         self.readers: list[set[int]] = [set() for _ in self.kinds]
         self.root_readers: list[set[int]] = [set() for _ in self.kinds]
         for place, root in enumerate(self.roots):
@@ -95,12 +98,12 @@ class Net:
         return range(self.n_leaves, len(self.kinds))
 
     def is_read(self, node: int) -> bool:
-        """Return whether a rule or gate reads the node."""
+        """Return whether an output or a gate reads the node."""
         return bool(self.readers[node] or self.root_readers[node])
 
     def leaves_of_column(self, leaf: int) -> list[int]:
         """List the literals of the same column as a literal."""
-        return self._by_column[self.circuit.literals[leaf - 1].column]
+        return self._by_column[self.logic.literals[leaf - 1].column]
 
     def is_kept(self, node: int) -> bool:
         """Return whether the node may be used: it is the constant, or it is read already."""
@@ -188,14 +191,13 @@ class Net:
                     self.readers[source].discard(node)
                     unread.append(source)
 
-    def to_circuit(self) -> Circuit:
-        """Build the circuit of the nodes that are read."""
-        circuit = self.circuit
-        builder = CircuitBuilder(circuit.columns, circuit.classes, circuit.temperature)
+    def to_circuit(self, readout: Readout) -> Circuit:
+        """Build the circuit of the nodes that are read; the rules of the readout read the roots."""
+        builder = CircuitBuilder(self.logic.columns, readout)
         signals: list[Signal | None] = [FALSE]
         signals += [
             builder.literal(literal) if self.is_read(1 + number) else None
-            for number, literal in enumerate(circuit.literals)
+            for number, literal in enumerate(self.logic.literals)
         ]
 
         def signal(edge: int) -> Signal:
@@ -209,7 +211,7 @@ class Net:
                 signals.append(builder.gate(_GATES[self.kinds[node]], signal(a), signal(b)))
             else:
                 signals.append(None)
-        for root, rule in zip(self.roots, circuit.rules, strict=True):
+        for root, rule in zip(self.roots, readout.rules, strict=True):
             builder.vote(signal(root), rule.votes)
-        builder.vote(TRUE, circuit.base_votes)
+        builder.vote(TRUE, readout.base_votes)
         return builder.finish()

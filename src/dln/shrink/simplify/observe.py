@@ -30,7 +30,7 @@ def replace_unseen(circuit: Circuit, limits: Limits = Limits()) -> Circuit:  # n
     >>> replace_unseen(circuit).literals
     (Above(column=0, cutoff=5.0),)
     """
-    net = Net(circuit)
+    net = Net(circuit.logic, circuit.readout.wires)
     samples = Samples(net, limits)
     for node in _worthwhile_first(net):
         if samples.claims.are_over:
@@ -42,7 +42,7 @@ def replace_unseen(circuit: Circuit, limits: Limits = Limits()) -> Circuit:  # n
             _replace(net, samples, node, edge)
         elif net.kinds[node] == XOR:
             _weaken_xor(net, samples, node)
-    return net.to_circuit()
+    return net.to_circuit(circuit.readout)
 
 
 def _worthwhile_first(net: Net) -> list[int]:

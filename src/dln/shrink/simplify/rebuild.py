@@ -13,7 +13,7 @@ Votes = dict[Signal, tuple[int, ...]]
 
 def rebuild(circuit: Circuit, edit: Callable[[Votes], Votes] = dict) -> Circuit:
     """Copy a circuit. `edit` takes its votes and returns the new ones."""
-    builder = CircuitBuilder(circuit.columns, circuit.classes, circuit.temperature)
+    builder = CircuitBuilder(circuit.columns, circuit.readout)
     votes = _add_up_votes(circuit, _copy_wires(circuit, builder))
     for signal, given in edit(votes).items():
         builder.vote(signal, given)

@@ -34,7 +34,7 @@ class Samples:
         self.meaning = net.evaluate(
             _leaf_edges(net, self.graph), 1, self.graph.both, self.graph.differ
         )
-        n_columns = len(net.circuit.columns)
+        n_columns = len(net.logic.columns)
         self.claims = Claims(self.graph, n_columns, limits)
         leaves = sorted({edge >> 1 for edge in self.meaning[: net.n_leaves]} - {0})
         self._support = Support(self.graph, self.graph.cone(leaves), n_columns)
@@ -99,13 +99,13 @@ class Samples:
 
 def _leaf_edges(net: Net, graph: Graph) -> list[int]:
     """Return the meaning of the constant and of each literal."""
-    circuit = net.circuit
+    logic = net.logic
     edges = [0] * net.n_leaves
     by_column: dict[int, list[tuple[int, Literal]]] = {}
-    for number, literal in enumerate(circuit.literals):
+    for number, literal in enumerate(logic.literals):
         by_column.setdefault(literal.column, []).append((1 + number, literal))
     for column, members in by_column.items():
-        atoms = column_atoms(circuit.columns[column], [literal for _, literal in members])
+        atoms = column_atoms(logic.columns[column], [literal for _, literal in members])
         for (leaf, _), where in zip(members, atoms.where, strict=True):
             edges[leaf] = graph.among(column, where, len(atoms.atoms))
     return edges

@@ -26,7 +26,7 @@ def merge_equal(circuit: Circuit, limits: Limits = Limits()) -> Circuit:  # noqa
     >>> merged.literals, merged.n_gates
     ((Above(column=0, cutoff=5.0),), 0)
     """
-    net = Net(circuit)
+    net = Net(circuit.logic, circuit.readout.wires)
     samples = Samples(net, limits)
     heads: dict[int, list[int]] = {}
     for node in [0, *_literals_by_cost(net), *net.gates]:
@@ -40,7 +40,7 @@ def merge_equal(circuit: Circuit, limits: Limits = Limits()) -> Circuit:  # noqa
             heads.setdefault(_key(samples, node), []).append(node)
         else:
             net.replace(node, partner)
-    return net.to_circuit()
+    return net.to_circuit(circuit.readout)
 
 
 def _literals_by_cost(net: Net) -> list[int]:

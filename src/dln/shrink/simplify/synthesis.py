@@ -49,7 +49,7 @@ def _synthesise(circuit: Circuit, algorithms: tuple[str, ...]) -> Circuit:
         return circuit
     library, networks = (import_module(f"aigverse.{name}") for name in ("algorithms", "networks"))
     folded = fold(circuit)
-    aig = networks.AigIndexList(_to_index_list(Net(folded))).to_aig()
+    aig = networks.AigIndexList(_to_index_list(Net(folded.logic, folded.readout.wires))).to_aig()
     for name in algorithms:
         aig = getattr(library, name)(aig)
     return _from_index_list(list(aig.to_index_list().raw()), folded)
@@ -90,7 +90,7 @@ def _from_index_list(values: list[int], circuit: Circuit) -> Circuit:
         place = (edge >> 1) - 1 - n_inputs
         return pairs[place] if edge & 1 and place >= 0 and n_readers[edge >> 1] == 1 else None
 
-    builder = CircuitBuilder(circuit.columns, circuit.classes, circuit.temperature)
+    builder = CircuitBuilder(circuit.columns, circuit.readout)
     signals = [FALSE, *(builder.literal(literal) for literal in circuit.literals)]
 
     def signal(edge: int) -> Signal:

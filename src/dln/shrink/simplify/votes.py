@@ -32,7 +32,8 @@ def lower_base(circuit: Circuit) -> Circuit:
     >>> lower_base(Circuit(*x, (), (Rule(0, (2, 3)),), (6, 7), ("no", "yes"))).base_votes
     (0, 1)
     """
-    return replace(circuit, base_votes=_lower(circuit.base_votes))
+    readout = circuit.readout.with_rules(circuit.rules, _lower(circuit.base_votes))
+    return replace(circuit, readout=readout)
 
 
 def _cancel(votes: Votes) -> Votes:

@@ -11,6 +11,7 @@ from dln.core.circuit import Circuit
 from dln.core.gates import GATES
 from dln.core.labels import Label
 from dln.core.literals import Above, Among, Column, Missing
+from dln.core.readout import Votes
 from dln.errors import CircuitError
 from dln.train.torch.layers import LogicLayer, SumLayer, ThresholdLayer
 from dln.train.torch.network import LogicNetwork
@@ -51,7 +52,7 @@ def to_circuit(
     2
     """
     known = tuple(Column(c, "number") if isinstance(c, str) else c for c in columns)
-    builder = CircuitBuilder(known, tuple(classes), float(tau))
+    builder = CircuitBuilder(known, Votes.without_rules(tuple(classes), float(tau)))
     if isinstance(layers, LogicNetwork):
         thresholds = [layer for layer in layers.thresholds if isinstance(layer, ThresholdLayer)]
         votes = layers.votes

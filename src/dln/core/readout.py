@@ -1,0 +1,92 @@
+"""Readout: turns the wires that vote into an answer.
+
+Points are integers in every readout, so exported code computes them exactly. `Votes` is the readout
+of classifiers. **A tie goes to the first class**: here, and in everything made from a circuit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.core.checks import check_classes, check_temperature, check_votes
+from dln.core.labels import Label, label_array
+from dln.core.parts import Rule
+
+
+@dataclass(frozen=True)
+class Votes:
+    """Rules give votes to classes; the class with the most votes wins.
+
+    Every `Votes` is valid; the constructor refuses anything else.
+
+    Attributes
+    ----------
+    rules
+        Wires that vote.
+    base_votes
+        Votes that each class has before any rule fires.
+    classes
+        Class labels, in the order that decides ties.
+    temperature
+        Divides the votes before the softmax that gives probabilities.
+    """
+
+    rules: tuple[Rule, ...]
+    base_votes: tuple[int, ...]
+    classes: tuple[Label, ...]
+    temperature: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("rules", "base_votes", "classes"):
+            # A list could be changed later, from outside.
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        check_classes(self.classes)
+        check_votes(self.rules, self.base_votes, self.classes)
+        check_temperature(self.temperature)
+
+    @classmethod
+    def without_rules(cls, classes: tuple[Label, ...], temperature: float = 1.0) -> Votes:
+        """Make a readout in which no class has any votes."""
+        return cls((), (0,) * len(classes), classes, temperature)
+
+    def with_rules(self, rules: tuple[Rule, ...], base_votes: tuple[int, ...]) -> Votes:
+        """Return a readout of the same answers with other rules."""
+        return replace(self, rules=rules, base_votes=base_votes)
+
+    @property
+    def wires(self) -> tuple[int, ...]:
+        """The wires that vote, one for each rule."""
+        return tuple(rule.wire for rule in self.rules)
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of points that a rule gives: one for each class."""
+        return len(self.classes)
+
+    @cached_property
+    def labels(self) -> NDArray[Any]:
+        """The class labels as an array."""
+        return label_array(self.classes)
+
+    def winners(self, votes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the index of the class with the most votes for each row of (n_rows, n_classes)."""
+        winners: NDArray[np.int64] = votes.argmax(axis=1)
+        return winners
+
+    def probabilities(self, votes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return class probabilities, (n_rows, n_classes): the softmax of votes / temperature."""
+        # Votes are subtracted as integers: with a tiny temperature floats would give inf - inf.
+        behind = votes - votes.max(axis=1, keepdims=True)
+        with np.errstate(over="ignore"):
+            odds: NDArray[np.float64] = np.exp(behind / self.temperature)
+        odds /= odds.sum(axis=1, keepdims=True)
+        return odds
+
+
+Readout = Votes
+"""Every kind of readout. What takes a `Readout` needs its rules and points, not its classes."""
