@@ -24,7 +24,7 @@ from reproduction import datasets
 from reproduction.protocol import split_rows
 
 TABLES = "BankChurn,TelcoChurn,SatIm,EyeMovements,HAR,Letter"
-WAYS = {"final fit": (1.0, 10**9), "half epochs": (0.5, 10**9), "4,800 rows": (0.5, 4_800)}
+WAYS = ("final fit", "half epochs", "4,800 rows")
 FINE = {"n_links": 32, "n_cutoffs": 12}
 
 
@@ -42,30 +42,27 @@ def settings(n_classes: int) -> dict[str, dict[str, Any]]:
     }
 
 
-def count_epochs(n_rows: int) -> int:
-    """Return the number of epochs that `DLNClassifier` takes for a large table."""
-    return max(3, min(60, -(-60 * 20_000 // n_rows)))
-
-
-def measure(
-    dataset: datasets.Dataset, seed: int, way: tuple[float, int], engine: Any
-) -> list[float]:
-    """Fit all settings on one split of a table; return their balanced accuracies in percent."""
-    epochs_part, max_rows = way
+def measure(dataset: datasets.Dataset, seed: int, engine: Any) -> list[list[float]]:
+    """Fit all settings on one split of a table; return accuracies in percent (ways, settings)."""
     rows = split_rows(dataset, seed)[0]
     y = dataset.y.iloc[rows]
     train, valid = train_test_split(rows, test_size=0.2, stratify=y, random_state=seed)
-    few = train[:max_rows]  # in random order
-    epochs = round(epochs_part * count_epochs(len(rows)))
-    found = []
-    for params in settings(dataset.y.nunique()).values():
+
+    def fit(params: dict[str, Any], epochs: Any, fitted: NDArray[np.intp]) -> tuple[float, int]:
         model = DLNClassifier(
             **params, tau=8.0, n_networks=3, epochs=epochs, engine=engine, random_state=seed
-        )
-        model.fit(dataset.X.iloc[few], dataset.y.iloc[few])
+        ).fit(dataset.X.iloc[fitted], dataset.y.iloc[fitted])
         predicted = model.predict(dataset.X.iloc[valid])
-        found.append(100 * balanced_accuracy_score(dataset.y.iloc[valid], predicted))
-    return found
+        accuracy = balanced_accuracy_score(dataset.y.iloc[valid], predicted)
+        return 100 * accuracy, model.history_["loss"].shape[1]
+
+    found = []
+    for params in settings(dataset.y.nunique()).values():
+        final, epochs = fit(params, "auto", train)
+        half, _ = fit(params, epochs // 2, train)
+        few, _ = fit(params, epochs // 2, train[:4_800])  # in random order
+        found.append((final, half, few))
+    return [list(way) for way in zip(*found, strict=True)]
 
 
 def report(name: str, way: str, found: NDArray[np.float64]) -> None:
@@ -93,9 +90,9 @@ def main() -> None:
     print("| --- | --- | --- | --- | --- |")
     for name in arguments.names.split(","):
         dataset = datasets.load(name)
-        for way, values in WAYS.items():
-            found = [measure(dataset, seed, values, arguments.engine) for seed in seeds]
-            report(name, way, np.array(found))
+        found = np.array([measure(dataset, seed, arguments.engine) for seed in seeds])
+        for number, way in enumerate(WAYS):
+            report(name, way, found[:, number])
 
 
 if __name__ == "__main__":

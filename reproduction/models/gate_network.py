@@ -1,8 +1,9 @@
 """The paper's LGN: a logic gate network with fixed random links, learned gates and grouped sums.
 
-It is a `dln.train` network with one candidate per link and fixed thresholds from decision trees
+It is a network of `dln.train` with one candidate per link and fixed thresholds from decision trees
 (the paper's "tree-initialised"). Each class counts the gates of its own group in the last layer.
-Only the gate functions are trained.
+Only the gate functions are trained. `DLNClassifier` cannot express that, so this module, alone in
+the reproduction, uses internals of dln.
 
 Differs from the paper: gates are trained with straight-through estimators, so that the native
 engine can train them. The original mixes the soft functions and discretises at the end.
@@ -11,31 +12,29 @@ engine can train them. The original mixes the soft functions and discretises at 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import lru_cache, partial
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.utils.class_weight import compute_sample_weight
 
-from dln import Circuit, DLNClassifier, cost, simplify
-from dln.encode.encoder import EncodeOptions, Encoder
-from dln.estimators.reading import read_problem
-from dln.search.folds import Fold
-from dln.search.scores import fold_scores
-from dln.search.tasks import FoldRows, encode_fold
-from dln.search.tasks import Outcome as Looks
+from dln import Alternating, Circuit, cost, simplify
+from dln.data.table import Table, read_table
+from dln.encode.encoder import EncodeOptions, Encoder, fit_encoder
 from dln.train.discretise import discretise
-from dln.train.fit import Problem
-from dln.train.jobs import Job, Trained
+from dln.train.jobs import Job, Trained, TrainingRows
 from dln.train.native import train_population
 from dln.train.network import Network, Shape, build_network
-from dln.train.options import Alternating, TrainOptions
+from dln.train.options import TrainOptions
 from reproduction.models.optuna_batches import propose_in_batches
 from reproduction.models.outcome import Budget, Outcome, percent
 from reproduction.protocol import (
     EVAL_EVERY,
     FINAL_EVAL_EVERY,
     PATIENCE,
+    Fold,
+    Rows,
     Task,
     batch_size,
     first_layers,
@@ -80,41 +79,51 @@ def gate_network(task: Task, budget: Budget) -> Outcome:
     )
 
 
+@dataclass(frozen=True, eq=False)
+class _Encoded:
+    """All training rows, encoded by an encoder that was fitted on some of them."""
+
+    encoder: Encoder
+    fitted: Table
+    data: TrainingRows
+
+
+def _encode(task: Task, fitted: Rows, n_cutoffs: int) -> _Encoded:
+    """Fit min-max scaling and tree thresholds on some of the training rows; encode all."""
+    table = read_table(task.train[0])
+    target = task.arrays.train_target.astype(np.int32)
+    weight = compute_sample_weight("balanced", target).astype(np.float32)
+    some, options = table.take(fitted).kept(), EncodeOptions(n_cutoffs, n_knots=2)
+    encoder, _ = fit_encoder(some, target[fitted], weight[fitted], options)
+    return _Encoded(encoder, some, TrainingRows(encoder.encode(table), target, weight))
+
+
 def _evaluate(task: Task, budget: Budget, batch: list[Params]) -> list[float]:
     """Score trials on the folds; all networks train in parallel."""
-    encoded: dict[tuple[int, int], FoldRows] = {}
-    jobs = []
-    for params in batch:
-        for number, (train, valid) in enumerate(task.folds):
-            key = number, params["cutoffs"]
-            if key not in encoded:
-                encoded[key] = _encode(task, Fold(train, valid), params["cutoffs"])
-            jobs.append(_job(task, encoded[key], params, budget, EVAL_EVERY, PATIENCE))
+    encoded = {
+        (place, n_cutoffs): _encode(task, train, n_cutoffs)
+        for place, (train, _) in enumerate(task.folds)
+        for n_cutoffs in {params["cutoffs"] for params in batch}
+    }
+    jobs = [
+        _job(task, encoded[place, params["cutoffs"]], fold, params, budget)
+        for params in batch
+        for place, fold in enumerate(task.folds)
+    ]
     trained = train_population(jobs, n_threads=budget.threads)
     n_folds = len(task.folds)
-    by_trial = [trained[start : start + n_folds] for start in range(0, len(trained), n_folds)]
-    return [_score(runs) for runs in by_trial]
+    return [_score(trained[start : start + n_folds]) for start in range(0, len(jobs), n_folds)]
 
 
 def _score(runs: Sequence[Trained]) -> float:
-    """Score a trial by the evaluations of its folds, as the paper does."""
-    scores = fold_scores([Looks(tuple(run.looks.tolist())) for run in runs], 0.1)
-    return float(score_trials(scores))
-
-
-def _encode(task: Task, fold: Fold, n_cutoffs: int) -> FoldRows:
-    """Fit min-max scaling and tree thresholds on the training part of a fold; encode all rows."""
-    return encode_fold(_problem(task), fold, EncodeOptions(n_cutoffs=n_cutoffs, n_knots=2))
-
-
-@lru_cache(maxsize=1)
-def _problem(task: Task) -> Problem:
-    """Read the training rows as a DLN does, with balanced class weights."""
-    return read_problem(DLNClassifier(), *task.train, None, "balanced")[0].kept()
+    """Score a trial at its best epoch; folds that stopped early keep their last accuracy."""
+    longest = max(len(run.looks) for run in runs)
+    looks = [np.pad(run.looks, (0, longest - len(run.looks)), mode="edge") for run in runs]
+    return max(float(score_trials(epoch)) for epoch in np.array(looks).T)
 
 
 def _job(
-    task: Task, rows: FoldRows, params: Params, budget: Budget, eval_every: int, patience: int
+    task: Task, rows: _Encoded, fold: Fold, params: Params, budget: Budget, *, final: bool = False
 ) -> Job:
     n_classes = task.n_classes
     layers = layer_sizes(params["first"], params["ratio"], params["layers"], n_classes)
@@ -127,14 +136,14 @@ def _job(
         tau=params["tau"],
         vote_threshold=_VOTE_THRESHOLD,
         phases=_GATES_ONLY,
-        eval_every=min(eval_every, budget.epochs),
-        patience=patience,
+        eval_every=min(FINAL_EVAL_EVERY if final else EVAL_EVERY, budget.epochs),
+        patience=0 if final else PATIENCE,
         keep_best=True,
         seed=task.seed,
     )
     rng = np.random.default_rng(task.seed)
     network = draw_gate_network(rows.encoder, layers, n_classes, rng)
-    return Job(network, rows.data, rows.fold.train, options, rows.fold.valid)
+    return Job(network, rows.data, fold[0], options, fold[1])
 
 
 def draw_gate_network(
@@ -156,19 +165,16 @@ def draw_gate_network(
 
 
 def _fit(task: Task, params: Params, budget: Budget) -> Circuit:
-    train, valid = hold_back(task.arrays.train_target, task.seed)
+    fold = hold_back(task.arrays.train_target, task.seed)
     # The thresholds are placed with the validation rows too.
-    everything = np.arange(len(task.rows[0]))
-    rows = _encode(task, Fold(everything, valid), params["cutoffs"])
-    held = replace(rows, fold=Fold(train, valid))
-    job = _job(task, held, params, budget, FINAL_EVAL_EVERY, 0)
-    (trained,) = train_population([job], n_threads=1)
+    rows = _encode(task, np.arange(len(task.rows[0])), params["cutoffs"])
+    (trained,) = train_population([_job(task, rows, fold, params, budget, final=True)], n_threads=1)
     return discretise(
         [trained.network],
         rows.encoder,
-        rows.table,
+        rows.fitted,
         rows.data.cells,
-        classes=rows.classes,
+        classes=tuple(range(task.n_classes)),
         vote_threshold=_VOTE_THRESHOLD,
         temperature=params["tau"],
     )
