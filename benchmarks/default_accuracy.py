@@ -21,28 +21,20 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.metrics import balanced_accuracy_score
-from sklearn.model_selection import train_test_split
 
 from dln import DLNClassifier
 from reproduction import datasets
+from reproduction.protocol import split_rows
+from reproduction.published import figures
 
 FIELDS = ("dataset", "seed", "accuracy", "gates", "literals", "seconds", "cores", "commit")
+PAPER = figures("accuracy")
 DEFAULT_OUTPUT = Path(__file__).parent / "results" / "default_accuracy.csv"
-
-
-def split(dataset: datasets.Dataset, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the indices of training and test rows."""
-    if dataset.split is not None:
-        is_train = np.asarray(dataset.split) == "train"
-        return np.flatnonzero(is_train), np.flatnonzero(~is_train)
-    rows = np.arange(len(dataset.y))
-    train, test = train_test_split(rows, test_size=0.25, stratify=dataset.y, random_state=seed)
-    return train, test
 
 
 def measure(dataset: datasets.Dataset, seed: int, measured: str) -> dict[str, object]:
     """Fit with default parameters and test."""
-    train, test = split(dataset, seed)
+    train, test = split_rows(dataset, seed)
     start = time.perf_counter()
     model = DLNClassifier(random_state=seed).fit(dataset.X.iloc[train], dataset.y.iloc[train])
     seconds = time.perf_counter() - start
@@ -89,11 +81,11 @@ def summary(results: list[dict[str, str]]) -> str:
         means[name] = column["accuracy"].mean()
         error = column["accuracy"].std() / np.sqrt(len(rows))
         lines.append(
-            f"| {name} | {means[name]:.1f} | {error:.1f} | {datasets.PAPER_DLN[name]:.1f} "
+            f"| {name} | {means[name]:.1f} | {error:.1f} | {PAPER[name]['DLN']:.1f} "
             f"| {column['gates'].mean():.0f} | {column['literals'].mean():.0f} "
             f"| {column['seconds'].mean():.1f} |"
         )
-    paper = np.mean([datasets.PAPER_DLN[name] for name in means])
+    paper = np.mean([PAPER[name]["DLN"] for name in means])
     lines.append(
         f"| mean of {len(means)} | {np.mean(list(means.values())):.2f} | | {paper:.1f} | | | |"
     )

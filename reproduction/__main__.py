@@ -33,7 +33,7 @@ from reproduction.experiment import (
     write_everything,
 )
 from reproduction.models.outcome import EngineName
-from reproduction.run.choose import choose_cells
+from reproduction.run.cells import choose_cells
 from reproduction.run.runner import Plan, run
 
 QUICK_RESULTS = Path("build/quick-results")

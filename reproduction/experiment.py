@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reproduction.ablations.results import ablation_store, read_ablations
-from reproduction.datasets import NAMES
-from reproduction.datasets.dataset import HONEST
+from reproduction.datasets import HONEST, NAMES
 from reproduction.models.outcome import Budget
 from reproduction.models.registry import MODELS
 from reproduction.protocol import SEEDS

@@ -53,8 +53,6 @@ class Arrays:
     train_target: NDArray[np.intp]
     test: NDArray[np.float64]
     test_target: NDArray[np.intp]
-    n_continuous: int
-    n_categorical: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,19 +182,11 @@ def prepare(dataset: Dataset, train: Rows, test: Rows) -> Arrays:
     groups = dataset.X.select_dtypes("category")
     full = _ALL_LEVELS.get(dataset.name, ())
     columns = [_scaled(numbers[name].to_numpy(dtype=np.float64), train) for name in numbers]
-    n_continuous = len(columns)
     for name in groups:
         columns += _one_hot(groups[name], train, n_dropped=0 if name in full else 1)
     cells = np.column_stack(columns)
     target = dataset.y.astype("category").cat.codes.to_numpy(dtype=np.intp)
-    return Arrays(
-        train=cells[train],
-        train_target=target[train],
-        test=cells[test],
-        test_target=target[test],
-        n_continuous=n_continuous,
-        n_categorical=len(columns) - n_continuous,
-    )
+    return Arrays(cells[train], target[train], cells[test], target[test])
 
 
 def _scaled(values: NDArray[np.float64], train: Rows) -> NDArray[np.float64]:

@@ -8,10 +8,10 @@ from time import monotonic
 
 from reproduction.ablations.results import ablation_store, write_ablations
 from reproduction.ablations.variants import VARIANTS, run_variant
-from reproduction.datasets import load
-from reproduction.datasets.known import check_names, check_tables
+from reproduction.datasets import check_name, load
+from reproduction.datasets.folder import check_tables
 from reproduction.models.outcome import EngineName
-from reproduction.tables.published import size_of
+from reproduction.published import size_of
 
 
 def run_ablations(
@@ -24,7 +24,8 @@ def run_ablations(
     seconds: float | None = None,
 ) -> int:
     """Run the missing (dataset, variant) pairs with all their seeds; return how many remain."""
-    check_names(datasets)
+    for name in datasets:
+        check_name(name)
     end = None if seconds is None else monotonic() + seconds
     store = ablation_store(folder)
     pairs = [

@@ -3,7 +3,7 @@
 The environment variable `DLN_DATA` names a folder of raw tables with a `manifest.json`; `download`
 fills such a folder from public sources. A table becomes a `Dataset`: raw features (numbers and
 categories, not scaled or one-hot encoded) and class labels. A file is read only if its checksum is
-that of the manifest, and the numbers of rows, classes and columns are those of the paper.
+that of the manifest.
 Splitting, scaling and encoding happen elsewhere.
 
 The 20th table of the paper, PDAC, is not public. The manifest describes each file (the kind of each
@@ -16,13 +16,37 @@ from __future__ import annotations
 import numpy as np
 
 from dln import OptionError
-from reproduction.datasets.dataset import EMBEDDED, HONEST, NAMES, PAPER_DLN, Dataset, PaperCounts
+from reproduction.datasets.dataset import (
+    BEYOND,
+    EMBEDDED,
+    HONEST,
+    NAMES,
+    Dataset,
+)
 from reproduction.datasets.embedded import load_embedded
 from reproduction.datasets.folder import find_folder, read_entry, read_file
 from reproduction.datasets.recipes import KINDS, RECIPES
 from reproduction.datasets.sources import download
 
-__all__ = ["EMBEDDED", "NAMES", "PAPER_DLN", "Dataset", "PaperCounts", "download", "load"]
+__all__ = [
+    "BEYOND",
+    "EMBEDDED",
+    "HONEST",
+    "NAMES",
+    "Dataset",
+    "check_name",
+    "download",
+    "load",
+]
+
+
+def check_name(name: str) -> None:
+    """Raise an error for the name of an unknown table."""
+    if name not in (*NAMES, *BEYOND):
+        found = f"there is no data set {name!r}"
+        if name == "PDAC":
+            found = "PDAC is not public and could not be found"
+        raise OptionError(f"{found}; known are {', '.join((*NAMES, *BEYOND))}")
 
 
 def load(name: str) -> Dataset:
@@ -52,14 +76,9 @@ def load(name: str) -> Dataset:
     Traceback (most recent call last):
     dln.errors.OptionError: PDAC is not public and could not be found; known are BankChurn, ...
     """
+    check_name(name)
     if name in EMBEDDED:
         return load_embedded(name)
-    if name not in (*NAMES, HONEST):
-        known = ", ".join((*NAMES, HONEST, *EMBEDDED))
-        found = f"there is no data set {name!r}"
-        if name == "PDAC":
-            found = "PDAC is not public and could not be found"
-        raise OptionError(f"{found}; known are {known}")
     folder = find_folder()
     entry = read_entry(folder, "Cardiotocography" if name == HONEST else name)
     kinds = {**entry.kinds, **KINDS.get(name, {})}
@@ -74,5 +93,4 @@ def load(name: str) -> Dataset:
         X=table[features].astype(dict.fromkeys(categorical, "category")),
         y=table[entry.target],
         split=table["split"].to_numpy(dtype=np.str_) if "split" in table else None,
-        paper=entry.paper,
     )

@@ -14,4 +14,4 @@ def load_embedded(name: str) -> Dataset:
     (150, 4)
     """
     bunch = getattr(sklearn.datasets, f"load_{name}")(as_frame=True)
-    return Dataset(name, bunch.data, bunch.target, split=None, paper=None)
+    return Dataset(name, bunch.data, bunch.target, split=None)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from dln import OptionError, TableError
-from reproduction.datasets.dataset import PaperCounts
+from reproduction.datasets.dataset import EMBEDDED
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,6 @@ class Entry:
     sha256: str
     target: str
     kinds: Mapping[str, str]
-    paper: PaperCounts
 
 
 def find_folder() -> Path:
@@ -32,7 +31,7 @@ def find_folder() -> Path:
     if not folder:
         raise OptionError(
             "DLN_DATA is not set; set it to the folder with the data sets' manifest "
-            "(reproduction.datasets.download fills one with what is public)"
+            "(python -m reproduction download fills one with what is public)"
         )
     return Path(folder)
 
@@ -42,18 +41,30 @@ def read_entry(folder: Path, name: str) -> Entry:
     path = folder / "manifest.json"
     try:
         found = {entry["name"]: entry for entry in json.loads(path.read_text("utf-8"))["datasets"]}
-        entry, paper = found[name], found[name]["paper"]
+        entry = found[name]
         return Entry(
             file=entry["file"],
             sha256=entry["sha256"],
             target=entry["target"],
             kinds={column["name"]: column["kind"] for column in entry["columns"]},
-            paper=PaperCounts(**{field: paper[field] for field in PaperCounts.__annotations__}),
         )
     except OSError as error:
         raise TableError(f"cannot read {path}; set DLN_DATA to the folder that has it") from error
     except (ValueError, KeyError, TypeError) as error:
         raise TableError(f"{path} does not describe {name}; restore the manifest") from error
+
+
+def check_tables(names: Iterable[str]) -> None:
+    """Raise an error if the folder has none of these tables; if it has some, their cells fail."""
+    needed = [name for name in dict.fromkeys(names) if name not in EMBEDDED]
+    refused = []
+    for name in needed:
+        try:
+            read_entry(find_folder(), name.removesuffix("-honest"))
+        except TableError as error:
+            refused.append(error)
+    if needed and len(refused) == len(needed):
+        raise refused[0]
 
 
 def read_file(folder: Path, entry: Entry, kinds: Mapping[str, str]) -> pd.DataFrame:

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from sklearn.neural_network import MLPClassifier
 
 from dln import cost_of_model
-from reproduction.models.epoch_scores import EpochScores
 from reproduction.models.optuna_batches import propose_in_batches
 from reproduction.models.outcome import Budget, Outcome, percent
 from reproduction.models.perceptron_stack import Member, Stack
@@ -26,6 +25,7 @@ from reproduction.protocol import (
     Task,
     batch_size,
     hold_back,
+    score_trials,
 )
 
 _BATCH_OF_TRIALS = 8
@@ -80,7 +80,7 @@ def _evaluate_alike(task: Task, batch: list[Params], budget: Budget) -> list[flo
     arrays, folds = task.arrays, task.folds
     members = [_member(params, train) for params in batch for train, _ in folds]
     stack = _stack(task, members, budget)
-    scores = EpochScores(len(batch), patience=PATIENCE // EVAL_EVERY)
+    scores = _EpochScores(len(batch), patience=PATIENCE // EVAL_EVERY)
     live = np.arange(len(batch))
     for _ in range(max(1, budget.epochs // EVAL_EVERY)):
         stack.train(min(EVAL_EVERY, budget.epochs))
@@ -133,3 +133,33 @@ def _as_sklearn(weights: list[tuple[NDArray[np.float32], NDArray[np.float32]]]) 
     model.coefs_ = [matrix for matrix, _ in weights]
     model.intercepts_ = [offset for _, offset in weights]
     return model
+
+
+class _EpochScores:
+    """The best score of each trial so far, and how long ago it last improved.
+
+    `patience` counts evaluations on the validation rows, not epochs.
+    """
+
+    def __init__(self, n_trials: int, *, patience: int) -> None:
+        self.best = np.full(n_trials, -np.inf)
+        self._stale = np.zeros(n_trials, dtype=np.intp)
+        self._patience = patience
+
+    def add(self, trials: NDArray[np.intp], accuracies: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Add one evaluation of some trials (trials, folds); return which ones should go on.
+
+        >>> scores = _EpochScores(2, patience=1)
+        >>> scores.add(np.array([0, 1]), np.array([[0.5, 0.7], [0.5, 0.5]])).tolist()
+        [True, True]
+        >>> scores.add(np.array([0, 1]), np.array([[0.5, 0.7], [0.6, 0.6]])).tolist()
+        [False, True]
+        >>> scores.best.round(2).tolist()
+        [0.59, 0.6]
+        """
+        score = score_trials(accuracies)
+        better = score > self.best[trials]
+        self.best[trials] = np.maximum(score, self.best[trials])
+        self._stale[trials] = np.where(better, 0, self._stale[trials] + 1)
+        going_on: NDArray[np.bool_] = self._stale[trials] < self._patience
+        return going_on

@@ -2,38 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 
 from dln import OptionError
 from reproduction.models.outcome import Budget, EngineName, Model
 from reproduction.protocol import MAX_EPOCHS
-
-
-@dataclass(frozen=True)
-class Training:
-    """How a model trains under a budget; stored in its results.
-
-    Attributes
-    ----------
-    epochs
-        Maximal number of epochs; None if the budget does not limit them.
-    engine
-        The engine that trains it, or "torch"; None for other libraries.
-    """
-
-    epochs: Callable[[Budget], int | None]
-    engine: Callable[[Budget], EngineName | None]
-
-
-_ELSEWHERE = Training(lambda budget: None, lambda budget: None)
-_GATES = Training(lambda budget: budget.epochs, lambda budget: "native")
-_PERCEPTRON = Training(
-    lambda budget: budget.epochs, lambda budget: "cuda" if budget.engine == "cuda" else "torch"
-)
-_PAPER = Training(lambda budget: MAX_EPOCHS, lambda budget: budget.engine)
-_OURS = Training(lambda budget: None, lambda budget: budget.engine)
 
 
 @dataclass(frozen=True)
@@ -49,8 +24,6 @@ class Entry:
         over the tables of reproduction/results of the medians over seeds.
     search
         The model whose search it shares, if any.
-    training
-        How it trains under a budget.
     """
 
     heading: str
@@ -59,7 +32,6 @@ class Entry:
     published: str | None = None
     weight: float = 1.0
     search: str | None = None
-    training: Training = _ELSEWHERE
 
     def load(self) -> Model:
         """Import the model."""
@@ -73,15 +45,15 @@ MODELS: Mapping[str, Entry] = {
     "nb": Entry("NB", "classic", "naive_bayes", "NB", 2),
     "ab": Entry("AB", "classic", "boosting", "AB", 45),
     "rf": Entry("RF", "classic", "forest", "RF", 50),
-    "lgn": Entry("LGN", "gate_network", "gate_network", "LGN", 16, training=_GATES),
-    "paper": Entry("DLN (paper)", "dln_search", "paper", "DLN", 26, training=_PAPER),
-    "dln": Entry("dln", "dln_search", "best", "DLN", 37, training=_OURS),
-    "dln-small": Entry("dln-small", "dln_search", "small", "DLN", 37, "dln", _OURS),
+    "lgn": Entry("LGN", "gate_network", "gate_network", "LGN", 16),
+    "paper": Entry("DLN (paper)", "dln_search", "paper", "DLN", 26),
+    "dln": Entry("dln", "dln_search", "best", "DLN", 37),
+    "dln-small": Entry("dln-small", "dln_search", "small", "DLN", 37, "dln"),
     "rf-free": Entry("RF, free", "beyond", "free_forest", None, 78),
     "lightgbm": Entry("LightGBM", "beyond", "lightgbm", None, 9),
     "ebm": Entry("EBM", "beyond", "explainable_boosting", None, 255),
     "figs": Entry("FIGS", "beyond", "figs", None, 23),
-    "mlp": Entry("MLP", "perceptron", "perceptron", "MLP", 37, training=_PERCEPTRON),
+    "mlp": Entry("MLP", "perceptron", "perceptron", "MLP", 37),
 }
 """All models in the order in which they run: fast ones first."""
 
@@ -90,6 +62,20 @@ BASELINES = ("knn", "dt", "rf", "nb", "ab", "mlp", "lgn")
 
 DLN_COLUMNS = ("paper", "dln", "dln-small")
 """The three DLN columns; the first one takes the place of the paper's DLN in rankings."""
+
+
+def epochs_of(model: str, budget: Budget) -> int | None:
+    """Return the maximal number of epochs of a model; None if there is no limit."""
+    return {"lgn": budget.epochs, "mlp": budget.epochs, "paper": MAX_EPOCHS}.get(model)
+
+
+def engine_of(model: str, budget: Budget) -> EngineName | None:
+    """Return what trains a model; None for other libraries."""
+    if model in DLN_COLUMNS:
+        return budget.engine
+    if model == "mlp":
+        return "cuda" if budget.engine == "cuda" else "torch"
+    return "native" if model == "lgn" else None
 
 
 def search_of(name: str) -> str:

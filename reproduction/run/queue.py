@@ -6,7 +6,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from reproduction.models.registry import search_of
-from reproduction.run.results import Cell, missing
+from reproduction.run.cells import Cell
+from reproduction.run.results import missing
 
 
 class Queue:

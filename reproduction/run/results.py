@@ -1,4 +1,4 @@
-"""Cells of the experiment and their results, stored by model."""
+"""The results of cells, stored by model."""
 
 from __future__ import annotations
 
@@ -12,21 +12,10 @@ import numpy as np
 
 from dln import TableError
 from reproduction.models.outcome import Budget, EngineName, Outcome
-from reproduction.models.registry import MODELS, find_model
+from reproduction.models.registry import MODELS, engine_of, epochs_of
+from reproduction.run.cells import Cell
 from reproduction.run.provenance import provenance
 from reproduction.store import Document, Key, Store
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One model on one split of one dataset."""
-
-    dataset: str
-    model: str
-    seed: int
-
-    def __str__(self) -> str:
-        return f"{self.dataset} {self.model} {self.seed}"
 
 
 @dataclass(frozen=True)
@@ -34,7 +23,7 @@ class Result:
     """The result of a cell: accuracies in percent, costs as the paper counts them.
 
     `parts` holds the seconds of parts of the run; "cpu" is processor time. `epochs` and `engine`
-    are those that the model used (`Training`), or None if it has none. Older results have the
+    are those that the model used (`epochs_of`, `engine_of`), or None. Older results have the
     budget's values for every model; if they name no engine, it was "native".
     """
 
@@ -66,13 +55,13 @@ class Result:
 
     def is_of(self, budget: Budget) -> bool:
         """Return whether a budget would lead to the same search, on any engine."""
-        epochs = find_model(self.model).training.epochs(budget)
+        epochs = epochs_of(self.model, budget)
         return self.trials == budget.trials and epochs in (None, self.epochs)
 
 
 def make_result(cell: Cell, outcome: Outcome, budget: Budget, seconds: float) -> Result:
     """Convert an outcome to a result."""
-    cost, training = outcome.cost, find_model(cell.model).training
+    cost = outcome.cost
     return Result(
         **asdict(cell),
         accuracy=round(outcome.accuracy, 4),
@@ -85,8 +74,8 @@ def make_result(cell: Cell, outcome: Outcome, budget: Budget, seconds: float) ->
         seconds=round(seconds, 3),
         parts={name: round(value, 3) for name, value in outcome.seconds.items()},
         trials=budget.trials,
-        epochs=training.epochs(budget),
-        engine=training.engine(budget),
+        epochs=epochs_of(cell.model, budget),
+        engine=engine_of(cell.model, budget),
         note=outcome.note,
         **provenance(),  # type: ignore[arg-type]
     )
@@ -132,11 +121,10 @@ def read_results(folder: Path, budget: Budget | None = None) -> list[Result]:
     found = [Result(**one) for model in MODELS for one in store_of(model, folder).read()]
     for result in found:
         if budget is not None and not result.is_of(budget):
-            epochs = find_model(result.model).training.epochs(budget)
             raise TableError(
                 f"{folder}: {result.cell} has {_effort(result.trials, result.epochs)}, "
-                f"expected {_effort(budget.trials, epochs)}; use another results folder, "
-                "or delete the results of the other budget"
+                f"expected {_effort(budget.trials, epochs_of(result.model, budget))}; "
+                "use another results folder, or delete the results of the other budget"
             )
     return sorted(found, key=lambda result: (result.dataset, result.model, result.seed))
 

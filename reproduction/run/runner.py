@@ -12,14 +12,14 @@ from time import monotonic, perf_counter, process_time
 
 from dln import DlnError
 from reproduction.datasets import Dataset, load
-from reproduction.datasets.known import check_tables
+from reproduction.datasets.folder import check_tables
 from reproduction.models.outcome import Budget
 from reproduction.models.registry import find_model
 from reproduction.protocol import Task
+from reproduction.run.cells import Cell
 from reproduction.run.provenance import count_cores
 from reproduction.run.queue import Queue
 from reproduction.run.results import (
-    Cell,
     Result,
     make_result,
     missing,

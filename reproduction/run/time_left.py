@@ -9,8 +9,9 @@ from dataclasses import replace
 import numpy as np
 
 from reproduction.models.registry import find_model, search_of
-from reproduction.run.results import Cell, Result
-from reproduction.tables.published import size_of
+from reproduction.published import size_of
+from reproduction.run.cells import Cell
+from reproduction.run.results import Result
 
 _FIRST_GUESS = 2e-5
 """First estimate of a decision tree's seconds per value of the table, from all tables of

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reproduction.ablations.variants import ORIGINAL, SHORT, VARIANTS, Ablated
+from reproduction.published import published
 from reproduction.tables.formats import ABSENT
 from reproduction.tables.means import geometric_mean
-from reproduction.tables.published import published
 from reproduction.tables.sheet import Section, Sheet
 
 _CLEAR = 2.0

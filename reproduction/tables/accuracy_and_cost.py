@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from reproduction.datasets import NAMES
-from reproduction.datasets.known import BEYOND
+from reproduction.datasets import BEYOND, NAMES
 from reproduction.models.registry import BASELINES, DLN_COLUMNS, MODELS
 from reproduction.protocol import SEEDS
+from reproduction.published import Measure, figures
 from reproduction.run.results import Result
 from reproduction.tables.formats import ABSENT, beside, change, figure_text
 from reproduction.tables.means import (
@@ -21,7 +21,6 @@ from reproduction.tables.means import (
     published_figures,
     whole_figures,
 )
-from reproduction.tables.published import Measure, figures
 from reproduction.tables.same_splits import same_splits_section
 from reproduction.tables.sheet import Section, Sheet
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from reproduction.published import Measure
 from reproduction.tables.means import Mean
-from reproduction.tables.published import Measure
 
 ABSENT = "–"
 """Shown in tables instead of a missing result."""

@@ -12,8 +12,8 @@ from scipy.stats import rankdata
 from reproduction.datasets import NAMES
 from reproduction.models.registry import MODELS
 from reproduction.protocol import SEEDS
+from reproduction.published import Measure, figures
 from reproduction.run.results import Result
-from reproduction.tables.published import Measure, figures
 
 Figures = Mapping[str, Mapping[str, float]]
 """Figures by dataset and model."""

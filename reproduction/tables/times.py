@@ -9,9 +9,9 @@ import numpy as np
 from reproduction.datasets import NAMES
 from reproduction.models.registry import DLN_COLUMNS
 from reproduction.protocol import HELD_BACK, MAX_EPOCHS, SEEDS, TRIALS, batch_size, make_folds
+from reproduction.published import published
 from reproduction.run.results import Result
 from reproduction.tables.formats import ABSENT
-from reproduction.tables.published import published
 from reproduction.tables.sheet import Section, Sheet
 
 _ON_GPU = "on a GPU"

@@ -6,10 +6,10 @@ import csv
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from reproduction.published import Measure
 from reproduction.run.results import Result
 from reproduction.tables.accuracy_and_cost import accuracy_sheet, beyond_sheet, cost_sheet
 from reproduction.tables.means import make_grid, published_figures
-from reproduction.tables.published import Measure
 from reproduction.tables.sheet import Sheet, to_latex, to_markdown
 
 _FIELDS = (

@@ -14,7 +14,6 @@ import pytest
 
 from dln.errors import OptionError, TableError
 from reproduction.datasets import NAMES, download, load
-from reproduction.datasets.dataset import PaperCounts
 
 DATA = os.environ.get("DLN_DATA", "")
 needs_data = pytest.mark.skipif(
@@ -63,7 +62,6 @@ def test_a_fetched_table_has_the_known_form_and_is_loaded(
     assert data.X.isna().to_numpy().tolist() == [[False, False], [True, False], [False, True]]
     assert data.split is not None
     assert data.split.tolist() == ["train", "train", "test"]
-    assert data.paper == PaperCounts(3, 2, 1, 1)
 
 
 @pytest.mark.usefixtures("source")

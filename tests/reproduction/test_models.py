@@ -30,8 +30,8 @@ from reproduction.models.perceptron import perceptron
 from reproduction.models.perceptron_stack import Member, Stack
 from reproduction.models.registry import find_model
 from reproduction.protocol import Task
+from reproduction.published import published
 from reproduction.tables.ablations import Effect, ablation_sheet, find_effects
-from reproduction.tables.published import published
 
 QUICK = Budget(trials=2, epochs=20)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from reproduction.run.cells import Cell
 from reproduction.run.queue import Queue
-from reproduction.run.results import Cell, write_result
+from reproduction.run.results import write_result
 from tests.reproduction.test_experiment import RESULT
 
 BEST, SMALL = Cell("Heart", "dln", 0), Cell("Heart", "dln-small", 0)

@@ -19,10 +19,9 @@ from reproduction.files import write_atomically
 from reproduction.models.outcome import Budget, Outcome
 from reproduction.models.registry import MODELS
 from reproduction.protocol import Task
-from reproduction.run.choose import choose_cells
+from reproduction.run.cells import Cell, choose_cells
 from reproduction.run.provenance import commit_of
 from reproduction.run.results import (
-    Cell,
     make_result,
     missing,
     read_results,

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from reproduction.models.outcome import Budget
-from reproduction.run.choose import choose_cells
+from reproduction.run.cells import choose_cells
 from reproduction.run.runner import Plan, run
 from reproduction.run.workers import Ended, Workers
 

@@ -5,15 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
-from typing import Any, get_args
+from pathlib import Path
+from typing import Any
 from typing import Literal as OneOf
 
 Measure = OneOf["accuracy", "operations", "gate_operations", "parameters", "bytes"]
-MEASURES: tuple[Measure, ...] = get_args(Measure)
-
-COLUMNS = ("KNN", "DT", "RF", "NB", "AB", "MLP", "LGN", "DLN")
-"""The paper's models, in the order of its tables."""
 
 _USUAL_SIZE = 10_000
 
@@ -21,7 +17,7 @@ _USUAL_SIZE = 10_000
 @cache
 def published() -> Mapping[str, Any]:
     """Read all figures: `tables` and `ablations` by dataset, `ranks` and `ablation_ranks`."""
-    text = files("reproduction.tables").joinpath("published.json").read_text("utf-8")
+    text = Path(__file__).with_name("published.json").read_text("utf-8")
     document: Mapping[str, Any] = json.loads(text)
     return document
 
