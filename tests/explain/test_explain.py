@@ -25,7 +25,6 @@ from dln.core.parts import Node, Rule
 from dln.errors import ColumnTypeError, MissingColumnError, TableError
 from dln.explain.fires import wire_values
 from dln.explain.local import Explanation, explain_row
-from dln.explain.possible import cone
 from dln.explain.reasons import find_reason
 from tests.explain.test_rule_table import Tags
 from tests.support.strategies import (
@@ -116,7 +115,7 @@ def test_a_reason_forces_its_rule_and_no_smaller_one_does(
             facts = [(fact.literal, fact.truth) for fact in outcome.reason.facts]
             assert all(literals[-1, literal] == truth for literal, truth in facts)
             assert forces(facts, literals, wires[:, number])
-            read = [wire for wire in cone(circuit, rule.wire) if wire < circuit.n_literals]
+            read = [wire for wire in circuit.logic.cone([rule.wire]) if wire < circuit.n_literals]
             own = [(wire, literals[-1, wire]) for wire in read]
             for smaller in itertools.combinations(own, max(len(facts) - 1, 0)):
                 assert not facts or not forces(smaller, literals, wires[:, number])
@@ -149,7 +148,7 @@ def test_a_greedy_reason_forces_its_rule_and_is_not_exact(
     truth = wire_values(circuit, [28], as_objects(circuit, possible))[:, 0]
     assume(truth.any())
     row = data.draw(st.sampled_from(np.flatnonzero(truth).tolist()))
-    reason = find_reason(circuit, 28, literals[row].tolist())
+    reason = find_reason(circuit.logic, 28, literals[row].tolist())
     assert not reason.exact
     assert forces([(fact.literal, fact.truth) for fact in reason.facts], literals, truth)
     assert "(there may be a shorter reason)" in str(explain_row(circuit, possible[row]))

@@ -252,7 +252,7 @@ def test_the_text_of_categories_votes_like_the_circuit(
     assert_text_votes_like_the_circuit(circuit, data.draw(rows_for(circuit)))
     for wire in range(circuit.n_wires):
         assert_categories_are_merged(
-            circuit, merge_categories(circuit, factored(circuit, wire, ()))
+            circuit, merge_categories(circuit.logic, factored(circuit.logic, wire, ()))
         )
 
 

@@ -94,7 +94,7 @@ def _ask(
 
 def _print_unordered(circuit: Circuit) -> None:
     """Name the columns that the model reads but that cannot grow."""
-    read = sorted({literal.column for literal in circuit.literals})
+    read = circuit.logic.used_columns
     names = [circuit.columns[place].name for place in read if not circuit.columns[place].is_numeric]
     if names:
         say(f"Categories have no order, so these columns have no trend: {some(names)}.")

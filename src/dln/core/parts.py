@@ -50,4 +50,4 @@ class Rule(NamedTuple):
         """
         from dln.explain.symbols import wire_to_sympy
 
-        return wire_to_sympy(circuit, self.wire)
+        return wire_to_sympy(circuit.logic, self.wire)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dln.core.circuit import Circuit, check_is_circuit
 from dln.core.gates import Gate
 from dln.core.literals import Above, Among, Column, Literal
+from dln.core.logic import Logic
+from dln.core.readout import Readout
 from dln.costs.arithmetic import Widths, bit_sum, comparison, equality
 from dln.costs.report import Cost, PartCost
 
@@ -70,8 +72,8 @@ def cost(circuit: Circuit, float_bits: int = 16, int_bits: int = 16) -> Cost:
     tests = (literal_cost(literal, circuit.columns, widths) for literal in circuit.literals)
     return Cost(
         feature_tests=sum(tests, start=PartCost()),
-        logic=_logic_cost(circuit, widths),
-        class_sums=_class_sums_cost(circuit, widths),
+        logic=_logic_cost(circuit.logic, widths),
+        class_sums=_class_sums_cost(circuit.readout, widths),
     )
 
 
@@ -109,12 +111,12 @@ def literal_cost(literal: Literal, columns: tuple[Column, ...], widths: Widths) 
     )
 
 
-def _logic_cost(circuit: Circuit, widths: Widths) -> PartCost:
+def _logic_cost(logic: Logic, widths: Widths) -> PartCost:
     """Count the gates that depend on both their inputs."""
     # Differs from the paper: the paper counts a chain of m − 1 ANDs as one operation with m links.
     # Gates have two inputs here, so it is m − 1 operations with 2(m − 1) links. The gate operations
     # are the same.
-    counted = [gate_operations(node.gate) for node in circuit.nodes]
+    counted = [gate_operations(node.gate) for node in logic.nodes]
     n_gates = sum(operations > 0 for operations in counted)
     n_words = -(-_GATE_KIND_BITS * n_gates // widths.int_bits)
     return PartCost(
@@ -126,12 +128,12 @@ def _logic_cost(circuit: Circuit, widths: Widths) -> PartCost:
     )
 
 
-def _class_sums_cost(circuit: Circuit, widths: Widths) -> PartCost:
+def _class_sums_cost(readout: Readout, widths: Widths) -> PartCost:
     """Count the votes; a rule's m votes for a class count m times."""
-    n_votes = sum(abs(votes) for rule in circuit.rules for votes in rule.votes)
-    n_starts = sum(votes != 0 for votes in circuit.base_votes)
+    n_votes = sum(abs(votes) for rule in readout.rules for votes in rule.votes)
+    n_starts = sum(votes != 0 for votes in readout.base_votes)
     return PartCost(
-        operations=circuit.n_classes,
+        operations=readout.n_outputs,
         gate_operations=bit_sum(n_votes),
         values=n_starts,
         indices=n_votes,

@@ -44,7 +44,7 @@ class Predictor:
 
     def __init__(self, circuit: Circuit) -> None:
         self._circuit = circuit
-        self._used = sorted({literal.column for literal in circuit.literals})
+        self._used = circuit.logic.used_columns
         # A matrix of numbers can hold these columns as they are: no categories and no dates.
         self._all_numbers = all(
             circuit.columns[index].kind not in ("category", "date") for index in self._used

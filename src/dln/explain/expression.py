@@ -15,7 +15,7 @@ from dln.core.gates import Gate
 from dln.core.literals import Among
 
 if TYPE_CHECKING:
-    from dln.core.circuit import Circuit
+    from dln.core.logic import Logic
 
 Word = OneOf["and", "or", "xor"]
 
@@ -54,12 +54,12 @@ class Chain:
 Expression = Term | CategoryTest | Constant | Chain
 
 
-def factored(circuit: Circuit, wire: int, named: Collection[int]) -> Expression:
+def factored(logic: Logic, wire: int, named: Collection[int]) -> Expression:
     """Write out a wire's gates as they are wired, down to literals and named wires.
 
     The wire itself is written out even if it has a name.
     """
-    return _written_out(circuit, wire, named, negated=False)
+    return _written_out(logic, wire, named, negated=False)
 
 
 def join(word: Word, parts: list[Expression]) -> Expression:
@@ -68,7 +68,7 @@ def join(word: Word, parts: list[Expression]) -> Expression:
 
 
 def merge_categories(
-    circuit: Circuit, expression: Expression, named: Collection[int] = ()
+    logic: Logic, expression: Expression, named: Collection[int] = ()
 ) -> Expression:
     """Join tests of one column's categories: `x = a or x = b` becomes `x in {a, b}`.
 
@@ -77,14 +77,14 @@ def merge_categories(
     """
     if not isinstance(expression, Chain):
         return expression
-    parts = [merge_categories(circuit, part, named) for part in expression.parts]
+    parts = [merge_categories(logic, part, named) for part in expression.parts]
     if expression.word == "xor":
         return Chain("xor", tuple(parts))
     negated = expression.word == "and"
     merged: dict[object, Expression] = {}
     found: dict[int, set[int]] = {}
     for part in parts:
-        literal = _category_literal(circuit, part, named, negated=negated)
+        literal = _category_literal(logic, part, named, negated=negated)
         if literal is None:
             merged[part] = part
         elif literal.column not in found:
@@ -98,14 +98,14 @@ def merge_categories(
 
 
 def _category_literal(
-    circuit: Circuit, part: Expression, named: Collection[int], *, negated: bool
+    logic: Logic, part: Expression, named: Collection[int], *, negated: bool
 ) -> Among | None:
     """Return the literal of a category test that is negated as requested; None otherwise."""
     if isinstance(part, CategoryTest):
         return part.literal if part.negated == negated else None
-    if not isinstance(part, Term) or part.wire >= circuit.n_literals or part.wire in named:
+    if not isinstance(part, Term) or part.wire >= logic.n_literals or part.wire in named:
         return None
-    literal = circuit.literals[part.wire]
+    literal = logic.literals[part.wire]
     return literal if isinstance(literal, Among) and part.negated == negated else None
 
 
@@ -154,34 +154,32 @@ def _form(gate: Gate) -> _Form:
     return _Form("xor", negate_a=gate.table[0] == 1, negate_b=False)
 
 
-def _express(circuit: Circuit, wire: int, named: Collection[int], *, negated: bool) -> Expression:
+def _express(logic: Logic, wire: int, named: Collection[int], *, negated: bool) -> Expression:
     if wire in named:
         return Term(wire, negated)
-    return _written_out(circuit, wire, named, negated=negated)
+    return _written_out(logic, wire, named, negated=negated)
 
 
-def _written_out(
-    circuit: Circuit, wire: int, named: Collection[int], *, negated: bool
-) -> Expression:
-    while wire >= circuit.n_literals:  # a loop, since there may be many copies of copies
-        gate, a, b = circuit.nodes[wire - circuit.n_literals]
+def _written_out(logic: Logic, wire: int, named: Collection[int], *, negated: bool) -> Expression:
+    while wire >= logic.n_literals:  # a loop, since there may be many copies of copies
+        gate, a, b = logic.nodes[wire - logic.n_literals]
         gate = gate.negate() if negated else gate
         if not gate.reads_a and not gate.reads_b:
             return Constant(gate.table[0] == 1)
         if gate.reads_a and gate.reads_b:
-            return _joined(circuit, gate, a, b, named)
+            return _joined(logic, gate, a, b, named)
         wire, negated = (a if gate.reads_a else b), gate.table[0] == 1
         if wire in named:
             break
     return Term(wire, negated)
 
 
-def _joined(circuit: Circuit, gate: Gate, a: int, b: int, named: Collection[int]) -> Expression:
+def _joined(logic: Logic, gate: Gate, a: int, b: int, named: Collection[int]) -> Expression:
     """Write a gate that depends on both inputs."""
     form = _form(gate)
     parts: list[Expression] = []
     for source, negate in ((a, form.negate_a), (b, form.negate_b)):
-        part = _express(circuit, source, named, negated=negate)
+        part = _express(logic, source, named, negated=negate)
         # A chain of xor keeps its parentheses, since it can be misread as "exactly one".
         if isinstance(part, Chain) and part.word == form.word != "xor":
             parts += part.parts
@@ -190,13 +188,13 @@ def _joined(circuit: Circuit, gate: Gate, a: int, b: int, named: Collection[int]
     if form.word != "xor":  # x and y and x: the repeated part is redundant
         unique: dict[object, Expression] = {}
         for part in parts:
-            unique.setdefault(_meaning(circuit, part), part)
+            unique.setdefault(_meaning(logic, part), part)
         parts = list(unique.values())
     return join(form.word, parts)
 
 
-def _meaning(circuit: Circuit, part: Expression) -> object:
+def _meaning(logic: Logic, part: Expression) -> object:
     """Return a key that is equal for parts with the same text."""
-    if isinstance(part, Term) and part.wire < circuit.n_literals:
-        return circuit.literals[part.wire].describe(circuit.columns, negated=part.negated)
+    if isinstance(part, Term) and part.wire < logic.n_literals:
+        return logic.literals[part.wire].describe(logic.columns, negated=part.negated)
     return part

@@ -22,7 +22,7 @@ from dln.explain.row import read_row
 from dln.explain.sheet import Section, Sheet
 from dln.explain.shortest import short_writer
 from dln.explain.shown import Shown
-from dln.explain.text import MISSING_RULE
+from dln.explain.writer import MISSING_RULE
 
 if TYPE_CHECKING:
     from dln.core.circuit import Circuit
@@ -251,12 +251,12 @@ def explain_row(circuit: Circuit, row: Any) -> Explanation:
     table = one.table()
     literals = wire_values(circuit, range(circuit.n_literals), table)[0].tolist()
     fires = wire_values(circuit, [rule.wire for rule in circuit.rules], table)[0].tolist()
-    writer = short_writer(circuit)
+    writer = short_writer(circuit.logic, circuit.readout.wires)
     rules = tuple(
         Outcome(
             writer.text(rule.wire),
             rule.votes,
-            find_reason(circuit, rule.wire, literals) if fired else None,
+            find_reason(circuit.logic, rule.wire, literals) if fired else None,
         )
         for rule, fired in zip(circuit.rules, fires, strict=True)
     )

@@ -14,36 +14,26 @@ from typing import TYPE_CHECKING
 from dln.core.conditions import column_atoms
 
 if TYPE_CHECKING:
-    from dln.core.circuit import Circuit
+    from dln.core.logic import Logic
 
 
-def cone(circuit: Circuit, wire: int) -> list[int]:
-    """List the wires that a wire depends on, including itself, in ascending order."""
-    found, stack = {wire}, [wire]
-    while stack:
-        new = sources(circuit, stack.pop()) - found
-        stack += new
-        found |= new
-    return sorted(found)
-
-
-def reads_more(circuit: Circuit, wire: int, n_literals: int) -> bool:
+def reads_more(logic: Logic, wire: int, n_literals: int) -> bool:
     """Check whether a wire depends on more than `n_literals` literals; stops early if so."""
     found, stack = {wire}, [wire]
     n_found = 0
     while stack and n_found <= n_literals:
         number = stack.pop()
-        n_found += number < circuit.n_literals
-        new = sources(circuit, number) - found
+        n_found += number < logic.n_literals
+        new = sources(logic, number) - found
         stack += sorted(new)
         found |= new
     return n_found > n_literals
 
 
-def sources(circuit: Circuit, wire: int) -> set[int]:
+def sources(logic: Logic, wire: int) -> set[int]:
     """Return the wires that a wire's gate reads directly."""
-    number = wire - circuit.n_literals
-    return set() if number < 0 else circuit.nodes[number].sources
+    number = wire - logic.n_literals
+    return set() if number < 0 else logic.nodes[number].sources
 
 
 Pattern = tuple[bool, ...]
@@ -51,7 +41,7 @@ Pattern = tuple[bool, ...]
 
 
 def column_patterns(
-    circuit: Circuit, literals: Iterable[int], row: Mapping[int, bool] | None = None
+    logic: Logic, literals: Iterable[int], row: Mapping[int, bool] | None = None
 ) -> list[tuple[list[int], list[Pattern]]]:
     """Group literals by the column that they read, each group with its possible patterns.
 
@@ -60,10 +50,10 @@ def column_patterns(
     """
     members: dict[int, list[int]] = {}
     for wire in literals:
-        members.setdefault(circuit.literals[wire].column, []).append(wire)
+        members.setdefault(logic.literals[wire].column, []).append(wire)
     groups = []
     for column, wires in members.items():
-        found = column_atoms(circuit.columns[column], [circuit.literals[wire] for wire in wires])
+        found = column_atoms(logic.columns[column], [logic.literals[wire] for wire in wires])
         patterns = [found.truths(atom) for atom in range(len(found.atoms))]
         if row is not None and (own := tuple(row[wire] for wire in wires)) not in patterns:
             patterns.append(own)
@@ -83,11 +73,11 @@ class Cases:
     """
 
     def __init__(
-        self, circuit: Circuit, literals: Iterable[int], row: Mapping[int, bool] | None = None
+        self, logic: Logic, literals: Iterable[int], row: Mapping[int, bool] | None = None
     ) -> None:
         """Enumerate the cases; the values of a `row`, if given, are included."""
-        self.circuit = circuit
-        groups = column_patterns(circuit, literals, row)
+        self.logic = logic
+        groups = column_patterns(logic, literals, row)
         n_cases = math.prod(len(patterns) for _, patterns in groups)
         self.ones = (1 << n_cases) - 1
         self.literals: dict[int, int] = {}
@@ -106,10 +96,10 @@ class Cases:
         """Find the cases in which a wire that depends on these literals is 1."""
         bits = dict(self.literals)
         ones = self.ones
-        for number in cone(self.circuit, wire):
-            if number < self.circuit.n_literals:
+        for number in self.logic.cone([wire]):
+            if number < self.logic.n_literals:
                 continue
-            gate, a, b = self.circuit.nodes[number - self.circuit.n_literals]
+            gate, a, b = self.logic.nodes[number - self.logic.n_literals]
             # An input that the gate does not depend on may lie outside the cone.
             x, y = bits.get(a, 0), bits.get(b, 0)
             bits[number] = 0

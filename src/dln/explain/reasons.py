@@ -16,10 +16,10 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from dln.core.gates import GATES, Gate
-from dln.explain.possible import Cases, Pattern, column_patterns, cone
+from dln.explain.possible import Cases, Pattern, column_patterns
 
 if TYPE_CHECKING:
-    from dln.core.circuit import Circuit
+    from dln.core.logic import Logic
 
 MOST_LITERALS = 12
 """Maximum number of literals for exact reasons: at most 2 ** 12 sets and 2 ** 12 cases."""
@@ -53,26 +53,26 @@ class Reason:
         return " and ".join(fact.text for fact in self.facts) or "always"
 
 
-def find_reason(circuit: Circuit, wire: int, truths: Sequence[bool]) -> Reason:
+def find_reason(logic: Logic, wire: int, truths: Sequence[bool]) -> Reason:
     """Find why a wire is 1 in a row with these truth values of the literals.
 
     Among the smallest reasons, the one with the fewest characters is chosen.
     """
-    literals = [number for number in cone(circuit, wire) if number < circuit.n_literals]
-    facts = [_fact(circuit, literal, truths[literal]) for literal in literals]
+    literals = [number for number in logic.cone([wire]) if number < logic.n_literals]
+    facts = [_fact(logic, literal, truths[literal]) for literal in literals]
     if len(literals) <= MOST_LITERALS:
-        return Reason(_smallest(circuit, wire, facts), exact=True)
-    return Reason(_greedy(circuit, wire, facts), exact=False)
+        return Reason(_smallest(logic, wire, facts), exact=True)
+    return Reason(_greedy(logic, wire, facts), exact=False)
 
 
-def _fact(circuit: Circuit, literal: int, truth: bool) -> Fact:
-    words = circuit.literals[literal].describe(circuit.columns, negated=not truth)
+def _fact(logic: Logic, literal: int, truth: bool) -> Fact:
+    words = logic.literals[literal].describe(logic.columns, negated=not truth)
     return Fact(literal, truth, words)
 
 
-def _smallest(circuit: Circuit, wire: int, facts: list[Fact]) -> tuple[Fact, ...]:
+def _smallest(logic: Logic, wire: int, facts: list[Fact]) -> tuple[Fact, ...]:
     row = {fact.literal: fact.truth for fact in facts}
-    cases = Cases(circuit, row, row)
+    cases = Cases(logic, row, row)
     false = cases.truth(wire) ^ cases.ones
     held = {fact: cases.holding(fact.literal, truth=fact.truth) for fact in facts}
     for size in range(len(facts) + 1):
@@ -91,13 +91,13 @@ def _meet(cases: int, chosen: tuple[Fact, ...], held: Mapping[Fact, int]) -> int
 # -- many literals ----------------------------------------------------------------------------
 
 
-def _greedy(circuit: Circuit, wire: int, facts: list[Fact]) -> tuple[Fact, ...]:
+def _greedy(logic: Logic, wire: int, facts: list[Fact]) -> tuple[Fact, ...]:
     """Leave out one fact after another, longest first, while the others still force the wire.
 
     If some facts force the wire, more facts force it too. So all facts up to the next necessary one
     are left out at once, and a short reason takes few evaluations of the circuit.
     """
-    propagation = _Propagation(circuit, wire, {fact.literal: fact.truth for fact in facts})
+    propagation = _Propagation(logic, wire, {fact.literal: fact.truth for fact in facts})
     order = [fact.literal for fact in sorted(facts, key=lambda fact: -len(fact.text))]
     needed: set[int] = set()
     start = 0
@@ -124,16 +124,16 @@ def _last_true(holds: Callable[[int], bool], first: int, last: int) -> int:
 class _Propagation:
     """Finds whether some of a row's literals force a wire, by propagating values gate by gate."""
 
-    def __init__(self, circuit: Circuit, wire: int, row: Mapping[int, bool]) -> None:
-        wires = cone(circuit, wire)
+    def __init__(self, logic: Logic, wire: int, row: Mapping[int, bool]) -> None:
+        wires = logic.cone([wire])
         places = {number: place for place, number in enumerate(wires)}
         self._n_wires = len(wires)
         # An input that the gate does not depend on may be outside the cone; any place works for it.
         self._gates = [
             (place, _TERNARY[gate.code], places.get(a, 0), places.get(b, 0))
             for place, number in enumerate(wires)
-            if number >= circuit.n_literals
-            for gate, a, b in [circuit.nodes[number - circuit.n_literals]]
+            if number >= logic.n_literals
+            for gate, a, b in [logic.nodes[number - logic.n_literals]]
         ]
         # For each column: its patterns, one bit each, and those that agree with the row.
         self._columns = [
@@ -149,7 +149,7 @@ class _Propagation:
                     for at, literal in enumerate(literals)
                 ],
             )
-            for literals, patterns in column_patterns(circuit, row, row)
+            for literals, patterns in column_patterns(logic, row, row)
         ]
 
     def forces(self, known: Collection[int]) -> bool:

@@ -73,7 +73,7 @@ def read_row(circuit: Circuit, row: Any) -> OneRow:
             "explain one row at a time, such as X.iloc[[0]] or X[0]"
         )
     circuit.votes(table)  # raises if columns are missing or of another type
-    used = sorted({literal.column for literal in circuit.literals})
+    used = circuit.logic.used_columns
     places = {column.name: index for index, column in enumerate(circuit.columns)}
     if table.names is not None:
         places = {name: place for place, name in enumerate(table.names)}

@@ -19,7 +19,8 @@ from dln.explain.sheet import Section, Sheet
 from dln.explain.shortest import short_writer
 from dln.explain.shown import Shown
 from dln.explain.statistics import evidence_line, statistic_cells, statistic_header
-from dln.explain.text import decision_note, missing_note
+from dln.explain.text import decision_note
+from dln.explain.writer import missing_note
 
 
 @dataclass(frozen=True)
@@ -211,7 +212,7 @@ def rule_table(circuit: Circuit, X: Any = None, y: Any = None) -> RuleTable:
     check_is_circuit(circuit, "rule_table")
     if X is None and y is not None:
         raise OptionError("y is given without X; pass the rows too: rule_table(circuit, X, y)")
-    writer = short_writer(circuit)
+    writer = short_writer(circuit.logic, circuit.readout.wires)
     texts = [writer.text(rule.wire) for rule in circuit.rules]
     rows, evidence = (None, None) if X is None else measure_rules(circuit, X, y)
     rules = tuple(
@@ -223,7 +224,7 @@ def rule_table(circuit: Circuit, X: Any = None, y: Any = None) -> RuleTable:
         circuit.base_votes,
         rules,
         tuple(writer.definitions()),
-        missing_note(circuit),
+        missing_note(circuit.logic),
         rows,
     )
 

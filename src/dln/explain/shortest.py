@@ -11,7 +11,7 @@ than `MOST_LITERALS` literals are written as they are wired.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from dln.explain.expression import (
@@ -26,11 +26,11 @@ from dln.explain.expression import (
     merge_categories,
     write,
 )
-from dln.explain.possible import Cases, cone, reads_more
-from dln.explain.text import INLINE_SIZE, Writer, wires_to_name
+from dln.explain.possible import Cases, reads_more
+from dln.explain.writer import INLINE_SIZE, Writer, wires_to_name
 
 if TYPE_CHECKING:
-    from dln.core.circuit import Circuit
+    from dln.core.logic import Logic
 
 MOST_LITERALS = 8
 """Maximum number of literals for two-level forms: 3 ** 8 products, 2 ** 8 cases."""
@@ -40,13 +40,13 @@ _MENTION = 10**6
 """The cost of a literal in characters: fewer literals always win."""
 
 
-def short_writer(circuit: Circuit) -> Writer:
+def short_writer(logic: Logic, outputs: Iterable[int]) -> Writer:
     """Make a writer of the shortest forms; wires get names only if a form is too long."""
-    named = wires_to_name(circuit)
-    return Writer(circuit, named, lambda wire: shortest(circuit, wire, named))
+    named = wires_to_name(logic, outputs)
+    return Writer(logic, named, lambda wire: shortest(logic, wire, named))
 
 
-def shortest(circuit: Circuit, wire: int, named: Collection[int] = ()) -> Expression:
+def shortest(logic: Logic, wire: int, named: Collection[int] = ()) -> Expression:
     """Find the shortest form of a wire; `named` wires are used if it is too long.
 
     >>> from dln import GATE_BY_NAME, Above, Circuit, Column, Node
@@ -54,46 +54,46 @@ def shortest(circuit: Circuit, wire: int, named: Collection[int] = ()) -> Expres
     ...     (Column("x", "number"),), (Above(0, 3.0), Above(0, 5.0)),
     ...     (Node(GATE_BY_NAME["AND"], 0, 1),), (), (0,), ("a",),
     ... )
-    >>> shortest(circuit, 2)
+    >>> shortest(circuit.logic, 2)
     Term(wire=1, negated=False)
     """
-    if reads_more(circuit, wire, INLINE_SIZE):
-        return factored(circuit, wire, named)
-    wires = cone(circuit, wire)
-    literals = [number for number in wires if number < circuit.n_literals]
+    if reads_more(logic, wire, INLINE_SIZE):
+        return factored(logic, wire, named)
+    wires = logic.cone([wire])
+    literals = [number for number in wires if number < logic.n_literals]
     forms: list[Expression] = []
-    if _written_size(circuit, wires) <= INLINE_SIZE:
-        forms.append(factored(circuit, wire, ()))
+    if _written_size(logic, wires) <= INLINE_SIZE:
+        forms.append(factored(logic, wire, ()))
     if len(literals) <= MOST_LITERALS:
-        forms += _two_level(Cases(circuit, literals), wire)
-    forms = [merge_categories(circuit, form, named) for form in forms]
+        forms += _two_level(Cases(logic, literals), wire)
+    forms = [merge_categories(logic, form, named) for form in forms]
     forms = [form for form in forms if count_terms(form) <= INLINE_SIZE]
     if not forms:
-        return factored(circuit, wire, named)
-    return min(forms, key=lambda form: _length(circuit, form))
+        return factored(logic, wire, named)
+    return min(forms, key=lambda form: _length(logic, form))
 
 
-def _written_size(circuit: Circuit, wires: list[int]) -> int:
+def _written_size(logic: Logic, wires: list[int]) -> int:
     """Count the literals of the last wire with all its gates written out, up to a limit."""
     size: dict[int, int] = {}
     for wire in wires:
-        if wire < circuit.n_literals:
+        if wire < logic.n_literals:
             size[wire] = 1
             continue
-        _, a, b = circuit.nodes[wire - circuit.n_literals]
+        _, a, b = logic.nodes[wire - logic.n_literals]
         size[wire] = min(size.get(a, 0) + size.get(b, 0), INLINE_SIZE + 1)
     return size[wires[-1]]
 
 
-def _length(circuit: Circuit, form: Expression) -> int:
+def _length(logic: Logic, form: Expression) -> int:
     """Measure a form: literals first, then characters."""
-    return _MENTION * count_terms(form) + len(write(form, lambda term: _plain(circuit, term)))
+    return _MENTION * count_terms(form) + len(write(form, lambda term: _plain(logic, term)))
 
 
-def _plain(circuit: Circuit, term: Term | CategoryTest) -> str:
+def _plain(logic: Logic, term: Term | CategoryTest) -> str:
     if isinstance(term, CategoryTest):
-        return term.literal.describe(circuit.columns, negated=term.negated)
-    return circuit.literals[term.wire].describe(circuit.columns, negated=term.negated)
+        return term.literal.describe(logic.columns, negated=term.negated)
+    return logic.literals[term.wire].describe(logic.columns, negated=term.negated)
 
 
 # -- two levels -------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def _primes(cases: Cases, truth: int) -> list[_Product]:
     found: list[_Product] = []
     terms = [Term(wire, negated) for wire in wires for negated in (False, True)]
     # Computed once for each term: a literal of thousands of categories has a long text.
-    length_of = {term: len(_plain(cases.circuit, term)) + 5 for term in terms}
+    length_of = {term: len(_plain(cases.logic, term)) + 5 for term in terms}
 
     def holding(term: Term) -> int:
         return cases.holding(term.wire, truth=not term.negated)

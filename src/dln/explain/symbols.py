@@ -8,29 +8,29 @@ from dln.core.literals import Above, Column, Literal
 from dln.errors import ExtraMissingError
 
 if TYPE_CHECKING:
-    from dln.core.circuit import Circuit
+    from dln.core.logic import Logic
 
 
-def wire_to_sympy(circuit: Circuit, wire: int) -> Any:
+def wire_to_sympy(logic: Logic, wire: int) -> Any:
     """Express a wire by the columns that it depends on."""
     sympy = _import_sympy()
-    needed = _find_needed(circuit, wire)
+    needed = _find_needed(logic, wire)
     expressions: dict[int, Any] = {}
     for number in sorted(needed):
-        if number < circuit.n_literals:
-            expressions[number] = _literal(sympy, circuit.literals[number], circuit.columns)
+        if number < logic.n_literals:
+            expressions[number] = _literal(sympy, logic.literals[number], logic.columns)
             continue
-        gate, a, b = circuit.nodes[number - circuit.n_literals]
+        gate, a, b = logic.nodes[number - logic.n_literals]
         expressions[number] = _gate(sympy, gate.table, expressions[a], expressions[b])
     return expressions[wire]
 
 
-def _find_needed(circuit: Circuit, wire: int) -> set[int]:
+def _find_needed(logic: Logic, wire: int) -> set[int]:
     needed, stack = {wire}, [wire]
     while stack:
         number = stack.pop()
-        if number >= circuit.n_literals:
-            _, a, b = circuit.nodes[number - circuit.n_literals]
+        if number >= logic.n_literals:
+            _, a, b = logic.nodes[number - logic.n_literals]
             new = {a, b} - needed
             needed |= new
             stack.extend(new)

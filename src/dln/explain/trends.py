@@ -126,7 +126,7 @@ def find_trends(circuit: Circuit, *, time_limit: float | None = 60.0) -> Trends:
     check_time_limit(time_limit)
     clock = Clock(time_limit)
     classes = range(1, 2) if circuit.n_classes == 2 else range(circuit.n_classes)
-    read = sorted({literal.column for literal in circuit.literals})
+    read = circuit.logic.used_columns
     rows = []
     for number in read:
         if circuit.columns[number].is_numeric:

@@ -31,7 +31,7 @@ class Gates:
 
 def write_gates(program: Program, most_statements: int = MOST_STATEMENTS) -> tuple[Layout, Gates]:
     """Write the gates, and return where the wires are stored."""
-    if program.circuit.n_gates > most_statements:
+    if program.logic.n_gates > most_statements:
         layout = make_layout(program, by_depth(program))
         return layout, _write_table(program, layout)
     layout = make_layout(program, in_order(program))

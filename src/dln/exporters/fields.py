@@ -102,7 +102,7 @@ def make_fields(
         )
     names = identifiers([column.name for column in program.columns])
     return tuple(
-        _make_field(index, program.circuit.columns[index], name, integer_bits, fraction_bits)
+        _make_field(index, program.logic.columns[index], name, integer_bits, fraction_bits)
         for index, name in zip(program.inputs, names, strict=True)
     )
 

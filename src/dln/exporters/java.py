@@ -230,7 +230,7 @@ def _literal_lines(
     program: Program, fields: tuple[Field, ...], layout: Layout
 ) -> Iterator[tuple[int, str]]:
     field_of = {field.index: field for field in fields}
-    for wire, literal in enumerate(program.circuit.literals):
+    for wire, literal in enumerate(program.logic.literals):
         pieces = _literal(literal, field_of[literal.column])
         for place, (weight, value) in enumerate(pieces):
             sign = "|=" if place else "="
@@ -238,7 +238,7 @@ def _literal_lines(
 
 
 def _vote_lines(program: Program, layout: Layout) -> Iterator[tuple[int, str]]:
-    rules = zip(program.circuit.rules, layout.rule_slots(program), strict=True)
+    rules = zip(program.readout.rules, layout.rule_slots(program), strict=True)
     for number, (rule, slot) in enumerate(rules):
         votes = [f"e.votes[{k}] += {vote};" for k, vote in enumerate(rule.votes) if vote]
         for piece in _cut([f"e.rules[{number}] = true;", *votes]):

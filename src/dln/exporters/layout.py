@@ -44,25 +44,25 @@ class Layout:
 
     def rule_slots(self, program: Program) -> list[int]:
         """Return the slot of each rule, after the last chunk."""
-        return [self.slots[rule.wire] for rule in program.circuit.rules]
+        return [self.slots[rule.wire] for rule in program.readout.rules]
 
 
 def in_order(program: Program, size: int = CHUNK) -> Chunks:
     """Split the gates into chunks of one size, in the order of the circuit."""
-    n_gates = program.circuit.n_gates
+    n_gates = program.logic.n_gates
     return tuple(range(at, min(at + size, n_gates)) for at in range(0, n_gates, size))
 
 
 def literal_chunks(program: Program) -> Iterator[list[tuple[int, Literal]]]:
     """Split the literals into chunks, each literal with its wire."""
-    numbered = list(enumerate(program.circuit.literals))
+    numbered = list(enumerate(program.logic.literals))
     return (numbered[at : at + CHUNK] for at in range(0, len(numbered), CHUNK))
 
 
 def by_depth(program: Program) -> Chunks:
     """Put gates of the same depth into one chunk. No gate reads another of its chunk."""
     found: dict[int, list[int]] = {}
-    n_literals = program.circuit.n_literals
+    n_literals = program.logic.n_literals
     for gate, depth in enumerate(program.depths[n_literals:]):
         found.setdefault(depth, []).append(gate)
     return tuple(found[depth] for depth in sorted(found))
@@ -70,7 +70,7 @@ def by_depth(program: Program) -> Chunks:
 
 def make_layout(program: Program, chunks: Chunks) -> Layout:
     """Assign the slots."""
-    n_literals = program.circuit.n_literals
+    n_literals = program.logic.n_literals
     last_read = _last_chunk_that_reads(program, chunks)
     slots = {wire: wire for wire in range(n_literals)}
     n_slots = n_literals

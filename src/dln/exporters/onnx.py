@@ -199,7 +199,7 @@ class _Graph:
         return self._add("Concat", *blocks, axis=1), place
 
     def _matches(self, column: int, name: str, choices: list[tuple[int, ...]]) -> str:
-        known = self._program.circuit.columns[column]
+        known = self._program.logic.columns[column]
         values = _category_values(known)
         test = self._add("Equal", name, self._constant(values.reshape(1, -1)))
         if sum(map(len, choices)) < len(known.categories) * len(choices) // _SPARSE:
@@ -220,7 +220,7 @@ class _Graph:
         return self._add("Concat", *blocks, axis=1)
 
     def _is_missing(self, column: int, name: str) -> str:
-        known = self._program.circuit.columns[column]
+        known = self._program.logic.columns[column]
         if not is_text(known):
             return self._add("IsNaN", name)
         mark = np.array([[missing_text(known)]], dtype=object)
@@ -326,7 +326,7 @@ class _Graph:
     def _probabilities(self, votes: str) -> None:
         axis = self._constant(np.array([1], dtype=np.int64))
         most = self._add("ReduceMax", votes, axis, keepdims=1)
-        temperature = np.array(self._program.circuit.temperature, dtype=np.float64)
+        temperature = np.array(self._program.readout.temperature, dtype=np.float64)
         behind = self._add("Div", self._add("Sub", votes, most), self._constant(temperature))
         self._add("Softmax", behind, axis=1, named="probabilities")
 

@@ -162,7 +162,7 @@ class _Writer:
         self._circuit = program.circuit
         self._names = names
         self._prefix = _inner_prefix(names)
-        self._labels = _write_labels(program.circuit.classes)
+        self._labels = _write_labels(program.readout.classes)
         self._fields = {field.index: field for field in make_fields(program, 64, None)}
 
     def data_dictionary(self) -> Iterator[str]:

@@ -15,13 +15,9 @@ from dln.core.labels import label_text
 from dln.core.literals import Above, Among, Column, Missing
 from dln.core.logic import Logic
 from dln.core.parts import Node, Rule
-from dln.explain.expression import factored
-from dln.explain.text import (
-    Writer,
-    decision_note,
-    missing_note,
-    wires_to_name,
-)
+from dln.core.readout import Readout
+from dln.explain.text import decision_note
+from dln.explain.writer import factored_writer, missing_note
 from dln.exporters.identity import circuit_id
 
 
@@ -43,15 +39,25 @@ class Program:
     model_id: str
     name: str
 
+    @property
+    def logic(self) -> Logic:
+        """The literals and gates of the circuit."""
+        return self.circuit.logic
+
+    @property
+    def readout(self) -> Readout:
+        """The rules of the circuit and what they answer."""
+        return self.circuit.readout
+
     @cached_property
     def inputs(self) -> tuple[int, ...]:
         """The columns that are read, as numbers in the circuit."""
-        return tuple(sorted({literal.column for literal in self.circuit.literals}))
+        return tuple(self.logic.used_columns)
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """The columns that are read, in the order of the table."""
-        return tuple(self.circuit.columns[index] for index in self.inputs)
+        return tuple(self.logic.columns[index] for index in self.inputs)
 
     @cached_property
     def place(self) -> dict[int, int]:
@@ -70,19 +76,18 @@ class Program:
 
     @cached_property
     def _rules_and_parts(self) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-        named = wires_to_name(self.circuit)
-        writer = Writer(self.circuit, named, lambda wire: factored(self.circuit, wire, named))
-        texts = tuple(writer.name_or_text(rule.wire) for rule in self.circuit.rules)
+        writer = factored_writer(self.logic, self.readout.wires)
+        texts = tuple(writer.name_or_text(rule.wire) for rule in self.readout.rules)
         return texts, tuple(writer.definitions())
 
     @cached_property
     def rule_lines(self) -> tuple[str, ...]:
         """The rules with their numbers and votes, for the top of a file."""
-        circuit = self.circuit
-        lines = [decision_note(circuit.classes), *missing_note(circuit)]
-        if any(circuit.base_votes):
-            lines.append(f"always: {self._votes_text(circuit.base_votes)}")
-        for number, (rule, text) in enumerate(zip(circuit.rules, self.rule_texts, strict=True)):
+        readout = self.readout
+        lines = [decision_note(readout.classes), *missing_note(self.logic)]
+        if any(readout.base_votes):
+            lines.append(f"always: {self._votes_text(readout.base_votes)}")
+        for number, (rule, text) in enumerate(zip(readout.rules, self.rule_texts, strict=True)):
             lines.append(f"rule {number}: {self._votes_text(rule.votes)} if {text}")
         lines += ["where"] * bool(self.parts)
         return (*lines, *(f"  {name}: {text}" for name, text in self.parts))
@@ -90,7 +95,7 @@ class Program:
     def _votes_text(self, votes: tuple[int, ...]) -> str:
         given = [
             f"{vote:+d} {label_text(label)}"
-            for vote, label in zip(votes, self.circuit.classes, strict=True)
+            for vote, label in zip(votes, self.readout.classes, strict=True)
             if vote
         ]
         return ", ".join(given) or "no votes"
@@ -98,22 +103,21 @@ class Program:
     @cached_property
     def most_votes(self) -> int:
         """A bound on the absolute value of the votes of any class."""
-        circuit = self.circuit
-        votes = [circuit.base_votes, *(rule.votes for rule in circuit.rules)]
+        votes = [self.readout.base_votes, *(rule.votes for rule in self.readout.rules)]
         totals: list[int] = [sum(abs(vote) for vote in given) for given in zip(*votes, strict=True)]
         return max(totals)
 
     @cached_property
     def depths(self) -> tuple[int, ...]:
         """The most gates on a path from a literal to each wire, with its own; 0 for literals."""
-        depths = [0] * self.circuit.n_literals
-        for _, a, b in self.circuit.nodes:
+        depths = [0] * self.logic.n_literals
+        for _, a, b in self.logic.nodes:
             depths.append(1 + max(depths[a], depths[b]))
         return tuple(depths)
 
     def wire_name(self, wire: int) -> str:
         """Return the name of a wire: l0, l1, … for literals, g0, g1, … for gates."""
-        gate = wire - self.circuit.n_literals
+        gate = wire - self.logic.n_literals
         return f"l{wire}" if gate < 0 else f"g{gate}"
 
     def literals_of(self, column: int) -> Sequence[tuple[int, Above | Among | Missing]]:
@@ -123,7 +127,7 @@ class Program:
     @cached_property
     def _literals_by_column(self) -> dict[int, list[tuple[int, Above | Among | Missing]]]:
         found: dict[int, list[tuple[int, Above | Among | Missing]]] = {}
-        for wire, literal in enumerate(self.circuit.literals):
+        for wire, literal in enumerate(self.logic.literals):
             found.setdefault(literal.column, []).append((wire, literal))
         return found
 

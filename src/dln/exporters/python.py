@@ -79,7 +79,7 @@ def export_python(program: Program) -> Export:
 
 
 def _needs_dates(program: Program) -> bool:
-    labels = any(type(label).__module__ == "datetime" for label in program.circuit.classes)
+    labels = any(type(label).__module__ == "datetime" for label in program.readout.classes)
     return labels or any(column.kind == "date" for column in program.columns)
 
 

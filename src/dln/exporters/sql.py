@@ -241,8 +241,8 @@ class _Writer:
         """Write the column of a wire: computed in one stage, repeated in later stages."""
         if self._schedule.stage_of[wire] < stage:
             return self._program.wire_name(wire)
-        if wire < self._program.circuit.n_literals:
-            literal = self._program.circuit.literals[wire]
+        if wire < self._program.logic.n_literals:
+            literal = self._program.logic.literals[wire]
             return self._literal(literal, f"c{self._program.place[literal.column]}")
         return self._written_out(wire)
 
@@ -268,7 +268,7 @@ class _Writer:
 
     def _choice(self, literal: Among) -> list[str]:
         """Write the categories of a set, without those that no value in the database equals."""
-        column = self._program.circuit.columns[literal.column]
+        column = self._program.logic.columns[literal.column]
         if literal.column not in self._spelled:
             is_text = not holds_numbers(column)
             self._spelled[literal.column] = spelled_categories(column) if is_text else None
@@ -294,7 +294,7 @@ class _Writer:
 
     def _winner(self) -> str:
         """Write the expression for the first class with the most votes."""
-        labels = label_expressions(self._program.circuit.classes, self._database)
+        labels = label_expressions(self._program.readout.classes, self._database)
         if len(labels) == 1:
             return labels[0]
         if len(labels) <= _FEW_CLASSES:

@@ -108,7 +108,7 @@ def _write(program: Program, ports: Ports) -> str:
 def _head(program: Program, ports: Ports) -> list[str]:
     notes = [
         "class_number counts from 0: "
-        + ", ".join(f"{k} is {label!r}" for k, label in enumerate(program.circuit.classes)),
+        + ", ".join(f"{k} is {label!r}" for k, label in enumerate(program.readout.classes)),
         f"votes holds {ports.vote_bits} signed bits for each class, class 0 in the lowest bits.",
     ]
     if ports.stages:
@@ -148,7 +148,7 @@ def _port_lines(ports: Ports) -> list[str]:
 
 def _literal_lines(program: Program, ports: Ports) -> Iterator[str]:
     field_of = {field.index: field for field in ports.fields}
-    for wire, literal in enumerate(program.circuit.literals):
+    for wire, literal in enumerate(program.logic.literals):
         value = _literal(literal, field_of[literal.column])
         yield f"    wire {program.wire_name(wire)} = {value};"
 
@@ -184,7 +184,7 @@ def _gate_lines(program: Program, pipeline: Pipeline) -> Iterator[str]:
 
 
 def _vote_lines(program: Program, ports: Ports, pipeline: Pipeline) -> Iterator[str]:
-    rules = [pipeline.at(rule.wire, pipeline.last) for rule in program.circuit.rules]
+    rules = [pipeline.at(rule.wire, pipeline.last) for rule in program.readout.rules]
     yield from _sum_lines(program, rules, ports.vote_bits)
     yield from _winner_lines(ports)
     votes = ", ".join(f"v{place}" for place in reversed(range(ports.n_classes)))
@@ -200,10 +200,10 @@ def _vote_lines(program: Program, ports: Ports, pipeline: Pipeline) -> Iterator[
 def _sum_lines(program: Program, rules: list[str], bits: int) -> Iterator[str]:
     """Add up the votes of each class: v0, v1 and so on."""
     zero = constant(0, bits)
-    for place, base in enumerate(program.circuit.base_votes):
+    for place, base in enumerate(program.readout.base_votes):
         terms = [
             f"({wire} ? {constant(rule.votes[place], bits)} : {zero})"
-            for wire, rule in zip(rules, program.circuit.rules, strict=True)
+            for wire, rule in zip(rules, program.readout.rules, strict=True)
             if rule.votes[place]
         ]
         total = " + ".join([constant(base, bits), *terms])

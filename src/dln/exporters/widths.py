@@ -34,7 +34,7 @@ def cutoff_notes(
     for field in make_fields(program, integer_bits, fraction_bits):
         found = _tests_out_of_range(program, field)
         if found:
-            tests = some([literal.describe(program.circuit.columns) for literal in found])
+            tests = some([literal.describe(program.logic.columns) for literal in found])
             yield (
                 f"these tests always have the same result: {tests}, because {_range_text(field)}; "
                 "use more integer bits or fewer fraction bits"

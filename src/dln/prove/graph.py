@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from dln.core.gates import Gate
+from dln.core.logic import Logic
 
 FALSE, TRUE = 0, 1
 STEP, AND, XOR = 0, 1, 2
@@ -88,6 +89,13 @@ class Graph:
         if gate.reads_a or gate.reads_b:
             return (a if gate.reads_a else b) ^ gate.table[0]
         return gate.table[0]
+
+    def add_gates(self, logic: Logic, literals: Iterable[int]) -> list[int]:
+        """Return the edge of every wire, given the edges of the literals."""
+        edges = list(literals)
+        for gate, a, b in logic.nodes:
+            edges.append(self.gate(gate, edges[a], edges[b]))
+        return edges
 
     def cone(self, nodes: Iterable[int]) -> list[int]:
         """List these nodes and all nodes that they depend on, in order."""

@@ -14,6 +14,7 @@ from itertools import islice
 from dln.core.circuit import Circuit, check_is_circuit
 from dln.core.conditions import ColumnAtoms, column_atoms
 from dln.core.literals import Column, Literal
+from dln.core.logic import Logic
 from dln.errors import CircuitError
 from dln.prove.graph import TRUE, Graph
 
@@ -63,13 +64,11 @@ def build_miter(a: Circuit, b: Circuit) -> Miter:
     """Subtract b's leads from a's. Raises `CircuitError` if the two cannot be compared."""
     _check_comparable(a, b)
     graph = Graph()
-    columns = _read_columns(a, b)
-    literals = _literal_edges(a, b, graph, columns)
+    columns = _read_columns(a.logic, b.logic)
+    literals = _literal_edges(a.logic, b.logic, graph, columns)
     votes = []
     for circuit in (a, b):
-        edges = list(islice(literals, circuit.n_literals))
-        for gate, x, y in circuit.nodes:
-            edges.append(graph.gate(gate, edges[x], edges[y]))
+        edges = graph.add_gates(circuit.logic, islice(literals, circuit.n_literals))
         of_rules = [(edges[rule.wire], _leads(rule.votes)) for rule in circuit.rules]
         votes.append([(TRUE, _leads(circuit.base_votes)), *of_rules])
     less = [(edge, tuple(-lead for lead in leads)) for edge, leads in votes[1]]
@@ -107,25 +106,25 @@ def _leads(votes: tuple[int, ...]) -> Leads:
     return tuple(vote - votes[0] for vote in votes[1:])
 
 
-def _read_columns(a: Circuit, b: Circuit) -> dict[str, tuple[Column, ColumnAtoms]]:
+def _read_columns(a: Logic, b: Logic) -> dict[str, tuple[Column, ColumnAtoms]]:
     """Return the atoms of each column that is read, for a's literals followed by b's."""
-    columns = {column.name: column for circuit in (a, b) for column in circuit.columns}
+    columns = {column.name: column for logic in (a, b) for column in logic.columns}
     literals: dict[str, list[Literal]] = {}
-    for circuit in (a, b):
-        for literal in circuit.literals:
-            literals.setdefault(circuit.columns[literal.column].name, []).append(literal)
+    for logic in (a, b):
+        for literal in logic.literals:
+            literals.setdefault(logic.columns[literal.column].name, []).append(literal)
     return {name: (columns[name], column_atoms(columns[name], literals[name])) for name in literals}
 
 
 def _literal_edges(
-    a: Circuit, b: Circuit, graph: Graph, columns: Mapping[str, tuple[Column, ColumnAtoms]]
+    a: Logic, b: Logic, graph: Graph, columns: Mapping[str, tuple[Column, ColumnAtoms]]
 ) -> Iterator[int]:
     """Return the edges of a's literals, then those of b's."""
     numbers = {name: number for number, name in enumerate(columns)}
     where = {name: iter(atoms.where) for name, (_, atoms) in columns.items()}
-    for circuit in (a, b):
-        for literal in circuit.literals:
-            name = circuit.columns[literal.column].name
+    for logic in (a, b):
+        for literal in logic.literals:
+            name = logic.columns[literal.column].name
             n_atoms = len(columns[name][1].atoms)
             yield graph.among(numbers[name], next(where[name]), n_atoms)
 
@@ -141,7 +140,7 @@ def _check_comparable(a: Circuit, b: Circuit) -> None:
         )
     for reader, other in ((a, b), (b, a)):
         known = {column.name: column for column in other.columns}
-        for index in sorted({literal.column for literal in reader.literals}):
+        for index in reader.logic.used_columns:
             column = reader.columns[index]
             if known.get(column.name) != column:
                 raise CircuitError(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from dln.core.circuit import Circuit
 from dln.core.conditions import Cell, ColumnAtoms, Gap, column_atoms
 from dln.core.literals import Column
+from dln.core.logic import Logic
 from dln.core.parts import Rule
 from dln.prove.clock import Clock
 from dln.prove.graph import FALSE, TRUE, Graph
@@ -63,23 +64,23 @@ class Slices:
 
 def slice_by(circuit: Circuit, number: int, clock: Clock) -> Slices:
     """Slice a circuit by the column `number`, which must have an order."""
-    graph = Graph()
-    read = sorted({literal.column for literal in circuit.literals})
+    graph, logic = Graph(), circuit.logic
+    read = logic.used_columns
     wires: dict[int, list[int]] = {at: [] for at in (number, *read)}
-    for wire, literal in enumerate(circuit.literals):
+    for wire, literal in enumerate(logic.literals):
         wires[literal.column].append(wire)
     atoms = {
-        at: column_atoms(circuit.columns[at], [circuit.literals[wire] for wire in wires[at]])
+        at: column_atoms(logic.columns[at], [logic.literals[wire] for wire in wires[at]])
         for at in wires
     }
-    edges = [FALSE] * circuit.n_wires
+    edges = [FALSE] * logic.n_wires
     for place, at in enumerate(read):
         if at != number:
             for wire, where in zip(wires[at], atoms[at].where, strict=True):
                 edges[wire] = graph.among(place, where, len(atoms[at].atoms))
-    moved = _readers(circuit, wires[number])
+    moved = _readers(logic, wires[number])
     rules = [rule for rule in circuit.rules if rule.wire in moved]
-    changing: Sequence[int] = range(circuit.n_literals, circuit.n_wires)  # in the first gap, all
+    changing: Sequence[int] = range(logic.n_literals, logic.n_wires)  # in the first gap, all
     gaps = []
     for atom, gap in enumerate(atoms[number].atoms):
         if isinstance(gap, Gap) and number in read:
@@ -87,18 +88,18 @@ def slice_by(circuit: Circuit, number: int, clock: Clock) -> Slices:
             for wire, true in zip(wires[number], atoms[number].truths(atom), strict=True):
                 edges[wire] = TRUE if true else FALSE
             for wire in changing:
-                gate, a, b = circuit.nodes[wire - circuit.n_literals]
+                gate, a, b = logic.nodes[wire - logic.n_literals]
                 edges[wire] = graph.gate(gate, edges[a], edges[b])
             gaps.append(Slice(gap.cell, [edges[rule.wire] for rule in rules]))
-            changing = sorted(wire for wire in moved if wire >= circuit.n_literals)
-    columns = [(circuit.columns[at], atoms[at]) for at in read]
-    return Slices(circuit.n_classes, graph, columns, circuit.columns[number], rules, gaps)
+            changing = sorted(wire for wire in moved if wire >= logic.n_literals)
+    columns = [(logic.columns[at], atoms[at]) for at in read]
+    return Slices(circuit.n_classes, graph, columns, logic.columns[number], rules, gaps)
 
 
-def _readers(circuit: Circuit, literals: Sequence[int]) -> set[int]:
+def _readers(logic: Logic, literals: Sequence[int]) -> set[int]:
     """Return some literals and all wires that depend on them."""
     found = set(literals)
-    for wire, node in enumerate(circuit.nodes, start=circuit.n_literals):
+    for wire, node in enumerate(logic.nodes, start=logic.n_literals):
         if node.sources & found:
             found.add(wire)
     return found

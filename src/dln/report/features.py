@@ -48,7 +48,7 @@ def describe_features(
     rows
         Whether values of single rows may be shown, such as the smallest and the largest.
     """
-    used = sorted({literal.column for literal in circuit.literals})
+    used = circuit.logic.used_columns
     colours = np.array([class_colour(number) for number in range(circuit.n_classes)])[target]
     return [_describe(circuit, number, cells[number], colours, rows=rows) for number in used]
 

@@ -134,7 +134,7 @@ class LabelledRows:
 
 def read_rows(circuit: Circuit, table: Table, target: NDArray[np.int64]) -> LabelledRows:
     """Read every column that the circuit reads, and predict."""
-    used = sorted({literal.column for literal in circuit.literals})
+    used = circuit.logic.used_columns
     places = places_of(table, circuit.columns, used)
     raw: list[RawColumn | None] = [None] * len(circuit.columns)
     cells: list[NDArray[Any] | None] = [None] * len(circuit.columns)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dln.core.circuit import Circuit
-from dln.explain.possible import cone
 
 
 def voting_rules(circuit: Circuit) -> list[int]:
@@ -15,6 +14,6 @@ def rules_by_wire(circuit: Circuit) -> dict[int, tuple[int, ...]]:
     """Return the voting rules that depend on each wire. Wires without any are left out."""
     found: dict[int, list[int]] = {}
     for number in voting_rules(circuit):
-        for wire in cone(circuit, circuit.rules[number].wire):
+        for wire in circuit.logic.cone([circuit.rules[number].wire]):
             found.setdefault(wire, []).append(number)
     return {wire: tuple(numbers) for wire, numbers in sorted(found.items())}

@@ -14,14 +14,15 @@ from dln.draw.diagram.classes import circuit_title, class_vertices
 from dln.draw.diagram.graph import Edge, Graph, Vertex, count_of
 from dln.draw.diagram.reach import rules_by_wire, voting_rules
 from dln.explain.shortest import short_writer
-from dln.explain.text import Writer, decision_note, missing_note, wires_to_name
+from dln.explain.text import decision_note
+from dln.explain.writer import Writer, missing_note, wires_to_name
 
 
 def rule_graph(circuit: Circuit, most_rules: int) -> Graph:
     """Make the graph: for each class its rules, strongest first, then the parts they refer to."""
     ranked = [_of_class(circuit, label) for label in range(circuit.n_classes)]
     shown = _heaviest(circuit, ranked, most_rules)
-    writer = short_writer(circuit)
+    writer = short_writer(circuit.logic, circuit.readout.wires)
     numbers = sorted({number for kept in shown for number in kept})
     texts = {number: writer.text(circuit.rules[number].wire) for number in numbers}
     vertices: list[Vertex] = []
@@ -66,7 +67,10 @@ def _heaviest(circuit: Circuit, ranked: list[list[int]], most: int) -> list[list
 
 def _part_vertices(circuit: Circuit, writer: Writer) -> list[Vertex]:
     definitions = writer.definitions()
-    wires = {writer.name_or_text(wire): wire for wire in sorted(wires_to_name(circuit))}
+    wires = {
+        writer.name_or_text(wire): wire
+        for wire in sorted(wires_to_name(circuit.logic, circuit.readout.wires))
+    }
     rules = rules_by_wire(circuit)
     vertices = []
     for name, text in definitions:
@@ -84,6 +88,6 @@ def _notes(circuit: Circuit, more_rules: int, more_parts: int) -> tuple[str, ...
         left_out.append(count_of(more_parts, "more named part"))
     return (
         decision_note(circuit.classes),
-        *missing_note(circuit),
+        *missing_note(circuit.logic),
         *([f"Not shown: {'; '.join(left_out)}."] if left_out else []),
     )
