@@ -266,7 +266,7 @@ class BoundJob {
     check_range(o.threshold_rate, 0, 1e6, "threshold_rate");
     check_range(o.tau, 1e-6, 1e9, "tau");
     check_range(o.grad_factor, 0, 1e6, "grad_factor");
-    check_range(o.vote_threshold, 1e-6, 1 - 1e-6, "vote_threshold");
+    check_range(o.vote_limit, -1e6, 1e6, "vote_limit");
     check_range(o.phase_epochs, 1, 1e9, "phase_epochs");
     check_range(o.eval_every, 0, 1e9, "eval_every");
     check_range(o.patience, 0, 1e9, "patience");

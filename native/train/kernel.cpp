@@ -143,8 +143,6 @@ void Trainer::refresh_links() {
 }
 
 void Trainer::refresh_votes() {
-  const double threshold = options_.vote_threshold;
-  const float limit = static_cast<float>(std::log(threshold / (1.0 - threshold)));
   for (int c = 0; c < net_.n_classes; ++c) {
     const float* logit = &vote_logits_.value[static_cast<size_t>(c) * n_rules_padded_];
     float* weight = &vote_weight_[static_cast<size_t>(c) * n_rules_padded_];
@@ -155,7 +153,7 @@ void Trainer::refresh_votes() {
     }
     voters_[c].clear();
     for (int r = 0; r < net_.n_rules; ++r)
-      if (vote_is_on(logit[r], limit)) voters_[c].push_back(r);
+      if (vote_is_on(logit[r], options_.vote_limit)) voters_[c].push_back(r);
     if (votes_frozen_) {
       std::fill_n(weight, n_rules_padded_, 0.0f);
       for (int32_t r : voters_[c]) weight[r] = 1.0f;

@@ -51,7 +51,7 @@ struct Options {
   float threshold_rate = 0.1f;   // rate of cutoffs and slopes / other rate; 0 = fixed
   float tau = 1.0f;              // divides the class sums before the softmax
   float grad_factor = 1.0f;      // multiplies the gradient after each layer in the backward pass
-  float vote_threshold = 0.8f;   // a vote link is on when sigmoid(logit) reaches this
+  float vote_limit = 0.0f;       // the smallest logit for which a vote link is on
   Loss loss = Loss::cross_entropy;
   Phases phases = Phases::unified;
   int32_t phase_epochs = 1;      // with Phases::epochs: epochs before the phase changes

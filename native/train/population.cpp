@@ -121,7 +121,7 @@ void bind_population(nb::module_& module) {
       .def_rw("threshold_rate", &Options::threshold_rate)
       .def_rw("tau", &Options::tau)
       .def_rw("grad_factor", &Options::grad_factor)
-      .def_rw("vote_threshold", &Options::vote_threshold)
+      .def_rw("vote_limit", &Options::vote_limit)
       .def_prop_rw(
           "loss", [](const Options& o) { return static_cast<int>(o.loss); },
           [](Options& o, int value) {

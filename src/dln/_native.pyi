@@ -74,7 +74,7 @@ class Options:
     threshold_rate: float
     tau: float
     grad_factor: float
-    vote_threshold: float
+    vote_limit: float
     loss: int
     phases: int
     phase_epochs: int

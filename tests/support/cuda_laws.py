@@ -23,11 +23,13 @@ from dln.train.torch import Phase
 from tests.support.autograd import PARAMETERS, torch_gradients, torch_votes
 from tests.support.cuda_jobs import short_job
 from tests.support.heads import (
+    THRESHOLDS,
     assert_first_of_ties_wins,
     assert_head_agrees,
     assert_losses_stay_finite,
     gate_table,
     gates_job,
+    limits_job,
 )
 from tests.support.jobs import random_job
 
@@ -58,6 +60,8 @@ def assert_head_is_right(variant: Variant, n_seeds: int) -> None:
     assert_losses_stay_finite(step)
     assert_first_of_ties_wins(train_population)
     assert_array_equal(probe(gates_job(), "links", variant).votes, gate_table())
+    for vote_threshold in THRESHOLDS[:8]:
+        assert_array_equal(probe(limits_job(vote_threshold), "links", variant).votes, [[3, 3]])
 
 
 def assert_same_bits(variants: Sequence[Variant]) -> None:

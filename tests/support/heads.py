@@ -20,7 +20,7 @@ from dln.core.gates import GATES
 from dln.encode.bits import ABOVE, EQUALS, LiteralSet
 from dln.train.jobs import Engine, Job, TrainingRows
 from dln.train.losses import CROSS_ENTROPY, Loss
-from dln.train.network import Network
+from dln.train.network import Network, vote_limit
 from dln.train.options import TrainOptions
 from dln.train.torch.losses import ROW_LOSSES
 
@@ -152,3 +152,21 @@ def gates_job() -> Job:
 def gate_table() -> NDArray[np.int32]:
     """Return the outputs of all gates on all four rows (rows, gates)."""
     return np.array([gate.table for gate in GATES], dtype=np.int32).T
+
+
+def limits_job(vote_threshold: float) -> Job:
+    """Make a job of one row that is true for six rules, with logits around the limit of a vote."""
+    limit = np.float32(vote_limit(vote_threshold))
+    step = max(np.spacing(abs(limit)), np.float32(1e-37))  # smaller numbers count as 0
+    on = np.array([limit, limit + step, limit + 1], dtype=np.float32)
+    off = np.array([limit - step, limit - 1, -np.inf], dtype=np.float32)
+    logits = np.stack([np.append(on, off), np.append(off, on)])
+    literals = LiteralSet.on_column(0, ABOVE, np.zeros(6, dtype=np.float32))
+    network = plain_network(literals, [1], np.arange(6), logits)
+    one = np.ones(1, dtype=np.float32)
+    data = TrainingRows(one[:, None], np.zeros(1, dtype=np.int32), one)
+    options = TrainOptions(epochs=1, vote_threshold=vote_threshold)
+    return Job(network, data, np.arange(1), options)
+
+
+THRESHOLDS = (0.8, 0.6, 0.9, 0.51, 0.5, 0.2, 0.999, 0.001, *np.linspace(0.05, 0.95, 50).tolist())

@@ -20,16 +20,19 @@ from dln.train import native  # noqa: E402
 from dln.train import torch as readable  # noqa: E402
 from dln.train.cuda.card import SOURCES  # noqa: E402
 from dln.train.jobs import Job  # noqa: E402
+from dln.train.live import hard_votes  # noqa: E402
 from dln.train.losses import LOSSES, Loss  # noqa: E402
 from dln.train.schedule import make_schedule  # noqa: E402
 from dln.train.torch.losses import ROW_LOSSES  # noqa: E402
 from tests.support.autograd import torch_votes  # noqa: E402
 from tests.support.heads import (  # noqa: E402
+    THRESHOLDS,
     assert_first_of_ties_wins,
     assert_head_agrees,
     assert_losses_stay_finite,
     gate_table,
     gates_job,
+    limits_job,
 )
 
 every_level = pytest.mark.parametrize("level", _native.levels())
@@ -69,6 +72,16 @@ def test_every_gate_computes_its_table(level: str) -> None:
     bound = native.bind(_native, job, make_schedule(job.options, job.network))
     assert_array_equal(bound.votes(job.rows, level), gate_table())
     assert_array_equal(torch_votes(job), gate_table())
+
+
+@pytest.mark.parametrize("vote_threshold", THRESHOLDS)
+def test_a_vote_is_on_from_the_same_logit_in_every_engine(vote_threshold: float) -> None:
+    job = limits_job(vote_threshold)
+    bound = native.bind(_native, job, make_schedule(job.options, job.network))
+    for level in _native.levels():
+        assert_array_equal(bound.votes(job.rows, level), [[3, 3]])
+    assert_array_equal(torch_votes(job), [[3, 3]])
+    assert_array_equal(hard_votes(job.network, vote_threshold).sum(axis=1), [3, 3])
 
 
 # -- the registry -------------------------------------------------------------------------------

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from dln.errors import ExtraMissingError
 from dln.train.compiled import check_straight_through, number_phases
 from dln.train.jobs import Job, OnInterrupt, OnProgress, Trained, check_trained
+from dln.train.network import vote_limit
+from dln.train.options import check_number
 from dln.train.schedule import Schedule, make_schedule
 from dln.train.trace import make_trace
 
@@ -23,7 +25,6 @@ _SAME_NAME = (
     "threshold_rate",
     "tau",
     "grad_factor",
-    "vote_threshold",
     "eval_every",
     "patience",
     "keep_best",
@@ -113,6 +114,8 @@ def _bind_options(native: ModuleType, job: Job) -> Any:
     bound = native.Options()
     for name in _SAME_NAME:
         setattr(bound, name, getattr(options, name))
+    check_number("vote_threshold", options.vote_threshold, 1e-6, 1 - 1e-6)
+    bound.vote_limit = vote_limit(options.vote_threshold)
     bound.loss = job.loss.number
     bound.phases, bound.phase_epochs = number_phases(options.phases)
     bound.mixture_gradient = options.gate_gradient == "mixture"

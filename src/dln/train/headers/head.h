@@ -19,7 +19,7 @@ DLN_INLINE Word evaluate_gate(unsigned code, Word a, Word b) {
          (spread(t00 ^ t01 ^ t10 ^ t11) & a & b);
 }
 
-// Whether a rule gives a class a point when it is true. `limit` is the logit of the threshold.
+// Whether a rule gives a class a point when it is true. `vote_limit` in network.py gives the limit.
 DLN_INLINE bool vote_is_on(float logit, float limit) { return logit >= limit; }
 
 // The points of some rows for each of `count` outputs, `stride` floats apart.

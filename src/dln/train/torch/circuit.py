@@ -65,8 +65,7 @@ def to_circuit(
         rules = _build_thresholds(builder, first)
         for layer in middle:
             rules = _build_gates(builder, layer, rules)
-    on = (votes.vote_logits >= votes.limit).T.int().tolist()
-    for signal, given in zip(rules, on, strict=True):
+    for signal, given in zip(rules, votes.on.T.int().tolist(), strict=True):
         builder.vote(signal, tuple(given))
     return builder.finish()
 

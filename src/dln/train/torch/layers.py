@@ -270,11 +270,16 @@ class SumLayer(RelaxedLayer):
         """The smallest logit for which a link is on, as float32."""
         return float(np.float32(vote_limit(self.vote_threshold)))
 
+    @property
+    def on(self) -> Tensor:
+        """Which links are on (classes, rules)."""
+        return self.vote_logits >= self.limit
+
     def evaluate(self, wires: Tensor) -> Tensor:
         """Count votes (classes, rows) of rules (rules, rows)."""
         # In half precision, sums above 256 are not exact.
         wires = wires.to(torch.promote_types(wires.dtype, torch.float32))
-        on = (self.vote_logits >= self.limit).to(wires.dtype)
+        on = self.on.to(wires.dtype)
         if not self.trains(Phase.LINKS):
             return on @ wires
         # Differs from the paper: where links are trained, rules get the gradient of the soft votes.
