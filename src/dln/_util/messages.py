@@ -1,7 +1,8 @@
-"""Helpers for messages: list a few of many names, name a type with its article."""
+"""Helpers for messages: some of many names, a type with its article, a share in percent."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 
@@ -27,3 +28,12 @@ def type_of(value: object) -> str:
     name = type(value).__name__
     article = "an" if name[0].lower() in "aeiou" else "a"
     return f"{article} {name}"
+
+
+def percent(share: float | None) -> str:
+    """Write a share in percent; "-" for None and NaN, which mean that there is none.
+
+    >>> percent(0.125), percent(None)
+    ('12.5 %', '-')
+    """
+    return "-" if share is None or math.isnan(share) else f"{100 * share:.1f} %"

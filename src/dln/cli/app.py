@@ -18,13 +18,13 @@ from dln.cli.draw import draw
 from dln.cli.evaluate import evaluate
 from dln.cli.explain import explain
 from dln.cli.export import export
+from dln.cli.output import print_message
 from dln.cli.predict import predict
 from dln.cli.prune import prune
 from dln.cli.report import report
 from dln.cli.rules import rules
 from dln.cli.search import search
 from dln.cli.simplify import simplify
-from dln.cli.talk import say
 from dln.cli.train import train
 from dln.cli.trends import trends
 from dln.cli.verify import verify
@@ -62,7 +62,7 @@ class _Command(typer.core.TyperCommand):
                     formatter.write_dl(found)
 
 
-class _Verbs(typer.core.TyperGroup):
+class _Commands(typer.core.TyperGroup):
     """Commands in the order of their use, with the exit status of a closed pipe."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -74,14 +74,14 @@ class _Verbs(typer.core.TyperGroup):
 
 app = typer.Typer(
     name="dln",
-    cls=_Verbs,
+    cls=_Commands,
     help="Learn small, readable logic circuits from tables.",
     epilog="Example: dln train heart.csv --target disease --output heart.json",
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for _verb in (
+for _command in (
     demo,
     train,
     search,
@@ -98,7 +98,7 @@ for _verb in (
     export,
     verify,
 ):
-    app.command(cls=_Command)(_verb)
+    app.command(cls=_Command)(_command)
 
 
 def _show_version(is_asked: bool) -> None:
@@ -124,8 +124,8 @@ def run(arguments: Sequence[str]) -> int:
     if sys.stderr is None:  # closed by the shell, 2>&-
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - stays open
     if sys.stdout is None:
-        say("dln: standard output is closed; to discard results, redirect it to /dev/null")
-        return OUTPUT_FAILED
+        closed = "standard output is closed; to discard results, redirect it to /dev/null"
+        return _refuse(closed, OUTPUT_FAILED)
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _show_warning  # type: ignore[assignment]
@@ -161,17 +161,17 @@ def _run(arguments: Sequence[str]) -> int:
     if status == OUTPUT_FAILED:
         _discard_output()
     if status == INTERRUPTED:
-        say("interrupted")
+        print_message("interrupted")
     return int(status or 0)
 
 
 def _show_warning(message: Warning | str, *_: object) -> None:
     """Print a warning as one line, without the file and line that raised it."""
-    say("Warning: " + " ".join(str(message).split()))
+    print_message("Warning: " + " ".join(str(message).split()))
 
 
 def _refuse(message: str, status: int = MISTAKE) -> int:
-    say("dln: " + " ".join(message.split()))
+    print_message("dln: " + " ".join(message.split()))
     return status
 
 

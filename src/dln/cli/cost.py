@@ -8,7 +8,7 @@ import typer
 
 from dln.cli.files import load_model
 from dln.cli.options import Json, Model, Quiet
-from dln.cli.talk import show, show_json
+from dln.cli.output import print_json, print_result
 from dln.core.circuit import Circuit
 from dln.costs.circuit import cost as count_cost
 from dln.costs.report import Cost, PartCost
@@ -35,9 +35,9 @@ def cost(
     """
     counted = count_cost(load_model(model), float_bits, int_bits)
     if json:
-        show_json(cost_document(counted))
+        print_json(cost_document(counted))
     else:
-        show(str(counted))
+        print_result(str(counted))
 
 
 def cost_document(counted: Cost) -> dict[str, Any]:

@@ -12,8 +12,9 @@ import numpy as np
 import typer
 
 import dln
+from dln._util.messages import percent
 from dln.cli.options import Quiet
-from dln.cli.talk import message_writer, show
+from dln.cli.output import message_printer, print_result
 from dln.core.circuit import Circuit
 from dln.core.origin import Origin
 from dln.evaluate.scores import Tally, tally
@@ -42,8 +43,8 @@ def demo(
     Example: dln demo --output demo
     """
     result = train_demo(verbose=int(sys.stderr.isatty() and not quiet))
-    show(result.text())
-    write_message = message_writer(quiet)
+    print_result(result.text())
+    write_message = message_printer(quiet)
     write_message(f"Trained both in {result.seconds:.1f} s.")
     if output is not None:
         write_message(f"Wrote {' and '.join(map(str, result.write(output)))}.")
@@ -64,13 +65,16 @@ class Demo:
     def text(self) -> str:
         """Return the rules and the accuracy as text."""
         rows = int(self.small_score.rows.sum())
+        small, usual = (
+            percent(score.balanced_accuracy) for score in (self.small_score, self.usual_score)
+        )
         return "\n".join(
             [
                 str(self.small),
                 "",
-                f"Balanced accuracy on {rows} test rows: {_percent(self.small_score)}",
+                f"Balanced accuracy on {rows} test rows: {small}",
                 f"with {self.small.n_literals} literals and {self.small.n_gates} gates;",
-                f"DLNClassifier() by default: {_percent(self.usual_score)} with "
+                f"DLNClassifier() by default: {usual} with "
                 f"{self.usual.n_literals} literals and {self.usual.n_gates} gates.",
             ]
         )
@@ -129,7 +133,3 @@ def _with_names(circuit: Circuit, names: list[str]) -> Circuit:
 def _score(circuit: Circuit, X: Any, y: Any) -> Tally:
     numbers = np.searchsorted(circuit.class_labels, y)
     return tally(numbers, circuit.winners(X), circuit.predict_proba(X))
-
-
-def _percent(score: Tally) -> str:
-    return f"{100 * score.balanced_accuracy:.1f} %"

@@ -8,7 +8,7 @@ import typer
 
 from dln.cli.files import STANDARD, check_output, load_model, open_output
 from dln.cli.options import Model, Quiet
-from dln.cli.talk import say
+from dln.cli.output import print_message
 from dln.draw.diagram.diagram import MOST_RULES, Detail, draw_circuit, format_of
 from dln.draw.diagram.paint import BOX, lacking
 
@@ -43,8 +43,8 @@ def draw(
     diagram = draw_circuit(load_model(model), detail=detail, most_rules=most_rules)
     content = diagram.to_bytes(format)
     if not quiet and format in ("png", "pdf") and (letters := lacking(diagram.scene)):
-        say(f"The font lacks {letters}, drawn as {BOX}. An .svg file has all letters.")
+        print_message(f"The font lacks {letters}, drawn as {BOX}. An .svg file has all letters.")
     with open_output(output) as stream:
         stream.write(content)
     if output != STANDARD and not quiet:
-        say(f"drew {diagram.detail} to {output}")
+        print_message(f"drew {diagram.detail} to {output}")

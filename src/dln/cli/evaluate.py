@@ -11,20 +11,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dln._util.messages import percent
 from dln.cli.files import load_model
 from dln.cli.holdout import target_of
 from dln.cli.layout import DETECT, Layout
 from dln.cli.measure import Measure, measure_groups
 from dln.cli.options import AllRows, Data, Json, KnownTarget, Model, Quiet
+from dln.cli.output import print_json, print_message, print_result
 from dln.cli.table_options import reads_table
-from dln.cli.talk import say, show, show_json
 from dln.core.circuit import Circuit
 from dln.errors import TableError
 from dln.evaluate.scores import Tally
 
 if TYPE_CHECKING:
     from dln.cli.own_rows import Choice
-    from dln.cli.strange import UnknownCategories
+    from dln.cli.unknown_categories import UnknownCategories
 
 
 @reads_table
@@ -44,7 +45,7 @@ def evaluate(
 
     Example: dln evaluate heart.json test.csv
     """
-    from dln.cli.strange import UnknownCategories
+    from dln.cli.unknown_categories import UnknownCategories
 
     circuit = load_model(model)
     unknown = UnknownCategories(circuit)
@@ -52,11 +53,11 @@ def evaluate(
     if not quiet:
         unknown.print_notes()
         if choice.note:
-            say(choice.note)
+            print_message(choice.note)
     if json:
-        show_json({**score_document(total, circuit), **choice.document()})
+        print_json({**score_document(total, circuit), **choice.document()})
     else:
-        show(score_text(total, circuit))
+        print_result(score_text(total, circuit))
 
 
 def _measure(
@@ -72,7 +73,7 @@ def _measure(
     Which rows are used is known only after the last chunk, so three groups are measured
     separately: new rows, recognised rows, and rows that cannot be checked.
     """
-    from dln.cli.labelled import find_classes, rows_without_class
+    from dln.cli.labels import find_classes, rows_without_class
     from dln.cli.own_rows import RowChooser, nothing_left, own_rows
     from dln.cli.read import open_table, read_for
 
@@ -149,7 +150,7 @@ def score_text(measured: Measure, circuit: Circuit) -> str:
     names = [str(label) for label in circuit.classes]
     figures = zip(total.recall, _specificity(total), total.precision, total.f1, strict=True)
     by_class = [
-        [name, *map(_percent, row), f"{support:,}"]
+        [name, *map(percent, row), f"{support:,}"]
         for name, row, support in zip(names, figures, total.support, strict=True)
     ]
     confusion = [
@@ -160,16 +161,16 @@ def score_text(measured: Measure, circuit: Circuit) -> str:
         [
             f"{bin['from']:.1f} to {bin['to']:.1f}",
             f"{bin['rows']:,}",
-            _percent(bin["mean_probability"]),
-            _percent(bin["accuracy"]),
+            percent(bin["mean_probability"]),
+            percent(bin["accuracy"]),
         ]
         for bin in total.reliability()
     ]
     area = measured.ranking.area
     return "\n".join(
         [
-            f"Balanced accuracy on {measured.n_rows:,} rows: {_percent(total.balanced_accuracy)}",
-            f"Accuracy: {_percent(total.accuracy)}",
+            f"Balanced accuracy on {measured.n_rows:,} rows: {percent(total.balanced_accuracy)}",
+            f"Accuracy: {percent(total.accuracy)}",
             f"AUC: {'-' if math.isnan(area) else f'{area:.3f}'}",
             "",
             "Confusion matrix (rows: true class, columns: predicted class)",
@@ -179,7 +180,7 @@ def score_text(measured: Measure, circuit: Circuit) -> str:
                 ["class", "sensitivity", "specificity", "precision", "F1", "rows"], by_class
             ),
             "",
-            f"Calibration error: {_percent(total.calibration_error)}",
+            f"Calibration error: {percent(total.calibration_error)}",
             table_text(["probability", "rows", "mean", "accuracy"], bins),
         ]
     )
@@ -214,10 +215,6 @@ def table_text(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         )
         for row in cells
     )
-
-
-def _percent(part: float) -> str:
-    return "-" if math.isnan(part) else f"{100 * part:.1f} %"
 
 
 def _defined(part: float) -> float | None:

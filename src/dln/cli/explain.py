@@ -9,8 +9,8 @@ import typer
 from dln.cli.files import load_model
 from dln.cli.layout import DETECT, Layout
 from dln.cli.options import Data, Json, Model, Quiet
+from dln.cli.output import print_result
 from dln.cli.table_options import reads_table
-from dln.cli.talk import show
 from dln.errors import TableError
 
 
@@ -40,7 +40,7 @@ def explain(
         for chunk in source.chunks(list(kinds) or list(source.names[:1])):
             if left <= len(chunk):
                 found = circuit.explain(typed(chunk.slice(left - 1, 1), kinds))
-                show(found.to_json() if json else str(found))
+                print_result(found.to_json() if json else str(found))
                 return
             left -= len(chunk)
     raise TableError(f"{data} has {row - left:,} rows; there is no row {row:,}")

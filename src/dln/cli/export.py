@@ -10,8 +10,8 @@ import typer
 from dln.cli.files import STANDARD, check_output, load_model, open_output
 from dln.cli.layout import DETECT, Layout
 from dln.cli.options import Model, ModelOutput, Quiet
+from dln.cli.output import message_printer
 from dln.cli.table_options import reads_table
-from dln.cli.talk import message_writer
 from dln.core.circuit import Circuit
 from dln.errors import OptionError
 from dln.exporters.export import TARGETS, TargetName
@@ -93,7 +93,7 @@ def export(
     }
     options = {option: value for option, value in given.items() if value is not None}
     found = write_export(circuit, to, name=_usual_name(output) if name is None else name, **options)
-    write_message = message_writer(quiet)
+    write_message = message_printer(quiet)
     for note in found.notes:
         write_message(f"note: {note}")
     if output != STANDARD:

@@ -24,7 +24,7 @@ HEAD_BYTES = 1 << 20
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
-def shown(path: str) -> str:
+def input_name(path: str) -> str:
     """Return the name of an input for messages."""
     return "standard input" if path == STANDARD else path
 
@@ -45,7 +45,7 @@ def open_input(path: str) -> Iterator[tuple[bytes, IO[bytes]]]:
             try:
                 head, stream = _peek(cast("IO[bytes]", packed))
             except (OSError, EOFError) as error:
-                raise TableError(f"{shown(path)} is not a whole gzip file: {error}") from error
+                raise TableError(f"{input_name(path)} is not a whole gzip file: {error}") from error
         yield head, stream
 
 

@@ -6,7 +6,7 @@ import logging
 import warnings
 from typing import Any
 
-from dln.cli.talk import say
+from dln.cli.output import print_message
 
 
 def fit_with_messages(model: Any, X: Any, y: Any, *, quiet: bool) -> None:
@@ -27,4 +27,4 @@ class _Printing(logging.Handler):
     """Prints log messages."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        say(record.getMessage())
+        print_message(record.getMessage())

@@ -2,6 +2,7 @@
 
 A text table has no types, so different spellings of one label are recognised: 1, 1.0 and "1" are
 the class 1; True and true are the class True. Numbers are compared exactly, however large they are.
+Rows without a class are left out, and a note says how many.
 """
 
 from __future__ import annotations
@@ -9,14 +10,16 @@ from __future__ import annotations
 import decimal
 import re
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dln._util.messages import some
-from dln.cli.arrow import Column
+from dln.cli.arrow import Column, Frame
 from dln.cli.kinds import quoted
+from dln.cli.read import Source
 from dln.core.circuit import Circuit
 from dln.core.labels import Label
 from dln.errors import TableError
@@ -27,6 +30,49 @@ NO_CLASS = -1
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?inf", re.IGNORECASE | re.ASCII)
 _MOST_DIGITS = 4000
 """Longer numbers are read as floats; Python refuses to read integers of more than 4,300 digits."""
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """The classes of some rows.
+
+    Attributes
+    ----------
+    known
+        Which rows have a class.
+    classes
+        The class number of each of these rows.
+    """
+
+    known: NDArray[np.bool_]
+    classes: NDArray[np.int64]
+
+
+def find_classes(written: Frame, source: Source, circuit: Circuit, target: str) -> Labelled:
+    """Find the class of each row as read from the file; raises for a value that is not a class."""
+    words = source.words_for(circuit).everywhere if source.is_text else ()
+    classes = class_numbers(written.column(target), circuit, target, words)
+    known = classes != NO_CLASS
+    return Labelled(known, classes[known])
+
+
+def rows_without_class(target: str, n_left_out: int, n_rows: int) -> str:
+    """Describe rows that are left out because their class is missing; "" where there are none.
+
+    Raises `TableError` where no row has a class.
+
+    >>> rows_without_class("sex", 1, 344)
+    "The target 'sex' has no value in 1 of 344 rows, which is left out."
+    """
+    if n_left_out == n_rows:
+        raise TableError(f"the target {target!r} has no value in any of {n_rows:,} rows")
+    if not n_left_out:
+        return ""
+    verb = "is" if n_left_out == 1 else "are"
+    return (
+        f"The target {target!r} has no value in {n_left_out:,} of {n_rows:,} rows, "
+        f"which {verb} left out."
+    )
 
 
 def class_numbers(

@@ -17,7 +17,7 @@ from dln._util.messages import some
 from dln.cli.arrow import Frame, pa
 from dln.cli.holdout import digest_of, hold_out
 from dln.cli.kinds import reading_for, used_features
-from dln.cli.labelled import find_classes, rows_without_class
+from dln.cli.labels import find_classes, rows_without_class
 from dln.cli.layout import Layout
 from dln.cli.read import Source, kinds_for, open_table, typed
 from dln.cli.row_codes import value_codes

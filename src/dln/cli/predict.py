@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from dln.cli.files import STANDARD, check_output, load_model
 from dln.cli.layout import DETECT, Layout
 from dln.cli.options import Data, Model, Quiet
+from dln.cli.output import print_message
 from dln.cli.table_options import reads_table
-from dln.cli.talk import say
 from dln.core.circuit import Circuit
 from dln.data.table import Table
 from dln.errors import OptionError
@@ -46,7 +46,7 @@ def predict(
     Example: dln predict heart.json patients.csv --output classes.csv --proba
     """
     from dln.cli.read import open_table, read_for
-    from dln.cli.strange import UnknownCategories
+    from dln.cli.unknown_categories import UnknownCategories
     from dln.cli.write import check_format, one_type, open_writer
 
     check_output(output, model, data)
@@ -69,7 +69,7 @@ def predict(
     if not quiet:
         unknown.print_notes()
         if output != STANDARD:
-            say(f"wrote {output}: {n_rows:,} row{'s' * (n_rows != 1)}")
+            print_message(f"wrote {output}: {n_rows:,} row{'s' * (n_rows != 1)}")
 
 
 def _answers(

@@ -14,7 +14,7 @@ from dln.cli.arrow import Column, Frame, pa, pc
 from dln.cli.columns import choose_features
 from dln.cli.holdout import hold_out
 from dln.cli.kinds import infer_kind, quoted_if_unclear, reading_of, tidy, without_words
-from dln.cli.labelled import rows_without_class
+from dln.cli.labels import rows_without_class
 from dln.cli.layout import Layout
 from dln.cli.missing import MissingWords
 from dln.cli.notes import column_notes, missing_word_notes, target_notes

@@ -18,8 +18,8 @@ from dln.cli.options import (
     ModelOutput,
     Quiet,
 )
+from dln.cli.output import print_json, print_message, print_result
 from dln.cli.table_options import reads_table
-from dln.cli.talk import say, show, show_json
 from dln.core.circuit import Circuit
 from dln.errors import OptionError
 from dln.shrink.prune.curve import PruneCurve, PruneStep
@@ -69,13 +69,13 @@ def prune(
         all_rows=all_rows,
     )
     if chosen.choice.note and not quiet:
-        say(chosen.choice.note)
+        print_message(chosen.choice.note)
     curve = prune_circuit(circuit, chosen.X, chosen.y, tolerance=bound)
     save_model(_with_origin(curve.circuit, data, tolerance), output)
     if json:
-        show_json({**_document(curve), **chosen.choice.document()}, aside=output == STANDARD)
+        print_json({**_document(curve), **chosen.choice.document()}, to_stderr=output == STANDARD)
     else:
-        show(str(curve), aside=output == STANDARD)
+        print_result(str(curve), to_stderr=output == STANDARD)
 
 
 def _with_origin(circuit: Circuit, data: str, tolerance: str) -> Circuit:

@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from dln._util.messages import some
 from dln.cli.arrow import Frame, csv, pa, parquet
 from dln.cli.blocks import BLOCK_BYTES, RowCutter
-from dln.cli.files import STANDARD, open_input, shown
+from dln.cli.files import STANDARD, input_name, open_input
 from dln.cli.kinds import Reading, quoted, quoted_if_unclear, read_cells, reading_for, used_features
 from dln.cli.layout import Header, Layout, check_names, find_header, not_decoded, utf8_pieces
 from dln.cli.missing import DEFAULT_WORDS, MissingWords, remembered_words
-from dln.cli.talk import no_such_column
+from dln.cli.output import no_such_column
 from dln.core.circuit import Circuit
 from dln.data.table import RawColumn, Table, read_table
 from dln.errors import MissingColumnError, TableError
@@ -190,7 +190,7 @@ def _table(frame: Frame) -> Table:
 def open_table(path: str, layout: Layout) -> Iterator[Source]:
     """Open a table; its format is recognised by its content, not by its name."""
     with open_input(path) as (head, stream):
-        name = shown(path)
+        name = input_name(path)
         try:
             if head.startswith(_PARQUET_MAGIC):
                 # Parquet is read from its end, and gzip and standard input cannot seek.

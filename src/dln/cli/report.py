@@ -10,8 +10,8 @@ from dln.cli.files import STANDARD, check_output, load_model, open_output
 from dln.cli.holdout import data_name, digest_of, target_of
 from dln.cli.layout import DETECT, Layout
 from dln.cli.options import AllRows, KnownTarget, Model, Quiet
+from dln.cli.output import print_message
 from dln.cli.table_options import reads_table
-from dln.cli.talk import say
 from dln.core.circuit import Circuit
 
 if TYPE_CHECKING:
@@ -71,11 +71,11 @@ def report(
         stream.write(made.html.encode("utf-8", "backslashreplace"))
     if not quiet:
         if note.note:
-            say(note.note)
+            print_message(note.note)
         if output != STANDARD:
-            say(f"wrote {output} ({len(made.html) / 1000:,.0f} kB); open it in a browser")
+            print_message(f"wrote {output} ({len(made.html) / 1000:,.0f} kB); open it in a browser")
         if not no_rows:
-            say("The file contains rows of the table; --no-rows leaves them out.")
+            print_message("The file contains rows of the table; --no-rows leaves them out.")
 
 
 def _make(

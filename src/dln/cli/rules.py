@@ -12,8 +12,8 @@ from dln.cli.files import load_model
 from dln.cli.holdout import target_of
 from dln.cli.layout import DETECT, Layout
 from dln.cli.options import AllRows, KnownTarget, Model, Quiet
+from dln.cli.output import print_json, print_message, print_result
 from dln.cli.table_options import reads_table
-from dln.cli.talk import say, show, show_json
 from dln.errors import OptionError
 from dln.explain.card import ScoreCard
 from dln.explain.rules import RuleTable, rule_table, score_card
@@ -64,13 +64,13 @@ def rules(
         all_rows=all_rows,
     )
     if chosen.choice.note and not quiet:
-        say(chosen.choice.note)
+        print_message(chosen.choice.note)
     _show(make(circuit, chosen.X, chosen.y), format, chosen.choice.document())
 
 
 def _show(found: RuleTable | ScoreCard, format: Format, about: dict[str, Any]) -> None:
     if format == "json":
-        show_json({**json.loads(found.to_json()), **about})
+        print_json({**json.loads(found.to_json()), **about})
         return
     write = {"text": found.to_text, "markdown": found.to_markdown, "html": found.to_html}
-    show(write[format]().rstrip("\n"))
+    print_result(write[format]().rstrip("\n"))

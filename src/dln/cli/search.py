@@ -8,7 +8,16 @@ from typing import Literal as OneOf
 
 import typer
 
+from dln._util.messages import percent
 from dln.cli.files import check_output, open_output, save_model
+from dln.cli.fit_results import (
+    Split,
+    add_origin,
+    measure_test_rows,
+    print_saved,
+    tested_document,
+    tested_text,
+)
 from dln.cli.fitting import fit_with_messages
 from dln.cli.layout import DETECT, Layout
 from dln.cli.options import (
@@ -28,16 +37,8 @@ from dln.cli.options import (
     Target,
     TestPart,
 )
+from dln.cli.output import print_message
 from dln.cli.table_options import reads_table
-from dln.cli.talk import say
-from dln.cli.tested import (
-    Split,
-    add_origin,
-    measure_test_rows,
-    show_saved,
-    tested_document,
-    tested_text,
-)
 from dln.draw.canvas import ending_of, make_axes
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def search(
     storage: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="Save finished trials here. The same command resumes them."
+            metavar="FILE", help="Save finished trials here. The same command resumes the search."
         ),
     ] = None,
     picture: Annotated[
@@ -77,7 +78,7 @@ def search(
     ] = None,
     time_limit: Annotated[
         float | None,
-        typer.Option(min=0.0, metavar="SECONDS", help="Start no trial after this time."),
+        typer.Option(min=0.0, metavar="SECONDS", help="Start no batch of trials after this time."),
     ] = None,
     test: TestPart = 0.25,
     ignore: Ignore = None,
@@ -130,14 +131,14 @@ def search(
     prepared = prepare(data, layout, target, kinds=kind or [], ignore=ignore or [], only=only or [])
     rows, test_rows = prepared.split(test, seed)
     if not quiet:
-        say(prepared.text())
-        say(f"searching on {len(rows):,} rows, testing on {len(test_rows):,}")
+        print_message(prepared.text())
+        print_message(f"searching on {len(rows):,} rows, testing on {len(test_rows):,}")
     fit_with_messages(searched, prepared.X.take(rows), prepared.y[rows], quiet=quiet)
     split = Split(data, layout, prepared, rows, test_rows, test, seed)
     circuit, notes = add_origin(searched.circuit_, searched.best_estimator_, split, no_rows=no_rows)
     if not quiet:
         for note in notes:
-            say(f"note: {note}")
+            print_message(f"note: {note}")
     total = measure_test_rows(circuit, split)
     save_model(circuit, output)
     if picture:
@@ -151,7 +152,7 @@ def search(
         **tested_document(circuit, total),
     }
     text = f"{_search_text(searched)}\n{tested_text(circuit, total)}"
-    show_saved(output, document if json else text, quiet=quiet)
+    print_saved(output, document if json else text, quiet=quiet)
 
 
 def _search_text(searched: DLNSearchCV) -> str:
@@ -159,7 +160,7 @@ def _search_text(searched: DLNSearchCV) -> str:
     params = ", ".join(f"{name}={_short(value)}" for name, value in chosen.params.items())
     return (
         f"Chosen: trial {chosen.number + 1} of {len(searched.trials_)}, {params}\n"
-        f"Score on {len(chosen.fold_scores)} folds: {100 * chosen.score:.1f} %{_why(searched)}"
+        f"Score on {len(chosen.fold_scores)} folds: {percent(chosen.score)}{_why(searched)}"
     )
 
 
@@ -170,7 +171,7 @@ def _why(searched: DLNSearchCV) -> str:
     if searched.refit == "small" or chosen.score == highest:
         return ""
     why = "similar trials score lower, so it is likely to be luck"
-    return f" (the highest is {100 * highest:.1f} %; {why})"
+    return f" (the highest is {percent(highest)}; {why})"
 
 
 def _short(value: Any) -> str:

@@ -9,7 +9,7 @@ import typer
 from dln.cli.cost import cost_document, size_text
 from dln.cli.files import STANDARD, check_output, load_model, save_model
 from dln.cli.options import Json, Model, ModelOutput, Quiet, TimeLimit
-from dln.cli.talk import show, show_json
+from dln.cli.output import print_json, print_result
 from dln.costs.circuit import cost
 from dln.errors import ExtraMissingError
 from dln.shrink.simplify.simplify import Effort, Level, choose_effort
@@ -39,17 +39,17 @@ def simplify(
     level = choose_effort(effort)
     after = make_smaller(before, level, time_limit=time_limit)
     save_model(after, output)
-    aside = output == STANDARD
+    to_stderr = output == STANDARD
     if json:
         proof = after.proof and {"method": after.proof.method, "seconds": after.proof.seconds}
         costs = {"before": cost_document(cost(before)), "after": cost_document(cost(after))}
-        show_json({**costs, "effort": level, "proof": proof}, aside=aside)
+        print_json({**costs, "effort": level, "proof": proof}, to_stderr=to_stderr)
         return
     missing = missing_packages()
     lines = [f"before: {size_text(before)}", f"after:  {size_text(after)}"]
     lines += [f"effort: {_effort_text(level, missing if effort == 'auto' else [])}"]
     lines += [f"proof:  {after.proof or _no_proof_text(missing)}"]
-    show("\n".join(lines), aside=aside)
+    print_result("\n".join(lines), to_stderr=to_stderr)
 
 
 def _effort_text(level: Level, missing: list[str]) -> str:

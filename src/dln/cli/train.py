@@ -10,6 +10,15 @@ import typer
 
 import dln
 from dln.cli.files import check_output, save_model
+from dln.cli.fit_results import (
+    Split,
+    add_origin,
+    measure_test_rows,
+    print_saved,
+    print_size_hint,
+    tested_document,
+    tested_text,
+)
 from dln.cli.fitting import fit_with_messages
 from dln.cli.layout import DETECT, Layout
 from dln.cli.options import (
@@ -29,17 +38,8 @@ from dln.cli.options import (
     Target,
     TestPart,
 )
+from dln.cli.output import print_message
 from dln.cli.table_options import reads_table
-from dln.cli.talk import say
-from dln.cli.tested import (
-    Split,
-    add_origin,
-    measure_test_rows,
-    print_size_hint,
-    show_saved,
-    tested_document,
-    tested_text,
-)
 from dln.errors import OptionError
 
 _EffortOrNone = OneOf["quick", "normal", "high", "none"]
@@ -109,16 +109,16 @@ def train(
         data, layout, target, kinds=kind or [], ignore=ignore or [], only=only or []
     )
     if not quiet:
-        say(prepared.text())
+        print_message(prepared.text())
     rows, test_rows = prepared.split(test, seed)
     if not quiet:
-        say(_split_text(len(rows), len(test_rows)))
+        print_message(_split_text(len(rows), len(test_rows)))
     fit_with_messages(classifier, prepared.X.take(rows), prepared.y[rows], quiet=quiet)
     split = Split(data, layout, prepared, rows, test_rows, test, seed)
     circuit, notes = add_origin(classifier.circuit_, classifier, split, no_rows=no_rows)
     if not quiet:
         for note in notes:
-            say(f"note: {note}")
+            print_message(f"note: {note}")
     total = measure_test_rows(circuit, split)
     save_model(circuit, output)
     document = {
@@ -127,7 +127,7 @@ def train(
         "training_rows": len(rows),
         **tested_document(circuit, total),
     }
-    show_saved(output, document if json else tested_text(circuit, total), quiet=quiet)
+    print_saved(output, document if json else tested_text(circuit, total), quiet=quiet)
     if not quiet and layers == networks == "auto":
         print_size_hint(circuit)
 

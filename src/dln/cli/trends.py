@@ -10,7 +10,7 @@ import typer
 from dln._util.messages import some
 from dln.cli.files import load_model
 from dln.cli.options import Json, Model, Quiet, TimeLimit
-from dln.cli.talk import no_such_column, say, show, show_json
+from dln.cli.output import no_such_column, print_json, print_message, print_result
 from dln.core.circuit import Circuit
 from dln.core.labels import Label, label_text
 from dln.core.literals import format_text
@@ -61,16 +61,16 @@ def trends(
     ]
     if not questions and label is None:
         found = find_trends(circuit, time_limit=time_limit)
-        show(found.to_json() if json else found.to_text())
+        print_result(found.to_json() if json else found.to_text())
         if not quiet:
             _print_unordered(circuit)
         return
     asked = _find_class(circuit, label)
     answers = _ask(circuit, asked, questions, time_limit)
     if json:
-        show_json([_document(*answer) for answer in answers])
+        print_json([_document(*answer) for answer in answers])
     else:
-        show("\n".join(_line(circuit, asked, *answer) for answer in answers))
+        print_result("\n".join(_line(circuit, asked, *answer) for answer in answers))
     raise typer.Exit(_status(result for _, _, result in answers))
 
 
@@ -97,7 +97,7 @@ def _print_unordered(circuit: Circuit) -> None:
     read = circuit.logic.used_columns
     names = [circuit.columns[place].name for place in read if not circuit.columns[place].is_numeric]
     if names:
-        say(f"Categories have no order, so these columns have no trend: {some(names)}.")
+        print_message(f"Categories have no order, so these columns have no trend: {some(names)}.")
 
 
 def _find_class(circuit: Circuit, text: str | None) -> Label:

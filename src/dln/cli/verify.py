@@ -9,7 +9,7 @@ import typer
 
 from dln.cli.files import load_model
 from dln.cli.options import Json, Quiet, TimeLimit
-from dln.cli.talk import show, show_json
+from dln.cli.output import print_json, print_result
 from dln.core.labels import Label, label_text, label_to_json
 from dln.core.values import cell_to_json
 from dln.core.verdict import Counterexample, Proof, Undecided
@@ -42,9 +42,9 @@ def verify(
     of: Aspect = "classes" if classes else "probabilities"
     result = prove_equal(first, second, of=of, time_limit=time_limit)
     if json:
-        show_json(_document(result, first.classes))
+        print_json(_document(result, first.classes))
     else:
-        show("\n".join([str(result), *_classes_line(result, first.classes)]))
+        print_result("\n".join([str(result), *_classes_line(result, first.classes)]))
     status = {Proof: EQUAL, Counterexample: DIFFERENT, Undecided: UNDECIDED}[type(result)]
     raise typer.Exit(status)
 

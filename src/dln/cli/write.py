@@ -13,7 +13,7 @@ from typing import IO, Any, cast
 
 from dln.cli.arrow import pa, parquet
 from dln.cli.files import STANDARD, open_output
-from dln.cli.talk import visible
+from dln.cli.output import escape_controls
 from dln.errors import ExtraMissingError, OptionError, TableError
 
 Write = Callable[[Mapping[str, Any]], None]
@@ -211,7 +211,7 @@ def _excel_cell(openpyxl: Any, sheet: Any, value: Any) -> Any:
         return str(value)
     if not isinstance(value, str):
         return value
-    cell = openpyxl.cell.WriteOnlyCell(sheet, value=visible(value))
+    cell = openpyxl.cell.WriteOnlyCell(sheet, value=escape_controls(value))
     cell.data_type = "s"  # text that begins with = is not a formula
     return cell
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from dln._util.messages import percent
 from dln.core.labels import Label, label_text, label_to_json
 from dln.explain.evidence import Evidence
 from dln.explain.sheet import Section, Sheet
 from dln.explain.shown import Shown
-from dln.explain.statistics import percent
 
 
 @dataclass(frozen=True)

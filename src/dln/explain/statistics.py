@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dln._util.messages import percent
 from dln.core.labels import Label, label_text
 from dln.explain.evidence import Evidence, Rows
 
@@ -43,15 +44,6 @@ def evidence_line(evidence: Evidence, classes: Sequence[Label], number: int) -> 
         return fires
     precision, lift, counts = more
     return f"{fires}, precision {precision}, lift {lift}; {counts}"
-
-
-def percent(share: float | None) -> str:
-    """Write a share in percent.
-
-    >>> percent(0.125), percent(None)
-    ('12.5 %', '-')
-    """
-    return "-" if share is None else f"{100 * share:.1f} %"
 
 
 def _counts(class_counts: Sequence[int], classes: Sequence[Label]) -> str:

@@ -16,6 +16,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from dln._util.messages import percent
 from dln.evaluate.scores import Tally
 
 Z = 1.959963984540054
@@ -32,12 +33,12 @@ class Estimate:
     high: float
 
     def __str__(self) -> str:
-        return f"{100 * self.value:.1f} %"
+        return percent(self.value)
 
     @property
     def range(self) -> str:
         """The interval as text."""
-        return f"{100 * self.low:.1f} to {100 * self.high:.1f} %"
+        return f"{100 * self.low:.1f} to {percent(self.high)}"
 
 
 def proportion(hits: int, total: int) -> Estimate | None:

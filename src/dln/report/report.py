@@ -9,7 +9,6 @@ Promise: names, categories and classes are shown as text, whatever they hold.
 from __future__ import annotations
 
 import json
-import math
 import re
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -20,7 +19,7 @@ from typing import Any
 import dln
 from dln._util.atomic_file import write_atomically
 from dln._util.colours import CLASS_COLOURS, DARK_CLASS_COLOURS, class_colour
-from dln._util.messages import some
+from dln._util.messages import percent, some
 from dln.core.circuit import Circuit, check_is_circuit
 from dln.core.model_file import circuit_to_json
 from dln.costs.circuit import cost
@@ -30,7 +29,6 @@ from dln.draw.diagram.diagram import MOST_GATES, MOST_LITERALS, draw_circuit
 from dln.errors import ExtraMissingError, OptionError
 from dln.evaluate.scores import tally
 from dln.explain.rules import rule_table
-from dln.explain.statistics import percent
 from dln.explain.text import decision_note
 from dln.explain.trends import TREND_WORDS, Trend, Trends, find_trends
 from dln.exporters.identity import circuit_id
@@ -200,7 +198,7 @@ def make_report(
         by_class=by_class(counted),
         f1=counted.f1.tolist(),
         aucs=[curve.auc for curve in curves],
-        percent=_percent,
+        percent=percent,
         decision=decision_note(circuit.classes),
         rules=rules,
         trends=_trends(circuit),
@@ -266,10 +264,6 @@ def _diagram(circuit: Circuit) -> str:
         return ""
     svg = draw_circuit(circuit, detail="gates").to_svg()
     return svg if len(svg) <= _MOST_DIAGRAM_BYTES else ""
-
-
-def _percent(share: float | None) -> str:
-    return percent(None if share is None or math.isnan(share) else share)
 
 
 # -- assets -----------------------------------------------------------------------------------

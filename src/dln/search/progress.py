@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from dln._util.messages import percent
 from dln._util.progress import live_bars
 from dln.search.run import SearchState
 
@@ -25,7 +26,7 @@ def state_text(state: SearchState) -> str:
     parts = [f"{len(state.trials)}/{state.n_trials} trials"]
     if state.trials:
         best = max(trial.score for trial in state.trials)
-        parts.append(f"best {100 * best:.1f} %")
+        parts.append(f"best {percent(best)}")
     if state.seconds_left is not None:
         parts.append(f"{_duration(state.seconds_left)} left")
     return ", ".join(parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from dln._util.messages import percent
 from dln.core.circuit import Circuit
 from dln.errors import OptionError
 
@@ -137,6 +138,6 @@ def _figures(step: PruneStep, n_rows: int) -> tuple[str, ...]:
         f"{step.n_literals:,}",
         f"{step.n_gates:,}",
         f"{len(step.circuit.rules):,}",
-        f"{step.n_changed:,} ({100 * step.n_changed / n_rows:.1f} %)",
-        f"{100 * step.accuracy:.1f} %",
+        f"{step.n_changed:,} ({percent(step.n_changed / n_rows)})",
+        percent(step.accuracy),
     )

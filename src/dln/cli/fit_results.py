@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dln._util.messages import percent
 from dln.cli.cost import size_text
 from dln.cli.evaluate import score_document
 from dln.cli.files import STANDARD
@@ -15,7 +16,7 @@ from dln.cli.holdout import origin_of
 from dln.cli.layout import Layout
 from dln.cli.measure import Measure, measure
 from dln.cli.missing import remember_words
-from dln.cli.talk import say, show, show_json
+from dln.cli.output import print_json, print_message, print_result
 from dln.core.circuit import Circuit
 from dln.core.row_sketch import RowSketch
 
@@ -93,7 +94,7 @@ def tested_text(circuit: Circuit, total: Measure | None) -> str:
     """Describe the accuracy, if there are test rows, and the size of a circuit."""
     if total is None:
         return size_text(circuit)
-    accuracy = f"{100 * total.tally.balanced_accuracy:.1f} %"
+    accuracy = percent(total.tally.balanced_accuracy)
     return f"Balanced accuracy on {total.n_rows:,} test rows: {accuracy}\n{size_text(circuit)}"
 
 
@@ -107,15 +108,15 @@ def tested_document(circuit: Circuit, total: Measure | None) -> dict[str, Any]:
     }
 
 
-def show_saved(output: str, result: str | dict[str, Any], *, quiet: bool) -> None:
+def print_saved(output: str, result: str | dict[str, Any], *, quiet: bool) -> None:
     """Print a result, as text or as JSON, and where the model was saved."""
-    aside = output == STANDARD
+    to_stderr = output == STANDARD
     if isinstance(result, str):
-        show(result, aside=aside)
+        print_result(result, to_stderr=to_stderr)
     else:
-        show_json(result, aside=aside)
-    if not quiet and not aside:
-        say(f"saved {output}; read it with: dln rules {output}")
+        print_json(result, to_stderr=to_stderr)
+    if not quiet and not to_stderr:
+        print_message(f"saved {output}; read it with: dln rules {output}")
 
 
 _MANY_RULES = 20
@@ -125,7 +126,7 @@ _MANY_RULES = 20
 def print_size_hint(circuit: Circuit) -> None:
     """Say how to get fewer rules, if there are many."""
     if len(circuit.rules) > _MANY_RULES:
-        say(
+        print_message(
             f"note: The model has {len(circuit.rules)} rules. For rules that fit on a page, add "
             "--layers 16,8 --networks 1."
         )

@@ -21,42 +21,42 @@ _UNSAFE = re.compile(
 """Control characters except tab and line feed, and characters that change the text direction."""
 
 
-def visible(text: str) -> str:
+def escape_controls(text: str) -> str:
     r"""Write control characters as escapes, so that a terminal does not execute them.
 
-    >>> print(visible("red\x1b[31m"))
+    >>> print(escape_controls("red\x1b[31m"))
     red\x1b[31m
     """
     return _UNSAFE.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
-def say(text: str) -> None:
+def print_message(text: str) -> None:
     """Write a message line to standard error."""
-    sys.stderr.write(f"{visible(text)}\n")
+    sys.stderr.write(f"{escape_controls(text)}\n")
     sys.stderr.flush()
 
 
-def message_writer(quiet: bool) -> Callable[[str], None]:
-    """Return `say`, or a function that prints nothing."""
-    return (lambda _: None) if quiet else say
+def message_printer(quiet: bool) -> Callable[[str], None]:
+    """Return `print_message`, or a function that prints nothing."""
+    return (lambda _: None) if quiet else print_message
 
 
-def show(text: str, *, aside: bool = False) -> None:
-    """Write a result to standard output; with `aside` to standard error.
+def print_result(text: str, *, to_stderr: bool = False) -> None:
+    """Write a result to standard output; with `to_stderr` to standard error.
 
-    `aside` is used if a model or table is written to standard output.
+    `to_stderr` is used if a model or table is written to standard output.
     """
-    _write(visible(text), aside=aside)
+    _write(escape_controls(text), to_stderr=to_stderr)
 
 
-def show_json(document: Any, *, aside: bool = False) -> None:
+def print_json(document: Any, *, to_stderr: bool = False) -> None:
     """Write a result for programs."""
     text = json.dumps(document, indent=2, ensure_ascii=False, default=str)
-    _write(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text), aside=aside)
+    _write(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text), to_stderr=to_stderr)
 
 
-def _write(text: str, *, aside: bool) -> None:
-    stream = sys.stderr if aside else sys.stdout
+def _write(text: str, *, to_stderr: bool) -> None:
+    stream = sys.stderr if to_stderr else sys.stdout
     # Characters that the terminal's encoding lacks are written as escapes.
     encoding = stream.encoding or "utf-8"
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")

@@ -11,7 +11,7 @@ from collections import Counter
 from dln._util.messages import some
 from dln.cli.arrow import Frame, pa, pc
 from dln.cli.kinds import quoted, quoted_if_unclear, reading_kind, used_features
-from dln.cli.talk import say
+from dln.cli.output import print_message
 from dln.core.circuit import Circuit
 
 
@@ -42,7 +42,7 @@ class UnknownCategories:
             n_values, n_unknown = self._n_values[name], self._n_unknown[name]
             if 2 * n_unknown > n_values:
                 known = some([quoted_if_unclear(category) for category in categories])
-                say(
+                print_message(
                     f"note: Column {quoted(name)}: {n_unknown:,} of {n_values:,} values are none "
                     f"of the categories {known}."
                 )
