@@ -130,7 +130,7 @@ def _job(
     options = TrainOptions(
         epochs=budget.epochs,
         batch_size=batch_size(n_classes),
-        rate=params["rate"],
+        learning_rate=params["rate"],
         final_rate=1.0,
         threshold_rate=0.0,
         tau=params["tau"],

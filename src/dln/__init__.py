@@ -43,7 +43,7 @@ from dln.prove.monotone import prove_monotone
 from dln.shrink.prune.curve import PruneCurve, PruneStep
 from dln.shrink.prune.prune import prune
 from dln.shrink.simplify.simplify import simplify
-from dln.train.options import Alternating, Annealing, Freezing, Gumbel, Pruning
+from dln.train.settings import Alternating, Annealing, Freezing, Gumbel, Pruning
 from dln.train.trace import Trace
 
 if _TYPE_CHECKING:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dln import Alternating, Annealing, Circuit, DLNClassifier, Freezing, OptionError, Pruning
-from dln.estimators.plan import read_fit_options
+from dln.estimators.plan import read_parameters
 from dln.train.recipe import make_candidates
 from tests.support.classifiers import (
     UNDERTRAINED,
@@ -164,7 +164,7 @@ def test_every_parameter_has_bad_values() -> None:
 
 
 def test_the_comparison_of_sizes_stays_within_a_budget() -> None:
-    requested = read_fit_options(DLNClassifier())
+    requested = read_parameters(DLNClassifier())
     few = make_candidates(requested, n_rows=300, n_classes=2, n_columns=10)
     many = make_candidates(requested, n_rows=2_000, n_classes=500, n_columns=10)
     wide = make_candidates(requested, n_rows=300, n_classes=2, n_columns=500)

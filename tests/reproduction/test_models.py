@@ -17,7 +17,8 @@ from dln.encode.encoder import EncodeOptions, fit_encoder
 from dln.errors import ExtraMissingError, OptionError
 from dln.train.jobs import Job, TrainingRows
 from dln.train.native import train_population
-from dln.train.options import Alternating, TrainOptions
+from dln.train.options import TrainOptions
+from dln.train.settings import Alternating
 from reproduction.ablations.results import read_ablations, write_ablations
 from reproduction.ablations.runner import run_ablations
 from reproduction.ablations.variants import ORIGINAL, SHORT, VARIANTS, Ablated, run_variant

@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from dln import DLNClassifier
-from dln.estimators.plan import plan_fit, read_fit_options
+from dln.estimators.plan import plan_fit, read_parameters
 from dln.estimators.reading import read_problem
 from dln.search import Between, DLNSearchCV
 from dln.search.paper import paper_folds, score_trials
@@ -125,7 +125,7 @@ def test_the_default_search_begins_with_what_the_classifier_compares(
 ) -> None:
     its = problem(n_rows, n_classes=n_classes)
     preset = find_preset("default", its)
-    compared = make_candidates(read_fit_options(DLNClassifier()), n_rows, n_classes, 5).grid
+    compared = make_candidates(read_parameters(DLNClassifier()), n_rows, n_classes, 5).grid
     expected = {(recipe.shape, recipe.options) for row in compared for recipe in row}
     plans = [plan_fit(DLNClassifier(**preset.parameters(values)), its) for values in preset.first]
     tried = {(plan.candidates.usual.shape, plan.candidates.usual.options) for plan in plans}

@@ -10,7 +10,8 @@ from numpy.testing import assert_array_equal
 
 from dln.train.jobs import Job
 from dln.train.network import Shape
-from dln.train.options import Annealing, Freezing, TrainOptions
+from dln.train.options import TrainOptions
+from dln.train.settings import Annealing, Freezing
 from tests.support.jobs import draw_mask, random_job
 
 
@@ -53,7 +54,7 @@ def draw_job(seed: int) -> Job:
 
 
 def short_job(options: TrainOptions, seed: int) -> Job:
-    options = replace(options, epochs=6, eval_every=2, rate=0.02, seed=seed)
+    options = replace(options, epochs=6, eval_every=2, learning_rate=0.02, seed=seed)
     concatenation: Any = ("separate", "shared", "none")[seed % 3]
     shape = Shape((12, 9), n_links=6, concatenation=concatenation)
     job = random_job(seed, n_rows=200, n_classes=3, shape=shape, options=options)

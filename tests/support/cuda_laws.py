@@ -92,7 +92,7 @@ def assert_all_thresholds_are_pulled(one_word: Variant, tolerance: float) -> Non
 
 def assert_loss_of_sure_classes_is_exact(variant: Variant) -> None:
     """If the true class is almost certain, 1 minus its probability is mostly rounding error."""
-    shape = Shape((30, 20), n_links=5)
+    shape = Shape((30, 20), n_links=5, n_gates=8)
     job = random_job(1, shape=shape, n_classes=3, options=TrainOptions(epochs=10, tau=0.2))
     votes = torch_votes(job)
     job = replace(job, data=replace(job.data, target=votes.argmax(axis=1).astype(np.int32)))

@@ -51,7 +51,7 @@ def head_job(
         logits[c, c * len(cutoffs) : (c + 1) * len(cutoffs)] = ON
     logits[:, -n_rows:] = 0.0
     cells = np.column_stack([points, rows]).astype(np.float32)
-    options = TrainOptions(epochs=1, tau=tau, rate=0.0)
+    options = TrainOptions(epochs=1, tau=tau, learning_rate=0.0)
     network = plain_network(literals, [1], np.arange(len(literals)), logits)
     return Job(network, TrainingRows(cells, target, weight), np.arange(n_rows), options, loss=loss)
 

@@ -12,7 +12,8 @@ from dln.core.gates import PRIORITY
 from dln.encode.bits import ABOVE, EQUALS, MISSING, LiteralSet
 from dln.train.jobs import Job, TrainingRows
 from dln.train.network import Shape, build_network
-from dln.train.options import Alternating, Annealing, Freezing, Pruning, TrainOptions
+from dln.train.options import TrainOptions
+from dln.train.settings import Alternating, Annealing, Freezing, Pruning
 
 UNIFIED = TrainOptions(phases="unified")
 TOGETHER = {

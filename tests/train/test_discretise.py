@@ -106,7 +106,9 @@ def train(
         )
         for _ in range(2)
     ]
-    requested = TrainOptions(epochs=3, batch_size=16, rate=0.3, threshold_rate=0.5, **options)
+    requested = TrainOptions(
+        epochs=3, batch_size=16, learning_rate=0.3, threshold_rate=0.5, **options
+    )
     rows = np.arange(len(target))
     data = TrainingRows(cells, target, weight)
     train_population([Job(network, data, rows, requested) for network in networks])

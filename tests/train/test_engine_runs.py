@@ -21,14 +21,15 @@ from dln import DLNClassifier  # noqa: E402
 from dln.data.table import read_table  # noqa: E402
 from dln.encode.encoder import EncodeOptions  # noqa: E402
 from dln.errors import OptionError, TrainingError  # noqa: E402
-from dln.estimators.plan import read_fit_options  # noqa: E402
+from dln.estimators.plan import read_parameters  # noqa: E402
 from dln.train import native  # noqa: E402
 from dln.train import torch as readable  # noqa: E402
 from dln.train.fit import FitPlan, Problem, Progress, fit_circuit  # noqa: E402
 from dln.train.jobs import Engine  # noqa: E402
 from dln.train.network import Shape  # noqa: E402
-from dln.train.options import Gumbel, TrainOptions  # noqa: E402
+from dln.train.options import TrainOptions  # noqa: E402
 from dln.train.recipe import make_candidates  # noqa: E402
+from dln.train.settings import Gumbel  # noqa: E402
 from tests.support.engines import both_engines  # noqa: E402
 
 # -- soft and Gumbel ----------------------------------------------------------------------------
@@ -108,15 +109,10 @@ def test_diverged_training_is_an_error(engine: Engine) -> None:
         ({"rows": np.array([-1])}, "row is out of the table"),
         ({"rows": np.empty(0, dtype=np.int64)}, "at least one row"),
         ({"valid_rows": np.array([100])}, "row is out of the table"),
-        ({"options": TrainOptions(batch_size=0)}, "batch_size"),
-        ({"options": TrainOptions(tau=0.0)}, "tau"),
-        ({"options": TrainOptions(tau=float("nan"))}, "tau"),
-        ({"options": TrainOptions(vote_threshold=1.0)}, "vote_threshold"),
-        ({"options": TrainOptions(rate=float("inf"))}, "rate"),
     ],
 )
 @both_engines
-def test_rows_and_options_out_of_range_are_refused(
+def test_rows_out_of_range_are_refused(
     engine: Engine, change: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
@@ -134,7 +130,7 @@ def test_a_batch_of_almost_no_weight_is_trained(engine: Engine) -> None:
 def test_after_ctrl_c_only_networks_that_were_trained_vote() -> None:
     X, y = _easy_table()
     problem = Problem(read_table(X), y.astype(np.int32), np.ones(len(y), np.float32), (0, 1))
-    requested = read_fit_options(DLNClassifier(layers=(6, 4), tau=2.0, n_networks=5, epochs=10**6))
+    requested = read_parameters(DLNClassifier(layers=(6, 4), tau=2.0, n_networks=5, epochs=10**6))
     plan = FitPlan(make_candidates(requested, len(y), 2, 3), EncodeOptions())
 
     def stop(progress: Progress) -> None:

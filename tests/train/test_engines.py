@@ -23,14 +23,9 @@ from dln.train import torch as readable  # noqa: E402
 from dln.train.jobs import Engine, Job  # noqa: E402
 from dln.train.live import count_live_gates  # noqa: E402
 from dln.train.network import Network, Shape  # noqa: E402
-from dln.train.options import (  # noqa: E402
-    Alternating,
-    Annealing,
-    Freezing,
-    Pruning,
-    TrainOptions,
-)
+from dln.train.options import TrainOptions  # noqa: E402
 from dln.train.schedule import NEVER, make_schedule  # noqa: E402
+from dln.train.settings import Alternating, Annealing, Freezing, Pruning  # noqa: E402
 from dln.train.torch import LogicNetwork, Phase  # noqa: E402
 from tests.support.autograd import PARAMETERS, torch_gradients  # noqa: E402
 from tests.support.engines import ENGINES, both_engines  # noqa: E402
@@ -117,7 +112,7 @@ def test_short_runs_with_alternating_phases_mostly_agree(name: str) -> None:
 
 
 def _stays_together(options: TrainOptions, seed: int) -> bool:
-    options = replace(options, epochs=6, eval_every=2, rate=0.02, seed=seed)
+    options = replace(options, epochs=6, eval_every=2, learning_rate=0.02, seed=seed)
     concatenation: Any = ("separate", "shared", "none")[seed % 3]
     shape = Shape((12, 9), n_links=6, concatenation=concatenation)
     start, *jobs = (
@@ -143,7 +138,12 @@ def _stays_together(options: TrainOptions, seed: int) -> bool:
 @pytest.mark.parametrize("keep_best", [False, True])
 def test_best_evaluations_and_patience_agree(keep_best: bool) -> None:
     options = TrainOptions(
-        epochs=60, rate=0.05, eval_every=1, patience=5, keep_best=keep_best, phases="unified"
+        epochs=60,
+        learning_rate=0.05,
+        eval_every=1,
+        patience=5,
+        keep_best=keep_best,
+        phases="unified",
     )
     results = []
     for engine in ENGINES.values():
@@ -201,7 +201,7 @@ def test_layers_freeze_one_after_the_other(engine: Engine, direction: Any) -> No
 def test_pruning_removes_undecided_gates(engine: Engine) -> None:
     pruning = Pruning(start=0.25, end=0.75, convergence=0.9, least=0.4)
     shape = Shape((10, 8), n_links=6)
-    options = TrainOptions(epochs=8, pruning=pruning, rate=0.2)
+    options = TrainOptions(epochs=8, pruning=pruning, learning_rate=0.2)
     job, trace = traced_run(engine, options, shape=shape)
     gone = [_unread(job.network, links, votes, shape) for links, votes in _links(trace)]
     counts = np.array([[sum(g < 10 for g in x), sum(g >= 10 for g in x)] for x in gone])

@@ -228,7 +228,7 @@ def test_fixed_thresholds_do_not_move_and_trained_ones_do() -> None:
 
 def test_every_row_is_trained_on_in_every_epoch() -> None:
     # 65 rows in batches of 64: the program of the paper's authors drops one of them in each epoch.
-    job = random_job(7, n_rows=65, options=TrainOptions(epochs=1, batch_size=64, rate=0.0))
+    job = random_job(7, n_rows=65, options=TrainOptions(epochs=1, batch_size=64, learning_rate=0.0))
     (result,) = train_population([job])
     oracle = Oracle(job.network, job.data, job.options)
     halves = [job.rows[:32], job.rows[32:]]
@@ -238,30 +238,34 @@ def test_every_row_is_trained_on_in_every_epoch() -> None:
 
 
 def test_keep_best_ends_with_the_parameters_of_the_best_validation() -> None:
-    options = TrainOptions(epochs=30, rate=0.3, eval_every=1, keep_best=True)
+    options = TrainOptions(epochs=30, learning_rate=0.3, eval_every=1, keep_best=True)
     job = replace(random_job(8, n_rows=120, options=options), valid_rows=np.arange(80, 120))
     job = replace(job, rows=np.arange(80))
     (result,) = train_population([job])
     looks = result.history[:, 2]
     assert looks[result.best_epoch] == looks.max()
-    again = replace(job, network=result.network, options=replace(options, epochs=1, rate=0.0))
+    again = replace(
+        job, network=result.network, options=replace(options, epochs=1, learning_rate=0.0)
+    )
     (check,) = train_population([again])
     assert check.history[0, 2] == looks.max()
 
 
 def test_patience_stops_a_run_that_no_longer_improves() -> None:
-    options = TrainOptions(epochs=500, rate=0.0, eval_every=1, patience=10)
+    options = TrainOptions(epochs=500, learning_rate=0.0, eval_every=1, patience=10)
     job = replace(random_job(9, options=options), valid_rows=np.arange(50))
     (result,) = train_population([job])
     # Nothing changes at rate 0, and on a tie the later epoch counts as better.
     assert len(result.history) == 500
-    noisy = replace(random_job(9, options=replace(options, rate=0.5)), valid_rows=np.arange(20))
+    noisy = replace(
+        random_job(9, options=replace(options, learning_rate=0.5)), valid_rows=np.arange(20)
+    )
     (result,) = train_population([noisy])
     assert len(result.history) <= result.best_epoch + 1 + 10
 
 
 def test_balanced_accuracy_is_the_mean_over_classes() -> None:
-    job = random_job(10, n_rows=90, n_classes=3, options=TrainOptions(epochs=1, rate=0.0))
+    job = random_job(10, n_rows=90, n_classes=3, options=TrainOptions(epochs=1, learning_rate=0.0))
     (result,) = train_population([job])
     oracle = Oracle(job.network, job.data, job.options)
     wires = [oracle.literal(wire) for wire in range(job.network.n_literals)]

@@ -10,14 +10,14 @@ from hypothesis.extra import numpy as hnp
 
 from dln import DLNClassifier
 from dln.data.table import read_table
-from dln.estimators.plan import read_fit_options
+from dln.estimators.plan import read_parameters
 from dln.train.fit import Problem
 from dln.train.recipe import MAX_BATCH_SIZE, make_candidates
 from tests.support.strategies import law
 
 
 def batch_size(n_rows: int, heaviest: float, chosen: object = "auto") -> int:
-    requested = read_fit_options(DLNClassifier(batch_size=chosen))  # type: ignore[arg-type]
+    requested = read_parameters(DLNClassifier(batch_size=chosen))  # type: ignore[arg-type]
     return make_candidates(requested, n_rows, 2, 5, heaviest).usual.options.batch_size
 
 

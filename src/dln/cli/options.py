@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 from typing import Literal as OneOf
 
 import typer
 
+from dln._util.option import options_of
+from dln.estimators.parameters import Parameters
 from dln.train.engines import EngineName
+
+
+def parameter(name: str, **settings: Any) -> Any:
+    """Return the option of a command that sets a parameter of `DLNClassifier`."""
+    return typer.Option(help=options_of(Parameters)[name].facts.doc, **settings)
+
 
 Model = Annotated[
     str, typer.Argument(metavar="MODEL", help="Model file (JSON). - reads standard input.")

@@ -6,8 +6,6 @@ import sys
 from typing import Annotated, Any
 from typing import Literal as OneOf
 
-import typer
-
 import dln
 from dln.cli.files import check_output, save_model
 from dln.cli.fit_results import (
@@ -37,10 +35,12 @@ from dln.cli.options import (
     Seed,
     Target,
     TestPart,
+    parameter,
 )
 from dln.cli.output import print_message
 from dln.cli.table_options import reads_table
 from dln.errors import OptionError
+from dln.estimators.parameters import Parameters
 
 _EffortOrNone = OneOf["quick", "normal", "high", "none"]
 
@@ -54,23 +54,13 @@ def train(
     ignore: Ignore = None,
     only: Only = None,
     kind: Kind = None,
-    layers: Annotated[
-        str, typer.Option(metavar="N,N,...", help="Number of gates in each layer.")
-    ] = "auto",
-    networks: Annotated[
-        str, typer.Option(metavar="N", help="Number of networks that vote together.")
-    ] = "auto",
-    cutoffs: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Thresholds per numeric column at the start.")
-    ] = 6,
-    tau: Annotated[str, typer.Option(metavar="NUMBER", help="Temperature of the votes.")] = "auto",
-    epochs: Annotated[
-        str, typer.Option(metavar="N", help="Passes over the training rows.")
-    ] = "auto",
+    layers: Annotated[str, parameter("layers", metavar="N,N,...")] = "auto",
+    networks: Annotated[str, parameter("n_networks", metavar="N")] = "auto",
+    cutoffs: Annotated[int, parameter("n_cutoffs", metavar="N", min=1)] = Parameters.n_cutoffs,
+    tau: Annotated[str, parameter("tau", metavar="NUMBER")] = "auto",
+    epochs: Annotated[str, parameter("epochs", metavar="N")] = "auto",
     class_weight: ClassWeight = "balanced",
-    simplify: Annotated[
-        _EffortOrNone, typer.Option(help="Effort to make the circuit smaller, with the same votes.")
-    ] = "quick",
+    simplify: Annotated[_EffortOrNone, parameter("simplify")] = "quick",
     seed: Seed = 0,
     engine: EngineChoice = "native",
     device: Device = "cpu",

@@ -12,7 +12,8 @@ from dln._util.colours import COLOURS
 from dln.draw.canvas import PALE, figure_of, make_axes, make_legend, whole_numbers
 from dln.errors import OptionError
 from dln.train.jobs import HISTORY
-from dln.train.options import Alternating, Phases
+from dln.train.options import Phases
+from dln.train.settings import Alternating
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -12,19 +12,22 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dln._util.cores import count_threads
+from dln._util.option import documented
 from dln.core.circuit import Circuit
 from dln.estimators.advice import warn_of_lost_classes, warn_of_mixtures, warn_user
-from dln.estimators.plan import plan_fit, read_fit_options
+from dln.estimators.parameters import Parameters
+from dln.estimators.plan import plan_fit, read_parameters
 from dln.estimators.reading import draw_seed, read_features, read_problem
 from dln.shrink.simplify.simplify import Effort, choose_effort, simplify
 from dln.train.engines import EngineName, find_engine
 from dln.train.fit import fit_circuit
 from dln.train.jobs import HISTORY, OnInterrupt
-from dln.train.network import Concatenation
-from dln.train.options import Annealing, Freezing, GateGradient, Phases, Pruning, Relaxation
+from dln.train.options import Auto, Concatenation, GateGradient, Phases, Relaxation
 from dln.train.progress import progress_bar
+from dln.train.settings import Annealing, Freezing, Pruning
 
 
+@documented(Parameters)
 class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Learn a small logic circuit that classifies the rows of a table.
 
@@ -35,93 +38,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    layers : "auto" or tuple of int
-        Number of gates in each layer. The last layer votes.
-    n_networks : "auto" or int
-        Number of networks to train from different starts. All of them vote in the circuit. More
-        networks are slightly more accurate; fewer give a smaller circuit.
-    n_cutoffs : int
-        Maximum number of thresholds that a numeric column starts with.
-    scaling : {"quantiles", "range"}
-        How numeric columns are scaled to [0, 1] for training: by their quantiles, or linearly from
-        minimum to maximum (as in the paper).
-    n_links : int or None
-        Number of candidate wires for each input of a gate (the paper's link subspace). None means
-        all wires.
-    n_gates : int
-        Number of gate functions to choose from, 1 to 16, in the paper's order.
-    concatenation : {"separate", "shared", "none"}
-        Thresholds that later layers read besides the previous layer: their own, those of the first
-        layer, or none.
-    tau : "auto" or float
-        The votes are divided by tau before the softmax. On small tables tau is the regulariser
-        that matters most: larger values give smoother models.
-    epochs, batch_size : "auto" or int
-        Number of passes over the rows, and number of rows in a batch. Batches without a class
-        ignore its weight, so "auto" uses larger batches if a class is rare.
-    learning_rate, final_rate : float
-        Adam's initial learning rate, and the final rate as a fraction of it. The rate falls along
-        a cosine; final_rate=1 keeps it constant.
-    threshold_rate : float
-        Learning rate of thresholds and slopes as a fraction of the learning rate; 0 keeps the
-        thresholds fixed.
-    slope : float
-        Initial slope of the thresholds, on columns scaled to [0, 1].
-    phases : {"unified", "epochs", "batches"} or Alternating
-        Train gates and links together, or alternate between them by epochs (the paper) or by
-        batches. `Alternating(5)` trains each for five epochs in turn (the paper's E; its T rounds
-        are epochs / 2E).
-    relaxation : {"straight-through", "soft", "gumbel"} or Gumbel
-        What replaces a discrete choice during training: the choice itself with the gradient of the
-        mixture, the mixture, or the choice under noise (`Gumbel(noise=0.5)`). The last two require
-        engine="torch".
-    gate_gradient : {"hard", "mixture"}
-        Gradient that passes through a gate: that of its most likely function, or that of the
-        mixture of its functions (the paper).
-    temperature : float or Annealing
-        The logits of gates and links are divided by the temperature before their softmax.
-        `Annealing(1, 0.1)` lowers it from epoch to epoch.
-    freezing : Freezing or None
-        Fix one layer after another during training.
-    pruning : Pruning or None
-        Remove gates that do not settle on a function during training.
-    grad_factor : float
-        Multiplies the gradient after each layer in the backward pass. Adam cancels a common
-        factor, so it has an effect only if layers share wires (concatenation="shared").
-    vote_threshold : float
-        A vote link is on if the sigmoid of its logit is at least this.
-    vote_density : "auto" or float
-        Fraction of vote links that are on at the start (the paper: 0).
-    validation_fraction : float
-        Fraction of the rows that are set aside to choose the best epoch. 0 trains on all rows and
-        keeps the last epoch.
-    selection_fits : "auto" or int
-        Number of networks trained for each candidate when "auto" parameters are chosen by
-        cross-validation. 0 chooses by the size of the table alone; so does "auto" with
-        engine="torch".
-    class_weight : "balanced", None or dict
-        Weights of the classes. "balanced" gives all classes the same total weight.
-    engine : {"native", "torch", "cuda"}
-        What trains the networks: compiled code on all cores, PyTorch on any device, or all networks
-        at once on an NVIDIA GPU. PyTorch and CUDA are the extras `torch` and `cuda`.
-    device : str
-        Device of engine="torch" ("cpu", "cuda", "cuda:1") or GPU of engine="cuda" ("cuda:1" is the
-        second).
-    simplify : {"quick", "normal", "high"} or None
-        Effort to make the circuit smaller without changing the vote differences between classes,
-        see `dln.simplify`. "normal" and "high" require the extra `simplify` and keep a proof in
-        `circuit_.proof`.
-    trace_every : int
-        Record all parameters in `traces_` every `trace_every` epochs. 0 records nothing.
-    random_state : int, RandomState or None
-        Seed of every random draw. The same seed gives the same circuit.
-    n_jobs : int or None
-        Number of threads. None and -1 mean all cores, -2 all but one. With engine="native" the
-        result does not depend on it; with PyTorch large networks may differ in their last bits.
-    verbose : int
-        1 shows a live progress bar on standard error.
-    on_interrupt : {"raise", "keep"}
-        On Ctrl-C, raise KeyboardInterrupt, or keep what was learned so far and warn.
+    <parameters>
 
     Attributes
     ----------
@@ -160,16 +77,16 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        layers: OneOf["auto"] | tuple[int, ...] = "auto",
-        n_networks: OneOf["auto"] | int = "auto",
+        layers: Auto | tuple[int, ...] = "auto",
+        n_networks: Auto | int = "auto",
         n_cutoffs: int = 6,
         scaling: OneOf["quantiles", "range"] = "quantiles",
         n_links: int | None = 16,
         n_gates: int = 16,
         concatenation: Concatenation = "separate",
-        tau: OneOf["auto"] | float = "auto",
-        epochs: OneOf["auto"] | int = "auto",
-        batch_size: OneOf["auto"] | int = "auto",
+        tau: Auto | float = "auto",
+        epochs: Auto | int = "auto",
+        batch_size: Auto | int = "auto",
         learning_rate: float = 0.05,
         final_rate: float = 0.03,
         threshold_rate: float = 0.1,
@@ -182,9 +99,9 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         pruning: Pruning | None = None,
         grad_factor: float = 1.0,
         vote_threshold: float = 0.8,
-        vote_density: OneOf["auto"] | float = "auto",
+        vote_density: Auto | float = "auto",
         validation_fraction: float = 0.0,
-        selection_fits: OneOf["auto"] | int = "auto",
+        selection_fits: Auto | int = "auto",
         class_weight: OneOf["balanced"] | Mapping[Any, float] | None = "balanced",
         engine: EngineName = "native",
         device: str = "cpu",
@@ -192,7 +109,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         trace_every: int = 0,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
-        verbose: int = 0,
+        verbose: int | bool = 0,
         on_interrupt: OnInterrupt = "raise",
     ) -> None:
         self.layers = layers
@@ -249,7 +166,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self : DLNClassifier
             The fitted classifier.
         """
-        read_fit_options(self)  # refuses parameters out of range before the table is read
+        read_parameters(self)  # refuses parameters out of range before the table is read
         engine = find_engine(self.engine, self.device)
         n_threads = count_threads(self.n_jobs)
         rng = np.random.default_rng(draw_seed(self.random_state))

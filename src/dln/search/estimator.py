@@ -16,6 +16,7 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from dln._util.cores import count_threads
+from dln._util.option import check_choice, check_integer, check_number
 from dln.core.circuit import Circuit
 from dln.errors import OptionError
 from dln.estimators.advice import warn_user
@@ -39,7 +40,6 @@ from dln.shrink.simplify.simplify import Effort
 from dln.train.engines import EngineName
 from dln.train.fit import Problem
 from dln.train.jobs import OnInterrupt
-from dln.train.options import check_choice, check_integer, check_number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,7 +5,6 @@ A space maps a name to a `Between`, a list of values, or one fixed value.
 
 from __future__ import annotations
 
-import inspect
 import json
 import math
 import numbers
@@ -15,14 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dln._util.option import options_of
 from dln.errors import ExtraMissingError, OptionError
-from dln.estimators.classifier import DLNClassifier
+from dln.estimators.parameters import Parameters
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
-
-RESERVED = ("engine", "device", "random_state", "n_jobs", "verbose", "on_interrupt", "class_weight")
-"""Parameters of the classifier that are parameters of the search itself."""
 
 
 @dataclass(frozen=True)
@@ -74,14 +71,15 @@ Space = Mapping[str, Any]
 
 
 def check_space(space: Any) -> None:
-    """Check that a space is valid for the parameters of `DLNClassifier`."""
+    """Check the names and values of a space against the parameters of `DLNClassifier`."""
     if not isinstance(space, Mapping):
         raise OptionError(
             f'space is {space!r}, expected "default", "paper" or a dict of parameters'
         )
-    known = [name for name in inspect.signature(DLNClassifier).parameters if name not in RESERVED]
+    every = options_of(Parameters)
+    known = {name: own for name, own in every.items() if own.facts.searched}
     for name, choices in space.items():
-        if name in RESERVED:
+        if name in every and name not in known:
             raise OptionError(f"the space has {name!r}, which is a parameter of the search itself")
         if name not in known:
             raise OptionError(
@@ -94,6 +92,9 @@ def check_space(space: Any) -> None:
             raise OptionError(
                 f"the space has an array for {name!r}; give a list of values (its tolist())"
             )
+        ends = (choices.low, choices.high) if isinstance(choices, Between) else (choices,)
+        for value in choices if isinstance(choices, list) else ends:
+            known[name].read(value)
 
 
 def fixed_part(space: Space) -> dict[str, Any]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal as OneOf
 
-from dln.errors import OptionError
-from dln.train.options import Alternating, Phases, TrainOptions
+from dln._util.option import options_of
+from dln.train.options import Phases, TrainOptions
+from dln.train.settings import Alternating
 
 _ORDERS = {"unified": 0, "epochs": 1, "batches": 2}
 """Orders of phases, as native/train/kernel.h and cuda/kernel/records.h number them."""
@@ -22,10 +23,7 @@ def number_phases(phases: Phases) -> tuple[int, int]:
     return _ORDERS[phases], 1
 
 
-def check_straight_through(options: TrainOptions, engine: OneOf["native", "cuda"]) -> None:
-    """Check that the relaxation is the one that engines of bits support."""
-    if options.relaxation != "straight-through":
-        raise OptionError(
-            f"relaxation is {options.relaxation!r}, but the {engine} engine trains only the hard "
-            'circuit ("straight-through"); use engine="torch" for the others'
-        )
+def check_engine(options: TrainOptions, engine: OneOf["native", "cuda"]) -> None:
+    """Check that an engine supports the options."""
+    for name, own in options_of(TrainOptions).items():
+        own.check_engine(getattr(options, name), engine)

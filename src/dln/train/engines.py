@@ -6,11 +6,11 @@ from functools import partial
 from typing import Literal as OneOf
 from typing import get_args
 
+from dln._util.option import check_choice
 from dln.errors import OptionError
 from dln.train import cuda, native
 from dln.train.cuda.card import find_gpu
 from dln.train.jobs import Engine
-from dln.train.options import check_choice
 
 EngineName = OneOf["native", "torch", "cuda"]
 

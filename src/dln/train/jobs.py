@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dln.errors import TrainingError
 from dln.train.losses import CROSS_ENTROPY, Loss
 from dln.train.network import Network
-from dln.train.options import TrainOptions, check_integer, check_number
+from dln.train.options import TrainOptions
 from dln.train.trace import Trace
 
 
@@ -96,8 +96,8 @@ class Engine(Protocol):
 
 
 def check_job(job: Job) -> None:
-    """Check that the rows and options of a job are valid."""
-    data, options, n_rows = job.data, job.options, len(job.data.target)
+    """Check that the rows of a job are valid."""
+    data, n_rows = job.data, len(job.data.target)
     if len(job.rows) == 0:
         raise ValueError("training needs at least one row")
     for rows in (job.rows, () if job.valid_rows is None else job.valid_rows):
@@ -107,12 +107,6 @@ def check_job(job: Job) -> None:
         raise ValueError("a target is not a class")
     if not np.all(np.isfinite(data.weight)) or np.any(data.weight < 0):
         raise ValueError("a weight is negative or not finite")
-    check_integer("epochs", options.epochs, 0, 10**9)
-    check_integer("batch_size", options.batch_size, 1, 10**9)
-    check_number("rate", options.rate, 0, 1e6)
-    check_number("tau", options.tau, 1e-6, 1e9)
-    check_number("grad_factor", options.grad_factor, 0, 1e6)
-    check_number("vote_threshold", options.vote_threshold, 1e-6, 1 - 1e-6)
 
 
 def check_trained(network: Network, history: NDArray[np.float32]) -> None:

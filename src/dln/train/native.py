@@ -10,17 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.errors import ExtraMissingError
-from dln.train.compiled import check_straight_through, number_phases
+from dln.train.compiled import check_engine, number_phases
 from dln.train.jobs import Job, OnInterrupt, OnProgress, Trained, check_trained
 from dln.train.network import vote_limit
-from dln.train.options import check_number
 from dln.train.schedule import Schedule, make_schedule
 from dln.train.trace import make_trace
 
 _SAME_NAME = (
     "epochs",
     "batch_size",
-    "rate",
     "final_rate",
     "threshold_rate",
     "tau",
@@ -110,13 +108,13 @@ def bind(native: ModuleType, job: Job, schedule: Schedule) -> Any:
 
 def _bind_options(native: ModuleType, job: Job) -> Any:
     options = job.options
-    check_straight_through(options, "native")
+    check_engine(options, "native")
     bound = native.Options()
     for name in _SAME_NAME:
         setattr(bound, name, getattr(options, name))
-    check_number("vote_threshold", options.vote_threshold, 1e-6, 1 - 1e-6)
     bound.vote_limit = vote_limit(options.vote_threshold)
     bound.loss = job.loss.number
+    bound.rate = options.learning_rate
     bound.phases, bound.phase_epochs = number_phases(options.phases)
     bound.mixture_gradient = options.gate_gradient == "mixture"
     return bound

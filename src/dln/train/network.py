@@ -10,42 +10,27 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import Any
-from typing import Literal as OneOf
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dln.core.gates import GATES, PRIORITY
 from dln.encode.bits import ABOVE, LiteralSet
+from dln.train.options import Concatenation, FitOptions
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int32]
 Bytes = NDArray[np.uint8]
 
-Concatenation = OneOf["separate", "shared", "none"]
-
 
 @dataclass(frozen=True)
 class Shape:
-    """The size of a network and its choices.
-
-    Attributes
-    ----------
-    layers
-        Number of gates in each layer, the voting layer last.
-    n_links
-        Candidate wires for each input of a gate (the paper's link subspace); None means all.
-    n_gates
-        Number of gate functions to choose from, in the paper's order of priority.
-    concatenation
-        Whether layers after the first also read thresholds: "separate" ones for each layer, those
-        of the first layer ("shared"), or "none".
-    """
+    """The size of a network and its choices; see `FitOptions`."""
 
     layers: tuple[int, ...]
-    n_links: int | None = 8
-    n_gates: int = 8
-    concatenation: Concatenation = "separate"
+    n_links: int | None = FitOptions.n_links
+    n_gates: int = FitOptions.n_gates
+    concatenation: Concatenation = FitOptions.concatenation
 
 
 @dataclass(frozen=True)

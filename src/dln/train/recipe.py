@@ -7,33 +7,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, TypeVar, get_args
-from typing import Literal as OneOf
+from typing import TypeVar
 
 import numpy as np
 
+from dln._util.option import options_of
 from dln.encode.bits import LiteralSet
-from dln.errors import OptionError
-from dln.train.network import Concatenation, Network, Shape, build_network
-from dln.train.options import (
-    Alternating,
-    Annealing,
-    Freezing,
-    GateGradient,
-    Gumbel,
-    Phases,
-    Pruning,
-    Relaxation,
-    TrainOptions,
-    check_choice,
-    check_integer,
-    check_number,
-)
+from dln.train.network import Network, Shape, build_network
+from dln.train.options import Auto, FitOptions, SharedOptions, TrainOptions
 
-Auto = OneOf["auto"]
 T = TypeVar("T")
-
-_USUAL_TAU = 8.0
 
 MAX_WIDTH = 2_100
 """Maximum width of the first layer by default."""
@@ -52,14 +35,7 @@ SELECTION_WORK = 6e11
 class Recipe:
     """Everything that determines a network and its training, except the data and the seed.
 
-    Attributes
-    ----------
-    slope
-        Initial slope of the thresholds, on columns scaled to [0, 1]. The authors' program starts
-        at 2, which is so flat that every row moves every cutoff.
-    vote_density
-        Fraction of the vote links that are on at the start. In the authors' program it is 0, and
-        earlier layers learn nothing until some logits have reached the threshold.
+    See `FitOptions` for `slope` and `vote_density`.
     """
 
     shape: Shape
@@ -78,40 +54,6 @@ class Recipe:
             vote_density=self.vote_density,
             rng=np.random.default_rng(seed),
         )
-
-
-@dataclass(frozen=True)
-class FitOptions:
-    """The user's options, "auto" if the data decides; see `DLNClassifier`."""
-
-    layers: Auto | tuple[int, ...]
-    n_networks: Auto | int
-    n_links: int | None
-    n_gates: int
-    concatenation: Concatenation
-    tau: Auto | float
-    epochs: Auto | int
-    batch_size: Auto | int
-    rate: float
-    final_rate: float
-    threshold_rate: float
-    slope: float
-    phases: Phases
-    relaxation: Relaxation
-    gate_gradient: GateGradient
-    temperature: float | Annealing
-    freezing: Freezing | None
-    pruning: Pruning | None
-    grad_factor: float
-    vote_threshold: float
-    vote_density: Auto | float
-    selection_fits: Auto | int
-    trace_every: int
-
-    def __post_init__(self) -> None:
-        _check_fit_options(self)
-        for name, value in tuple(vars(self).items()):
-            object.__setattr__(self, name, _plain(value))
 
 
 @dataclass(frozen=True)
@@ -150,7 +92,7 @@ def make_candidates(
     )
     return Candidates(
         grid=grid,
-        usual=grid[-1][taus.index(_USUAL_TAU) if len(taus) > 1 else 0],
+        usual=grid[-1][taus.index(TrainOptions.tau) if len(taus) > 1 else 0],
         n_fits=_or(requested.selection_fits, _n_fits(grid, n_rows, n_classes, n_columns)),
         n_networks=_or(requested.n_networks, 3 if n_rows < 2_000 else 1),
     )
@@ -167,21 +109,10 @@ def _recipe(
     return Recipe(
         shape=Shape(layers, requested.n_links, requested.n_gates, requested.concatenation),
         options=TrainOptions(
+            tau=tau,
             epochs=_or(requested.epochs, _epochs(n_rows)),
             batch_size=batch_size,
-            rate=requested.rate,
-            final_rate=requested.final_rate,
-            threshold_rate=requested.threshold_rate,
-            tau=tau,
-            grad_factor=requested.grad_factor,
-            vote_threshold=requested.vote_threshold,
-            phases=requested.phases,
-            relaxation=requested.relaxation,
-            gate_gradient=requested.gate_gradient,
-            temperature=requested.temperature,
-            freezing=requested.freezing,
-            pruning=requested.pruning,
-            trace_every=requested.trace_every,
+            **{name: getattr(requested, name) for name in options_of(SharedOptions)},
         ),
         slope=requested.slope,
         vote_density=_or(requested.vote_density, _vote_density(n_classes)),
@@ -234,7 +165,7 @@ def _vote_density(n_classes: int) -> float:
 def _epochs(n_rows: int) -> int:
     """Return the number of epochs: fewer for larger tables, to bound the number of steps."""
     if n_rows < 5_000:
-        return 100
+        return TrainOptions.epochs
     return max(3, min(60, math.ceil(60 * 20_000 / n_rows)))
 
 
@@ -245,73 +176,12 @@ def _batch_size(n_rows: int, heaviest: float) -> int:
     weight. If a usual batch would hold fewer than two rows of the rarer of two classes, the batch
     is enlarged to hold about four (`benchmarks/rare_choice.py`).
     """
-    usual = 64 if n_rows < 4_000 else 128
+    usual = TrainOptions.batch_size if n_rows < 4_000 else 128
     if 4 * heaviest <= usual:
         return usual
     wanted: int = 2 ** math.ceil(math.log2(8 * heaviest))
     return min(wanted, MAX_BATCH_SIZE)
 
 
-def _plain(value: Any) -> Any:
-    """Convert NumPy's numbers to Python's. Sums of small NumPy integers overflow."""
-    if isinstance(value, (tuple, list)):
-        return tuple(int(size) for size in value)
-    return value.item() if isinstance(value, np.generic) else value
-
-
 def _or(requested: Auto | T, default: T) -> T:
     return default if requested == "auto" else requested
-
-
-# -- checks -----------------------------------------------------------------------------------
-
-
-_INTEGERS = {"n_networks": 10_000, "epochs": 10**7, "batch_size": 10**9, "n_links": 10**6}
-_NUMBERS = {
-    "rate": (0.0, 1e3),
-    "final_rate": (0.0, 1.0),
-    "threshold_rate": (0.0, 1e3),
-    "slope": (0.01, 1e6),
-    "grad_factor": (0.0, 1e6),
-    "vote_threshold": (1e-3, 0.999),
-    "tau": (1e-3, 1e6),
-    "vote_density": (0.0, 1.0),
-}
-_MAY_BE_AUTO = ("n_networks", "epochs", "batch_size", "tau", "vote_density", "selection_fits")
-
-
-def _check_fit_options(requested: FitOptions) -> None:
-    _check_layers(requested.layers)
-    values = {
-        name: value
-        for name, value in vars(requested).items()
-        if not (name in _MAY_BE_AUTO and isinstance(value, str) and value == "auto")
-        and not (name == "n_links" and value is None)
-    }
-    for name, high in _INTEGERS.items():
-        check_integer(name, values.get(name, 1), 1, high)
-    check_integer("n_gates", requested.n_gates, 1, 16)
-    check_integer("selection_fits", values.get("selection_fits", 0), 0, 10_000)
-    for name, (low, most) in _NUMBERS.items():
-        check_number("learning_rate" if name == "rate" else name, values.get(name, low), low, most)
-    check_choice("concatenation", requested.concatenation, get_args(Concatenation))
-    check_choice("phases", requested.phases, ("unified", "epochs", "batches"), Alternating)
-    soft = ("straight-through", "soft", "gumbel")
-    check_choice("relaxation", requested.relaxation, soft, Gumbel)
-    check_choice("gate_gradient", requested.gate_gradient, get_args(GateGradient))
-    check_integer("trace_every", requested.trace_every, 0, 10**9)
-    if not isinstance(requested.temperature, Annealing):
-        check_number("temperature", requested.temperature, 1e-3, 1e3)
-    for name, kind in (("freezing", Freezing), ("pruning", Pruning)):
-        value = getattr(requested, name)
-        if value is not None and not isinstance(value, kind):
-            raise OptionError(f"{name} is {value!r}, expected None or a {kind.__name__}")
-
-
-def _check_layers(layers: Any) -> None:
-    if isinstance(layers, str) and layers == "auto":
-        return
-    if not isinstance(layers, (tuple, list)) or len(layers) == 0:
-        raise OptionError(f'layers is {layers!r}, expected "auto" or a tuple of integers')
-    for size in layers:
-        check_integer("layers holds a size that", size, 1, 10**7)

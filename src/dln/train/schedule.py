@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.train.network import Network
-from dln.train.options import Annealing, Freezing, Pruning, TrainOptions
+from dln.train.options import TrainOptions
+from dln.train.settings import Annealing, Freezing, Pruning
 
 NEVER = 2**31 - 1
 

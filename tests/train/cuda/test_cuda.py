@@ -154,7 +154,7 @@ def test_training_waits_for_uploads() -> None:
 
 
 def test_large_networks_leave_shared_memory() -> None:
-    options = TrainOptions(epochs=2, phases="unified", rate=0.01)
+    options = TrainOptions(epochs=2, phases="unified", learning_rate=0.01)
     shape = Shape((1500, 800, 40), n_links=6)
     jobs = [random_job(0, n_rows=100, shape=shape, options=options) for _ in range(2)]
     (left,) = train_population([jobs[0]])

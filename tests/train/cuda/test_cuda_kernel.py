@@ -24,7 +24,8 @@ from dln.train.cuda import train_population
 from dln.train.cuda.layout import Limits, Sizes, Variant
 from dln.train.jobs import Job
 from dln.train.network import Shape
-from dln.train.options import Pruning, TrainOptions
+from dln.train.options import TrainOptions
+from dln.train.settings import Pruning
 from dln.train.torch import Phase
 from tests.support.cuda_laws import (
     assert_all_thresholds_are_pulled,

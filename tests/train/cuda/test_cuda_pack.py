@@ -23,7 +23,8 @@ from dln.train.cuda.numbers import first_states, jump
 from dln.train.cuda.pack import pack, record_epochs, sort_readers
 from dln.train.jobs import Job
 from dln.train.network import Shape
-from dln.train.options import Alternating, Freezing, Gumbel, Pruning, TrainOptions
+from dln.train.options import TrainOptions
+from dln.train.settings import Alternating, Freezing, Gumbel, Pruning
 from dln.train.shuffle import shuffles
 from tests.support.jobs import BROKEN, random_job
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dln.core.gates import GATES
 from dln.encode.bits import MISSING
-from dln.train.compiled import check_straight_through
+from dln.train.compiled import check_engine
 from dln.train.cuda.levels import network_of_gates
 from dln.train.jobs import Job, check_job
 
@@ -26,7 +26,7 @@ def check_kind(job: Job) -> None:
     n_rows = len(job.data.cells)
     if not len(job.data.target) == len(job.data.weight) == n_rows:
         raise ValueError("cells, target and weight differ in their number of rows")
-    check_straight_through(job.options, "cuda")
+    check_engine(job.options, "cuda")
 
 
 def check_nothing_shared(jobs: Sequence[Job]) -> None:

@@ -300,7 +300,8 @@ def record_epochs(every: int, epochs_done: int, n_records: int) -> list[int]:
 def _fill_options(plan: Any, options: TrainOptions, schedule: Schedule) -> None:
     for name in ("epochs", "eval_every", "patience", "keep_best", "trace_every"):
         plan[name] = getattr(options, name)
-    for name in ("rate", "final_rate", "threshold_rate", "tau", "grad_factor"):
+    plan["rate"] = options.learning_rate
+    for name in ("final_rate", "threshold_rate", "tau", "grad_factor"):
         plan[name] = getattr(options, name)
     plan["phases"], plan["phase_epochs"] = number_phases(options.phases)
     plan["mixture"] = options.gate_gradient == "mixture"

@@ -20,9 +20,10 @@ from dln.errors import DeviceMemoryError, OptionError
 from dln.train.jobs import Job, OnInterrupt, OnProgress, Trained, check_job, check_trained
 from dln.train.live import count_live_gates
 from dln.train.network import Network
-from dln.train.options import Alternating, Phases, TrainOptions
+from dln.train.options import Phases, TrainOptions
 from dln.train.prune import prune_gates
 from dln.train.schedule import make_schedule
+from dln.train.settings import Alternating
 from dln.train.shuffle import shuffles
 from dln.train.torch.mode import Phase, freeze
 from dln.train.torch.trainer import Trainer
@@ -213,7 +214,7 @@ class _Run:
 def rate_of(options: TrainOptions, step: int, n_steps: int) -> float:
     """Return the learning rate of a step: cosine decay from the initial to the final rate."""
     decay = 0.5 * (1 + math.cos(math.pi * step / n_steps))
-    return options.rate * (options.final_rate + (1 - options.final_rate) * decay)
+    return options.learning_rate * (options.final_rate + (1 - options.final_rate) * decay)
 
 
 def phase_of(phases: Phases, epoch: int, step: int) -> Phase:

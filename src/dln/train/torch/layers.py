@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
 
+from dln._util.option import check_integer, check_number
 from dln.core.gates import GATES, PRIORITY
 from dln.errors import OptionError
 from dln.train.network import draw_links, draw_votes, vote_limit
-from dln.train.options import check_integer, check_number
 from dln.train.torch.mode import Phase, RelaxedLayer
 from dln.train.torch.straight import (
     Readers,

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from dln.errors import TableError
-from dln.train.options import GateGradient, Gumbel, Relaxation
+from dln.train.options import GateGradient, Relaxation
+from dln.train.settings import Gumbel
 from dln.train.torch.straight import straight_through
 
 

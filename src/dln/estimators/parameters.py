@@ -1,0 +1,94 @@
+"""The parameters of `DLNClassifier`: the options of training, and those of the steps around it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from typing import Literal as OneOf
+
+import numpy as np
+
+from dln._util.option import option
+from dln.shrink.simplify.simplify import Effort
+from dln.train.engines import EngineName
+from dln.train.jobs import OnInterrupt
+from dln.train.options import FitOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters(FitOptions):
+    """All parameters, each stated once; the constructor of `DLNClassifier` repeats them."""
+
+    n_cutoffs: int = option(
+        6,
+        "Maximum number of thresholds that a numeric column starts with.",
+        low=1,
+        high=10**9,
+    )
+    scaling: OneOf["quantiles", "range"] = option(
+        "quantiles",
+        "How numeric columns are scaled to [0, 1] for training: by their quantiles, or linearly "
+        "from minimum to maximum (the paper).",
+    )
+    validation_fraction: float = option(
+        0.0,
+        "Fraction of the rows that are set aside to choose the best epoch.",
+        more="0 trains on all rows and keeps the last epoch.",
+        low=0,
+        high=1,
+        below=True,
+    )
+    class_weight: OneOf["balanced"] | Mapping[Any, float] | None = option(
+        "balanced",
+        "Weights of the classes.",
+        more='"balanced" gives all classes the same total weight.',
+        checked=False,
+        searched=False,
+    )
+    engine: EngineName = option(
+        "native",
+        "What trains the networks: compiled code on all cores, PyTorch on any device, or all "
+        "networks at once on an NVIDIA GPU.",
+        more="PyTorch and CUDA are the extras `torch` and `cuda`.",
+        checked=False,
+        searched=False,
+    )
+    device: str = option(
+        "cpu",
+        'Device of engine="torch" ("cpu", "cuda", "cuda:1") or GPU of engine="cuda" ("cuda:1" is '
+        "the second).",
+        checked=False,
+        searched=False,
+    )
+    simplify: Effort | None = option(
+        "quick",
+        "Effort to make the circuit smaller, with the same votes.",
+        more="The vote differences between classes do not change, see `dln.simplify`. "
+        '"normal" and "high" require the extra `simplify` and keep a proof in `circuit_.proof`.',
+    )
+    random_state: int | np.random.RandomState | None = option(
+        None,
+        "Seed of every random draw.",
+        more="The same seed gives the same circuit.",
+        low=0,
+        checked=False,
+        searched=False,
+    )
+    n_jobs: int | None = option(
+        None,
+        "Number of threads.",
+        more="None and -1 mean all cores, -2 all but one. With "
+        'engine="native" the result does not depend on it; with PyTorch large networks may differ '
+        "in their last bits.",
+        checked=False,
+        searched=False,
+    )
+    verbose: int | bool = option(
+        0, "1 shows a live progress bar on standard error.", low=0, searched=False
+    )
+    on_interrupt: OnInterrupt = option(
+        "raise",
+        "On Ctrl-C, raise KeyboardInterrupt, or keep what was learned so far and warn.",
+        searched=False,
+    )
