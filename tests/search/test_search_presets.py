@@ -149,7 +149,7 @@ def test_the_default_search_begins_inside_its_space(n_rows: int, n_classes: int)
 def test_many_classes_are_scored_on_more_rows(n_classes: int, max_rows: int) -> None:
     its = problem(4_500, n_classes=n_classes)
     for space in ("default", {"tau": Between(1.0, 8.0)}):
-        assert find_preset(space, its).judging.max_rows == max_rows
+        assert find_preset(space, its).scoring.max_rows == max_rows
 
 
 @pytest.mark.parametrize(("n_rows", "phases"), [(4_500, ["batches", "unified"]), (3_999, [])])

@@ -46,7 +46,7 @@ def iris() -> tuple[Any, Any]:
 CHILD = """
 import os, signal, sys
 from tests.search.test_search_resume import iris_search
-from dln.search.memory import StudyMemory
+from dln.search.storage import StudyStorage
 
 moment, storage = sys.argv[1:]
 die = lambda: os.kill(os.getpid(), signal.SIGKILL)
@@ -56,14 +56,14 @@ if moment == "population":
         if len(state.trials) == 3 and state.done > 3 / 9:
             die()
 else:
-    callback, add = None, StudyMemory.add
+    callback, add = None, StudyStorage.add
 
     def add_and_die(self, number, trial):
         add(self, number, trial)
         if number == 4:
             die()
 
-    StudyMemory.add = add_and_die
+    StudyStorage.add = add_and_die
 iris_search(storage, callback)
 """
 
@@ -214,8 +214,8 @@ def test_a_storage_with_another_scoring_is_refused(
     search.fit(*iris)
 
     def judge_otherwise(preset: Preset) -> Preset:
-        now = not getattr(preset.judging, name)
-        return replace(preset, judging=replace(preset.judging, **{name: now}))
+        now = not getattr(preset.scoring, name)
+        return replace(preset, scoring=replace(preset.scoring, **{name: now}))
 
     change_default(judge_otherwise)
     with pytest.raises(OptionError, match=f"holds a search with other {name} .*, now "):

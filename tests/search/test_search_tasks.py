@@ -14,7 +14,7 @@ from dln import DLNClassifier
 from dln.encode.encoder import EncodeOptions
 from dln.estimators.plan import plan_fit
 from dln.estimators.reading import read_problem
-from dln.search.backend import Ground, LocalBackend, keep_rows
+from dln.search.backend import LocalBackend, TaskContext, keep_rows
 from dln.search.folds import repeated_folds
 from dln.search.on_ray import resources_of
 from dln.search.tasks import FoldRows, Task, encode_fold
@@ -36,8 +36,8 @@ def mixed() -> Problem:
 
 
 @pytest.fixture(scope="module")
-def ground(mixed: Problem) -> Ground:
-    return Ground(mixed, tuple(repeated_folds(mixed.target, 3, 0)), "native", "cpu", 2)
+def context(mixed: Problem) -> TaskContext:
+    return TaskContext(mixed, tuple(repeated_folds(mixed.target, 3, 0)), "native", "cpu", 2)
 
 
 def recipe_of(problem: Problem, **parameters: Any) -> Any:
@@ -45,8 +45,8 @@ def recipe_of(problem: Problem, **parameters: Any) -> Any:
     return plan_fit(DLNClassifier(**usual, **parameters), problem).candidates.usual
 
 
-def test_votes_are_those_of_the_circuit(mixed: Problem, ground: Ground) -> None:
-    rows = encode_fold(mixed, ground.folds[0], EncodeOptions())
+def test_votes_are_those_of_the_circuit(mixed: Problem, context: TaskContext) -> None:
+    rows = encode_fold(mixed, context.folds[0], EncodeOptions())
     recipe = recipe_of(mixed)
     train = rows.fold.train
     jobs = [
@@ -85,16 +85,16 @@ def test_balanced_accuracy_is_that_of_scikit_learn() -> None:
     assert balanced_accuracy(target, predicted) == pytest.approx(expected)
 
 
-def test_a_fold_is_encoded_once_for_each_encoding(ground: Ground) -> None:
-    rows_of = keep_rows(ground)
+def test_a_fold_is_encoded_once_for_each_encoding(context: TaskContext) -> None:
+    rows_of = keep_rows(context)
     first: FoldRows = rows_of(0, EncodeOptions(4))
     assert rows_of(0, EncodeOptions(4)) is first
     assert rows_of(0, EncodeOptions(6)) is not first
     assert rows_of(1, EncodeOptions(4)) is not first
 
 
-def test_an_encoder_does_not_see_the_validation_rows(mixed: Problem, ground: Ground) -> None:
-    fold = ground.folds[0]
+def test_an_encoder_does_not_see_the_validation_rows(mixed: Problem, context: TaskContext) -> None:
+    fold = context.folds[0]
     X = pd.DataFrame({"x": np.arange(150.0)})
     changed = X.copy()
     changed.loc[fold.valid, "x"] = 1e6
@@ -109,24 +109,26 @@ def test_an_encoder_does_not_see_the_validation_rows(mixed: Problem, ground: Gro
     assert_array_equal(*literals)
 
 
-def test_an_outcome_depends_on_its_task_alone(mixed: Problem, ground: Ground) -> None:
+def test_an_outcome_depends_on_its_task_alone(mixed: Problem, context: TaskContext) -> None:
     tasks = [
         Task(fold, EncodeOptions(n_cutoffs), recipe_of(mixed), (7, 8), 2, measured=True)
         for fold in range(3)
         for n_cutoffs in (3, 6)
     ]
-    together = LocalBackend(ground).run(tasks)
-    alone = [LocalBackend(ground).run([task])[0] for task in tasks]
+    together = LocalBackend(context).run(tasks)
+    alone = [LocalBackend(context).run([task])[0] for task in tasks]
     assert together == alone
     assert all(outcome.size is not None and outcome.size > 0 for outcome in together)
 
 
-def test_the_size_is_that_of_all_networks_that_will_vote(mixed: Problem, ground: Ground) -> None:
+def test_the_size_is_that_of_all_networks_that_will_vote(
+    mixed: Problem, context: TaskContext
+) -> None:
     two, ten = (
         Task(0, EncodeOptions(), recipe_of(mixed), (7, 8), n_networks, measured=True)
         for n_networks in (2, 10)
     )
-    of_two, of_ten = LocalBackend(ground).run([two, ten])
+    of_two, of_ten = LocalBackend(context).run([two, ten])
     assert of_two.size is not None
     assert of_ten.size == 5 * of_two.size
     assert of_ten.looks == of_two.looks
@@ -137,7 +139,7 @@ def test_the_size_is_that_of_all_networks_that_will_vote(mixed: Problem, ground:
     [("native", "cpu", 0), ("torch", "cpu", 0), ("torch", "cuda:1", 1), ("cuda", "cpu", 1)],
 )
 def test_a_task_of_a_cluster_reserves_a_gpu_if_it_trains_on_one(
-    ground: Ground, engine: Any, device: str, n_gpus: int
+    context: TaskContext, engine: Any, device: str, n_gpus: int
 ) -> None:
-    wanted = resources_of(replace(ground, engine=engine, device=device))
+    wanted = resources_of(replace(context, engine=engine, device=device))
     assert wanted == {"num_cpus": 1, "num_gpus": n_gpus}

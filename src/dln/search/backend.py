@@ -24,7 +24,7 @@ OnDone = Callable[[float], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class TaskContext:
     """The data, folds and engine that all tasks of a search share."""
 
     problem: Problem
@@ -47,10 +47,10 @@ class Backend(Protocol):
 class LocalBackend:
     """Trains on the cores of this machine, all tasks as one population."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
-        self._engine = find_engine(ground.engine, ground.device)
-        self._rows_of = keep_rows(ground)
+    def __init__(self, context: TaskContext) -> None:
+        self._context = context
+        self._engine = find_engine(context.engine, context.device)
+        self._rows_of = keep_rows(context)
 
     def run(self, tasks: Sequence[Task], on_done: OnDone | None = None) -> list[Outcome]:
         """Train the tasks as one population."""
@@ -64,7 +64,7 @@ class LocalBackend:
             tasks,
             self._rows_of,
             self._engine,
-            n_threads=self._ground.n_threads,
+            n_threads=self._context.n_threads,
             on_progress=report if on_done is not None else None,
         )
 
@@ -72,20 +72,20 @@ class LocalBackend:
         """Do nothing: there are no resources to release."""
 
 
-def keep_rows(ground: Ground) -> RowsOf:
+def keep_rows(context: TaskContext) -> RowsOf:
     """Return a function that encodes each fold once per encoding, on first use."""
 
     @cache
     def rows_of(fold: int, encode: EncodeOptions) -> FoldRows:
-        return encode_fold(ground.problem, ground.folds[fold], encode)
+        return encode_fold(context.problem, context.folds[fold], encode)
 
     return rows_of
 
 
-def open_backend(name: BackendName, ground: Ground) -> Backend:
+def open_backend(name: BackendName, context: TaskContext) -> Backend:
     """Open a backend by its name."""
     if name == "ray":
         from dln.search.on_ray import RayBackend
 
-        return RayBackend(ground)
-    return LocalBackend(ground)
+        return RayBackend(context)
+    return LocalBackend(context)

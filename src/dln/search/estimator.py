@@ -23,18 +23,18 @@ from dln.estimators.advice import warn_user
 from dln.estimators.classifier import DLNClassifier
 from dln.estimators.plan import plan_fit
 from dln.estimators.reading import draw_seed, read_problem
-from dln.search.backend import BackendName, Ground, open_backend
+from dln.search.backend import BackendName, TaskContext, open_backend
 from dln.search.final import FinalFit
 from dln.search.fingerprint import fingerprint, fingerprint_folds, fingerprint_values, versions
 from dln.search.folds import Fold, count_folds, sample_rows, user_folds
-from dln.search.memory import Forgetful, Memory, StudyMemory
-from dln.search.preset import Judging, Preset
+from dln.search.preset import Preset, Scoring
 from dln.search.presets import SpaceName, find_preset
 from dln.search.progress import search_bar
 from dln.search.results import make_results
 from dln.search.run import DIRECTIONS, Objective, Search, SearchState
 from dln.search.smooth import smooth
 from dln.search.space import describe, import_optuna
+from dln.search.storage import Storage, StudyStorage
 from dln.search.trial import CHOICES, Choice, Trial, find_front
 from dln.shrink.simplify.simplify import Effort
 from dln.train.engines import EngineName
@@ -199,16 +199,16 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         preset = find_preset(self.space, problem)
         self.space_ = dict(preset.space)
         self._final_fit = preset.final
-        memory = self._open_memory()
-        known = memory.seed if self.random_state is None else None
+        storage = self._open_storage()
+        known = storage.seed if self.random_state is None else None
         self.seed_ = draw_seed(self.random_state) if known is None else known
-        sample = self._sample(problem, preset.judging)
-        folds = self._folds(read, sample, preset.judging, groups)
-        memory.settle(self._settings(problem, preset, folds))
+        sample = self._sample(problem, preset.scoring)
+        folds = self._folds(read, sample, preset.scoring, groups)
+        storage.check_settings(self._settings(problem, preset, folds))
         started = time.monotonic()
-        trials, interrupted = self._search(sample, folds, preset, memory)
+        trials, interrupted = self._search(sample, folds, preset, storage)
         self.search_time_ = time.monotonic() - started
-        self.trials_ = smooth(trials, preset.space) if preset.judging.smoothed else tuple(trials)
+        self.trials_ = smooth(trials, preset.space) if preset.scoring.smoothed else tuple(trials)
         self.n_splits_ = len(folds)
         self.cv_results_ = make_results(self.trials_, self.n_splits_)
         self.pareto_ = find_front(self.trials_)
@@ -259,11 +259,13 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return draw_search(self, axes=axes)
 
     def _search(
-        self, problem: Problem, folds: Sequence[Fold], preset: Preset, memory: Memory
+        self, problem: Problem, folds: Sequence[Fold], preset: Preset, storage: Storage
     ) -> tuple[list[Trial], bool]:
         """Run the search. Return the trials and whether it was interrupted."""
-        ground = Ground(problem, tuple(folds), self.engine, self.device, count_threads(self.n_jobs))
-        backend = open_backend(self.backend, ground)
+        context = TaskContext(
+            problem, tuple(folds), self.engine, self.device, count_threads(self.n_jobs)
+        )
+        backend = open_backend(self.backend, context)
         with search_bar(enabled=bool(self.verbose)) as show:
             search = Search(
                 preset=preset,
@@ -274,7 +276,7 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 n_trials=self.n_trials,
                 batch_size=self.batch_size,
                 backend=backend,
-                memory=memory,
+                storage=storage,
                 report=lambda state: _report(state, show, self.callback),
             )
             try:
@@ -298,10 +300,10 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             on_interrupt=self.on_interrupt,
         )
 
-    def _open_memory(self) -> Memory:
+    def _open_storage(self) -> Storage:
         if self.storage is None:
-            return Forgetful()
-        return StudyMemory(os.fspath(self.storage), DIRECTIONS[self.objective])
+            return Storage()
+        return StudyStorage(os.fspath(self.storage), DIRECTIONS[self.objective])
 
     def _settings(self, problem: Problem, preset: Preset, folds: Sequence[Fold]) -> dict[str, Any]:
         """Return the settings that must be equal to resume a stored search."""
@@ -311,20 +313,20 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "objective": self.objective,
             "space": describe(preset.space),
             "starts": fingerprint_values(preset.first),
-            **preset.judging.settings(),
+            **preset.scoring.settings(),
             "engine": self.engine,
             "data": fingerprint(problem),
             "folds": fingerprint_folds(folds),
             "versions": versions(),
         }
 
-    def _sample(self, problem: Problem, judging: Judging) -> Problem:
+    def _sample(self, problem: Problem, scoring: Scoring) -> Problem:
         """Draw the rows that trials are trained and scored on."""
-        if len(problem.target) <= judging.max_rows or not self._is_auto_cv():
+        if len(problem.target) <= scoring.max_rows or not self._is_auto_cv():
             return problem
-        return problem.take(sample_rows(problem.target, judging.max_rows, self.seed_))
+        return problem.take(sample_rows(problem.target, scoring.max_rows, self.seed_))
 
-    def _folds(self, read: Problem, sample: Problem, judging: Judging, groups: Any) -> list[Fold]:
+    def _folds(self, read: Problem, sample: Problem, scoring: Scoring, groups: Any) -> list[Fold]:
         counted = isinstance(self.cv, numbers.Integral) and not isinstance(self.cv, bool)
         if groups is not None and (counted or self._is_auto_cv()):
             raise OptionError(
@@ -332,7 +334,7 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "use a splitter for groups, for example GroupKFold(5)"
             )
         if self._is_auto_cv():
-            return judging.make_folds(sample.target, self.seed_)
+            return scoring.make_folds(sample.target, self.seed_)
         if counted:
             return count_folds(sample.target, int(self.cv), self.seed_)
         return user_folds(read.target, read.weight > 0, self.cv, groups)

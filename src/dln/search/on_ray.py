@@ -12,7 +12,7 @@ from typing import Any
 
 from dln.encode.encoder import EncodeOptions
 from dln.errors import ExtraMissingError
-from dln.search.backend import Ground, OnDone
+from dln.search.backend import OnDone, TaskContext
 from dln.search.tasks import FoldRows, Outcome, Task, encode_fold, run_tasks
 from dln.train.engines import EngineName, find_engine
 
@@ -25,22 +25,22 @@ _POLL_SECONDS = 0.5
 class RayBackend:
     """Trains on the connected Ray cluster, or the one of RAY_ADDRESS, or a new local one."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, context: TaskContext) -> None:
         self._ray = ray = _import_ray()
         self._started = not ray.is_initialized()
         if self._started:
             ray.init(include_dashboard=False, log_to_driver=False)
         self._encode = ray.remote(encode_fold).options(max_retries=_RETRIES, num_cpus=1)
-        self._run = ray.remote(_run_one).options(max_retries=_RETRIES, **resources_of(ground))
-        self._ground = ground
-        self._problem = ray.put(ground.problem)
+        self._run = ray.remote(_run_one).options(max_retries=_RETRIES, **resources_of(context))
+        self._context = context
+        self._problem = ray.put(context.problem)
         self._rows: dict[tuple[int, EncodeOptions], Any] = {}
 
     def run(self, tasks: Sequence[Task], on_done: OnDone | None = None) -> list[Outcome]:
         """Train the tasks, one on each free core of the cluster."""
-        ray, ground = self._ray, self._ground
+        ray, context = self._ray, self._context
         pending = [
-            self._run.remote(self._rows_of(task), task, ground.engine, ground.device)
+            self._run.remote(self._rows_of(task), task, context.engine, context.device)
             for task in tasks
         ]
         try:
@@ -69,17 +69,17 @@ class RayBackend:
         """Return Ray's reference to an encoded fold; each is encoded once per encoding."""
         key = (task.fold, task.encode)
         if key not in self._rows:
-            fold = self._ground.folds[task.fold]
+            fold = self._context.folds[task.fold]
             self._rows[key] = self._encode.remote(self._problem, fold, task.encode)
         return self._rows[key]
 
 
-def resources_of(ground: Ground) -> dict[str, int]:
+def resources_of(context: TaskContext) -> dict[str, int]:
     """Return what a training task reserves: a core, and a GPU if it trains on one.
 
     The engine "cuda" always trains on a GPU.
     """
-    on_gpu = ground.engine == "cuda" or ground.device.startswith("cuda")
+    on_gpu = context.engine == "cuda" or context.device.startswith("cuda")
     return {"num_cpus": 1, "num_gpus": int(on_gpu)}
 
 

@@ -15,7 +15,7 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from dln.data.table import RawColumn
 from dln.search.final import fit_best_epoch
 from dln.search.folds import Fold, count_rarest, split_rows
-from dln.search.preset import Judging, Preset, Values
+from dln.search.preset import Preset, Scoring, Values
 from dln.search.scores import penalised_mean
 from dln.search.space import Between
 from dln.train.fit import Problem
@@ -93,7 +93,7 @@ def paper_preset(problem: Problem) -> Preset:
             "phases": "epochs",
             "gate_gradient": "mixture",
         },
-        judging=Judging(
+        scoring=Scoring(
             paper_folds,
             penalty=PENALTY,
             eval_every=EVAL_EVERY,

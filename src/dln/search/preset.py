@@ -18,7 +18,7 @@ Values = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Judging:
+class Scoring:
     """How trials are scored.
 
     Attributes
@@ -72,7 +72,7 @@ class Preset:
     """
 
     space: Space
-    judging: Judging
+    scoring: Scoring
     translate: Callable[[Values], dict[str, Any]] = dict
     first: tuple[dict[str, Any], ...] = ()
     final: FinalFit = fit_all_rows

@@ -14,7 +14,7 @@ from typing import Literal as OneOf
 from dln.errors import OptionError
 from dln.search.folds import repeated_folds
 from dln.search.paper import paper_preset
-from dln.search.preset import Judging, MakeFolds, Preset, Values
+from dln.search.preset import MakeFolds, Preset, Scoring, Values
 from dln.search.space import Between, check_space
 from dln.train.fit import Problem
 from dln.train.recipe import MAX_WIDTH, usual_taus, usual_widths, widen
@@ -31,10 +31,10 @@ def find_preset(space: Any, problem: Problem) -> Preset:
             )
         return _PRESETS[space](problem)
     check_space(space)
-    return Preset(dict(space), _judging(problem))
+    return Preset(dict(space), _scoring(problem))
 
 
-def _judging(problem: Problem) -> Judging:
+def _scoring(problem: Problem) -> Scoring:
     """Choose the folds: small tables get more, to reduce noise. Large tables are sampled.
 
     The sample is larger if there are many classes. With few rows per class, trials underestimate
@@ -43,11 +43,11 @@ def _judging(problem: Problem) -> Judging:
     """
     n_rows, n_classes = len(problem.target), len(problem.classes)
     if n_rows < 1_000:
-        return Judging(_repeated(20), first_folds=5)
+        return Scoring(_repeated(20), first_folds=5)
     if n_rows < 4_000:
-        return Judging(_repeated(5), first_folds=2)
+        return Scoring(_repeated(5), first_folds=2)
     max_rows = max(6_000, 500 * n_classes)
-    return Judging(_repeated(3), first_folds=1, max_rows=max_rows, epochs_part=0.5)
+    return Scoring(_repeated(3), first_folds=1, max_rows=max_rows, epochs_part=0.5)
 
 
 def _repeated(n_fits: int) -> MakeFolds:
@@ -120,7 +120,7 @@ def _default(problem: Problem) -> Preset:
             "slope": Between(8.0, 50.0, log=True),
             "phases": ["batches", "unified"],
         },
-        judging=replace(_judging(problem), max_networks=_MAX_JUDGED),
+        scoring=replace(_scoring(problem), max_networks=_MAX_JUDGED),
         translate=lambda values: _one_or_two_layers(values, n_classes),
         first=tuple(first),
     )

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from dln.search.backend import Backend
 from dln.search.fingerprint import fingerprint_values
-from dln.search.memory import Memory
 from dln.search.preset import Preset
 from dln.search.propose import Proposer
 from dln.search.scores import fold_scores, penalised_mean, standard_error
+from dln.search.storage import Storage
 from dln.search.tasks import Outcome, Task
 from dln.search.trial import Trial
 from dln.train.fit import FitPlan
@@ -85,7 +85,7 @@ class Share(NamedTuple):
         return self.n_trials * (self.folds.start + done * len(self.folds)) / self.n_folds
 
 
-class _Standing(NamedTuple):
+class _Partial(NamedTuple):
     """Intermediate result of a trial: its accuracy on each fold so far, and its size."""
 
     scores: NDArray[np.float64]
@@ -104,7 +104,7 @@ class Search:
     n_trials: int
     batch_size: int
     backend: Backend
-    memory: Memory
+    storage: Storage
     report: Callable[[SearchState], None] = lambda state: None
     trials: list[Trial] = field(default_factory=list)
     _start: float = 0.0
@@ -121,7 +121,7 @@ class Search:
             for trial in batch:
                 objectives = self._objectives(trial)
                 proposer.tell(trial, objectives)
-                self.memory.add(trial.number, proposer.frozen(trial, objectives))
+                self.storage.add(trial.number, proposer.frozen(trial, objectives))
             self.trials += batch
             best = max(trial.score for trial in self.trials)
             _log.info("%d of %d trials, best score %.4f", len(self.trials), self.n_trials, best)
@@ -159,25 +159,25 @@ class Search:
 
     def _rounds(self) -> list[range]:
         """Return the folds of each round. After a round, trials without a chance are stopped."""
-        first = self.preset.judging.first_folds
+        first = self.preset.scoring.first_folds
         if not 0 < first < self.n_folds:
             return [range(self.n_folds)]
         return [range(first), range(first, self.n_folds)]
 
     def _task(self, plan: FitPlan, fold: int) -> Task:
-        judging = self.preset.judging
+        scoring = self.preset.scoring
         recipe = plan.candidates.usual
         options = replace(
             recipe.options,
-            epochs=math.ceil(judging.epochs_part * recipe.options.epochs),
-            eval_every=judging.eval_every,
-            patience=judging.patience,
+            epochs=math.ceil(scoring.epochs_part * recipe.options.epochs),
+            eval_every=scoring.eval_every,
+            patience=scoring.patience,
             trace_every=0,
         )
         # The same seeds for all trials, so that they differ only in their parameters.
         rng = np.random.default_rng([self.seed, fold])
         n_networks = plan.candidates.n_networks
-        n_judged = min(n_networks, judging.max_networks)
+        n_judged = min(n_networks, scoring.max_networks)
         return Task(
             fold=fold,
             encode=plan.encode,
@@ -188,12 +188,12 @@ class Search:
         )
 
     def _train(self, population: str, tasks: Sequence[Task], share: Share) -> list[Outcome]:
-        known = self.memory.recall(population)
+        known = self.storage.load(population)
         if known is not None:
             self._recalled += (share.of_trials(1.0) - share.of_trials(0.0)) / self.n_trials
             return known
         outcomes = self.backend.run(tasks, lambda done: self._report(share.of_trials(done)))
-        self.memory.keep(population, outcomes)
+        self.storage.save(population, outcomes)
         return outcomes
 
     def _hopeless(self, outcomes: dict[int, list[Outcome]], number: int) -> bool:
@@ -201,9 +201,9 @@ class Search:
 
         If size matters too, it is compared only with trials that are not larger.
         """
-        own = self._standing(outcomes[number])
-        rivals = [self._standing(other) for other in outcomes.values()]
-        rivals += [_Standing(np.array(trial.fold_scores), trial.size) for trial in self.trials]
+        own = self._partial(outcomes[number])
+        rivals = [self._partial(other) for other in outcomes.values()]
+        rivals += [_Partial(np.array(trial.fold_scores), trial.size) for trial in self.trials]
         n_folds = len(own.scores)
         met = [
             rival.scores[:n_folds]
@@ -215,16 +215,16 @@ class Search:
         error = gap.std(ddof=1) / np.sqrt(n_folds) if n_folds > 1 else LONE_FOLD_ERROR
         return bool(gap.mean() > HOPELESS + 2 * error)
 
-    def _standing(self, outcomes: Sequence[Outcome]) -> _Standing:
+    def _partial(self, outcomes: Sequence[Outcome]) -> _Partial:
         sizes = [outcome.size for outcome in outcomes if outcome.size is not None]
         size = float(np.mean(sizes)) if sizes else float("inf")
-        return _Standing(fold_scores(outcomes, self.preset.judging.penalty), size)
+        return _Partial(fold_scores(outcomes, self.preset.scoring.penalty), size)
 
     def _trial(
         self, number: int, params: dict[str, Any], values: dict[str, Any], outcomes: list[Outcome]
     ) -> Trial:
-        scores, size = self._standing(outcomes)
-        score = float(penalised_mean(scores, self.preset.judging.penalty, axis=0))
+        scores, size = self._partial(outcomes)
+        score = float(penalised_mean(scores, self.preset.scoring.penalty, axis=0))
         return Trial(
             number=number,
             params=params,

@@ -52,7 +52,7 @@ def _estimate(points: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArr
     """Return the mean of a Gaussian process at the points (n, parameters) of its scores (n,)."""
     middle = scores.mean()
     differences = scores - middle
-    alike = _alike(points)
+    alike = _similarity(points)
     likeliest, found = -np.inf, differences
     for noise in _NOISE:
         covariance = alike + noise * np.eye(len(scores))
@@ -67,7 +67,7 @@ def _estimate(points: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArr
     return estimates
 
 
-def _alike(points: NDArray[np.float64]) -> NDArray[np.float64]:
+def _similarity(points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the similarity of trials, from 0 to 1, (n, n): Matérn's kernel of order 3/2."""
     squares = ((points[:, None] - points[None]) ** 2).sum(axis=2)
     distances = np.sqrt(3.0 * squares) / _LENGTH

@@ -133,7 +133,7 @@ def run_tasks(
         alone = [run_tasks([task], rows_of, engine, n_threads=n_threads) for task in tasks]
         return [outcome for some in alone for outcome in some]
     return [
-        _judge(task, its, list(islice(trained, len(task.seeds))))
+        _score(task, its, list(islice(trained, len(task.seeds))))
         for task, its in zip(tasks, rows, strict=True)
     ]
 
@@ -151,7 +151,7 @@ def _jobs(task: Task, rows: FoldRows) -> list[Job]:
     ]
 
 
-def _judge(task: Task, rows: FoldRows, trained: Sequence[Trained]) -> Outcome:
+def _score(task: Task, rows: FoldRows, trained: Sequence[Trained]) -> Outcome:
     networks = [result.network for result in trained]
     size = _size(task, rows, networks) if task.measured else None
     if task.recipe.options.eval_every:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from dln.errors import OptionError
 from dln.search.propose import quiet
@@ -24,46 +24,28 @@ _OPAQUE = ("seed", "starts", "data", "folds")
 """Settings whose values are digests, which error messages do not show."""
 
 
-class Memory(Protocol):
-    """Stores finished work of a search."""
+class Storage:
+    """Finished work of a search. This base class stores nothing, for a search without storage."""
 
     @property
     def seed(self) -> int | None:
         """The seed of the stored search; None if there is none."""
+        return None
 
-    def settle(self, settings: Mapping[str, Any]) -> None:
+    def check_settings(self, settings: Mapping[str, Any]) -> None:
         """Store the settings of a new search, or check them against the stored ones."""
 
-    def recall(self, population: str) -> list[Outcome] | None:
+    def load(self, population: str) -> list[Outcome] | None:
         """Return the outcomes of a population; None if it was not finished."""
 
-    def keep(self, population: str, outcomes: Sequence[Outcome]) -> None:
+    def save(self, population: str, outcomes: Sequence[Outcome]) -> None:
         """Store the outcomes of a population."""
 
     def add(self, number: int, trial: Any) -> None:
         """Store Optuna's record of a finished trial, unless it is stored already."""
 
 
-class Forgetful:
-    """Stores nothing, for a search without storage."""
-
-    seed: int | None = None
-
-    def settle(self, settings: Mapping[str, Any]) -> None:
-        """Accept anything."""
-
-    def recall(self, population: str) -> list[Outcome] | None:
-        """Return None."""
-        return None
-
-    def keep(self, population: str, outcomes: Sequence[Outcome]) -> None:
-        """Do nothing."""
-
-    def add(self, number: int, trial: Any) -> None:
-        """Do nothing."""
-
-
-class StudyMemory:
+class StudyStorage(Storage):
     """Stores work in an Optuna study, in a file or a database."""
 
     def __init__(self, storage: str, directions: Sequence[str]) -> None:
@@ -82,7 +64,7 @@ class StudyMemory:
                 f"storage {storage!r} cannot be used: {first}; "
                 "use a new file, or the file of an earlier search"
             ) from error
-        self._storage = storage
+        self._name = storage
 
     @property
     def seed(self) -> int | None:
@@ -90,7 +72,7 @@ class StudyMemory:
         known = self._attrs.get("settings")
         return None if known is None else int(known["seed"])
 
-    def settle(self, settings: Mapping[str, Any]) -> None:
+    def check_settings(self, settings: Mapping[str, Any]) -> None:
         """Store the settings of a new search, or check them against the stored ones."""
         if "settings" not in self._attrs:
             self._set("settings", dict(settings))
@@ -99,25 +81,25 @@ class StudyMemory:
         unknown = [name for name in settings if name not in known]
         if unknown:
             raise OptionError(
-                f"storage {self._storage!r} comes from an earlier dln, which did not store "
+                f"storage {self._name!r} comes from an earlier dln, which did not store "
                 f"{', '.join(unknown)}; use another file"
             )
         for name, value in settings.items():
             if known[name] != value:
                 values = "" if name in _OPAQUE else f" ({known[name]!r}, now {value!r})"
                 raise OptionError(
-                    f"storage {self._storage!r} holds a search with other {name}{values}; "
+                    f"storage {self._name!r} holds a search with other {name}{values}; "
                     f"use another file, or the same {name}"
                 )
 
-    def recall(self, population: str) -> list[Outcome] | None:
+    def load(self, population: str) -> list[Outcome] | None:
         """Return the outcomes of a population."""
         known = self._attrs.get(population)
         if known is None:
             return None
         return [Outcome(tuple(looks), size) for looks, size in json.loads(known)]
 
-    def keep(self, population: str, outcomes: Sequence[Outcome]) -> None:
+    def save(self, population: str, outcomes: Sequence[Outcome]) -> None:
         """Store the outcomes of a population in one transaction."""
         text = json.dumps([[list(outcome.looks), outcome.size] for outcome in outcomes])
         self._set(population, text)
