@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dln.core.literals import Above, Among, Category, Literal, Missing, format_category
 from dln.data.codes import MISSING_CODE, UNSEEN_CODE
-from dln.draw.canvas import PALE, make_axes, make_outer_legend, plain, shown
+from dln.draw.canvas import PALE, escape_dollars, make_axes, make_outer_legend, name_text
 from dln.draw.cells import FeatureCells
 from dln.draw.classes import ClassStyle, missing_note, style_classes
 
@@ -59,7 +59,7 @@ def draw_bars(cells: FeatureCells, literals: Sequence[Literal], ax: Axes | None)
     is_asked = any(isinstance(literal, Missing) for literal in literals)
     note = [missing_note(n_missing, is_asked=is_asked)] if n_missing else []
     ax.set_xlabel("\n".join(["rows", *note]))
-    ax.set_title(f"{shown(cells.column.name)} by class", fontsize="medium")
+    ax.set_title(f"{name_text(cells.column.name)} by class", fontsize="medium")
     return ax
 
 
@@ -150,5 +150,5 @@ def _share_room(left: Sequence[object], right: Sequence[object]) -> tuple[int, i
 
 def _category_text(category: Category, longest: int) -> str:
     if isinstance(category, str):
-        return shown(category, longest)
-    return plain(format_category(category))
+        return name_text(category, longest)
+    return escape_dollars(format_category(category))

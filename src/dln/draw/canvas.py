@@ -76,19 +76,19 @@ def figure_of(ax: Axes) -> Figure:
     return figure
 
 
-def shown(name: str, longest: int = LONGEST) -> str:
+def name_text(name: str, longest: int = LONGEST) -> str:
     r"""Format a user's name as in the rules, shortened, without markup for matplotlib.
 
-    >>> print(shown("price in $"), shown("two" + chr(10) + "lines"))
+    >>> print(name_text("price in $"), name_text("two" + chr(10) + "lines"))
     price in \$ 'two\nlines'
     """
     text = format_text(name)
     if len(text) > longest:
         text = f"{text[: longest - 1]}…"
-    return plain(text)
+    return escape_dollars(text)
 
 
-def plain(text: str) -> str:
+def escape_dollars(text: str) -> str:
     """Escape dollar signs, which would start a formula."""
     return text.replace("$", r"\$")
 

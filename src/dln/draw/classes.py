@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dln._util.colours import COLOURS, GREY
 from dln.core.labels import Label
-from dln.draw.canvas import LONGEST, shown
+from dln.draw.canvas import LONGEST, name_text
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def style_classes(
 
 
 def _label_text(label: Label, longest: int) -> str:
-    return shown(label, longest) if isinstance(label, str) else str(label)
+    return name_text(label, longest) if isinstance(label, str) else str(label)
 
 
 def count_cells(number: int, what: str) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.draw.canvas import figure_of, make_axes, whole_numbers
-from dln.draw.records import check_number, check_trace
+from dln.draw.trace_checks import check_number, check_trace
 from dln.train.trace import Trace
 
 if TYPE_CHECKING:

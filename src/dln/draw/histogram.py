@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.core.literals import Above, Literal, Missing, format_value
-from dln.draw.canvas import make_axes, make_legend, plain, shown, whole_numbers
+from dln.draw.canvas import escape_dollars, make_axes, make_legend, name_text, whole_numbers
 from dln.draw.cells import FeatureCells
 from dln.draw.classes import count_cells, missing_note, style_classes
 from dln.errors import OptionError
@@ -45,12 +45,12 @@ def draw_histogram(
             ax.stairs(style.counts, places, color=style.colour, fill=True, alpha=0.3, lw=0)
         stairs.append(ax.stairs(style.counts, places, color=style.colour, lw=1.6))
     make_legend(ax, stairs, [style.label for style in styles], loc="best", fontsize="small")
-    name = shown(cells.column.name)
+    name = name_text(cells.column.name)
     ax.set_ylabel("rows in a bin")
     ax.yaxis.set_major_locator(whole_numbers())
     ax.set_ylim(bottom=0)
     ax.set_xlabel("\n".join([name, *_notes(cells, literals, int(counts.sum()))]))
-    texts = [plain(format_value(cutoff, cells.column)) for cutoff in cutoffs]
+    texts = [escape_dollars(format_value(cutoff, cells.column)) for cutoff in cutoffs]
     _draw_cutoffs(ax, line_places, texts)
     many = "no cutoffs" if not cutoffs else "the cutoff" if len(cutoffs) == 1 else "the cutoffs"
     # The labels of the cutoffs are between the axes and the title.

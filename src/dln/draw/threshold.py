@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln._util.colours import GREY
-from dln.draw.canvas import figure_of, make_axes, make_outer_legend, shown, whole_numbers
-from dln.draw.records import check_number, check_trace
+from dln.draw.canvas import figure_of, make_axes, make_outer_legend, name_text, whole_numbers
+from dln.draw.trace_checks import check_number, check_trace
 from dln.encode.bits import ABOVE
 from dln.errors import OptionError
 from dln.train.trace import Trace
@@ -152,7 +152,7 @@ def _column_name(trace: Trace, literal: int, names: Sequence[str] | None) -> str
             f"names has {len(names)} names, but the threshold reads column {column}; "
             "pass the names of all columns of the table"
         )
-    return shown(str(names[column]))
+    return name_text(str(names[column]))
 
 
 def _sigmoid(z: NDArray[np.float64]) -> NDArray[np.float64]:

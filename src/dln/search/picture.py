@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from dln._util.colours import COLOURS, GREY
-from dln.draw.canvas import figure_of, make_axes, make_legend, plain
+from dln.draw.canvas import escape_dollars, figure_of, make_axes, make_legend
 from dln.search.importance import find_importance
 from dln.search.trial import Trial
 
@@ -90,7 +90,7 @@ def _points(trials: Sequence[Trial]) -> tuple[list[float], list[float]]:
 
 
 def _draw_importance(ax: Axes, parts: dict[str, float]) -> None:
-    names = [plain(name) for name in parts]
+    names = [escape_dollars(name) for name in parts]
     ax.barh(range(len(names)), [100 * part for part in parts.values()], color=COLOURS[0])
     ax.set_yticks(range(len(names)), names)
     ax.invert_yaxis()

@@ -14,15 +14,15 @@ from dln.core.circuit import Circuit, check_is_circuit
 from dln.draw.canvas import ending_of
 from dln.draw.diagram.compose import compose
 from dln.draw.diagram.dot import to_dot
+from dln.draw.diagram.gate_graph import gate_graph
 from dln.draw.diagram.graph import Graph
 from dln.draw.diagram.layers import place_layers
 from dln.draw.diagram.paint import paint
-from dln.draw.diagram.ruling import rule_graph
+from dln.draw.diagram.rule_graph import rule_graph
 from dln.draw.diagram.scene import Scene
 from dln.draw.diagram.sizes import size_of
 from dln.draw.diagram.stack import place_stack
 from dln.draw.diagram.svg import to_svg
-from dln.draw.diagram.wiring import gate_graph
 from dln.errors import OptionError
 
 Detail = OneOf["auto", "gates", "rules"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
 from dln._util.colours import CLASS_COLOURS, FILLS, PAPER, class_colour
-from dln.draw.canvas import make_axes, plain
+from dln.draw.canvas import escape_dollars, make_axes
 from dln.draw.diagram.scene import Box, Diamond, Item, Path, Round, Scene, Text
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _write(ax: Any, text: Text, item: Item, order: int) -> None:
     ax.text(
         text.x,
         text.base,
-        plain(painted),
+        escape_dollars(painted),
         fontsize=text.size * _LETTER,
         fontweight="bold" if text.bold else "normal",
         family=_FONT,
