@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 import itertools
+import operator
 import pickle
 
 import numpy as np
 import pytest
 
-from dln.core.gates import GATE_BY_NAME, GATES, PRIORITY, Gate, gate_of
+from dln.core.gates import GATE_BY_NAME, GATES, PRIORITY, Form, Gate, Operators, gate_of
 
 BITS = (0, 1)
 PAIRS = list(itertools.product(BITS, BITS))
@@ -121,3 +122,34 @@ def test_reads_a_and_reads_b_are_true_for_inputs_that_matter(gate: Gate) -> None
 def test_a_gate_stays_the_same_object_through_copies_and_pickles(gate: Gate) -> None:
     assert gate_of(gate.table) is gate
     assert pickle.loads(pickle.dumps(gate)) is copy.deepcopy(gate) is copy.copy(gate) is gate
+
+
+FORMS = {
+    "FALSE": Form("constant"),
+    "AND": Form("and"),
+    "A_AND_NOT_B": Form("and", negate_b=True),
+    "A": Form("copy"),
+    "NOT_A_AND_B": Form("and", negate_a=True),
+    "B": Form("copy"),
+    "XOR": Form("xor"),
+    "OR": Form("or"),
+    "NOR": Form("and", negate_a=True, negate_b=True),
+    "XNOR": Form("xor", negated=True),
+    "NOT_B": Form("copy", negated=True),
+    "A_OR_NOT_B": Form("or", negate_b=True),
+    "NOT_A": Form("copy", negated=True),
+    "NOT_A_OR_B": Form("or", negate_a=True),
+    "NAND": Form("or", negate_a=True, negate_b=True),
+    "TRUE": Form("constant", negated=True),
+}
+
+
+@every_gate
+def test_the_form_is_the_operation_that_the_name_says(gate: Gate) -> None:
+    assert gate.form == FORMS[gate.name]
+
+
+@every_gate
+def test_a_gate_computed_from_its_form_equals_its_table(gate: Gate) -> None:
+    bits = Operators(operator.and_, operator.or_, operator.xor, lambda bit: 1 - bit, int)
+    assert tuple(gate.compute(bits, a, b) for a, b in PAIRS) == gate.table

@@ -6,11 +6,15 @@ AND is 0001 = 1, OR is 0111 = 7.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Generic, NamedTuple, TypeVar, assert_never
+from typing import Literal as OneOf
+
+_T = TypeVar("_T")
+Operation = OneOf["constant", "copy", "and", "or", "xor"]
 
 _NAMES = (
     "FALSE",
@@ -30,6 +34,36 @@ _NAMES = (
     "NAND",
     "TRUE",
 )
+
+
+class Form(NamedTuple):
+    """A gate as one operation.
+
+    The inputs of "and" and "or" may be negated. The result of the others may be `negated`: a
+    constant is 0 unless it is negated. A copy is of the input that the gate reads.
+    """
+
+    operation: Operation
+    negate_a: bool = False
+    negate_b: bool = False
+    negated: bool = False
+
+
+@dataclass(frozen=True)
+class Operators(Generic[_T]):
+    """Operations on values that stand for bits, such as texts or edges of a graph.
+
+    >>> words = Operators("({} and {})".format, "({} or {})".format, "({} xor {})".format,
+    ...                   "not {}".format, str)
+    >>> GATE_BY_NAME["A_AND_NOT_B"].compute(words, "x", "y")
+    '(x and not y)'
+    """
+
+    both: Callable[[_T, _T], _T]
+    either: Callable[[_T, _T], _T]
+    differ: Callable[[_T, _T], _T]
+    invert: Callable[[_T], _T]
+    constant: Callable[[bool], _T]
 
 
 @dataclass(frozen=True)
@@ -72,6 +106,47 @@ class Gate:
         """Whether the output depends on input b."""
         t00, t01, t10, t11 = self.table
         return (t00, t10) != (t01, t11)
+
+    @cached_property
+    def form(self) -> Form:
+        """The gate as one operation.
+
+        >>> GATE_BY_NAME["A_AND_NOT_B"].form
+        Form(operation='and', negate_a=False, negate_b=True, negated=False)
+        """
+        negated = self.table[0] == 1
+        if not (self.reads_a or self.reads_b):
+            return Form("constant", negated=negated)
+        if not (self.reads_a and self.reads_b):
+            return Form("copy", negated=negated)
+        if sum(self.table) == 2:
+            return Form("xor", negated=negated)
+        # A single 1 is an AND that is true for one pair of inputs, a single 0 an OR that is false.
+        if sum(self.table) == 1:
+            true = self.table.index(1)
+            return Form("and", negate_a=true < 2, negate_b=true % 2 == 0)
+        false = self.table.index(0)
+        return Form("or", negate_a=false >= 2, negate_b=false % 2 == 1)
+
+    def compute(self, on: Operators[_T], a: _T, b: _T) -> _T:
+        """Compute the output for values that stand for bits."""
+        operation, negate_a, negate_b, negated = self.form
+        a = on.invert(a) if negate_a else a
+        b = on.invert(b) if negate_b else b
+        match operation:
+            case "constant":
+                return on.constant(negated)
+            case "copy":
+                value = a if self.reads_a else b
+            case "and":
+                value = on.both(a, b)
+            case "or":
+                value = on.either(a, b)
+            case "xor":
+                value = on.differ(a, b)
+            case _:
+                assert_never(operation)
+        return on.invert(value) if negated else value
 
     def hard(self, a: int, b: int) -> int:
         """Look up the output for two bits."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dln.core.circuit import Circuit, check_is_circuit
-from dln.core.gates import Gate
+from dln.core.gates import Gate, Operation
 from dln.core.literals import Above, Among, Column, Literal
 from dln.core.logic import Logic
 from dln.core.readout import Readout
@@ -12,6 +12,7 @@ from dln.costs.report import Cost, PartCost
 
 _GATE_KIND_BITS = 2
 """Bits that store AND, OR or XOR. Negations are part of the links, not of the kind."""
+_OPERATIONS: dict[Operation, int] = {"constant": 0, "copy": 0, "and": 1, "or": 1, "xor": 3}
 
 
 def cost(circuit: Circuit, float_bits: int = 16, int_bits: int = 16) -> Cost:
@@ -84,9 +85,7 @@ def gate_operations(gate: Gate) -> int:
     >>> [gate_operations(gate) for gate in GATES]
     [0, 1, 1, 0, 1, 0, 3, 1, 1, 3, 0, 1, 0, 1, 1, 0]
     """
-    if not (gate.reads_a and gate.reads_b):
-        return 0
-    return 3 if sum(gate.table) == 2 else 1
+    return _OPERATIONS[gate.form.operation]
 
 
 def literal_cost(literal: Literal, columns: tuple[Column, ...], widths: Widths) -> PartCost:

@@ -6,12 +6,11 @@ and named wires are spelled.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from typing import Literal as OneOf
 
-from dln.core.gates import Gate
 from dln.core.literals import Among
 
 if TYPE_CHECKING:
@@ -134,26 +133,6 @@ def count_terms(expression: Expression) -> int:
     return int(isinstance(expression, (Term, CategoryTest)))
 
 
-@dataclass(frozen=True)
-class _Form:
-    """A gate as text: its inputs, possibly negated, joined by one word."""
-
-    word: Word
-    negate_a: bool
-    negate_b: bool
-
-
-def _form(gate: Gate) -> _Form:
-    """Express a gate of two inputs as "and", "or" or "xor" of possibly negated inputs."""
-    ones = [index for index, bit in enumerate(gate.table) if bit]
-    if len(ones) == 1:
-        return _Form("and", negate_a=ones[0] < 2, negate_b=ones[0] % 2 == 0)
-    if len(ones) == 3:
-        zero = ({0, 1, 2, 3} - set(ones)).pop()
-        return _Form("or", negate_a=zero >= 2, negate_b=zero % 2 == 1)
-    return _Form("xor", negate_a=gate.table[0] == 1, negate_b=False)
-
-
 def _express(logic: Logic, wire: int, named: Collection[int], *, negated: bool) -> Expression:
     if wire in named:
         return Term(wire, negated)
@@ -164,33 +143,37 @@ def _written_out(logic: Logic, wire: int, named: Collection[int], *, negated: bo
     while wire >= logic.n_literals:  # a loop, since there may be many copies of copies
         gate, a, b = logic.nodes[wire - logic.n_literals]
         gate = gate.negate() if negated else gate
-        if not gate.reads_a and not gate.reads_b:
-            return Constant(gate.table[0] == 1)
-        if gate.reads_a and gate.reads_b:
-            return _joined(logic, gate, a, b, named)
-        wire, negated = (a if gate.reads_a else b), gate.table[0] == 1
+        form = gate.form
+        if form.operation == "constant":
+            return Constant(form.negated)
+        if form.operation != "copy":
+            # The negation of "xor" moves to its first input.
+            inputs = (a, form.negate_a or form.negated), (b, form.negate_b)
+            return _joined(logic, form.operation, inputs, named)
+        wire, negated = (a if gate.reads_a else b), form.negated
         if wire in named:
             break
     return Term(wire, negated)
 
 
-def _joined(logic: Logic, gate: Gate, a: int, b: int, named: Collection[int]) -> Expression:
-    """Write a gate that depends on both inputs."""
-    form = _form(gate)
+def _joined(
+    logic: Logic, word: Word, inputs: Iterable[tuple[int, bool]], named: Collection[int]
+) -> Expression:
+    """Join wires, each negated or not, by a word."""
     parts: list[Expression] = []
-    for source, negate in ((a, form.negate_a), (b, form.negate_b)):
-        part = _express(logic, source, named, negated=negate)
+    for source, negated in inputs:
+        part = _express(logic, source, named, negated=negated)
         # A chain of xor keeps its parentheses, since it can be misread as "exactly one".
-        if isinstance(part, Chain) and part.word == form.word != "xor":
+        if isinstance(part, Chain) and part.word == word != "xor":
             parts += part.parts
         else:
             parts.append(part)
-    if form.word != "xor":  # x and y and x: the repeated part is redundant
+    if word != "xor":  # x and y and x: the repeated part is redundant
         unique: dict[object, Expression] = {}
         for part in parts:
             unique.setdefault(_meaning(logic, part), part)
         parts = list(unique.values())
-    return join(form.word, parts)
+    return join(word, parts)
 
 
 def _meaning(logic: Logic, part: Expression) -> object:

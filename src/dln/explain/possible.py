@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from operator import and_, or_, xor
 from typing import TYPE_CHECKING
 
 from dln.core.conditions import column_atoms
+from dln.core.gates import Operators
 
 if TYPE_CHECKING:
     from dln.core.logic import Logic
@@ -96,16 +98,14 @@ class Cases:
         """Find the cases in which a wire that depends on these literals is 1."""
         bits = dict(self.literals)
         ones = self.ones
+        operators = Operators(and_, or_, xor, lambda x: x ^ ones, lambda value: value * ones)
         for number in self.logic.cone([wire]):
             if number < self.logic.n_literals:
                 continue
             gate, a, b = self.logic.nodes[number - self.logic.n_literals]
             # An input that the gate does not depend on may lie outside the cone.
             x, y = bits.get(a, 0), bits.get(b, 0)
-            bits[number] = 0
-            for place, value in enumerate(gate.table):
-                if value:
-                    bits[number] |= (x if place >= 2 else x ^ ones) & (y if place % 2 else y ^ ones)
+            bits[number] = gate.compute(operators, x, y)
         return bits[wire]
 
     def holding(self, wire: int, *, truth: bool) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dln.core.gates import Operators
 from dln.core.literals import Above, Column, Literal
 from dln.errors import ExtraMissingError
 
@@ -14,6 +15,13 @@ if TYPE_CHECKING:
 def wire_to_sympy(logic: Logic, wire: int) -> Any:
     """Express a wire by the columns that it depends on."""
     sympy = _import_sympy()
+    operators: Operators[Any] = Operators(
+        sympy.And,
+        lambda a, b: sympy.Not(sympy.And(sympy.Not(a), sympy.Not(b))),
+        sympy.Xor,
+        sympy.Not,
+        sympy.sympify,
+    )
     needed = _find_needed(logic, wire)
     expressions: dict[int, Any] = {}
     for number in sorted(needed):
@@ -21,7 +29,7 @@ def wire_to_sympy(logic: Logic, wire: int) -> Any:
             expressions[number] = _literal(sympy, logic.literals[number], logic.columns)
             continue
         gate, a, b = logic.nodes[number - logic.n_literals]
-        expressions[number] = _gate(sympy, gate.table, expressions[a], expressions[b])
+        expressions[number] = gate.compute(operators, expressions[a], expressions[b])
     return expressions[wire]
 
 
@@ -44,27 +52,6 @@ def _literal(sympy: Any, literal: Literal, columns: tuple[Column, ...]) -> Any:
         number = sympy.Integer(int(cutoff)) if cutoff.is_integer() else sympy.Float(cutoff)
         return sympy.Symbol(column.name, real=True) > number
     return sympy.Symbol(literal.describe(columns))
-
-
-def _gate(sympy: Any, table: tuple[int, int, int, int], a: Any, b: Any) -> Any:
-    """Express a truth table: a constant, one input, an XOR, or an AND that may be negated."""
-    t00, t01, t10, t11 = table
-    if t00 == t01 and t10 == t11:
-        return _one_input(sympy, t00, t10, a)
-    if t00 == t10 and t01 == t11:
-        return _one_input(sympy, t00, t01, b)
-    n_ones = sum(table)
-    if n_ones == 2:
-        return sympy.Not(sympy.Xor(a, b)) if t00 else sympy.Xor(a, b)
-    row = table.index(1 if n_ones == 1 else 0)
-    both = sympy.And(a if row >= 2 else sympy.Not(a), b if row % 2 else sympy.Not(b))
-    return both if n_ones == 1 else sympy.Not(both)
-
-
-def _one_input(sympy: Any, at_0: int, at_1: int, value: Any) -> Any:
-    if at_0 == at_1:
-        return sympy.true if at_0 else sympy.false
-    return sympy.Not(value) if at_0 else value
 
 
 def _import_sympy() -> Any:

@@ -118,6 +118,6 @@ def _with_both_inputs(node: Node) -> Node:
         names = {(0, 1): "AND", (1, 0): "NOR", (0, 0): "A_AND_NOT_B", (1, 1): "A_OR_NOT_B"}
         name = names[gate.table[0], gate.table[3]]
         return Node(GATE_BY_NAME[name], read, read)
-    if gate.name in ("NOT_A_AND_B", "NOT_A_OR_B"):
+    if gate.form.negate_a and not gate.form.negate_b:
         return Node(gate.swap(), b, a)
     return node

@@ -1,13 +1,11 @@
-"""The logical operators of each target language, as data.
-
-Gates are written from their truth tables, so that four operators express all sixteen gates.
-"""
+"""The logical operators of each target language, as data."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
-from dln.core.gates import Gate
+from dln.core.gates import Gate, Operators
 
 
 @dataclass(frozen=True)
@@ -38,26 +36,17 @@ class Dialect:
         >>> C_LIKE.gate(GATE_BY_NAME["XNOR"], "x", "y"), C_LIKE.gate(GATE_BY_NAME["A"], "x", "y")
         ('~(x ^ y)', 'x')
         """
-        if not gate.reads_a and not gate.reads_b:
-            return self.always if gate.table[0] else self.never
-        if not (gate.reads_a and gate.reads_b):
-            return self._literal(a if gate.reads_a else b, inverted=gate.table[0] == 1)
-        ones = sum(gate.table)
-        if ones == 2:
-            word = self.differ.format(a=a, b=b)
-            return self._literal(word, inverted=gate.table[0] == 1)
-        # A table with a single 1 is an AND that is true for the inputs of that 1. A table with a
-        # single 0 is an OR that is false for the inputs of that 0.
-        odd = gate.table.index(1 if ones == 1 else 0)
-        word = self.both if ones == 1 else self.either
-        is_and = ones == 1
-        return word.format(
-            a=self._literal(a, inverted=(odd >= 2) != is_and),
-            b=self._literal(b, inverted=(odd % 2 == 1) != is_and),
-        )
+        return gate.compute(self._operators, a, b)
 
-    def _literal(self, wire: str, *, inverted: bool) -> str:
-        return self.invert.format(a=wire) if inverted else wire
+    @cached_property
+    def _operators(self) -> Operators[str]:
+        return Operators(
+            lambda a, b: self.both.format(a=a, b=b),
+            lambda a, b: self.either.format(a=a, b=b),
+            lambda a, b: self.differ.format(a=a, b=b),
+            lambda a: self.invert.format(a=a),
+            lambda value: self.always if value else self.never,
+        )
 
 
 C_LIKE = Dialect(

@@ -8,13 +8,14 @@ depths of polynomials, and seconds to load 10,000 Boolean operators.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.core.gates import Gate
+from dln.core.gates import Gate, Operators
 from dln.core.labels import Label, label_array
 from dln.core.literals import Above, Among, Column
 from dln.core.parts import Node
@@ -261,37 +262,20 @@ class _Graph:
         helper, bits = self._onnx.helper, self._cast(wires, "BOOL")
         self._nodes.append(helper.make_node("Split", [bits], columns, axis=1, num_outputs=width))
         values = {wire: columns[column] for wire, column in place.items()}
-        inverted: dict[str, str] = {}
+        invert = cache(partial(self._add, "Not"))  # a negation is added once
         for wire, (gate, a, b) in enumerate(circuit.nodes, start=circuit.n_literals):
-            values[wire] = self._boolean_gate(gate, values[a], values[b], inverted)
+            values[wire] = self._boolean_gate(gate, values[a], values[b], invert)
         voting = list(dict.fromkeys(rule.wire for rule in circuit.rules))
         block = self._add("Concat", *(values[wire] for wire in voting), axis=1)
         return self._cast(block, "FLOAT"), {wire: at for at, wire in enumerate(voting)}
 
-    def _boolean_gate(self, gate: Gate, a: str, b: str, inverted: dict[str, str]) -> str:
-        """Add one gate; `inverted` holds the negations added so far, so that they are reused."""
+    def _boolean_gate(self, gate: Gate, a: str, b: str, invert: Callable[[str], str]) -> str:
+        def constant(value: bool) -> str:
+            zeros = self._add("Xor", a, a)
+            return invert(zeros) if value else zeros
 
-        def given(value: str, *, invert: bool) -> str:
-            if not invert:
-                return value
-            if value not in inverted:
-                inverted[value] = self._add("Not", value)
-            return inverted[value]
-
-        if not (gate.reads_a or gate.reads_b):
-            return given(self._add("Xor", a, a), invert=gate.table[0] == 1)
-        if not (gate.reads_a and gate.reads_b):
-            return given(a if gate.reads_a else b, invert=gate.table[0] == 1)
-        ones = sum(gate.table)
-        if ones == 2:
-            return given(self._add("Xor", a, b), invert=gate.table[0] == 1)
-        # A single 1 in the table is an AND, a single 0 an OR, of inputs that may be inverted.
-        odd = gate.table.index(1 if ones == 1 else 0)
-        sources = (
-            given(a, invert=(odd >= 2) != (ones == 1)),
-            given(b, invert=(odd % 2 == 1) != (ones == 1)),
-        )
-        return self._add("And" if ones == 1 else "Or", *sources)
+        both, either, differ = (partial(self._add, name) for name in ("And", "Or", "Xor"))
+        return gate.compute(Operators(both, either, differ, invert, constant), a, b)
 
     def _wires_by_last_reader(self, levels: Chunks) -> list[list[int]]:
         """Return for each depth the wires that it is the last to read; rules read after all."""

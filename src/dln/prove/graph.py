@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from dln.core.gates import Gate
+from dln.core.gates import Gate, Operators
 from dln.core.logic import Logic
 
 FALSE, TRUE = 0, 1
@@ -39,6 +39,7 @@ class Graph:
     def __init__(self) -> None:
         self.parts = [Part(STEP, -1, 0)]  # the constant has a column that does not exist
         self._numbers: dict[Part, int] = {}
+        self._operators = Operators(self.both, self.either, self.differ, lambda edge: edge ^ 1, int)
 
     def step(self, column: int, rank: int) -> int:
         """Return the edge of an input, and add it if necessary."""
@@ -79,16 +80,7 @@ class Graph:
 
     def gate(self, gate: Gate, a: int, b: int) -> int:
         """Make the edge of any gate of two edges."""
-        n_ones = sum(gate.table)
-        if gate.reads_a and gate.reads_b:
-            if n_ones == 2:
-                return self.differ(a, b) ^ gate.table[0]
-            # Three rows of the truth table are equal; an AND is true or false only in the fourth.
-            row = gate.table.index(1 if n_ones == 1 else 0)
-            return self.both(a ^ (row < 2), b ^ (row % 2 == 0)) ^ (n_ones == 3)
-        if gate.reads_a or gate.reads_b:
-            return (a if gate.reads_a else b) ^ gate.table[0]
-        return gate.table[0]
+        return gate.compute(self._operators, a, b)
 
     def add_gates(self, logic: Logic, literals: Iterable[int]) -> list[int]:
         """Return the edge of every wire, given the edges of the literals."""

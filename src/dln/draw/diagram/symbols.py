@@ -4,22 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dln.core.gates import GATE_BY_NAME, Gate
+from dln.core.gates import Gate, Operation
 
-_SIGNS = {
-    GATE_BY_NAME[name]: sign
-    for name, sign in (
-        ("AND", "∧"),
-        ("OR", "∨"),
-        ("XOR", "⊕"),
-        ("A", "="),
-        ("B", "="),
-        ("NOT_A", "¬"),
-        ("NOT_B", "¬"),
-        ("FALSE", "0"),
-        ("TRUE", "1"),
-    )
-}
+_SIGNS: dict[Operation, str] = {"and": "∧", "or": "∨", "xor": "⊕", "copy": "=", "constant": "0"}
+_NEGATED_SIGNS: dict[Operation, str] = {"xor": "¬⊕", "copy": "¬", "constant": "1"}
 _MEANING = {
     "∧": "and",
     "∨": "or",
@@ -43,18 +31,16 @@ class Symbol(NamedTuple):
 def gate_symbol(gate: Gate) -> Symbol:
     """Return the symbol of a gate.
 
+    >>> from dln import GATE_BY_NAME
     >>> [gate_symbol(GATE_BY_NAME[name]).sign for name in ("AND", "NAND", "XNOR", "NOT_B")]
     ['∧', '¬∧', '¬⊕', '¬']
     >>> gate_symbol(GATE_BY_NAME["A_AND_NOT_B"])
     Symbol(sign='∧', invert_a=False, invert_b=True)
     """
-    if gate in _SIGNS:
-        return Symbol(_SIGNS[gate])
-    if gate.negate() in _SIGNS:
-        return Symbol("¬" + _SIGNS[gate.negate()])
-    if gate.negate_a() in _SIGNS:
-        return Symbol(_SIGNS[gate.negate_a()], invert_a=True)
-    return Symbol(_SIGNS[gate.negate_b()], invert_b=True)
+    operation, negate_a, negate_b, negated = gate.form
+    if negate_a and negate_b:  # NAND is drawn as a negated AND
+        return Symbol("¬" + _SIGNS[gate.negate().form.operation])
+    return Symbol((_NEGATED_SIGNS if negated else _SIGNS)[operation], negate_a, negate_b)
 
 
 def legend(symbols: set[Symbol]) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from dln.core.builder import FALSE, TRUE, CircuitBuilder, Signal
 from dln.core.circuit import Circuit
-from dln.core.gates import GATE_BY_NAME, Gate
+from dln.core.gates import GATE_BY_NAME, Operators
 from dln.core.logic import Logic
 from dln.core.readout import Readout
 from dln.costs.arithmetic import Widths
@@ -56,8 +56,15 @@ class Net:
         self.kinds = [LEAF] * self.n_leaves
         self.inputs: list[tuple[int, int]] = [(0, 0)] * self.n_leaves
         edges = [2 * (1 + literal) for literal in range(logic.n_literals)]
+        operators = Operators(
+            self._add_and,
+            lambda a, b: self._add_and(a ^ 1, b ^ 1) ^ 1,
+            self._add_xor,
+            lambda edge: edge ^ 1,
+            int,
+        )
         for gate, a, b in logic.nodes:
-            edges.append(self._add_gate(gate, edges[a], edges[b]))
+            edges.append(gate.compute(operators, edges[a], edges[b]))
         self.roots = [edges[wire] for wire in outputs]
         self.readers: list[set[int]] = [set() for _ in self.kinds]
         self.root_readers: list[set[int]] = [set() for _ in self.kinds]
@@ -69,21 +76,15 @@ class Net:
         for node in reversed(self.gates):
             self._drop_unread(node)
 
-    def _add_gate(self, gate: Gate, a: int, b: int) -> int:
-        """Add a gate of any kind and return its edge."""
-        if not (gate.reads_a and gate.reads_b):
-            source = a if gate.reads_a else b if gate.reads_b else 0
-            return source ^ gate.table[0]
-        n_ones = sum(gate.table)
-        if n_ones == 2:
-            self.kinds.append(XOR)
-            self.inputs.append((a & ~1, b & ~1))
-            return 2 * (len(self.kinds) - 1) ^ (a ^ b) & 1 ^ gate.table[0]
-        # Three rows of the truth table are equal; an AND is true or false only in the fourth.
-        row = gate.table.index(1 if n_ones == 1 else 0)
+    def _add_and(self, a: int, b: int) -> int:
         self.kinds.append(AND)
-        self.inputs.append((a ^ (row < 2), b ^ (row % 2 == 0)))
-        return 2 * (len(self.kinds) - 1) ^ (n_ones == 3)
+        self.inputs.append((a, b))
+        return 2 * (len(self.kinds) - 1)
+
+    def _add_xor(self, a: int, b: int) -> int:
+        self.kinds.append(XOR)
+        self.inputs.append((a & ~1, b & ~1))
+        return 2 * (len(self.kinds) - 1) ^ (a ^ b) & 1
 
     # -- reading ------------------------------------------------------------------------------
 
