@@ -1,4 +1,5 @@
-// Circuit -> answers: a netlist that counts the votes of each class or finds the winning class.
+// Circuit -> answers: a netlist that counts the votes of each class, finds the winning class, or
+// keeps all wires.
 //
 // Promise: if several classes have the most votes, the first of them wins.
 #pragma once
@@ -22,19 +23,29 @@ struct Answer {
   std::int32_t offset = 0;
 };
 
-inline std::vector<Signal> build_rules(const Circuit& circuit, Netlist& netlist) {
+// What a plan computes for each row: numbers, and wires that are kept as they are.
+struct Outputs {
+  std::vector<Answer> numbers;
+  std::vector<Signal> wires;
+};
+
+inline std::vector<Signal> build_wires(const Circuit& circuit, Netlist& netlist) {
   std::vector<Signal> wires;
   for (std::size_t i = 0; i < circuit.n_literals(); ++i) wires.push_back(Netlist::literal(i));
   for (std::size_t g = 0; g < circuit.gate_code.size(); ++g)
     wires.push_back(netlist.gate(circuit.gate_code[g], wires[std::size_t(circuit.gate_a[g])],
                                  wires[std::size_t(circuit.gate_b[g])]));
+  return wires;
+}
+
+inline std::vector<Signal> rules_of(const Circuit& circuit, const std::vector<Signal>& wires) {
   std::vector<Signal> rules;
   for (std::int32_t wire : circuit.rule_wire) rules.push_back(wires[std::size_t(wire)]);
   return rules;
 }
 
-inline std::vector<Answer> count_votes(const Circuit& circuit, Netlist& netlist) {
-  const std::vector<Signal> rules = build_rules(circuit, netlist);
+inline std::vector<Answer> add_up_votes(const Circuit& circuit, const std::vector<Signal>& rules,
+                                        Netlist& netlist) {
   std::vector<Answer> votes;
   for (std::size_t label = 0; label < circuit.n_classes(); ++label) {
     Counter counter;
@@ -43,6 +54,17 @@ inline std::vector<Answer> count_votes(const Circuit& circuit, Netlist& netlist)
     votes.push_back({counter.total(netlist), std::int32_t(counter.offset)});
   }
   return votes;
+}
+
+inline Outputs count_votes(const Circuit& circuit, Netlist& netlist) {
+  const std::vector<Signal> rules = rules_of(circuit, build_wires(circuit, netlist));
+  return {add_up_votes(circuit, rules, netlist), {}};
+}
+
+// All wires of the circuit, in its order, and the votes.
+inline Outputs keep_wires(const Circuit& circuit, Netlist& netlist) {
+  const std::vector<Signal> wires = build_wires(circuit, netlist);
+  return {add_up_votes(circuit, rules_of(circuit, wires), netlist), wires};
 }
 
 // The number of votes that most classes get from a rule. If several numbers are equally common, the
@@ -76,8 +98,9 @@ inline std::vector<Counter> count_contest(const Circuit& circuit,
 }
 
 // The index of the class with the most votes; the first one if classes are tied.
-inline std::vector<Answer> find_winner(const Circuit& circuit, Netlist& netlist) {
-  std::vector<Counter> counters = count_contest(circuit, build_rules(circuit, netlist));
+inline Outputs find_winner(const Circuit& circuit, Netlist& netlist) {
+  const std::vector<Signal> rules = rules_of(circuit, build_wires(circuit, netlist));
+  std::vector<Counter> counters = count_contest(circuit, rules);
   Bits winner, most = counters[0].total(netlist);
   for (std::size_t label = 1; label < counters.size(); ++label) {
     const Bits votes = counters[label].total(netlist);
@@ -85,7 +108,7 @@ inline std::vector<Answer> find_winner(const Circuit& circuit, Netlist& netlist)
     winner = select(wins, constant(label), winner, netlist);
     most = select(wins, votes, most, netlist);
   }
-  return {{winner, 0}};
+  return {{{winner, 0}}, {}};
 }
 
 }  // namespace dln

@@ -79,13 +79,12 @@ inline void check_rules(const Circuit& circuit) {
   }
 }
 
-inline const Circuit& checked(const Circuit& circuit) {
+inline void check(const Circuit& circuit) {
   check_sizes(circuit);
   check_categories(circuit);
   check_literals(circuit);
   check_gates(circuit);
   check_rules(circuit);
-  return circuit;
 }
 
 }  // namespace dln

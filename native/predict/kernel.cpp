@@ -1,7 +1,8 @@
 // Evaluate a planned circuit on rows, bit-sliced: a wire is one bit per row, 64 rows to a word.
 //
 // A block of rows goes through three stages: literals (values to bits), steps (bits to bits: gates,
-// counters, comparisons) and answers (bits to labels or votes). Nothing is checked or allocated.
+// counters, comparisons) and answers (bits to labels, or to votes and packed wires). Nothing is
+// checked or allocated.
 #include "kernel.h"
 
 #include <cstring>
@@ -49,10 +50,9 @@ class Evaluation {
                     done / rows_per_word);
     }
     run_steps();
-    if (answers_.labelled)
-      write_labels(first_row, n_rows);
-    else
-      write_votes(first_row, n_rows);
+    if (answers_.labelled) return write_labels(first_row, n_rows);
+    write_votes(first_row, n_rows);
+    write_wires(first_row, n_rows);
   }
 
  private:
@@ -221,6 +221,20 @@ class Evaluation {
         votes[row * n_classes] = std::int32_t(value + offset);
       });
       ++votes;
+    }
+  }
+
+  // A block starts at a whole word, so its words can be copied. Bits after the last row may be set.
+  void write_wires(std::size_t first_row, std::size_t n_rows) {
+    const std::size_t n_full = n_rows / rows_per_word, n_left = n_rows % rows_per_word;
+    std::uint64_t* words = answers_.wires + first_row / rows_per_word;
+    for (const std::uint32_t slot : answers_.slots) {
+      std::memcpy(words, bits_of(slot, 0), n_full * bytes_per_word);
+      if (n_left) {
+        std::memcpy(words + n_full, bits_of(slot, n_full), bytes_per_word);
+        words[n_full] &= (std::uint64_t{1} << n_left) - 1;
+      }
+      words += answers_.words_per_wire;
     }
   }
 

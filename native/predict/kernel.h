@@ -104,12 +104,15 @@ struct TableView {
 };
 
 // Where the answers are written: labels[number 0] to `labelled` or, if `labels` is null, all
-// numbers of a row to `votes`.
+// numbers of a row to `votes` and the bits of some slots to `wires`.
 struct Answers {
-  const std::uint64_t* labels;
-  std::size_t n_labels;
-  std::uint64_t* labelled;
-  std::int32_t* votes;
+  const std::uint64_t* labels = nullptr;
+  std::size_t n_labels = 0;
+  std::uint64_t* labelled = nullptr;
+  std::int32_t* votes = nullptr;
+  Slice<std::uint32_t> slots = {};
+  std::uint64_t* wires = nullptr;  // words_per_wire for each slot; bits after the last row are 0
+  std::size_t words_per_wire = 0;
 };
 
 // Values are read in strips of rows that are small enough for the first-level cache.

@@ -48,16 +48,18 @@ inline std::vector<CodeRange> ranges_of(const std::vector<std::int32_t>& codes) 
 // A plan with the memory that it points to.
 class StoredPlan {
  public:
-  StoredPlan(const Circuit& circuit, std::vector<Answer> (*answer)(const Circuit&, Netlist&)) {
+  StoredPlan(const Circuit& circuit, Outputs (*find_outputs)(const Circuit&, Netlist&)) {
     Netlist netlist(circuit.n_literals());
-    const std::vector<Answer> answers = answer(circuit, netlist);
+    const auto [numbers, kept] = find_outputs(circuit, netlist);
     std::vector<std::uint32_t> outputs;
-    for (const Answer& number : answers)
+    for (const Answer& number : numbers)
       for (Signal bit : number.bits) outputs.push_back(netlist.wire_of(bit));
+    for (Signal wire : kept) outputs.push_back(netlist.wire_of(wire));
     schedule_ = Scheduler(netlist, outputs).schedule();
     for (std::uint32_t wire : outputs) planes_.push_back(schedule_.slots[wire]);
-    store_numbers(answers);
+    store_numbers(numbers);
     store_tests(circuit);
+    kept_ = {planes_.data() + planes_.size() - kept.size(), kept.size()};
     plan_ = {schedule_.n_slots, slice(columns_), slice(schedule_.runs), slice(schedule_.steps),
              slice(numbers_)};
   }
@@ -65,6 +67,8 @@ class StoredPlan {
   StoredPlan& operator=(const StoredPlan&) = delete;
 
   const Plan& plan() const { return plan_; }
+  // The slots of the wires that are kept.
+  const Slice<std::uint32_t>& kept() const { return kept_; }
 
  private:
   template <class Item>
@@ -129,6 +133,7 @@ class StoredPlan {
   }
 
   std::vector<std::uint32_t> planes_;
+  Slice<std::uint32_t> kept_;
   ScheduledSteps schedule_;
   std::vector<Number> numbers_;
   std::vector<UsedColumn> columns_;

@@ -7,9 +7,11 @@
 
 #include <cstdint>
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../levels.h"
@@ -29,10 +31,10 @@ namespace {
 class Program {
  public:
   // Python's global lock is released during this call: it must not use Python.
-  Program(const Circuit& circuit, const std::string& level)
+  Program(Circuit circuit, const std::string& level)
       : level_(find_level(level)), n_columns_(circuit.column_is_category.size()),
         votes_(circuit, count_votes), winner_(circuit, find_winner),
-        class_indices_(circuit.n_classes()) {
+        class_indices_(circuit.n_classes()), circuit_(std::move(circuit)) {
     for (size_t c = 0; c < class_indices_.size(); ++c) class_indices_[c] = c;
   }
 
@@ -41,6 +43,7 @@ class Program {
     empty_ = numpy.attr("empty");
     int32_ = numpy.attr("dtype")("int32");
     int64_ = numpy.attr("dtype")("int64");
+    uint64_ = numpy.attr("dtype")("uint64");
   }
 
   std::string level() const { return level_name(level_); }
@@ -49,9 +52,28 @@ class Program {
     const OpenTable open(votes_.plan(), n_columns_, source, n_rows);
     const nb::object votes = empty_(nb::make_tuple(open.n_rows(), class_indices_.size()), int32_);
     const Array out(votes, {"votes"}, 2, PyBUF_RECORDS);
-    const Answers answers{nullptr, 0, nullptr, reinterpret_cast<std::int32_t*>(out.data())};
-    run(kernel_for(level_), votes_.plan(), open, answers, n_threads);
+    run(kernel_for(level_), votes_.plan(), open, {.votes = cells_of<std::int32_t>(out)},
+        n_threads);
     return votes;
+  }
+
+  nb::object evaluate(nb::handle source, nb::handle wires, int n_threads,
+                      std::optional<std::int64_t> n_rows) const {
+    const StoredPlan& stored = plan_of_wires();
+    const std::vector<std::uint32_t> slots = slots_of(wires, stored.kept());
+    const OpenTable open(stored.plan(), n_columns_, source, n_rows);
+    const size_t n_words = (open.n_rows() + rows_per_word - 1) / rows_per_word;
+    const nb::object words = empty_(nb::make_tuple(slots.size(), n_words), uint64_);
+    const nb::object votes = empty_(nb::make_tuple(open.n_rows(), class_indices_.size()), int32_);
+    const Array words_out(words, {"words"}, 2, PyBUF_RECORDS);
+    const Array votes_out(votes, {"votes"}, 2, PyBUF_RECORDS);
+    run(kernel_for(level_), stored.plan(), open,
+        {.votes = cells_of<std::int32_t>(votes_out),
+         .slots = {slots.data(), slots.size()},
+         .wires = cells_of<std::uint64_t>(words_out),
+         .words_per_wire = n_words},
+        n_threads);
+    return nb::make_tuple(words, votes);
   }
 
   nb::object classify(nb::handle source, int n_threads, std::optional<std::int64_t> n_rows) const {
@@ -81,16 +103,44 @@ class Program {
 
   void label(const OpenTable& open, const std::uint64_t* labels, const Array& out,
              int n_threads) const {
-    const Answers answers{labels, class_indices_.size(),
-                          reinterpret_cast<std::uint64_t*>(out.data()), nullptr};
-    run(kernel_for(level_), winner_.plan(), open, answers, n_threads);
+    run(kernel_for(level_), winner_.plan(), open,
+        {.labels = labels,
+         .n_labels = class_indices_.size(),
+         .labelled = cells_of<std::uint64_t>(out)},
+        n_threads);
+  }
+
+  template <class Cell>
+  static Cell* cells_of(const Array& array) {
+    return reinterpret_cast<Cell*>(array.data());
+  }
+
+  static std::vector<std::uint32_t> slots_of(nb::handle wires, const Slice<std::uint32_t>& all) {
+    std::vector<std::uint32_t> slots;
+    for (std::int32_t wire : copy_items<std::int32_t>(wires, "wires")) {
+      require(wire >= 0 && size_t(wire) < all.size, "wires holds ", wire, ", but there are ",
+              all.size, " wires");
+      slots.push_back(all[size_t(wire)]);
+    }
+    return slots;
+  }
+
+  // Planned when it is first needed, since prediction does not need it.
+  const StoredPlan& plan_of_wires() const {
+    const nb::gil_scoped_release unlocked;  // before waiting for a thread that is planning
+    const std::lock_guard planning(planning_);
+    if (!wires_) wires_.emplace(circuit_, keep_wires);
+    return *wires_;
   }
 
   Level level_;
   size_t n_columns_;
   StoredPlan votes_, winner_;
   std::vector<std::uint64_t> class_indices_;
-  nb::object empty_, int32_, int64_;
+  Circuit circuit_;
+  mutable std::mutex planning_;
+  mutable std::optional<StoredPlan> wires_;
+  nb::object empty_, int32_, int64_, uint64_;
 };
 
 std::vector<std::int32_t> copy_votes(nb::handle object, size_t n_rules, size_t n_classes) {
@@ -126,7 +176,8 @@ void make_program(Program* self, std::int64_t n_columns, nb::handle column_is_ca
   require_size(circuit.column_is_category.size(), size_t(n_columns), "column_is_category");
   {
     const nb::gil_scoped_release unlocked;  // planning a large circuit takes a second
-    new (self) Program(checked(circuit), level);
+    check(circuit);
+    new (self) Program(std::move(circuit), level);
   }
   self->import_numpy();
 }
@@ -145,6 +196,9 @@ void bind_program(nb::module_& module) {
       .def_prop_ro("level", &Program::level, "The instruction-set level that the program runs on.")
       .def("votes", &Program::votes, "source"_a.none(), "n_threads"_a = 1,
            "n_rows"_a = nb::none(), "Votes of every row for every class: int32 (n, n_classes).")
+      .def("evaluate", &Program::evaluate, "source"_a.none(), "wires"_a, "n_threads"_a = 1,
+           "n_rows"_a = nb::none(),
+           "Some wires, 64 rows to a word: uint64 (n_wires, n_words), and the votes.")
       .def("classify", &Program::classify, "source"_a.none(), "n_threads"_a = 1,
            "n_rows"_a = nb::none(),
            "Index of the class with the most votes, the first if several tie: int64 (n,).")

@@ -30,6 +30,7 @@ from dln.errors import (
     TableError,
     TrainingError,
 )
+from dln.evaluate.evaluation import Evaluation
 from dln.explain.card import ScoreCard
 from dln.explain.change import Change
 from dln.explain.local import Explanation
@@ -75,6 +76,7 @@ __all__ = [
     "DeviceMemoryError",
     "DlnError",
     "DlnWarning",
+    "Evaluation",
     "Explanation",
     "Export",
     "ExtraMissingError",

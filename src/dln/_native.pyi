@@ -45,6 +45,15 @@ class Program:
     ) -> NDArray[np.int32]:
         """Count the votes of every row for every class: (n, n_classes)."""
 
+    def evaluate(
+        self,
+        source: NDArray[Any] | Sequence[NDArray[Any] | None],
+        wires: NDArray[np.int32],
+        n_threads: int = 1,
+        n_rows: int | None = None,
+    ) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+        """Compute some wires, 64 rows to a word (n_wires, n_words), and votes (n, n_classes)."""
+
     def classify(
         self,
         source: NDArray[Any] | Sequence[NDArray[Any] | None],

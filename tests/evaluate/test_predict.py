@@ -21,7 +21,7 @@ from dln.core.literals import Above, Among, Column, Missing
 from dln.core.parts import Node, Rule
 from dln.errors import ColumnTypeError, MissingColumnError, TableError
 from dln.evaluate import predictor
-from dln.evaluate.predictor import Predictor, compile_circuit, numpy_votes
+from dln.evaluate.predictor import Predictor, compile_circuit, numpy_evaluate
 from tests.support.strategies import FORMS, as_rows, circuits, law, matrices, plain_votes, rows_for
 
 LEVELS = _native.levels()
@@ -63,7 +63,7 @@ def test_native_levels_and_numpy_agree(data: st.DataObject, circuit: Circuit) ->
     rows = data.draw(rows_for(circuit))
     source, n_rows = Predictor(circuit)._source(as_rows(circuit, rows))
     expected = plain_votes(circuit, rows)
-    assert_array_equal(numpy_votes(circuit, source, n_rows), expected)
+    assert_array_equal(numpy_evaluate(circuit, source, n_rows)[1], expected)
     for level in LEVELS:
         program = compile_circuit(circuit, level)
         assert program.level == level
@@ -111,7 +111,7 @@ def test_blocks_of_many_rows_vote_like_single_rows(level: str, dtype: str, order
         cells = rng.integers(-6, 7, (n_rows, 5)) / 2
         with np.errstate(invalid="ignore"):
             table = np.array(cells.astype(dtype), order=order)
-        expected = numpy_votes(circuit, table, n_rows)
+        expected = numpy_evaluate(circuit, table, n_rows)[1]
         assert_array_equal(program.votes(table), expected)
         assert_array_equal(program.classify(table, n_threads=2), expected.argmax(axis=1))
 

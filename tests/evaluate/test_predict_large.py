@@ -20,7 +20,7 @@ from dln.core.circuit import Circuit
 from dln.core.literals import Above, Column
 from dln.core.parts import Rule
 from dln.evaluate import predictor
-from dln.evaluate.predictor import Predictor, compile_circuit, native_arguments, numpy_votes
+from dln.evaluate.predictor import Predictor, compile_circuit, native_arguments, numpy_evaluate
 from tests.support.strategies import as_rows, circuits, law, plain_votes, rows_for
 
 
@@ -45,7 +45,7 @@ def test_a_circuit_that_is_too_large_to_plan_still_predicts() -> None:
     with pytest.raises(OverflowError, match="too large to plan"):
         compile_circuit(circuit)
     rows = np.array([[-1.0], [0.5], [200.0], [1e9], [np.nan]])
-    votes = numpy_votes(circuit, rows, len(rows))
+    votes = numpy_evaluate(circuit, rows, len(rows))[1]
     assert_array_equal(circuit.votes(rows), votes)
     assert_array_equal(circuit.predict(rows), votes.argmax(axis=1))
 

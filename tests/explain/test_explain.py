@@ -23,7 +23,6 @@ from dln.core.labels import label_to_json
 from dln.core.literals import Above, Among, Column, Literal, Missing
 from dln.core.parts import Node, Rule
 from dln.errors import ColumnTypeError, MissingColumnError, TableError
-from dln.explain.fires import wire_values
 from dln.explain.local import Explanation, explain_row
 from dln.explain.reasons import find_reason
 from tests.explain.test_rule_table import Tags
@@ -103,8 +102,8 @@ def test_a_reason_forces_its_rule_and_no_smaller_one_does(
     possible = every_row(circuit)
     for row in data.draw(rows_for(circuit, max_rows=2)):
         table = as_objects(circuit, [*possible, row])
-        literals = wire_values(circuit, range(circuit.n_literals), table)
-        wires = wire_values(circuit, [rule.wire for rule in circuit.rules], table)
+        evaluation = circuit.evaluate(table)
+        literals, wires = evaluation.wires(range(circuit.n_literals)), evaluation.fired
         explanation = explain_row(circuit, row)
         for number, (rule, outcome) in enumerate(
             zip(circuit.rules, explanation.rules, strict=True)
@@ -144,8 +143,8 @@ def test_a_greedy_reason_forces_its_rule_and_is_not_exact(
     data: st.DataObject, circuit: Circuit
 ) -> None:
     possible = every_row(circuit)
-    literals = wire_values(circuit, range(15), as_objects(circuit, possible))
-    truth = wire_values(circuit, [28], as_objects(circuit, possible))[:, 0]
+    evaluation = circuit.evaluate(as_objects(circuit, possible))
+    literals, truth = evaluation.wires(range(15)), evaluation.wire(28)
     assume(truth.any())
     row = data.draw(st.sampled_from(np.flatnonzero(truth).tolist()))
     reason = find_reason(circuit.logic, 28, literals[row].tolist())

@@ -24,7 +24,6 @@ from dln.core.literals import Above, Among, Column, Missing
 from dln.core.parts import Node, Rule
 from dln.errors import OptionError, TableError
 from dln.explain.expression import count_terms, factored
-from dln.explain.fires import wire_values
 from dln.explain.local import explain_row
 from dln.explain.rules import RuleTable, rule_table, score_card
 from dln.explain.shortest import MOST_LITERALS, shortest
@@ -104,17 +103,6 @@ def test_the_score_card_decides_like_the_circuit(data: st.DataObject, circuit: C
         votes = plain_votes(circuit, [row])[0]
         assert score == votes[1] - votes[0]
         assert ("yes" if score > 0 else "no") == circuit.predict(as_rows(circuit, [row]))[0]
-
-
-@law
-@given(data=st.data(), circuit=circuits(max_literals=40))
-def test_wire_values_are_those_of_the_circuit(data: st.DataObject, circuit: Circuit) -> None:
-    rows = data.draw(rows_for(circuit, max_rows=3))
-    found = wire_values(circuit, range(circuit.n_wires), as_rows(circuit, rows))
-    assert found.shape == (len(rows), circuit.n_wires)
-    for wire in range(circuit.n_wires):
-        alone = replace(circuit, rules=(Rule(wire, (1,)),), base_votes=(0,), classes=("c",))
-        assert found[:, wire].tolist() == (plain_votes(alone, rows)[:, 0] == 1).tolist()
 
 
 # -- the shortest form ------------------------------------------------------------------------

@@ -53,11 +53,14 @@ def _call(rng: random.Random, program: Any, n_columns: int, n_classes: int) -> N
     if rng.random() < 0.3:
         options["n_threads"] = rng.choice([1, 2, 0, -1, 2**20])
     try:
-        match rng.randrange(3):
+        match rng.randrange(4):
             case 0:
                 program.votes(source, **options)
             case 1:
                 program.classify(source, **options)
+            case 2:
+                wires = np.arange(rng.randrange(4), dtype=np.int32)
+                program.evaluate(source, _damaged(rng, wires), **options)
             case _:
                 labels = np.arange(n_classes, dtype=np.uint64)
                 out: Any = np.empty(n_rows, dtype=np.uint64)

@@ -11,7 +11,7 @@ import numpy as np
 
 from dln import Circuit, _native, export
 from dln.core.model_file import circuit_from_json, circuit_to_json
-from dln.evaluate.predictor import Predictor, compile_circuit, numpy_votes
+from dln.evaluate.predictor import Predictor, compile_circuit, numpy_evaluate
 
 from .draw import draw_rows, draw_text
 from .reader import Model
@@ -36,8 +36,13 @@ def fuzz_predictors(rng: random.Random) -> int:
         pairs = zip(found, wanted, strict=True)
         assert all(math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-300) for a, b in pairs)
 
+    evaluation = circuit.evaluate(table)
+    assert evaluation.votes.tolist() == expected
+    wires = [model.wires(row) for row in rows]
+    assert evaluation.wires(range(circuit.n_wires)).tolist() == wires
+
     source, n_rows = Predictor(circuit)._source(table)
-    assert numpy_votes(circuit, source, n_rows).tolist() == expected
+    assert numpy_evaluate(circuit, source, n_rows)[1].tolist() == expected
     for level in _native.levels():
         program = compile_circuit(circuit, level)
         assert program.votes(source, n_rows=n_rows).tolist() == expected
@@ -49,7 +54,7 @@ def fuzz_predictors(rng: random.Random) -> int:
     said = [exported.explain(dict(zip(names, row, strict=True))) for row in rows]
     assert [list(one["votes"]) for one in said] == expected
     assert [one["class"] for one in said] == labels
-    return (6 + 2 * len(_native.levels())) * len(rows)
+    return (8 + 2 * len(_native.levels())) * len(rows)
 
 
 def as_table(circuit: Circuit, rows: list[list[Any]]) -> Any:

@@ -61,12 +61,17 @@ class Model:
             return any(value == category for category in categories)
         return False
 
-    def votes(self, row: list[Any]) -> list[int]:
-        """Count the votes for each class."""
+    def wires(self, row: list[Any]) -> list[int]:
+        """Evaluate the literals and the gates."""
         wires = [int(self.literal(literal, row)) for literal in self.literals]
         for name, a, b in self.gates:
             table = f"{GATES.index(name):04b}"
             wires.append(int(table[2 * wires[a] + wires[b]]))
+        return wires
+
+    def votes(self, row: list[Any]) -> list[int]:
+        """Count the votes for each class."""
+        wires = self.wires(row)
         votes = list(self.base_votes)
         for rule in self.rules:
             if wires[rule["wire"]]:

@@ -214,7 +214,7 @@ def test_if_every_prediction_is_wrong_the_first_row_opens() -> None:
 def test_a_sample_keeps_errors_and_other_rows_and_is_always_the_same() -> None:
     circuit, (X, y) = score_circuit(), score_rows(3000)
     target = np.array([circuit.classes.index(label) for label in y])
-    rows = read_rows(circuit, read_table(X), target)
+    rows = read_rows(read_table(X), target, circuit.evaluate(X))
     sample = rows.to_json(20_000)
     numbers = [row[0] for row in sample["rows"]]
     assert 300 < len(numbers) < 3000

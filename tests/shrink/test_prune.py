@@ -24,7 +24,7 @@ from dln.errors import CircuitError, MissingColumnError, OptionError, TableError
 from dln.shrink.prune.curve import PruneCurve
 from dln.shrink.prune.moves import Replace, find_moves
 from dln.shrink.prune.prune import prune
-from dln.shrink.prune.rows import literal_bits, read_rows
+from dln.shrink.prune.rows import literal_bits
 from dln.shrink.prune.saving import Savings
 from dln.shrink.simplify.fold import fold
 from dln.shrink.simplify.net import Net
@@ -197,7 +197,7 @@ def test_the_curve_ends_with_a_circuit_that_reads_nothing(problem: Problem) -> N
 def test_a_move_saves_at_least_the_computed_amount(problem: Problem) -> None:
     circuit, table, _ = problem
     circuit = fold(circuit)
-    bits = literal_bits(circuit, read_rows(table))
+    bits = literal_bits(circuit.evaluate(table))
     n_rows = len(table)
     before = cost(circuit).gate_operations
     votes = [rule.votes for rule in circuit.rules]

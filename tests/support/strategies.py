@@ -200,10 +200,21 @@ def plain_votes(circuit: Circuit, rows: Rows) -> NDArray[np.int64]:
     return np.array(votes, dtype=np.int64).reshape(len(rows), circuit.n_classes)
 
 
-def _votes_of_row(circuit: Circuit, row: list[Cell]) -> list[int]:
+def plain_wires(circuit: Circuit, rows: Rows) -> NDArray[np.bool_]:
+    """Evaluate wires row by row from Python values, as the reference: (n_rows, n_wires)."""
+    wires = [_wires_of_row(circuit, row) for row in rows]
+    return np.array(wires, dtype=bool).reshape(len(rows), circuit.n_wires)
+
+
+def _wires_of_row(circuit: Circuit, row: list[Cell]) -> list[int]:
     wires = [int(_holds(literal, circuit, row[literal.column])) for literal in circuit.literals]
     for gate, a, b in circuit.nodes:
         wires.append(gate.hard(wires[a], wires[b]))
+    return wires
+
+
+def _votes_of_row(circuit: Circuit, row: list[Cell]) -> list[int]:
+    wires = _wires_of_row(circuit, row)
     votes = list(circuit.base_votes)
     for wire, given in circuit.rules:
         votes = [vote + wires[wire] * more for vote, more in zip(votes, given, strict=True)]

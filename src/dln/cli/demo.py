@@ -132,4 +132,5 @@ def _with_names(circuit: Circuit, names: list[str]) -> Circuit:
 
 def _score(circuit: Circuit, X: Any, y: Any) -> Tally:
     numbers = np.searchsorted(circuit.class_labels, y)
-    return tally(numbers, circuit.winners(X), circuit.predict_proba(X))
+    evaluation = circuit.evaluate(X, wires=())
+    return tally(numbers, evaluation.winners, evaluation.probabilities)

@@ -41,10 +41,10 @@ def measure_groups(
     circuit: Circuit, X: Any, classes: NDArray[np.int64], groups: NDArray[np.int64], n_groups: int
 ) -> list[Measure]:
     """Measure each group of rows; `groups` has the number of each row's group."""
-    votes, shares = circuit.votes(X), circuit.predict_proba(X)
+    evaluation = circuit.evaluate(X, wires=())
     found = []
     for number in range(n_groups):
         rows = groups == number
-        counted = tally(classes[rows], votes[rows].argmax(axis=1), shares[rows])
-        found.append(Measure(counted, rank(classes[rows], votes[rows])))
+        counted = tally(classes[rows], evaluation.winners[rows], evaluation.probabilities[rows])
+        found.append(Measure(counted, rank(classes[rows], evaluation.votes[rows])))
     return found

@@ -76,13 +76,12 @@ def _answers(
     circuit: Circuit, labels: list[Any], cells: Table, *, proba: bool, votes: bool
 ) -> dict[str, list[Any]]:
     """Return the predictions for some rows, by the names of their columns."""
-    counts = circuit.votes(cells)
-    # argmax returns the first maximum, so the class listed first wins a tie.
-    answers = {"prediction": [labels[number] for number in counts.argmax(axis=1).tolist()]}
+    evaluation = circuit.evaluate(cells, wires=())
+    answers = {"prediction": [labels[number] for number in evaluation.winners.tolist()]}
     if proba:
-        answers |= _by_class("probability", circuit, circuit.predict_proba(cells))
+        answers |= _by_class("probability", circuit, evaluation.probabilities)
     if votes:
-        answers |= _by_class("votes", circuit, counts)
+        answers |= _by_class("votes", circuit, evaluation.votes)
     return answers
 
 

@@ -31,6 +31,7 @@ from dln.core.verdict import Proof
 from dln.errors import OptionError
 
 if TYPE_CHECKING:
+    from dln.evaluate.evaluation import Evaluation
     from dln.evaluate.predictor import Predictor
     from dln.explain.local import Explanation
 
@@ -236,6 +237,21 @@ class Circuit:
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return class probabilities (n_rows, n_classes): the softmax of votes / temperature."""
         return self._predictor.predict_proba(X)
+
+    def evaluate(self, X: Any, wires: Iterable[int] | None = None) -> Evaluation:
+        """Compute wires, rules, votes, classes and probabilities in one pass over the rows.
+
+        If only classes, votes or probabilities are needed, `predict`, `votes` and `predict_proba`
+        are faster.
+
+        Parameters
+        ----------
+        X
+            Rows, as for `votes`.
+        wires
+            Numbers of the wires to keep, by default all. A wire takes one bit for each row.
+        """
+        return self._predictor.evaluate(X, wires)
 
     @cached_property
     def _predictor(self) -> Predictor:

@@ -1,12 +1,13 @@
-"""Circuit + rows -> votes -> classes.
+"""Circuit + rows -> wires and votes -> classes.
 
-The compiled program does the work. `numpy_votes` computes the same in a few lines of NumPy. Tests
-compare the two. NumPy is used if the extension is missing or the circuit is too large to compile.
+The compiled program does the work. `numpy_evaluate` computes the same in a few lines of NumPy.
+Tests compare the two. NumPy is used if the extension is missing or the circuit is too large to
+compile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from dln._util.cores import count_cores
 from dln.core.literals import Above, Among, Missing
 from dln.data.codes import MISSING_CODE, NATIVE_FLOATS, encode_cells, native_numbers, places_of
 from dln.data.table import read_table
+from dln.errors import OptionError
+from dln.evaluate.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from dln._native import Program
@@ -34,9 +37,14 @@ _NATIVE_PROGRAM = _find_native()
 _ROWS_PER_THREAD = 65536
 _NUMPY_VALUES = 1 << 24
 """Number of wires and votes that NumPy holds at once; more rows are evaluated in parts."""
+_ROWS_PER_BYTE = 8
 
 _LITERAL_KINDS = {Above: 0, Among: 1, Missing: 2}
 """The numbers of the kinds of literals in the native program."""
+
+
+_Computed = tuple[NDArray[np.uint8], NDArray[np.int64]]
+"""Packed wires (n_kept, n_bytes) and votes (n_rows, n_classes)."""
 
 
 class Predictor:
@@ -55,13 +63,19 @@ class Predictor:
         self._words = labels.view(np.uint64) if labels.dtype.str[1:] in ("i8", "f8") else None
         self._labels = labels
 
+    def evaluate(self, X: Any, wires: Iterable[int] | None = None) -> Evaluation:
+        """Compute the votes and some wires, by default all, in one pass over the rows."""
+        kept = _chosen(wires, self._circuit.n_wires)
+        source, n_rows = self._source(X)
+        if kept:
+            packed, votes = self._wires_and_votes(source, n_rows, kept)
+        else:
+            packed, votes = np.empty((0, 0), dtype=np.uint8), self._votes(source, n_rows)
+        return Evaluation(self._circuit, n_rows, kept, packed, votes)
+
     def votes(self, X: Any) -> NDArray[np.int64]:
         """Count votes: (n_rows, n_classes)."""
-        source, n_rows = self._source(X)
-        if self._program is None:
-            return np.concatenate(list(self._numpy_parts(source, n_rows)))
-        counts = self._program.votes(source, n_threads=_threads(n_rows), n_rows=n_rows)
-        return counts.astype(np.int64)
+        return self._votes(*self._source(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label with the most votes for each row; ties go to the first class."""
@@ -78,18 +92,35 @@ class Predictor:
         """Return the index of the class with the most votes; ties go to the first class."""
         source, n_rows = self._source(X)
         if self._program is None:
-            parts = self._numpy_parts(source, n_rows)
-            return np.concatenate([self._circuit.readout.winners(votes) for votes in parts])
+            return self._circuit.readout.winners(self._votes(source, n_rows))
         return self._program.classify(source, n_threads=_threads(n_rows), n_rows=n_rows)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the softmax of votes / temperature: (n_rows, n_classes)."""
         return self._circuit.readout.probabilities(self.votes(X))
 
-    def _numpy_parts(self, source: Any, n_rows: int) -> Iterator[NDArray[np.int64]]:
-        """Count votes with NumPy in parts, so that memory stays bounded."""
+    def _votes(self, source: Any, n_rows: int) -> NDArray[np.int64]:
+        if self._program is None:
+            return self._numpy_wires_and_votes(source, n_rows, ())[1]
+        return self._program.votes(source, _threads(n_rows), n_rows).astype(np.int64)
+
+    def _wires_and_votes(self, source: Any, n_rows: int, kept: Sequence[int]) -> _Computed:
+        if self._program is None:
+            return self._numpy_wires_and_votes(source, n_rows, kept)
+        wires = np.array(kept, dtype=np.int32)
+        try:
+            words, votes = self._program.evaluate(source, wires, _threads(n_rows), n_rows)
+        except OverflowError:  # the plan of all wires is larger than the one of the votes
+            return self._numpy_wires_and_votes(source, n_rows, kept)
+        # The lowest byte of a word holds the first rows.
+        return words.astype("<u8", copy=False).view(np.uint8), votes.astype(np.int64)
+
+    def _numpy_wires_and_votes(self, source: Any, n_rows: int, kept: Sequence[int]) -> _Computed:
+        """Evaluate with NumPy in parts, so that memory stays bounded."""
+        wanted = np.array(kept, dtype=np.intp)
         per_row = self._circuit.n_wires + self._circuit.n_classes
-        step = max(1, _NUMPY_VALUES // per_row)
+        step = max(1, _NUMPY_VALUES // per_row // _ROWS_PER_BYTE) * _ROWS_PER_BYTE
+        packed, counts = [], []
         for first in range(0, max(n_rows, 1), step):
             last = min(first + step, n_rows)
             part = (
@@ -97,7 +128,10 @@ class Predictor:
                 if isinstance(source, np.ndarray)
                 else [None if column is None else column[first:last] for column in source]
             )
-            yield numpy_votes(self._circuit, part, last - first)
+            wires, votes = numpy_evaluate(self._circuit, part, last - first)
+            packed.append(np.packbits(wires[wanted], axis=1, bitorder="little"))
+            counts.append(votes)
+        return np.concatenate(packed, axis=1), np.concatenate(counts)
 
     def _source(self, X: Any) -> tuple[Any, int]:
         """Return what the program reads: one numeric array, or an array for each used column."""
@@ -118,6 +152,20 @@ class Predictor:
         for index in self._used:
             source[index] = encode_cells(table.read(places[index]), columns[index])
         return source, table.n_rows
+
+
+def _chosen(wires: Iterable[int] | None, n_wires: int) -> Sequence[int]:
+    """Return the wires to keep, ascending."""
+    if wires is None:
+        return range(n_wires)
+    chosen = sorted(set(wires))
+    wrong = [wire for wire in chosen if wire not in range(n_wires)]
+    if wrong:
+        raise OptionError(
+            f"wires holds {wrong[0]!r}, but the circuit has {n_wires} wires; "
+            f"expected numbers from 0 to {n_wires - 1}"
+        )
+    return chosen
 
 
 def _threads(n_rows: int) -> int:
@@ -170,23 +218,28 @@ def native_arguments(circuit: Circuit) -> dict[str, Any]:
     }
 
 
-def numpy_votes(circuit: Circuit, source: Any, n_rows: int) -> NDArray[np.int64]:
-    """Count votes with NumPy alone; `source` is a numeric array or a list of columns."""
+def numpy_evaluate(
+    circuit: Circuit, source: Any, n_rows: int
+) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Compute wires (n_wires, n_rows) and votes (n_rows, n_classes) with NumPy alone.
+
+    `source` is a numeric array or a list of columns.
+    """
     cells = source.T if isinstance(source, np.ndarray) else source
-    wires: list[NDArray[np.bool_]] = []
-    for literal in circuit.literals:
+    wires = np.empty((circuit.n_wires, n_rows), dtype=bool)
+    for number, literal in enumerate(circuit.literals):
         column = cells[literal.column]
         if isinstance(literal, Above):
-            wires.append(np.asarray(column, dtype=np.float64) > literal.cutoff)
+            wires[number] = np.asarray(column, dtype=np.float64) > literal.cutoff
         elif isinstance(literal, Among):
-            wires.append(np.isin(column, literal.categories))
+            wires[number] = np.isin(column, literal.categories)
         elif circuit.columns[literal.column].is_numeric:
-            wires.append(np.isnan(np.asarray(column, dtype=np.float64)))
+            wires[number] = np.isnan(np.asarray(column, dtype=np.float64))
         else:
-            wires.append(column == MISSING_CODE)
-    for gate, a, b in circuit.nodes:
-        wires.append(np.array(gate.table, dtype=bool)[2 * wires[a].astype(np.intp) + wires[b]])
+            wires[number] = column == MISSING_CODE
+    for number, (gate, a, b) in enumerate(circuit.nodes, start=circuit.n_literals):
+        wires[number] = np.array(gate.table, dtype=bool)[2 * wires[a].astype(np.intp) + wires[b]]
     votes = np.tile(np.array(circuit.base_votes, dtype=np.int64), (n_rows, 1))
     for wire, weights in circuit.rules:
         votes += np.outer(wires[wire], np.array(weights, dtype=np.int64))
-    return votes
+    return wires, votes

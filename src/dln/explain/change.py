@@ -85,9 +85,11 @@ class Change:
         }
 
 
-def nearest_changes(circuit: Circuit, row: OneRow) -> tuple[Change, ...]:
-    """Find the nearest change of each column that flips the class, best first."""
-    present = int(circuit.winners(row.table())[0])
+def nearest_changes(circuit: Circuit, row: OneRow, present: int) -> tuple[Change, ...]:
+    """Find the nearest change of each column that flips the class, best first.
+
+    `present` is the number of the class that the row gets.
+    """
     found = []
     for column in sorted(row.cells):
         ranked = _nearest_in_column(circuit, row, column, present)

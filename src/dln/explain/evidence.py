@@ -1,19 +1,15 @@
-"""Circuit + rows and their classes -> how often each rule fires, and on which classes."""
+"""An evaluation and the classes of its rows -> how often each rule fires, and on which classes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.data.target import class_numbers
 from dln.errors import TableError
-from dln.explain.fires import wire_values
-
-if TYPE_CHECKING:
-    from dln.core.circuit import Circuit
+from dln.evaluate.evaluation import Evaluation
+from dln.evaluate.packed import pack
 
 
 @dataclass(frozen=True)
@@ -68,24 +64,19 @@ class Evidence:
         )
 
 
-def measure_rules(circuit: Circuit, X: Any, y: Any = None) -> tuple[Rows, tuple[Evidence, ...]]:
-    """Evaluate every rule on a table; return the size of the table and one record for each rule."""
-    fires = wire_values(circuit, [rule.wire for rule in circuit.rules], X)
-    n_rows = len(fires)
-    if n_rows == 0:
+def measure_rules(
+    evaluation: Evaluation, target: NDArray[np.int64] | None = None
+) -> tuple[Rows, tuple[Evidence, ...]]:
+    """Count the rows, and for each rule the rows where it fires; by class if `target` is given."""
+    if evaluation.n_rows == 0:
         raise TableError("the table has 0 rows; at least one is needed to count where rules fire")
-    support = fires.sum(axis=0).tolist()
-    if y is None:
-        rows = Rows(n_rows)
-        return rows, tuple(Evidence(rows, count) for count in support)
-    target = class_numbers(y, circuit.classes, n_rows)
-    rows = Rows(n_rows, _count_classes(target, circuit.n_classes))
+    fires = [evaluation.bits(rule.wire) for rule in evaluation.circuit.rules]
+    if target is None:
+        rows = Rows(evaluation.n_rows)
+        return rows, tuple(Evidence(rows, bits.bit_count()) for bits in fires)
+    members = [pack(target == number) for number in range(evaluation.circuit.n_classes)]
+    rows = Rows(evaluation.n_rows, tuple(bits.bit_count() for bits in members))
     return rows, tuple(
-        Evidence(rows, n_fired, _count_classes(target[fired], circuit.n_classes))
-        for n_fired, fired in zip(support, fires.T, strict=True)
+        Evidence(rows, bits.bit_count(), tuple((bits & own).bit_count() for own in members))
+        for bits in fires
     )
-
-
-def _count_classes(target: NDArray[np.int64], n_classes: int) -> tuple[int, ...]:
-    """Count the rows of each class."""
-    return tuple(np.bincount(target, minlength=n_classes).tolist())

@@ -16,7 +16,6 @@ from dln.core.labels import Label, label_text, label_to_json
 from dln.core.literals import format_name
 from dln.core.values import cell_text, cell_to_json
 from dln.explain.change import Change, nearest_changes
-from dln.explain.fires import wire_values
 from dln.explain.reasons import Reason, find_reason
 from dln.explain.row import read_row
 from dln.explain.sheet import Section, Sheet
@@ -247,10 +246,9 @@ def explain_row(circuit: Circuit, row: Any) -> Explanation:
           because age > 54
     smallest change: age: 60 -> 54 (age <= 54) gives healthy
     """
-    one = read_row(circuit, row)
-    table = one.table()
-    literals = wire_values(circuit, range(circuit.n_literals), table)[0].tolist()
-    fires = wire_values(circuit, [rule.wire for rule in circuit.rules], table)[0].tolist()
+    one, evaluation = read_row(circuit, row)
+    winner = int(evaluation.winners[0])
+    literals = evaluation.wires(range(circuit.n_literals))[0].tolist()
     writer = short_writer(circuit.logic, circuit.readout.wires)
     rules = tuple(
         Outcome(
@@ -258,16 +256,16 @@ def explain_row(circuit: Circuit, row: Any) -> Explanation:
             rule.votes,
             find_reason(circuit.logic, rule.wire, literals) if fired else None,
         )
-        for rule, fired in zip(circuit.rules, fires, strict=True)
+        for rule, fired in zip(circuit.rules, evaluation.fired[0], strict=True)
     )
     return Explanation(
         row={circuit.columns[index].name: one.cell(index) for index in sorted(one.cells)},
         classes=circuit.classes,
-        label=circuit.classes[int(circuit.winners(table)[0])],
-        votes=tuple(circuit.votes(table)[0].tolist()),
+        label=circuit.classes[winner],
+        votes=tuple(evaluation.votes[0].tolist()),
         base_votes=circuit.base_votes,
         rules=rules,
-        changes=nearest_changes(circuit, one),
+        changes=nearest_changes(circuit, one, winner),
         parts=tuple(writer.definitions()),
     )
 

@@ -13,6 +13,7 @@ from dln.core.literals import Column
 from dln.data.codes import encode_cells
 from dln.data.table import RawColumn, Table, is_missing, is_row, read_table
 from dln.errors import TableError
+from dln.evaluate.evaluation import Evaluation
 from dln.explain.moments import moment_of
 
 if TYPE_CHECKING:
@@ -46,10 +47,6 @@ class OneRow:
         found: Cell = value
         return found
 
-    def table(self) -> Table:
-        """Return the row as a table of one row."""
-        return self._table(self.cells, 1)
-
     def with_cells(self, column: int, cells: Sequence[Cell]) -> Table:
         """Repeat the row, each time with another value in one column."""
         n_rows = len(cells)
@@ -58,27 +55,27 @@ class OneRow:
             for index, raw in self.cells.items()
         }
         changed[column] = _raw_column(self.columns[column], cells)
-        return self._table(changed, n_rows)
-
-    def _table(self, cells: Mapping[int, RawColumn], n_rows: int) -> Table:
-        return Table(n_rows, len(self.columns), None, cells.__getitem__)
+        return Table(n_rows, len(self.columns), None, changed.__getitem__)
 
 
-def read_row(circuit: Circuit, row: Any) -> OneRow:
-    """Read a dict, list, Series, array or frame of one row; raises `TableError` for others."""
+def read_row(circuit: Circuit, row: Any) -> tuple[OneRow, Evaluation]:
+    """Read and evaluate a dict, list, Series, array or frame of one row.
+
+    Raises `TableError` if it is none of these, or if columns are missing or of another type.
+    """
     table = _one_row_table(row)
     if table.n_rows != 1:
         raise TableError(
             f"the table has {table.n_rows} rows, expected one; "
             "explain one row at a time, such as X.iloc[[0]] or X[0]"
         )
-    circuit.votes(table)  # raises if columns are missing or of another type
+    evaluation = circuit.evaluate(table)
     used = circuit.logic.used_columns
     places = {column.name: index for index, column in enumerate(circuit.columns)}
     if table.names is not None:
         places = {name: place for place, name in enumerate(table.names)}
     cells = {index: table.read(places[circuit.columns[index].name]) for index in used}
-    return OneRow(circuit.columns, cells)
+    return OneRow(circuit.columns, cells), evaluation
 
 
 def _one_row_table(row: Any) -> Table:

@@ -10,9 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dln.core.circuit import Circuit, check_is_circuit
 from dln.core.labels import Label, label_text, label_to_json
+from dln.data.target import class_numbers
 from dln.errors import OptionError
+from dln.evaluate.evaluation import Evaluation
 from dln.explain.card import CardRow, ScoreCard
 from dln.explain.evidence import Evidence, Rows, measure_rules
 from dln.explain.sheet import Section, Sheet
@@ -212,9 +217,25 @@ def rule_table(circuit: Circuit, X: Any = None, y: Any = None) -> RuleTable:
     check_is_circuit(circuit, "rule_table")
     if X is None and y is not None:
         raise OptionError("y is given without X; pass the rows too: rule_table(circuit, X, y)")
+    if X is None:
+        return describe_rules(circuit)
+    evaluation = circuit.evaluate(X, wires=circuit.readout.wires)
+    target = None if y is None else class_numbers(y, circuit.classes, evaluation.n_rows)
+    return describe_rules(circuit, evaluation, target)
+
+
+def describe_rules(
+    circuit: Circuit,
+    evaluation: Evaluation | None = None,
+    target: NDArray[np.int64] | None = None,
+) -> RuleTable:
+    """Write a circuit's rules, with statistics if they were evaluated on rows.
+
+    `target` has the number of each row's class.
+    """
     writer = short_writer(circuit.logic, circuit.readout.wires)
     texts = [writer.text(rule.wire) for rule in circuit.rules]
-    rows, evidence = (None, None) if X is None else measure_rules(circuit, X, y)
+    rows, evidence = (None, None) if evaluation is None else measure_rules(evaluation, target)
     rules = tuple(
         RuleRow(text, rule.votes, None if evidence is None else evidence[number])
         for number, (text, rule) in enumerate(zip(texts, circuit.rules, strict=True))

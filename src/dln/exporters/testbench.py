@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from dln.data.codes import MISSING_CODE, encode_cells, places_of
 from dln.data.table import RawColumn, Table, read_table
-from dln.explain.fires import wire_values
 from dln.exporters.fields import Field, signed_range
 from dln.exporters.ports import Ports, port_bits
 from dln.exporters.program import Program
@@ -168,8 +167,8 @@ def _encode(program: Program, ports: Ports, table: Table) -> tuple[list[int], Ta
 
 def _expected(program: Program, ports: Ports, table: Table, n_rows: int) -> list[int]:
     circuit = program.circuit
-    winners, votes = circuit.winners(table), circuit.votes(table)
-    fired = wire_values(circuit, [rule.wire for rule in circuit.rules], table)
+    evaluation = circuit.evaluate(table, wires=circuit.readout.wires)
+    winners, votes, fired = evaluation.winners, evaluation.votes, evaluation.fired
     answers = []
     for row in range(n_rows):
         answer = int(winners[row])

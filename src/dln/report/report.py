@@ -28,7 +28,7 @@ from dln.data.target import class_numbers
 from dln.draw.diagram.diagram import MOST_GATES, MOST_LITERALS, draw_circuit
 from dln.errors import ExtraMissingError, OptionError
 from dln.evaluate.scores import tally
-from dln.explain.rules import rule_table
+from dln.explain.rules import describe_rules
 from dln.explain.text import decision_note
 from dln.explain.trends import TREND_WORDS, Trend, Trends, find_trends
 from dln.exporters.identity import circuit_id
@@ -166,13 +166,14 @@ def make_report(
     template = _template()  # first: a missing package is found before the work
     data = data or DataNote()
     table = read_table(X)
+    table = replace(table, read=cache(table.read))  # for the evaluation and for `read_rows`
     _check_numbers(data.numbers, table.n_rows)
     target = class_numbers(y, circuit.classes, table.n_rows)
-    proba = circuit.predict_proba(table)
-    counted = tally(target, circuit.winners(table), proba)
-    curves = make_curves(proba, target)
-    labelled = read_rows(circuit, table, target)
-    rules = rule_table(circuit, table, y)
+    evaluation = circuit.evaluate(table, wires=circuit.readout.wires)
+    counted = tally(target, evaluation.winners, evaluation.probabilities)
+    curves = make_curves(evaluation.probabilities, target)
+    labelled = read_rows(table, target, evaluation)
+    rules = describe_rules(circuit, evaluation, target)
     content = make_content(
         circuit, labelled, rules, counted, curves, row_word=data.row_word, with_rows=rows
     )

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.core.circuit import Circuit
 from dln.data.codes import MISSING_CODE, UNSEEN_CODE, encode_cells, places_of
 from dln.data.table import RawColumn, Table
+from dln.evaluate.evaluation import Evaluation
 
 PageCell = float | int | str | None
 """A number ("inf" and "-inf" if infinite), the code or text of a category, or missing."""
@@ -132,8 +132,9 @@ class LabelledRows:
         return to_cell(float(cells[row]))
 
 
-def read_rows(circuit: Circuit, table: Table, target: NDArray[np.int64]) -> LabelledRows:
-    """Read every column that the circuit reads, and predict."""
+def read_rows(table: Table, target: NDArray[np.int64], evaluation: Evaluation) -> LabelledRows:
+    """Read every column that the circuit reads."""
+    circuit = evaluation.circuit
     used = circuit.logic.used_columns
     places = places_of(table, circuit.columns, used)
     raw: list[RawColumn | None] = [None] * len(circuit.columns)
@@ -144,7 +145,7 @@ def read_rows(circuit: Circuit, table: Table, target: NDArray[np.int64]) -> Labe
         encoded = encode_cells(found, circuit.columns[column])
         is_numeric = circuit.columns[column].is_numeric
         cells[column] = encoded.astype(np.float64) if is_numeric else encoded
-    return LabelledRows(used, raw, cells, target, circuit.winners(table), circuit.votes(table))
+    return LabelledRows(used, raw, cells, target, evaluation.winners, evaluation.votes)
 
 
 def to_cell(number: float) -> float | int | str | None:

@@ -14,7 +14,6 @@ import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings
 
 from dln import GATES, Above, Among, Circuit, Column, DLNClassifier, Missing, Node, Rule
-from dln.explain.fires import wire_values
 from tests.support.strategies import Rows, as_objects, circuits
 
 _FEW = 5
@@ -39,10 +38,9 @@ class Case:
 
     def answers(self) -> Answers:
         """Return the answers of `Circuit`, which all targets must match."""
-        circuit, table = self.circuit, self.table
-        values = wire_values(circuit, [rule.wire for rule in circuit.rules], table)
-        fired = [np.flatnonzero(row).tolist() for row in values]
-        return Answers(circuit.winners(table).tolist(), circuit.votes(table).tolist(), fired)
+        found = self.circuit.evaluate(self.table)
+        fired = [np.flatnonzero(row).tolist() for row in found.fired]
+        return Answers(found.winners.tolist(), found.votes.tolist(), fired)
 
 
 @dataclass(frozen=True)

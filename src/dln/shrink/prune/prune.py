@@ -16,6 +16,7 @@ from dln.costs.circuit import cost
 from dln.data.table import Table
 from dln.data.target import class_numbers, row_weights
 from dln.errors import CircuitError, OptionError
+from dln.evaluate.evaluation import Evaluation
 from dln.shrink.prune.curve import PruneCurve, PruneStep
 from dln.shrink.prune.greedy import shrink
 from dln.shrink.prune.rows import Rows, literal_bits, read_rows
@@ -97,15 +98,16 @@ def prune(
     _check_circuit(circuit)
     _check_tolerance(tolerance)
     table = read_rows(X)
-    judge = _Judge(circuit, table, y, sample_weight, class_weight)
+    evaluation = circuit.evaluate(table, wires=range(circuit.n_literals))
+    judge = _Judge(evaluation, table, y, sample_weight, class_weight)
     by_accuracy = not isinstance(tolerance, numbers.Integral)
-    keep = judge.target if by_accuracy else judge.winners
+    keep = judge.target if by_accuracy else evaluation.winners
     weight = judge.weight if by_accuracy else np.ones(table.n_rows)
-    rows = Rows(literal_bits(circuit, table), keep, weight)
+    rows = Rows(literal_bits(evaluation), keep, weight)
     start = judge.step(lower_base(fold(circuit)))
     steps = [start]
     chosen = start
-    lost = judge.loss(circuit) if by_accuracy else 0.0
+    lost = judge.loss(evaluation.winners) if by_accuracy else 0.0
     budgets = _budgets(tolerance, table.n_rows)
     for budget in budgets:
         before = steps[-1].circuit
@@ -135,20 +137,21 @@ class _Judge:
     """Measures circuits by their predictions on the rows."""
 
     def __init__(
-        self, circuit: Circuit, table: Table, y: Any, sample_weight: Any, class_weight: Any
+        self, evaluation: Evaluation, table: Table, y: Any, sample_weight: Any, class_weight: Any
     ) -> None:
         self._table = table
+        self._winners = evaluation.winners
+        circuit = evaluation.circuit
         self._origin = circuit.origin
-        self.winners: NDArray[np.int64] = circuit.winners(table)
         self.target = class_numbers(y, circuit.classes, table.n_rows)
         weight = row_weights(
             self.target.astype(np.int32), circuit.class_labels, sample_weight, class_weight
         ).astype(np.float64)
         self.weight: NDArray[np.float64] = weight / weight.sum()
 
-    def loss(self, circuit: Circuit) -> float:
-        """Return the total weight of the rows that a circuit predicts wrongly."""
-        return float(self.weight @ (circuit.winners(self._table) != self.target))
+    def loss(self, winners: NDArray[np.int64]) -> float:
+        """Return the total weight of the rows that are predicted wrongly."""
+        return float(self.weight @ (winners != self.target))
 
     def step(self, circuit: Circuit) -> PruneStep:
         """Measure one circuit."""
@@ -156,9 +159,9 @@ class _Judge:
         return PruneStep(
             circuit=replace(circuit, origin=self._origin),
             gate_operations=cost(circuit).gate_operations,
-            n_changed=int((winners != self.winners).sum()),
+            n_changed=int((winners != self._winners).sum()),
             # Weights are in single precision; more digits would be noise.
-            accuracy=round(1.0 - self.loss(circuit), 6),
+            accuracy=round(1.0 - self.loss(winners), 6),
         )
 
 

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dln.evaluate.packed import unpack
 from dln.shrink.prune.moves import Votes
-from dln.shrink.prune.rows import Rows, unpack
+from dln.shrink.prune.rows import Rows
 
 _SHARPNESS = 1.0
 """The mean absolute vote margin, in units of the exponential."""
