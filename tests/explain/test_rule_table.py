@@ -146,6 +146,14 @@ def test_an_xor_is_not_expanded() -> None:
     assert rule_text(logic(nodes, tests, *bits)) == "(a xor b) xor c"
 
 
+def test_deep_gates_over_constants_are_written_in_short_time() -> None:
+    nodes = [Node(GATE_BY_NAME["FALSE"], 0, 0), Node(GATE_BY_NAME["TRUE"], 0, 0)]
+    nodes += [Node(GATE_BY_NAME["XOR"], wire - 2, wire - 1) for wire in range(3, 80)]
+    x = (Column("x", "boolean"),), (Above(0, 0.5),)
+    circuit = Circuit(*x, tuple(nodes), (Rule(79, (0, 1)),), (0, 0), ("no", "yes"))
+    assert rule_table(circuit).rules[0].text == "never"
+
+
 def test_a_long_rule_is_split_into_named_parts() -> None:
     bits = [Column(f"b{place}", "boolean") for place in range(30)]
     tests = [Above(place, 0.5) for place in range(30)]

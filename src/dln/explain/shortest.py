@@ -74,14 +74,14 @@ def shortest(logic: Logic, wire: int, named: Collection[int] = ()) -> Expression
 
 
 def _written_size(logic: Logic, wires: list[int]) -> int:
-    """Count the literals of the last wire with all its gates written out, up to a limit."""
+    """Count the literals and constants of the last wire, all gates written out, up to a limit."""
     size: dict[int, int] = {}
     for wire in wires:
         if wire < logic.n_literals:
             size[wire] = 1
             continue
         _, a, b = logic.nodes[wire - logic.n_literals]
-        size[wire] = min(size.get(a, 0) + size.get(b, 0), INLINE_SIZE + 1)
+        size[wire] = min(max(1, size.get(a, 0) + size.get(b, 0)), INLINE_SIZE + 1)
     return size[wires[-1]]
 
 
