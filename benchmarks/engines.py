@@ -19,8 +19,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from train_speed import AUTHORS_MS, encoded_table, make_job
 
+from benchmarks.train_speed import AUTHORS_MS, encoded_table, make_job
 from dln.encode.bits import ABOVE, LiteralSet
 from dln.train.engines import find_engine
 from dln.train.jobs import Engine, Job, TrainingRows
@@ -156,11 +156,10 @@ WORK = 200_000_000
 """Approximate number of gates x steps in one GPU measurement."""
 
 
-def measure_card() -> None:
+def measure_gpu() -> None:
     """Print the time per step and network for several network and population sizes."""
-    from card_floors import measure_floors
-
-    from dln.train.cuda.card import device_name
+    from benchmarks.gpu_floors import measure_floors
+    from dln.train.cuda.gpu import device_name
 
     data, literals = encoded_table()
     floors = measure_floors()
@@ -199,14 +198,29 @@ def times(ratio: float) -> str:
 
 
 def population_seconds(job: Job, crowd: int) -> float:
-    """Train copies of a network with different seeds; return the shorter time of two runs."""
-    from dln.train.cuda.engine import time_launches
+    """Train copies of a network with different seeds; return the shorter time of two runs.
 
+    Only the training counts, not the work before and after it.
+    """
+    from dln.train.cuda.engine import Run
+    from dln.train.cuda.gpu import import_cupy
+    from dln.train.cuda.memory import GpuMemory
+    from dln.train.cuda.pack import pack
+
+    cupy = import_cupy()
     jobs = [
         replace(job, network=job.network.copy(), options=replace(job.options, seed=seed))
         for seed in range(crowd)
     ]
-    return min(time_launches(jobs) for _ in range(2))
+    seconds = []
+    for _ in range(2):
+        population = pack(jobs)
+        run = Run(cupy, 0, population, GpuMemory(cupy, population))
+        start = time.perf_counter()
+        run.train(None)
+        cupy.cuda.Device(0).synchronize()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
 
 
 if __name__ == "__main__":
@@ -215,7 +229,7 @@ if __name__ == "__main__":
     parser.add_argument("--cuda", action="store_true", help="train populations on a GPU")
     arguments = parser.parse_args()
     if arguments.cuda:
-        measure_card()
+        measure_gpu()
     elif arguments.device:
         measure_device(arguments.device)
     else:

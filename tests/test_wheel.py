@@ -16,7 +16,7 @@ PROGRAM = """
 import dln._native
 from sklearn.datasets import load_iris
 from dln import DLNClassifier
-from dln.train.cuda.card import SOURCES
+from dln.train.cuda.gpu import SOURCES
 for folder in SOURCES:  # the cuda engine compiles these files
     assert "site-packages" in str(folder) and any(folder.glob("*.h")), folder
 X, y = load_iris(return_X_y=True)

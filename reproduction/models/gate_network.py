@@ -117,9 +117,11 @@ def _evaluate(task: Task, budget: Budget, batch: list[Params]) -> list[float]:
 
 def _score(runs: Sequence[Trained]) -> float:
     """Score a trial at its best epoch; folds that stopped early keep their last accuracy."""
-    longest = max(len(run.looks) for run in runs)
-    looks = [np.pad(run.looks, (0, longest - len(run.looks)), mode="edge") for run in runs]
-    return max(float(score_trials(epoch)) for epoch in np.array(looks).T)
+    longest = max(len(run.accuracies) for run in runs)
+    accuracies = [
+        np.pad(run.accuracies, (0, longest - len(run.accuracies)), mode="edge") for run in runs
+    ]
+    return max(float(score_trials(epoch)) for epoch in np.array(accuracies).T)
 
 
 def _job(

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import dln
-from dln.estimators import advice
+from dln.estimators import fit_warnings
 from tests.support.classifiers import (
     iris_table,  # noqa: F401 - a fixture
     small,
@@ -39,7 +39,7 @@ def test_text_among_numbers_gives_a_warning() -> None:
 def test_classes_that_are_never_predicted_give_one_warning(
     monkeypatch: pytest.MonkeyPatch, few_rows: int
 ) -> None:
-    monkeypatch.setattr(advice, "_FEW_ROWS", few_rows)
+    monkeypatch.setattr(fit_warnings, "_FEW_ROWS", few_rows)
     X = np.arange(70.0)[:, None]
     y = np.repeat(np.arange(7), 10)
     # One gate has two values, so at most two of the seven classes can win.
@@ -65,7 +65,7 @@ def test_balanced_weights_are_recommended_if_they_are_not_used() -> None:
 def test_classes_that_win_a_row_or_have_none_give_no_warning(
     iris: Any, monkeypatch: pytest.MonkeyPatch, few_rows: int
 ) -> None:
-    monkeypatch.setattr(advice, "_FEW_ROWS", few_rows)
+    monkeypatch.setattr(fit_warnings, "_FEW_ROWS", few_rows)
     X, y = iris
     assert set(small().fit(X, y).predict(X)) == {0, 1, 2}
     small().fit(X, y, sample_weight=(y != 2).astype(float))

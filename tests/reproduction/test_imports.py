@@ -13,8 +13,8 @@ ROOT = Path(__file__).parents[2]
 PUBLIC = {*dln.__all__, "__version__"}
 # These measure engines and kernels, or train a network that is not a DLN.
 INTERNAL = {
-    "benchmarks/card_floors.py",
     "benchmarks/engines.py",
+    "benchmarks/gpu_floors.py",
     "benchmarks/train_speed.py",
     "reproduction/models/gate_network.py",
 }
@@ -51,3 +51,11 @@ def test_the_walk_finds_every_way_to_an_internal() -> None:
 def test_only_public_names_are_used(file: str) -> None:
     found = internals((ROOT / file).read_text("utf-8"))
     assert bool(found) == (file in INTERNAL), found
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_modules_are_imported_by_their_full_name(file: str) -> None:
+    # `python -m benchmarks.engines` finds benchmarks.train_speed, but not train_speed.
+    stems = {Path(other).stem for other in FILES}
+    for node in ast.walk(ast.parse((ROOT / file).read_text("utf-8"))):
+        assert not (isinstance(node, ast.ImportFrom) and node.module in stems), node.lineno

@@ -28,8 +28,8 @@ def test_the_constants_are_the_same(name: str) -> None:
 
 @given(st.lists(st.floats(0, 1), min_size=1), st.integers(2, 30))
 def test_scores_and_batches_are_the_same(accuracies: list[float], n_classes: int) -> None:
-    looks = np.array(accuracies)
-    assert protocol.score_trials(looks) == paper.score_trials(looks)
+    accuracies = np.array(accuracies)
+    assert protocol.score_trials(accuracies) == paper.score_trials(accuracies)
     assert protocol.batch_size(n_classes) == paper.batch_size(n_classes)
 
 

@@ -78,12 +78,12 @@ def test_the_papers_folds(n_rows: int, n_folds: int) -> None:
 
 def test_a_score_is_the_best_epochs_mean_less_a_tenth_of_the_deviation() -> None:
     outcomes = [Outcome((0.5, 0.9, 0.7, 0.7)), Outcome((0.5, 0.7, 0.9, 0.9)), Outcome((0.5, 0.8))]
-    looks = np.array([[0.5, 0.9, 0.7, 0.7], [0.5, 0.7, 0.9, 0.9], [0.5, 0.8, 0.8, 0.8]])
-    score = looks.mean(axis=0) - 0.1 * looks.std(axis=0)
+    accuracies = np.array([[0.5, 0.9, 0.7, 0.7], [0.5, 0.7, 0.9, 0.9], [0.5, 0.8, 0.8, 0.8]])
+    score = accuracies.mean(axis=0) - 0.1 * accuracies.std(axis=0)
     # The last three are equal; the latest wins. The third fold stopped and stays at 0.8.
     assert score.max() == pytest.approx(score[3])
-    np.testing.assert_array_equal(fold_scores(outcomes, 0.1), looks[:, 3])
-    np.testing.assert_array_equal(score_trials(looks.T), score)
+    np.testing.assert_array_equal(fold_scores(outcomes, 0.1), accuracies[:, 3])
+    np.testing.assert_array_equal(score_trials(accuracies.T), score)
 
 
 @pytest.fixture(scope="module")

@@ -131,7 +131,7 @@ def test_the_size_is_that_of_all_networks_that_will_vote(
     of_two, of_ten = LocalBackend(context).run([two, ten])
     assert of_two.size is not None
     assert of_ten.size == 5 * of_two.size
-    assert of_ten.looks == of_two.looks
+    assert of_ten.accuracies == of_two.accuracies
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ torch.set_num_threads(1)  # the tensors here are small
 from dln import _native  # noqa: E402
 from dln.train import native  # noqa: E402
 from dln.train import torch as readable  # noqa: E402
-from dln.train.cuda.card import SOURCES  # noqa: E402
+from dln.train.cuda.gpu import SOURCES  # noqa: E402
 from dln.train.jobs import Job  # noqa: E402
 from dln.train.live import hard_votes  # noqa: E402
 from dln.train.losses import LOSSES, Loss  # noqa: E402

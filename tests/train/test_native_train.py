@@ -242,13 +242,13 @@ def test_keep_best_ends_with_the_parameters_of_the_best_validation() -> None:
     job = replace(random_job(8, n_rows=120, options=options), valid_rows=np.arange(80, 120))
     job = replace(job, rows=np.arange(80))
     (result,) = train_population([job])
-    looks = result.history[:, 2]
-    assert looks[result.best_epoch] == looks.max()
+    accuracies = result.history[:, 2]
+    assert accuracies[result.best_epoch] == accuracies.max()
     again = replace(
         job, network=result.network, options=replace(options, epochs=1, learning_rate=0.0)
     )
     (check,) = train_population([again])
-    assert check.history[0, 2] == looks.max()
+    assert check.history[0, 2] == accuracies.max()
 
 
 def test_patience_stops_a_run_that_no_longer_improves() -> None:

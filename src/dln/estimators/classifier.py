@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from dln._util.cores import count_threads
 from dln._util.option import documented
 from dln.core.circuit import Circuit
-from dln.estimators.advice import warn_of_lost_classes, warn_of_mixtures, warn_user
+from dln.estimators.fit_warnings import warn_of_lost_classes, warn_of_mixtures, warn_user
 from dln.estimators.parameters import Parameters
 from dln.estimators.plan import plan_fit, read_parameters
 from dln.estimators.reading import draw_seed, read_features, read_problem

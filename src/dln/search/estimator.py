@@ -19,8 +19,8 @@ from dln._util.cores import count_threads
 from dln._util.option import check_choice, check_integer, check_number
 from dln.core.circuit import Circuit
 from dln.errors import OptionError
-from dln.estimators.advice import warn_user
 from dln.estimators.classifier import DLNClassifier
+from dln.estimators.fit_warnings import warn_user
 from dln.estimators.plan import plan_fit
 from dln.estimators.reading import draw_seed, read_problem
 from dln.search.backend import BackendName, TaskContext, open_backend

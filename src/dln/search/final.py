@@ -95,5 +95,5 @@ def find_best_epoch(
     ]
     trained = engine(jobs, n_threads=n_threads)
     total = np.sum([result.valid_accuracy for result in trained], axis=0)
-    looks = np.flatnonzero(~np.isnan(total))
-    return int(looks[::-1][total[looks][::-1].argmax()]) + 1
+    evaluated = np.flatnonzero(~np.isnan(total))
+    return int(evaluated[::-1][total[evaluated][::-1].argmax()]) + 1

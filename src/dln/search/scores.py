@@ -15,17 +15,17 @@ def fold_scores(outcomes: Sequence[Outcome], penalty: float) -> NDArray[np.float
 
     A fold that stopped earlier than the others keeps its last accuracy.
     """
-    longest = max(len(outcome.looks) for outcome in outcomes)
-    looks = np.array(
+    longest = max(len(outcome.accuracies) for outcome in outcomes)
+    accuracies = np.array(
         [
-            outcome.looks + outcome.looks[-1:] * (longest - len(outcome.looks))
+            outcome.accuracies + outcome.accuracies[-1:] * (longest - len(outcome.accuracies))
             for outcome in outcomes
         ]
     )
-    score = penalised_mean(looks, penalty, axis=0)
+    score = penalised_mean(accuracies, penalty, axis=0)
     # The latest of tied epochs wins: it was trained longer.
     best = longest - 1 - int(score[::-1].argmax())
-    return looks[:, best]
+    return accuracies[:, best]
 
 
 def penalised_mean(

@@ -97,11 +97,11 @@ class StudyStorage(Storage):
         known = self._attrs.get(population)
         if known is None:
             return None
-        return [Outcome(tuple(looks), size) for looks, size in json.loads(known)]
+        return [Outcome(tuple(accuracies), size) for accuracies, size in json.loads(known)]
 
     def save(self, population: str, outcomes: Sequence[Outcome]) -> None:
         """Store the outcomes of a population in one transaction."""
-        text = json.dumps([[list(outcome.looks), outcome.size] for outcome in outcomes])
+        text = json.dumps([[list(outcome.accuracies), outcome.size] for outcome in outcomes])
         self._set(population, text)
 
     def add(self, number: int, trial: Any) -> None:

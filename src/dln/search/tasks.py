@@ -54,14 +54,14 @@ class Outcome:
 
     Attributes
     ----------
-    looks
+    accuracies
         Balanced accuracy on the validation rows: at each evaluation, or once at the end.
     size
         Gate-level operations of the circuit after quick simplification, scaled up if the final
         fit has more networks than were trained; None if not measured.
     """
 
-    looks: tuple[float, ...]
+    accuracies: tuple[float, ...]
     size: int | None = None
 
 
@@ -155,7 +155,7 @@ def _score(task: Task, rows: FoldRows, trained: Sequence[Trained]) -> Outcome:
     networks = [result.network for result in trained]
     size = _size(task, rows, networks) if task.measured else None
     if task.recipe.options.eval_every:
-        return Outcome(tuple(trained[0].looks.tolist()), size)
+        return Outcome(tuple(trained[0].accuracies.tolist()), size)
     valid = rows.fold.valid
     votes = count_votes(networks, rows.data.cells[valid], task.recipe.options.vote_threshold)
     return Outcome((balanced_accuracy(rows.data.target[valid], votes.argmax(axis=1)),), size)

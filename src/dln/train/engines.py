@@ -9,7 +9,7 @@ from typing import get_args
 from dln._util.option import check_choice
 from dln.errors import OptionError
 from dln.train import cuda, native
-from dln.train.cuda.card import find_gpu
+from dln.train.cuda.gpu import find_gpu
 from dln.train.jobs import Engine
 
 EngineName = OneOf["native", "torch", "cuda"]

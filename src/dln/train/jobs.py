@@ -65,7 +65,7 @@ class Trained:
         return self.history[:, HISTORY.index("valid_accuracy")]
 
     @property
-    def looks(self) -> NDArray[np.float32]:
+    def accuracies(self) -> NDArray[np.float32]:
         """Balanced accuracy on validation rows, at each evaluation."""
         return self.valid_accuracy[~np.isnan(self.valid_accuracy)]
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from dln.train.cuda.card import compile_kernel
+from dln.train.cuda.gpu import compile_kernel
 from tests.support.emulated import cupy
 
 

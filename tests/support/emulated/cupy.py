@@ -1,7 +1,7 @@
 """The part of CuPy that the cuda engine uses, on the CPU.
 
 Arrays are those of NumPy, with guard bytes that are checked at every wait. A kernel is compiled
-by g++ with `card.h` and runs in the background, as on a GPU, until it is waited for.
+by g++ with `gpu.h` and runs in the background, as on a GPU, until it is waited for.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FLAGS = (
 )
 _OF_A_CARD = {
     "extern __shared__ float4 near_memory[];": "",
-    'asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));': "now = card::nanoseconds();",
+    'asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));': "now = gpu::nanoseconds();",
 }
 """Replacements of CUDA code in the kernel that a compiler for the CPU does not know."""
 

@@ -1,13 +1,13 @@
 // The kernels, with the names that a launch uses.
-#include "card.h"
-// After card.h, which defines the parts of CUDA that they use.
+#include "gpu.h"
+// After gpu.h, which defines the parts of CUDA that they use.
 #include "probe.cu"
 #include "train.cu"
 
 #define LAUNCH(kernel)                                                                        \
   extern "C" const char* launch_##kernel(int blocks, int threads, unsigned long shared_bytes, \
                                          unsigned long seed, void** arguments) {              \
-    return card::run(kernel, {blocks, threads, shared_bytes, seed}, arguments);               \
+    return gpu::run(kernel, {blocks, threads, shared_bytes, seed}, arguments);               \
   }
 
 LAUNCH(probe)

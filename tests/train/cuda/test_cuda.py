@@ -24,7 +24,7 @@ from dln.errors import TrainingError  # noqa: E402
 from dln.train import torch as readable  # noqa: E402
 from dln.train.cuda import engine as cuda_engine  # noqa: E402
 from dln.train.cuda import train_population  # noqa: E402
-from dln.train.cuda.card import compile_kernel  # noqa: E402
+from dln.train.cuda.gpu import compile_kernel  # noqa: E402
 from dln.train.cuda.layout import BLOCK_STATIC, THREADS, Limits, Sizes, Variant  # noqa: E402
 from dln.train.jobs import Engine, Job  # noqa: E402
 from dln.train.network import Shape  # noqa: E402

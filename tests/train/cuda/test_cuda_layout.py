@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dln.train.cuda.card import define, include
+from dln.train.cuda.gpu import define, include
 from dln.train.cuda.layout import (
     BLOCK_RESERVED,
     BLOCK_STATIC,

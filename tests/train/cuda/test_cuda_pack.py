@@ -16,7 +16,7 @@ from numpy.testing import assert_array_equal
 
 from dln.encode.bits import ABOVE
 from dln.errors import DeviceMemoryError, OptionError
-from dln.train.cuda.card import check_capability, find_gpu
+from dln.train.cuda.gpu import check_capability, find_gpu
 from dln.train.cuda.layout import BATCH, PLAN, STATE
 from dln.train.cuda.memory import bytes_of, check_room
 from dln.train.cuda.numbers import first_states, jump

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.train.cuda.card import compile_kernel, find_gpu, import_cupy, limits_of
+from dln.train.cuda.gpu import compile_kernel, find_gpu, import_cupy, limits_of
 from dln.train.cuda.layout import Sizes, Variant, choose_variant, shared_part
 from dln.train.cuda.memory import GpuMemory, explain_full_memory, memory_of_any
 from dln.train.cuda.pack import Population, pack, record_epochs
@@ -62,7 +62,7 @@ def train_population(
     interrupted = False
     with _ONE_AT_A_TIME, cupy.cuda.Device(number):
         memory = GpuMemory(cupy, population)
-        run = _Run(cupy, number, population, memory)
+        run = Run(cupy, number, population, memory)
         try:
             run.train(on_progress)
         except KeyboardInterrupt:
@@ -81,24 +81,6 @@ def train_population(
             _result(population, memory, network, states[network], history, interrupted)
             for network, history in enumerate(histories)
         ]
-
-
-def time_launches(jobs: Sequence[Job], device: str = "cuda") -> float:
-    """Train jobs and return the seconds that the GPU took; the networks are not changed.
-
-    For benchmarks: work before and after the training is not counted.
-    """
-    number = find_gpu(device)
-    cupy = import_cupy()
-    population = pack(jobs)
-    with _ONE_AT_A_TIME, cupy.cuda.Device(number):
-        run = _Run(cupy, number, population, GpuMemory(cupy, population))
-        start = time.perf_counter()
-        try:
-            run.train(None)
-        finally:  # the memory is in use until here
-            cupy.cuda.Device(number).synchronize()
-        return time.perf_counter() - start
 
 
 def _result(
@@ -141,7 +123,7 @@ class _Launch:
     needs: tuple[Any, ...] = ()
 
 
-class _Run:
+class Run:
     """The launches that train a population."""
 
     def __init__(self, cupy: Any, number: int, population: Population, memory: GpuMemory) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.train.cuda.shelf import Shelf
+from dln.train.cuda.distinct import Distinct
 from dln.train.jobs import Job
 
 Array = NDArray[Any]
@@ -29,7 +29,7 @@ def furthest_reads(link_wire: Array, plans: Array) -> NDArray[np.int64]:
     return reads
 
 
-def find_levels(kinds: Shelf[Job], plans: Array, furthest: NDArray[np.int64]) -> list[Array]:
+def find_levels(kinds: Distinct[Job], plans: Array, furthest: NDArray[np.int64]) -> list[Array]:
     """Return where the levels of each network start, and where the last one ends.
 
     In networks made by dln the layers are levels. Any other order of gates works too.

@@ -21,10 +21,10 @@ from dln.train.cuda.check import (
     check_places,
     check_sizes,
 )
+from dln.train.cuda.distinct import Distinct, flat
 from dln.train.cuda.layout import PLAN, STATE, Sizes
 from dln.train.cuda.levels import find_levels, furthest_reads
 from dln.train.cuda.numbers import first_states, jump_images
-from dln.train.cuda.shelf import Shelf, flat
 from dln.train.jobs import Job, TrainingRows
 from dln.train.network import vote_limit
 from dln.train.options import TrainOptions
@@ -71,13 +71,13 @@ class Population:
 
 
 @dataclass(frozen=True)
-class _Shelves:
+class _Shared:
     """What jobs share: kinds of jobs with their schedules, tables and validation rows."""
 
-    kinds: Shelf[Job]
+    kinds: Distinct[Job]
     schedules: list[Schedule]
-    tables: Shelf[TrainingRows]
-    valid: Shelf[NDArray[np.int64]]
+    tables: Distinct[TrainingRows]
+    valid: Distinct[NDArray[np.int64]]
 
 
 def pack(jobs: Sequence[Job]) -> Population:
@@ -87,46 +87,46 @@ def pack(jobs: Sequence[Job]) -> Population:
     networks take a fraction of a second.
     """
     check_nothing_shared(jobs)
-    shelves = _make_shelves(jobs)
-    plans = _make_plans(jobs, shelves)
+    shared = _find_shared(jobs)
+    plans = _make_plans(jobs, shared)
     check_sizes(plans, [job.network.layers for job in jobs])
     sizes = _place_networks(plans)
-    _place_shared(plans, shelves)
-    arrays = _network_arrays(jobs) | _shared_arrays(plans, shelves)
+    _place_shared(plans, shared)
+    arrays = _network_arrays(jobs) | _shared_arrays(plans, shared)
 
     literal_layer = flat([job.network.literal_layer for job in jobs])
     furthest = furthest_reads(arrays["link_wire"], plans)
     check_places(plans, arrays, literal_layer, furthest)
     check_numbers(plans, arrays["parameters"])
-    levels = find_levels(shelves.kinds, plans, furthest)
+    levels = find_levels(shared.kinds, plans, furthest)
     plans["n_levels"] = [len(starts) - 1 for starts in levels]
     sizes |= _place(plans, {"level": plans["n_levels"] + 1})
     arrays["level_start"] = flat(levels)
     n_literals = sizes["literal"]
     arrays["literal_freeze"] = _literal_freeze(
-        plans, shelves, literal_layer[:n_literals], arrays["literal_kind"][:n_literals]
+        plans, shared, literal_layer[:n_literals], arrays["literal_kind"][:n_literals]
     )
-    schedules = [shelves.schedules[kind] for kind in shelves.kinds.which.tolist()]
+    schedules = [shared.schedules[kind] for kind in shared.kinds.which.tolist()]
     return Population(jobs, schedules, plans, _make_states(jobs), arrays, sizes)
 
 
-def _make_shelves(jobs: Sequence[Job]) -> _Shelves:
-    kinds = Shelf(jobs, _kind_of)
+def _find_shared(jobs: Sequence[Job]) -> _Shared:
+    kinds = Distinct(jobs, _kind_of)
     for job in kinds.items:
         check_kind(job)
-    return _Shelves(
+    return _Shared(
         kinds,
         [make_schedule(job.options, job.network) for job in kinds.items],
-        Shelf([job.data for job in jobs], _table_key),
-        Shelf([_NO_ROWS if job.valid_rows is None else job.valid_rows for job in jobs], id),
+        Distinct([job.data for job in jobs], _table_key),
+        Distinct([_NO_ROWS if job.valid_rows is None else job.valid_rows for job in jobs], id),
     )
 
 
-def _make_plans(jobs: Sequence[Job], shelves: _Shelves) -> Array:
+def _make_plans(jobs: Sequence[Job], shared: _Shared) -> Array:
     """Write the sizes and options of each network."""
-    kinds, networks = shelves.kinds, [job.network for job in jobs]
+    kinds, networks = shared.kinds, [job.network for job in jobs]
     plans = np.zeros(len(kinds.items), dtype=PLAN)
-    for plan, job, schedule in zip(plans, kinds.items, shelves.schedules, strict=True):
+    for plan, job, schedule in zip(plans, kinds.items, shared.schedules, strict=True):
         _fill_options(plan, job.options, schedule)
         plan["loss"] = job.loss.number
         plan["n_layers"] = len(job.network.layers)
@@ -142,9 +142,9 @@ def _make_plans(jobs: Sequence[Job], shelves: _Shelves) -> Array:
     plans["n_links"] = [network.link_wires.shape[2] for network in networks]
     plans["n_rules"] = [len(network.rule_wires) for network in networks]
     plans["n_classes"] = [len(network.vote_logits) for network in networks]
-    plans["n_columns"] = shelves.tables.spread([x.cells.shape[1] for x in shelves.tables.items])
+    plans["n_columns"] = shared.tables.spread([x.cells.shape[1] for x in shared.tables.items])
     plans["n_rows"] = lengths
-    plans["n_valid"] = shelves.valid.spread([len(rows) for rows in shelves.valid.items])
+    plans["n_valid"] = shared.valid.spread([len(rows) for rows in shared.valid.items])
     plans["n_batches"] = -(-lengths // batches)
     ahead = max(1, min(MAX_SHUFFLES, SHUFFLE_ROOM // max(1, int(lengths.sum()))))
     plans["n_shuffles"] = np.clip(plans["epochs"], 1, ahead)
@@ -181,9 +181,9 @@ def _place_networks(plans: Array) -> dict[str, int]:
     return sizes
 
 
-def _place_shared(plans: Array, shelves: _Shelves) -> None:
+def _place_shared(plans: Array, shared: _Shared) -> None:
     """Write where each network finds the data that it shares with others."""
-    tables, valid = shelves.tables, shelves.valid
+    tables, valid = shared.tables, shared.valid
     plans["valid"] = valid.starts([len(rows) for rows in valid.items])
     plans["table"] = tables.starts([len(data.target) for data in tables.items])
     plans["cells"] = tables.starts([data.cells.size for data in tables.items])
@@ -202,17 +202,17 @@ def _network_arrays(jobs: Sequence[Job]) -> dict[str, Array]:
     }
 
 
-def _shared_arrays(plans: Array, shelves: _Shelves) -> dict[str, Array]:
-    kinds, tables = shelves.kinds, shelves.tables.items
-    of_kinds = list(zip(shelves.schedules, kinds.items, strict=True))
+def _shared_arrays(plans: Array, shared: _Shared) -> dict[str, Array]:
+    kinds, tables = shared.kinds, shared.tables.items
+    of_kinds = list(zip(shared.schedules, kinds.items, strict=True))
     return {
         "layer_start": kinds.join([np.cumsum((0, *job.network.layers)) for job in kinds.items]),
-        "layer_prune": kinds.join([np.append(s.layer_prune, 0) for s in shelves.schedules]),
+        "layer_prune": kinds.join([np.append(s.layer_prune, 0) for s in shared.schedules]),
         "gate_freeze": kinds.join(
             [np.repeat(s.layer_freeze, job.network.layers) for s, job in of_kinds]
         ),
-        "temperature": kinds.join([s.temperatures for s in shelves.schedules], np.float32),
-        "valid": flat(shelves.valid.items),
+        "temperature": kinds.join([s.temperatures for s in shared.schedules], np.float32),
+        "valid": flat(shared.valid.items),
         "cells": flat([data.cells for data in tables], np.float32),
         "target": flat([data.target for data in tables]),
         "weight": flat([data.weight for data in tables], np.float32),
@@ -221,10 +221,10 @@ def _shared_arrays(plans: Array, shelves: _Shelves) -> dict[str, Array]:
 
 
 def _literal_freeze(
-    plans: Array, shelves: _Shelves, literal_layer: Array, literal_kind: Array
+    plans: Array, shared: _Shared, literal_layer: Array, literal_kind: Array
 ) -> Array:
     """Return the epoch in which each literal freezes: that of its layer for a threshold, else 0."""
-    freeze = shelves.kinds.join([np.append(s.layer_freeze, 0) for s in shelves.schedules])
+    freeze = shared.kinds.join([np.append(s.layer_freeze, 0) for s in shared.schedules])
     own = np.repeat(plans["layer"], plans["n_literals"]) + literal_layer
     return flat([np.where(literal_kind == ABOVE, freeze[own], 0)])
 

@@ -12,7 +12,7 @@ from typing import Literal as OneOf
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.train.cuda.card import compile_kernel, find_gpu, import_cupy
+from dln.train.cuda.gpu import compile_kernel, find_gpu, import_cupy
 from dln.train.cuda.layout import Variant
 from dln.train.cuda.memory import GpuMemory, memory_of_any
 from dln.train.cuda.pack import pack

@@ -15,7 +15,7 @@ from dln.core.gates import GATES, PRIORITY
 from dln.errors import OptionError
 from dln.train.network import draw_links, draw_votes, vote_limit
 from dln.train.torch.mode import Phase, RelaxedLayer
-from dln.train.torch.straight import (
+from dln.train.torch.straight_through import (
     Readers,
     bilinear,
     hard_gates,

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from dln.errors import TableError
 from dln.train.options import GateGradient, Relaxation
 from dln.train.settings import Gumbel
-from dln.train.torch.straight import straight_through
+from dln.train.torch.straight_through import straight_through
 
 
 class Phase(Enum):

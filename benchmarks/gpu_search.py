@@ -1,7 +1,7 @@
 """Compare the paper's search on a GPU with the same search on the CPU, cell by cell.
 
     DLN_DATA=folder python -m reproduction run --models paper --engine cuda --jobs 16 --results new
-    python -m benchmarks.card_search [new]
+    python -m benchmarks.gpu_search [new]
 
 The first command runs the search (docs/cuda.md explains how processes share a GPU). The second
 compares its results, or the stored ones, with those of the CPU for the cells that both have.

@@ -29,7 +29,7 @@ struct alignas(16) float4 {
   float x, y, z, w;
 };
 
-namespace card {
+namespace gpu {
 
 constexpr int kLanes = 32;
 constexpr std::size_t kStackBytes = 1 << 16, kGuardBytes = 4096;
@@ -249,13 +249,13 @@ inline unsigned long long nanoseconds() {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
-}  // namespace card
+}  // namespace gpu
 
 // -- the parts of CUDA that the kernel uses -----------------------------------------------------
 
-#define threadIdx (card::thread_place())
-#define blockIdx (card::block_place())
-#define near_memory card::near_memory
+#define threadIdx (gpu::thread_place())
+#define blockIdx (gpu::block_place())
+#define near_memory gpu::near_memory
 #define __device__
 #define __global__
 #define __constant__ __attribute__((visibility("default")))
@@ -265,36 +265,36 @@ inline unsigned long long nanoseconds() {
 #define __launch_bounds__(...)
 #define __builtin_assume(condition) static_cast<void>(0)
 
-inline void __syncthreads() { card::Block::running->meet_all(false); }
-inline bool __syncthreads_or(bool said) { return card::Block::running->meet_all(said); }
-inline void __syncwarp() { card::Block::running->meet_warp(card::kSyncWarp, ~0u, 0); }
+inline void __syncthreads() { gpu::Block::running->meet_all(false); }
+inline bool __syncthreads_or(bool said) { return gpu::Block::running->meet_all(said); }
+inline void __syncwarp() { gpu::Block::running->meet_warp(gpu::kSyncWarp, ~0u, 0); }
 
 template <typename T>
-T __shfl_sync(unsigned mask, T value, int lane, int width = card::kLanes) {
-  const int first = card::Block::running->lane() & ~(width - 1);
-  const auto* words = card::Block::running->meet_warp(card::kShuffle, mask, card::to_word(value));
-  return card::from_word<T>(words[first + (lane & (width - 1))]);
+T __shfl_sync(unsigned mask, T value, int lane, int width = gpu::kLanes) {
+  const int first = gpu::Block::running->lane() & ~(width - 1);
+  const auto* words = gpu::Block::running->meet_warp(gpu::kShuffle, mask, gpu::to_word(value));
+  return gpu::from_word<T>(words[first + (lane & (width - 1))]);
 }
 
 template <typename T>
 T __shfl_xor_sync(unsigned mask, T value, int offset) {
-  return __shfl_sync(mask, value, card::Block::running->lane() ^ offset);
+  return __shfl_sync(mask, value, gpu::Block::running->lane() ^ offset);
 }
 
 inline unsigned __ballot_sync(unsigned mask, bool said) {
-  const auto* words = card::Block::running->meet_warp(card::kBallot, mask, said);
+  const auto* words = gpu::Block::running->meet_warp(gpu::kBallot, mask, said);
   unsigned bits = 0;
-  for (int lane = 0; lane < card::kLanes; ++lane) bits |= (words[lane] ? 1u : 0u) << lane;
+  for (int lane = 0; lane < gpu::kLanes; ++lane) bits |= (words[lane] ? 1u : 0u) << lane;
   return bits;
 }
 
 inline bool __any_sync(unsigned mask, bool said) { return __ballot_sync(mask, said) != 0; }
 
 inline unsigned __match_any_sync(unsigned mask, int value) {
-  const auto* words = card::Block::running->meet_warp(card::kMatch, mask, card::to_word(value));
+  const auto* words = gpu::Block::running->meet_warp(gpu::kMatch, mask, gpu::to_word(value));
   unsigned bits = 0;
-  for (int lane = 0; lane < card::kLanes; ++lane)
-    bits |= (words[lane] == card::to_word(value) ? 1u : 0u) << lane;
+  for (int lane = 0; lane < gpu::kLanes; ++lane)
+    bits |= (words[lane] == gpu::to_word(value) ? 1u : 0u) << lane;
   return bits;
 }
 
@@ -316,7 +316,7 @@ inline int __ffs(int bits) { return __builtin_ffs(bits); }
 inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
   return static_cast<unsigned long long>(static_cast<unsigned __int128>(a) * b >> 64);
 }
-inline float __int_as_float(int bits) { return card::from_word<float>(card::to_word(bits)); }
+inline float __int_as_float(int bits) { return gpu::from_word<float>(gpu::to_word(bits)); }
 inline float __expf(float x) { return std::exp(x); }
 inline float __fdividef(float a, float b) { return a / b; }
 inline double cospi(double x) { return std::cos(std::acos(-1.0) * x); }

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dln.train.cuda.card import import_cupy, limits_of
+from dln.train.cuda.gpu import import_cupy, limits_of
 from dln.train.cuda.layout import Variant, choose_variant
 from dln.train.cuda.pack import pack
 from dln.train.jobs import Job

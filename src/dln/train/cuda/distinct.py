@@ -12,13 +12,13 @@ Array = NDArray[Any]
 Item = TypeVar("Item")
 
 
-class Shelf(Generic[Item]):
+class Distinct(Generic[Item]):
     """The distinct items among one item per job, compared by a key.
 
-    >>> shelf = Shelf(["ox", "cow", "ox"], str)
-    >>> shelf.items, shelf.which.tolist()
+    >>> distinct = Distinct(["ox", "cow", "ox"], str)
+    >>> distinct.items, distinct.which.tolist()
     (['ox', 'cow'], [0, 1, 0])
-    >>> shelf.join([np.array([1, 2]), np.array([3])]).tolist()
+    >>> distinct.join([np.array([1, 2]), np.array([3])]).tolist()
     [1, 2, 3, 1, 2]
     """
 
