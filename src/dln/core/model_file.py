@@ -12,7 +12,7 @@ import math
 import reprlib
 from collections.abc import Callable
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, assert_never
 
 from dln._util.atomic_file import write_atomically
 from dln.core.gates import GATE_BY_NAME, Gate
@@ -82,12 +82,10 @@ def circuit_to_json(circuit: Circuit, version: int = VERSION) -> str:
         "columns": [_column_to_json(column) for column in circuit.columns],
         "literals": [_literal_to_json(literal) for literal in circuit.literals],
         "gates": [[node.gate.name, node.a, node.b] for node in circuit.nodes],
-        **({} if version == 1 else {"readout": "votes"}),
-        "rules": [{"wire": rule.wire, "votes": list(rule.votes)} for rule in circuit.rules],
-        "base_votes": list(circuit.base_votes),
-        "classes": [label_to_json(label) for label in circuit.classes],
-        "temperature": circuit.temperature,
+        **_readout_to_json(circuit.readout),
     }
+    if version == 1:
+        del document["readout"]
     if circuit.origin is not None:
         document["origin"] = circuit.origin.to_dict()
     _check_bounds(document)
@@ -95,6 +93,20 @@ def circuit_to_json(circuit: Circuit, version: int = VERSION) -> str:
     text = "{\n" + ",\n".join(parts) + "\n}\n"
     _check_bound("characters in the file", len(text))
     return text
+
+
+def _readout_to_json(readout: Readout) -> dict[str, Any]:
+    match readout:
+        case Votes():
+            return {
+                "readout": "votes",
+                "rules": [{"wire": rule.wire, "votes": list(rule.votes)} for rule in readout.rules],
+                "base_votes": list(readout.base_votes),
+                "classes": [label_to_json(label) for label in readout.classes],
+                "temperature": readout.temperature,
+            }
+        case _:
+            assert_never(readout)
 
 
 def _dump_part(value: Any) -> str:

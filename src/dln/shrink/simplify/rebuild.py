@@ -32,6 +32,6 @@ def _add_up_votes(circuit: Circuit, signals: list[Signal]) -> Votes:
     """Add up the votes of each signal; `signals` are those of the circuit's wires."""
     votes: Votes = {TRUE: circuit.base_votes}
     for wire, given in circuit.rules:
-        old = votes.get(signals[wire], (0,) * circuit.n_classes)
+        old = votes.get(signals[wire], (0,) * circuit.readout.n_outputs)
         votes[signals[wire]] = tuple(x + y for x, y in zip(old, given, strict=True))
     return votes
