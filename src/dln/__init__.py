@@ -31,11 +31,11 @@ from dln.errors import (
     TrainingError,
 )
 from dln.evaluate.evaluation import Evaluation
-from dln.explain.card import ScoreCard
 from dln.explain.change import Change
 from dln.explain.local import Explanation
 from dln.explain.reasons import Reason
 from dln.explain.rules import RuleRow, RuleTable, rule_table, score_card
+from dln.explain.score_card import ScoreCard
 from dln.explain.trends import Trends, find_trends
 from dln.exporters.export import export
 from dln.exporters.value import Export

@@ -15,8 +15,8 @@ from dln.cli.options import AllRows, KnownTarget, Model, Quiet
 from dln.cli.output import print_json, print_message, print_result
 from dln.cli.table_options import reads_table
 from dln.errors import OptionError
-from dln.explain.card import ScoreCard
 from dln.explain.rules import RuleTable, rule_table, score_card
+from dln.explain.score_card import ScoreCard
 
 Format = OneOf["text", "markdown", "html", "json"]
 

@@ -48,6 +48,6 @@ class Rule(NamedTuple):
         >>> circuit.rules[0].to_sympy(circuit)
         ~(smoker & (age > 54))
         """
-        from dln.explain.symbols import wire_to_sympy
+        from dln.explain.sympy_form import wire_to_sympy
 
         return wire_to_sympy(circuit.logic, self.wire)

@@ -16,11 +16,11 @@ from dln.core.labels import Label, label_text, label_to_json
 from dln.core.literals import format_name
 from dln.core.values import cell_text, cell_to_json
 from dln.explain.change import Change, nearest_changes
+from dln.explain.document import Document, Section
+from dln.explain.formatted import Formatted
 from dln.explain.reasons import Reason, find_reason
 from dln.explain.row import read_row
-from dln.explain.sheet import Section, Sheet
 from dln.explain.shortest import short_writer
-from dln.explain.shown import Shown
 from dln.explain.writer import MISSING_RULE
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Explanation(Shown):
+class Explanation(Formatted):
     """Why a row gets its class.
 
     Attributes
@@ -180,7 +180,7 @@ class Explanation(Shown):
         named = zip(map(label_text, self.classes), votes, strict=True)
         return ", ".join(f"{vote:+d} {label}" for label, vote in named if vote) or "no votes"
 
-    def _sheet(self) -> Sheet:
+    def _document(self) -> Document:
         cells = tuple((format_name(name), cell_text(cell)) for name, cell in self.row.items())
         fired = tuple(
             (self._given(rule.votes), rule.text, _reason_text(rule.reason))
@@ -214,7 +214,7 @@ class Explanation(Shown):
             Section("where", ("part", "stands for"), self.parts),
         )
         kept = tuple(s for s in sections if s.rows or s.title == _NO_CHANGE)
-        return Sheet(notes, kept, self._headline())
+        return Document(notes, kept, self._headline())
 
 
 def explain_row(circuit: Circuit, row: Any) -> Explanation:

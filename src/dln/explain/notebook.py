@@ -37,7 +37,7 @@ _RULES = {
 
 
 def styled(fragment: str) -> str:
-    """Put the style before a fragment of `dln.explain.sheet`."""
+    """Put the style before a fragment of `dln.explain.document`."""
     return f"<style>\n{_STYLE}\n</style>\n{fragment}"
 
 

@@ -16,7 +16,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from dln.core.gates import GATES, Gate
-from dln.explain.possible import Cases, Pattern, column_patterns
+from dln.explain.cases import Cases, Pattern, column_patterns
 
 if TYPE_CHECKING:
     from dln.core.logic import Logic

@@ -18,11 +18,11 @@ from dln.core.labels import Label, label_text, label_to_json
 from dln.data.target import class_numbers
 from dln.errors import OptionError
 from dln.evaluate.evaluation import Evaluation
-from dln.explain.card import CardRow, ScoreCard
+from dln.explain.document import Document, Section
 from dln.explain.evidence import Evidence, Rows, measure_rules
-from dln.explain.sheet import Section, Sheet
+from dln.explain.formatted import Formatted
+from dln.explain.score_card import CardRow, ScoreCard
 from dln.explain.shortest import short_writer
-from dln.explain.shown import Shown
 from dln.explain.statistics import evidence_line, statistic_cells, statistic_header
 from dln.explain.text import decision_note
 from dln.explain.writer import missing_note
@@ -85,7 +85,7 @@ class RuleRow:
 
 
 @dataclass(frozen=True)
-class RuleTable(Shown):
+class RuleTable(Formatted):
     """The rules of a circuit, in its order.
 
     Attributes
@@ -163,7 +163,7 @@ class RuleTable(Shown):
             "score_card": self.score_card().to_dict() if len(self.classes) == 2 else None,
         }
 
-    def _sheet(self) -> Sheet:
+    def _document(self) -> Document:
         sections = []
         for number, label in enumerate(map(label_text, self.classes)):
             header = ("votes", "rule", *statistic_header(self.rows))
@@ -178,7 +178,7 @@ class RuleTable(Shown):
             sections.append(Section(title, header, tuple(rows), number))
         if self.parts:
             sections.append(Section("where", ("part", "stands for"), self.parts))
-        return Sheet((decision_note(self.classes), *self.notes), tuple(sections))
+        return Document((decision_note(self.classes), *self.notes), tuple(sections))
 
 
 def rule_table(circuit: Circuit, X: Any = None, y: Any = None) -> RuleTable:

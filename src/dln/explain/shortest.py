@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from dln.explain.cases import Cases, reads_more
 from dln.explain.expression import (
     CategoryTest,
     Constant,
@@ -26,7 +27,6 @@ from dln.explain.expression import (
     merge_categories,
     write,
 )
-from dln.explain.possible import Cases, reads_more
 from dln.explain.writer import INLINE_SIZE, Writer, wires_to_name
 
 if TYPE_CHECKING:

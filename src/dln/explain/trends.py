@@ -9,8 +9,8 @@ from typing import Literal as OneOf
 from dln.core.circuit import Circuit, check_is_circuit
 from dln.core.labels import Label, label_text, label_to_json
 from dln.core.literals import format_name
-from dln.explain.sheet import Section, Sheet
-from dln.explain.shown import Shown
+from dln.explain.document import Document, Section
+from dln.explain.formatted import Formatted
 from dln.prove.clock import Clock, TimeIsUpError, check_time_limit
 from dln.prove.monotone import Fall, find_fall
 from dln.prove.slices import Slices, slice_by
@@ -36,7 +36,7 @@ class FeatureTrends:
 
 
 @dataclass(frozen=True)
-class Trends(Shown):
+class Trends(Formatted):
     """The direction in which each feature moves each class; returned by `find_trends`.
 
     Attributes
@@ -81,9 +81,9 @@ class Trends(Shown):
             for row in self.rows
         ]
 
-    def _sheet(self) -> Sheet:
+    def _document(self) -> Document:
         title = "What a class does as one feature grows, on every possible row"
-        return Sheet((), (Section(title, self._header(), tuple(self._cells())),))
+        return Document((), (Section(title, self._header(), tuple(self._cells())),))
 
 
 def find_trends(circuit: Circuit, *, time_limit: float | None = 60.0) -> Trends:

@@ -8,9 +8,9 @@ from operator import and_, xor
 from dln.core.circuit import Circuit
 from dln.core.parts import Rule
 from dln.shrink.prune.moves import Move, Replace, Revote, Votes, find_moves
+from dln.shrink.prune.row_votes import RowVotes, Shift
 from dln.shrink.prune.rows import Rows
 from dln.shrink.prune.saving import Savings, follow_edges
-from dln.shrink.prune.standing import Shift, Standing
 from dln.shrink.simplify.fold import fold
 from dln.shrink.simplify.net import Net
 from dln.shrink.simplify.votes import lower_base
@@ -45,7 +45,7 @@ class Pruner:
         self._bits = self._net.evaluate(leaves, rows.ones, and_, xor)
         roots = zip(self._net.roots, self._votes, strict=True)
         fires = [Shift(0, self._value(root), votes) for root, votes in roots]
-        self._standing = Standing(rows, fires, circuit.base_votes)
+        self._row_votes = RowVotes(rows, fires, circuit.base_votes)
         self._savings = Savings(self._net, self._votes)
         self._free = _FREE * float(rows.weight.sum())
 
@@ -79,10 +79,10 @@ class Pruner:
         )
         if saved <= 0:
             return None
-        harm = self._standing.harm_after(self._shifts(move)[0], budget + _SLACK)
+        harm = self._row_votes.harm_after(self._shifts(move)[0], budget + _SLACK)
         if harm is None:
             return None
-        return (max(harm.strain - self._standing.harm.strain, 0.0) + self._free) / saved
+        return (max(harm.strain - self._row_votes.harm.strain, 0.0) + self._free) / saved
 
     def _is_possible(self, move: Move) -> bool:
         """Check whether a move is still possible after earlier moves."""
@@ -121,7 +121,7 @@ class Pruner:
 
     def _make(self, move: Move) -> None:
         shifts, changed = self._shifts(move)
-        self._standing.shift(shifts)
+        self._row_votes.shift(shifts)
         if isinstance(move, Replace):
             for node, bits in changed.items():
                 self._bits[node] = bits

@@ -1,4 +1,4 @@
-"""A sheet: notes and tables of plain text -> Markdown and HTML.
+"""Document: notes and tables of plain text -> Markdown and HTML.
 
 Promise: every cell is shown as text. HTML or Markdown in names, categories and classes has no
 effect, and the output has no scripts, styles or links. (Some Markdown viewers turn a bare address,
@@ -28,7 +28,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class Document:
     """Lines of text, then tables; cells are text without line breaks.
 
     `headline`, if any, comes before the notes.
@@ -39,10 +39,10 @@ class Sheet:
     headline: str | None = None
 
 
-def to_markdown(sheet: Sheet) -> str:
-    r"""Write a sheet as GitHub-flavoured Markdown.
+def to_markdown(document: Document) -> str:
+    r"""Write a document as GitHub-flavoured Markdown.
 
-    >>> print(to_markdown(Sheet(("a < b",), (Section("t", ("x|y",), (("*1*",),)),))))
+    >>> print(to_markdown(Document(("a < b",), (Section("t", ("x|y",), (("*1*",),)),))))
     a &lt; b
     <BLANKLINE>
     **t**
@@ -51,9 +51,9 @@ def to_markdown(sheet: Sheet) -> str:
     | --- |
     | \*1\* |
     """
-    first = () if sheet.headline is None else (sheet.headline,)
-    blocks = [_markdown_text(note) for note in (*first, *sheet.notes)]
-    for section in sheet.sections:
+    first = () if document.headline is None else (document.headline,)
+    blocks = [_markdown_text(note) for note in (*first, *document.notes)]
+    for section in document.sections:
         blocks.append(f"**{_markdown_text(section.title)}**")
         if section.rows:
             lines = [_markdown_line(section.header), _markdown_rule(len(section.header))]
@@ -86,10 +86,10 @@ _MOST_CLASSES = 8
 """Classes beyond this many share a colour."""
 
 
-def to_html(sheet: Sheet) -> str:
-    """Write a sheet as an HTML fragment; the page may style its CSS classes.
+def to_html(document: Document) -> str:
+    """Write a document as an HTML fragment; the page may style its CSS classes.
 
-    >>> print(to_html(Sheet(("a < b",), (Section("t", ("x",), (("1",),)),))))
+    >>> print(to_html(Document(("a < b",), (Section("t", ("x",), (("1",),)),))))
     <div class="dln-sheet">
     <p>a &lt; b</p>
     <table>
@@ -102,10 +102,10 @@ def to_html(sheet: Sheet) -> str:
     </div>
     """
     lines = ['<div class="dln-sheet">']
-    if sheet.headline is not None:
-        lines.append(f'<p class="headline">{html.escape(sheet.headline)}</p>')
-    lines += [f"<p>{html.escape(note)}</p>" for note in sheet.notes]
-    for section in sheet.sections:
+    if document.headline is not None:
+        lines.append(f'<p class="headline">{html.escape(document.headline)}</p>')
+    lines += [f"<p>{html.escape(note)}</p>" for note in document.notes]
+    for section in document.sections:
         lines += _html_table(section) if section.rows else [f"<p>{html.escape(section.title)}</p>"]
     return "\n".join([*lines, "</div>"])
 

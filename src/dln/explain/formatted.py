@@ -1,4 +1,4 @@
-"""Shown: the base class of results that people read, with all their formats."""
+"""Formatted: the base class of results that people read, with all their formats."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import json
 from abc import ABC, abstractmethod
 from typing import Any
 
-from dln.explain.sheet import Sheet, to_html, to_markdown
+from dln.explain.document import Document, to_html, to_markdown
 
 
-class Shown(ABC):
+class Formatted(ABC):
     """A result with text, tables and plain values; the other formats follow from these."""
 
     @abstractmethod
@@ -21,16 +21,16 @@ class Shown(ABC):
         """Return plain values."""
 
     @abstractmethod
-    def _sheet(self) -> Sheet:
+    def _document(self) -> Document:
         """Return notes and tables."""
 
     def to_markdown(self) -> str:
         """Write tables for GitHub and notebooks."""
-        return to_markdown(self._sheet())
+        return to_markdown(self._document())
 
     def to_html(self) -> str:
         """Write tables as an HTML fragment; everything is escaped."""
-        return to_html(self._sheet())
+        return to_html(self._document())
 
     def to_json(self) -> str:
         """Write `to_dict` as JSON."""

@@ -11,9 +11,9 @@ from typing import Any
 
 from dln._util.messages import percent
 from dln.core.labels import Label, label_text, label_to_json
+from dln.explain.document import Document, Section
 from dln.explain.evidence import Evidence
-from dln.explain.sheet import Section, Sheet
-from dln.explain.shown import Shown
+from dln.explain.formatted import Formatted
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class CardRow:
 
 
 @dataclass(frozen=True)
-class ScoreCard(Shown):
+class ScoreCard(Formatted):
     """Points that decide between two classes.
 
     Attributes
@@ -75,7 +75,7 @@ class ScoreCard(Shown):
             *self.notes,
         )
 
-    def _sheet(self) -> Sheet:
+    def _document(self) -> Document:
         known = any(row.evidence is not None for row in self.rows)
         rows = [(f"{self.start:+d}", "start", *([""] if known else []))]
         for row in self.rows:
@@ -86,4 +86,4 @@ class ScoreCard(Shown):
         sections = [Section(title, header, tuple(rows), class_number=1)]
         if self.parts:
             sections.append(Section("where", ("part", "stands for"), self.parts))
-        return Sheet(self._notes(), tuple(sections))
+        return Document(self._notes(), tuple(sections))

@@ -39,7 +39,7 @@ class Harm(NamedTuple):
     strain: float
 
 
-class Standing:
+class RowVotes:
     """The votes of all rows; they change by shifts.
 
     Small integers for all rows are five times faster than selecting the rows that change.

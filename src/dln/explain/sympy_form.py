@@ -22,27 +22,16 @@ def wire_to_sympy(logic: Logic, wire: int) -> Any:
         sympy.Not,
         sympy.sympify,
     )
-    needed = _find_needed(logic, wire)
     expressions: dict[int, Any] = {}
-    for number in sorted(needed):
+    for number in logic.cone([wire]):
         if number < logic.n_literals:
             expressions[number] = _literal(sympy, logic.literals[number], logic.columns)
             continue
         gate, a, b = logic.nodes[number - logic.n_literals]
-        expressions[number] = gate.compute(operators, expressions[a], expressions[b])
+        # An input that the gate does not depend on may lie outside the cone.
+        x, y = (expressions.get(source, sympy.false) for source in (a, b))
+        expressions[number] = gate.compute(operators, x, y)
     return expressions[wire]
-
-
-def _find_needed(logic: Logic, wire: int) -> set[int]:
-    needed, stack = {wire}, [wire]
-    while stack:
-        number = stack.pop()
-        if number >= logic.n_literals:
-            _, a, b = logic.nodes[number - logic.n_literals]
-            new = {a, b} - needed
-            needed |= new
-            stack.extend(new)
-    return needed
 
 
 def _literal(sympy: Any, literal: Literal, columns: tuple[Column, ...]) -> Any:
