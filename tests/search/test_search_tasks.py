@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_iris
-from sklearn.metrics import balanced_accuracy_score
 
 from dln import DLNClassifier
 from dln.encode.encoder import EncodeOptions
@@ -18,7 +17,7 @@ from dln.search.backend import LocalBackend, TaskContext, keep_rows
 from dln.search.folds import repeated_folds
 from dln.search.on_ray import resources_of
 from dln.search.tasks import FoldRows, Task, encode_fold
-from dln.search.votes import balanced_accuracy, count_votes
+from dln.search.votes import count_votes
 from dln.train.discretise import discretise
 from dln.train.fit import Problem
 from dln.train.jobs import Job
@@ -74,15 +73,6 @@ def test_votes_are_those_of_the_circuit(mixed: Problem, context: TaskContext) ->
     # A vote for every class has no effect, and the circuit leaves it out.
     assert_array_equal(votes - votes[:, :1], expected - expected[:, :1])
     assert_array_equal(votes.argmax(axis=1), circuit.winners(mixed.table.take(train)))
-
-
-def test_balanced_accuracy_is_that_of_scikit_learn() -> None:
-    rng = np.random.default_rng(0)
-    target, predicted = rng.integers(0, 3, 50).astype(np.int32), rng.integers(0, 4, 50)
-    target[target == 1] = 2  # a class without rows
-    with pytest.warns(UserWarning, match="y_pred contains classes not in y_true"):
-        expected = balanced_accuracy_score(target, predicted)
-    assert balanced_accuracy(target, predicted) == pytest.approx(expected)
 
 
 def test_a_fold_is_encoded_once_for_each_encoding(context: TaskContext) -> None:

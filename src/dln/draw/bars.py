@@ -14,6 +14,7 @@ from dln.data.codes import MISSING_CODE, UNSEEN_CODE
 from dln.draw.canvas import PALE, escape_dollars, make_axes, make_outer_legend, name_text
 from dln.draw.cells import FeatureCells
 from dln.draw.classes import ClassStyle, missing_note, style_classes
+from dln.evaluate.scores import count_pairs
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -101,9 +102,7 @@ def _count_codes(
     """Count values by class and code: (n_classes, n_categories + 1), unknown categories last."""
     place = np.where(codes == UNSEEN_CODE, n_categories, codes).astype(np.int64)
     there = codes != MISSING_CODE
-    width = n_categories + 1
-    flat = cells.target[there] * width + place[there]
-    return np.bincount(flat, minlength=len(cells.classes) * width).reshape(-1, width)
+    return count_pairs(cells.target[there], place[there], (len(cells.classes), n_categories + 1))
 
 
 def _matched(literals: Sequence[Literal]) -> set[int]:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dln.evaluate.scores import count_pairs
+
 
 @dataclass(frozen=True, eq=False)
 class ClassRanking:
@@ -85,5 +87,4 @@ def rank(target: NDArray[np.int64], votes: NDArray[np.int64]) -> Ranking:
 
 def _count(margins: NDArray[np.int64], own: NDArray[np.bool_]) -> ClassRanking:
     values, places = np.unique(margins, return_inverse=True)
-    counts = np.bincount(2 * places + own, minlength=2 * len(values))
-    return ClassRanking(values, counts.reshape(-1, 2))
+    return ClassRanking(values, count_pairs(places, own, (len(values), 2)))

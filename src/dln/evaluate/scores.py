@@ -70,7 +70,7 @@ class Tally:
     @property
     def balanced_accuracy(self) -> float:
         """The mean recall of the classes that have rows."""
-        return float(np.nanmean(self.recall))
+        return balanced_accuracy(self.confusion)
 
     # -- calibration --------------------------------------------------------------------------
 
@@ -104,15 +104,36 @@ def tally(
     ([[2, 0], [2, 2]], 0.75)
     """
     n_classes = proba.shape[1]
-    cells = np.bincount(target * n_classes + predicted, minlength=n_classes * n_classes)
     confidence = proba[np.arange(len(predicted)), predicted]
     bins = np.minimum((confidence * N_BINS).astype(np.int64), N_BINS - 1)
     return Tally(
-        confusion=cells.reshape(n_classes, n_classes),
+        confusion=count_pairs(target, predicted, (n_classes, n_classes)),
         rows=np.bincount(bins, minlength=N_BINS),
         right=np.bincount(bins[target == predicted], minlength=N_BINS),
         confidence=np.bincount(bins, weights=confidence, minlength=N_BINS).astype(np.float64),
     )
+
+
+def balanced_accuracy(confusion: NDArray[np.int64]) -> float:
+    """Return the mean recall of the classes that have rows.
+
+    >>> balanced_accuracy(np.array([[3, 1, 0], [1, 1, 0], [0, 0, 0]]))
+    0.625
+    """
+    support = confusion.sum(axis=1)
+    there = support > 0
+    return float(np.mean(confusion.diagonal()[there] / support[there]))
+
+
+def count_pairs(
+    one: NDArray[np.integer[Any]], other: NDArray[Any], shape: tuple[int, int]
+) -> NDArray[np.int64]:
+    """Count the rows by two numbers, such as the true and the predicted class.
+
+    >>> count_pairs(np.array([0, 1, 1]), np.array([2, 0, 0]), (2, 3)).tolist()
+    [[0, 0, 1], [2, 0, 0]]
+    """
+    return np.bincount(one * shape[1] + other, minlength=shape[0] * shape[1]).reshape(shape)
 
 
 def _ratio(numerator: NDArray[Any], denominator: NDArray[Any]) -> NDArray[np.float64]:

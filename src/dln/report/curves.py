@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dln.evaluate.scores import count_pairs
 from dln.report.intervals import Estimate, area
 
 N_BINS = 10
@@ -108,8 +109,7 @@ def _curve(scores: NDArray[np.float64], is_class: NDArray[np.bool_], most: int) 
     # The softmax of the same vote differences may differ in its last bits.
     exact = np.round(scores, 12)
     levels, place = np.unique(exact, return_inverse=True)
-    positive = np.bincount(place[is_class], minlength=len(levels))
-    negative = np.bincount(place[~is_class], minlength=len(levels))
+    negative, positive = count_pairs(place, is_class, (len(levels), 2)).T
     auc = _area_under(positive, negative)
     if len(levels) > most:
         levels, positive, negative = _merge(levels, positive, negative, most)

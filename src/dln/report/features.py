@@ -19,6 +19,7 @@ from dln.core.circuit import Circuit
 from dln.core.conditions import Atom, Cell, ColumnAtoms, Gap, column_atoms
 from dln.core.literals import Above, Column, format_category, format_name
 from dln.data.codes import MISSING_CODE, UNSEEN_CODE
+from dln.evaluate.scores import count_pairs
 from dln.explain.change import entry_from_above, entry_from_below
 from dln.report.rows import PageCell, to_cell
 
@@ -188,7 +189,8 @@ def _is_whole(column: Column, known: NDArray[np.float64], cutoffs: Sequence[floa
 
     Not beyond 10^12, where edges at halves lose their precision.
     """
-    if column.kind not in ("integer", "number") or np.abs([*known, *cutoffs, 0.0]).max() > 1e12:
+    largest = np.abs(np.concatenate([known, cutoffs, [0.0]])).max()
+    if column.kind not in ("integer", "number") or largest > 1e12:
         return False
     return column.kind == "integer" or (len(known) > 0 and bool((known % 1 == 0).all()))
 
@@ -227,8 +229,8 @@ def _slider(
     kind: str, ends: NDArray[np.float64], cutoffs: Sequence[float], *, is_whole: bool
 ) -> tuple[float, float, float]:
     """Choose a range with the rows and both sides of every cutoff, in round steps."""
-    known = [*ends.tolist(), *cutoffs] or [0.0, 1.0]
-    low, high = min(known), max(known)
+    known = np.concatenate([ends, cutoffs]) if len(ends) or cutoffs else np.array([0.0, 1.0])
+    low, high = float(known.min()), float(known.max())
     # Arithmetic with numbers near the largest float64 would overflow.
     low, high = max(low, -1e300), min(high, 1e300)
     room = (high - low) / 20 or abs(low) / 20 or 1.0
@@ -269,8 +271,7 @@ def _histogram(
     inside = np.isfinite(numbers)
     # A bin includes its upper edge, just as a number equal to a cutoff is not above it.
     places = np.clip(np.searchsorted(edges, numbers[inside], side="left") - 1, 0, len(edges) - 2)
-    counts = np.zeros((len(edges) - 1, n_colours), dtype=np.int64)
-    np.add.at(counts, (places, colours[inside]), 1)
+    counts = count_pairs(places, colours[inside], (len(edges) - 1, n_colours))
     return [
         [float(f"{start:.9g}"), float(f"{end:.9g}"), count.tolist()]
         for start, end, count in zip(edges[:-1].tolist(), edges[1:].tolist(), counts, strict=True)

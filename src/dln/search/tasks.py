@@ -14,8 +14,9 @@ from dln.costs.circuit import cost
 from dln.data.table import Table
 from dln.encode.encoder import EncodeOptions, Encoder, fit_encoder
 from dln.errors import TrainingError
+from dln.evaluate.scores import balanced_accuracy, count_pairs
 from dln.search.folds import Fold
-from dln.search.votes import balanced_accuracy, count_votes
+from dln.search.votes import count_votes
 from dln.shrink.simplify.simplify import simplify
 from dln.train.discretise import discretise
 from dln.train.fit import Problem
@@ -158,7 +159,9 @@ def _score(task: Task, rows: FoldRows, trained: Sequence[Trained]) -> Outcome:
         return Outcome(tuple(trained[0].accuracies.tolist()), size)
     valid = rows.fold.valid
     votes = count_votes(networks, rows.data.cells[valid], task.recipe.options.vote_threshold)
-    return Outcome((balanced_accuracy(rows.data.target[valid], votes.argmax(axis=1)),), size)
+    pair = rows.n_classes, rows.n_classes
+    confusion = count_pairs(rows.data.target[valid], votes.argmax(axis=1), pair)
+    return Outcome((balanced_accuracy(confusion),), size)
 
 
 def _size(task: Task, rows: FoldRows, networks: Sequence[Network]) -> int:

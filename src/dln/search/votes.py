@@ -22,13 +22,6 @@ def count_votes(
     )
 
 
-def balanced_accuracy(target: NDArray[np.int32], predicted: NDArray[np.int64]) -> float:
-    """Return the mean recall of the classes that occur."""
-    right = np.bincount(target[target == predicted], minlength=int(target.max()) + 1)
-    total = np.bincount(target)
-    return float(np.mean(right[total > 0] / total[total > 0]))
-
-
 def _votes(
     network: Network, cells: NDArray[np.float32], vote_threshold: float
 ) -> NDArray[np.int64]:
