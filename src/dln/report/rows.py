@@ -65,14 +65,14 @@ class LabelledRows:
         numbers
             Row numbers that the reader knows; counted from 1 by default.
         """
-        kept = sorted(self._sample(max_bytes))
-        typical = self.typical_row(kept)
+        kept = sorted(self._sample(max_bytes).items())
+        rows = [row for row, _ in kept]
         return {
             "rows": [
-                [numbers[row] if numbers else row + 1, int(self.target[row]), *self._cells(row)]
-                for row in kept
+                [numbers[row] if numbers else row + 1, int(self.target[row]), *cells]
+                for row, cells in kept
             ],
-            "start": kept.index(typical) if kept else None,
+            "start": rows.index(self.typical_row(rows)) if rows else None,
         }
 
     def typical_row(self, among: Sequence[int]) -> int:
@@ -97,7 +97,7 @@ class LabelledRows:
         ranked = np.sort(self.votes, axis=1)
         return np.asarray(ranked[:, -1] - ranked[:, -2])
 
-    def _sample(self, max_bytes: int) -> list[int]:
+    def _sample(self, max_bytes: int) -> dict[int, list[PageCell]]:
         """Choose the rows that fit: errors up to their share, then others at random."""
         n_rows = len(self.target)
         shuffled = np.random.default_rng(_SEED).permutation(n_rows)
@@ -105,17 +105,20 @@ class LabelledRows:
         chosen, used = self._fill(wrong, 0, round(max_bytes * _ERROR_SHARE))
         others, used = self._fill(right, used, max_bytes)
         more, _ = self._fill(wrong[len(chosen) :], used, max_bytes)
-        return [*chosen, *others, *more]
+        return chosen | others | more
 
-    def _fill(self, rows: NDArray[np.int64], used: int, most: int) -> tuple[list[int], int]:
+    def _fill(
+        self, rows: NDArray[np.int64], used: int, most: int
+    ) -> tuple[dict[int, list[PageCell]], int]:
         """Take rows until the length reaches `most`; return them and the length so far."""
-        chosen: list[int] = []
+        chosen: dict[int, list[PageCell]] = {}
         for row in rows.tolist():
-            length = len(json.dumps(self._cells(row))) + 16
+            cells = self._cells(row)
+            length = len(json.dumps(cells)) + 16
             if used + length > most:
                 break
             used += length
-            chosen.append(row)
+            chosen[row] = cells
         return chosen, used
 
     def _cells(self, row: int) -> list[PageCell]:
