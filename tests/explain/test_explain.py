@@ -327,3 +327,10 @@ def test_errors_are_one_line() -> None:
         explain_row(circuit, CELLS | {"city": ["Bern"]})
     with pytest.raises(ColumnTypeError, match="the table is a str"):
         explain_row(circuit, "age=60")
+
+
+def test_explanations_of_one_circuit_share_the_text_of_its_rules() -> None:
+    circuit = heart()
+    one, other = (circuit.explain({**CELLS, "age": age}) for age in (60, 30))
+    assert one.rules != other.rules
+    assert all(a.text is b.text for a, b in zip(one.rules, other.rules, strict=True))

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from dln.evaluate.evaluation import Evaluation
     from dln.evaluate.predictor import Predictor
     from dln.explain.local import Explanation
+    from dln.explain.shortest import WrittenRules
 
 
 @dataclass(frozen=True, repr=False, init=False)
@@ -277,6 +278,13 @@ class Circuit:
         from dln.explain.local import explain_row
 
         return explain_row(self, row)
+
+    @cached_property
+    def _written_rules(self) -> WrittenRules:
+        """The text of each rule, kept because explanations of many rows share it."""
+        from dln.explain.shortest import write_rules
+
+        return write_rules(self.logic, self.readout.wires)
 
     # -- files --------------------------------------------------------------------------------
 

@@ -20,7 +20,6 @@ from dln.explain.document import Document, Section
 from dln.explain.formatted import Formatted
 from dln.explain.reasons import Reason, find_reason
 from dln.explain.row import read_row
-from dln.explain.shortest import short_writer
 from dln.explain.writer import MISSING_RULE
 
 if TYPE_CHECKING:
@@ -249,14 +248,14 @@ def explain_row(circuit: Circuit, row: Any) -> Explanation:
     one, evaluation = read_row(circuit, row)
     winner = int(evaluation.winners[0])
     literals = evaluation.wires(range(circuit.n_literals))[0].tolist()
-    writer = short_writer(circuit.logic, circuit.readout.wires)
+    texts, parts = circuit._written_rules
     rules = tuple(
         Outcome(
-            writer.text(rule.wire),
+            text,
             rule.votes,
             find_reason(circuit.logic, rule.wire, literals) if fired else None,
         )
-        for rule, fired in zip(circuit.rules, evaluation.fired[0], strict=True)
+        for text, rule, fired in zip(texts, circuit.rules, evaluation.fired[0], strict=True)
     )
     return Explanation(
         row={circuit.columns[index].name: one.cell(index) for index in sorted(one.cells)},
@@ -266,7 +265,7 @@ def explain_row(circuit: Circuit, row: Any) -> Explanation:
         base_votes=circuit.base_votes,
         rules=rules,
         changes=nearest_changes(circuit, one, winner),
-        parts=tuple(writer.definitions()),
+        parts=parts,
     )
 
 

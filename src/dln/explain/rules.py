@@ -22,7 +22,6 @@ from dln.explain.document import Document, Section
 from dln.explain.evidence import Evidence, Rows, measure_rules
 from dln.explain.formatted import Formatted
 from dln.explain.score_card import CardRow, ScoreCard
-from dln.explain.shortest import short_writer
 from dln.explain.statistics import evidence_line, statistic_cells, statistic_header
 from dln.explain.text import decision_note
 from dln.explain.writer import missing_note
@@ -233,8 +232,7 @@ def describe_rules(
 
     `target` has the number of each row's class.
     """
-    writer = short_writer(circuit.logic, circuit.readout.wires)
-    texts = [writer.text(rule.wire) for rule in circuit.rules]
+    texts, parts = circuit._written_rules
     rows, evidence = (None, None) if evaluation is None else measure_rules(evaluation, target)
     rules = tuple(
         RuleRow(text, rule.votes, None if evidence is None else evidence[number])
@@ -244,7 +242,7 @@ def describe_rules(
         circuit.classes,
         circuit.base_votes,
         rules,
-        tuple(writer.definitions()),
+        parts,
         missing_note(circuit.logic),
         rows,
     )

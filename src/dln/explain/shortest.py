@@ -11,7 +11,7 @@ than `MOST_LITERALS` literals are written as they are wired.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from dln.explain.cases import Cases, reads_more
@@ -38,6 +38,28 @@ _MOST_STEPS = 2000
 """Maximum number of steps of the search for the cheapest cover."""
 _MENTION = 10**6
 """The cost of a literal in characters: fewer literals always win."""
+
+
+class WrittenRules(NamedTuple):
+    """Rules as text.
+
+    Attributes
+    ----------
+    texts
+        The text of each rule; it may refer to named parts.
+    parts
+        Names used in the rules, with their definitions.
+    """
+
+    texts: tuple[str, ...]
+    parts: tuple[tuple[str, str], ...]
+
+
+def write_rules(logic: Logic, outputs: Sequence[int]) -> WrittenRules:
+    """Write the wires of all rules in their shortest forms."""
+    writer = short_writer(logic, outputs)
+    texts = tuple(writer.text(wire) for wire in outputs)
+    return WrittenRules(texts, tuple(writer.definitions()))
 
 
 def short_writer(logic: Logic, outputs: Iterable[int]) -> Writer:
