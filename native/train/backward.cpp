@@ -108,7 +108,8 @@ void Trainer::backward_gates(Phase phase) {
       // Differs from the paper: unless the mixture gradient is requested, the gradient passes
       // through the hard gate, also while gates are trained.
       const Bilinear c =
-          trains_gates && options_.mixture_gradient ? mixture_[g] : bilinear(code_[g]);
+          trains_gates && options_.gate_gradient == GateGradient::mixture ? mixture_[g]
+                                                                          : bilinear(code_[g]);
       for (int i = 0; i < kChunks; ++i) {
         to_a[i] = d[i] * choose(chunk_bits(b, i), fill(c.c1 + c.c3), fill(c.c1));
         to_b[i] = d[i] * choose(chunk_bits(a, i), fill(c.c2 + c.c3), fill(c.c2));

@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "../levels.h"
@@ -27,11 +29,25 @@ inline void check(bool good, const char* message) {
   if (!good) throw std::invalid_argument(message);
 }
 
-inline void check_range(double value, double low, double high, const char* name) {
-  if (!(value >= low && value <= high))
+// A number is compared as it is stored: 0.001 as a float is a little more than 0.001. An unknown
+// number of a choice is out of range, too.
+template <typename T>
+void check_range(T value, double low, double high, const char* name) {
+  if constexpr (std::is_enum_v<T>) {
+    check_range(static_cast<std::underlying_type_t<T>>(value), low, high, name);
+  } else if (!(value >= static_cast<T>(low) && value <= static_cast<T>(high))) {
     throw std::invalid_argument(std::string(name) + " is " + std::to_string(value) +
                                 ", expected " + std::to_string(low) + " to " +
                                 std::to_string(high));
+  }
+}
+
+// The options as Python packs them, see compiled.py.
+inline Options unpack_options(const nb::bytes& record) {
+  check(record.size() == sizeof(Options), "the record of options has the wrong size");
+  Options options;
+  std::memcpy(&options, record.data(), sizeof(Options));
+  return options;
 }
 
 // A network in training. It keeps the arrays that it borrows alive.
@@ -44,7 +60,7 @@ class BoundJob {
            Array<const int32_t, 1> literal_layer, Array<float, 1> literal_value,
            Array<float, 1> slope, Array<const int32_t, 3> link_wire, Array<float, 3> link_logit,
            Array<const uint8_t, 1> gate_choice, Array<float, 2> gate_logit,
-           Array<const int32_t, 1> rule_wire, Array<float, 2> vote_logit, const Options& options,
+           Array<const int32_t, 1> rule_wire, Array<float, 2> vote_logit, const nb::bytes& options,
            const Schedule& schedule)
       : keep_alive_{nb::cast(cells),          nb::cast(target),     nb::cast(weight),
                     nb::cast(layer_start),    nb::cast(literal_kind), nb::cast(literal_column),
@@ -67,7 +83,7 @@ class BoundJob {
                    gate_logit.data(), rule_wire.data(), vote_logit.data()};
     job.rows.assign(rows.data(), rows.data() + rows.shape(0));
     job.valid_rows.assign(valid_rows.data(), valid_rows.data() + valid_rows.shape(0));
-    job.options = options;
+    job.options = unpack_options(options);
     job.schedule = schedule;
 
     check(cells.shape(1) < (1u << 24), "too many columns");
@@ -248,9 +264,9 @@ class BoundJob {
   void check_schedule() const {
     const Schedule& s = job.schedule;
     const size_t n_layers = static_cast<size_t>(job.network.n_layers);
-    check(s.temperature.size() >= static_cast<size_t>(std::max(1, job.options.epochs)),
+    check(s.temperature.size() >= static_cast<size_t>(job.options.epochs),
           "a temperature is needed for every epoch");
-    for (float t : s.temperature) check_range(t, 1e-6, 1e6, "temperature");
+    for (float t : s.temperature) check(t > 0.0f && t < INFINITY, "a temperature is not positive");
     check(s.layer_freeze.size() == n_layers && s.layer_prune.size() == n_layers,
           "layer_freeze and layer_prune need a value for every layer");
     for (int32_t n : s.layer_prune) check(n >= 0, "layer_prune is negative");
@@ -258,19 +274,11 @@ class BoundJob {
   }
 
   void check_options() const {
-    const Options& o = job.options;
-    check_range(o.epochs, 0, 1e9, "epochs");
-    check_range(o.batch_size, 1, 1e9, "batch_size");
-    check_range(o.rate, 0, 1e6, "rate");
-    check_range(o.final_rate, 0, 1, "final_rate");
-    check_range(o.threshold_rate, 0, 1e6, "threshold_rate");
-    check_range(o.tau, 1e-6, 1e9, "tau");
-    check_range(o.grad_factor, 0, 1e6, "grad_factor");
-    check_range(o.vote_limit, -1e6, 1e6, "vote_limit");
-    check_range(o.phase_epochs, 1, 1e9, "phase_epochs");
-    check_range(o.eval_every, 0, 1e9, "eval_every");
-    check_range(o.patience, 0, 1e9, "patience");
-    check_range(o.trace_every, 0, 1e9, "trace_every");
+#define DLN_CHECK(name, low, high) check_range(job.options.name, low, high, #name);
+    DLN_LIMITS(DLN_CHECK)
+#undef DLN_CHECK
+    const int loss = static_cast<int>(job.options.loss);
+    check(loss >= 0 && loss < kLosses, "unknown loss");
   }
 
   std::vector<nb::object> keep_alive_;

@@ -50,7 +50,7 @@ void Trainer::allocate() {
   wire_gradient_.assign(static_cast<size_t>(n_wires_) * kRows, 0.0f);
   reached_.assign(n_wires_, 0);
   gate_sums_.assign(static_cast<size_t>(tiles(gates)) * 4 * kLanes, 0.0f);
-  if (options_.mixture_gradient) mixture_.resize(gates);
+  if (options_.gate_gradient == GateGradient::mixture) mixture_.resize(gates);
   layer_frozen_.assign(net_.n_layers, 0);
   gate_frozen_.assign(gates, 0);
   gate_pruned_.assign(gates, 0);
@@ -115,7 +115,7 @@ void Trainer::refresh_gates() {
       const int gate = tile * kLanes + lane;
       code_[gate] = net_.gate_choice[best[lane]];
       if (any_frozen_ && gate_frozen_[gate]) settle_lane(probability, net_.n_choices, lane, best[lane]);
-      if (options_.mixture_gradient) {
+      if (options_.gate_gradient == GateGradient::mixture) {
         Bilinear sum{};
         for (int k = 0; k < net_.n_choices; ++k) {
           const float p = probability[k * kLanes + lane];
@@ -297,7 +297,7 @@ void Trainer::run(const std::atomic<bool>& stop) {
       finish_gradients(phase);
       const double decay = 0.5 * (1.0 + cosine(step / n_steps));
       const double factor = options_.final_rate + (1.0 - options_.final_rate) * decay;
-      update(phase, static_cast<float>(options_.rate * factor));
+      update(phase, static_cast<float>(options_.learning_rate * factor));
     }
     EpochRecord record{};
     record.loss = static_cast<float>(loss_ / std::max(weight_total_, 1e-30));

@@ -9,13 +9,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "losses.h"
+#include "options.h"
 
 namespace dln {
 
 enum class LiteralKind : uint8_t { above = 0, equals = 1, missing = 2 };
 enum class Phase : uint8_t { gates = 0, links = 1, both = 2 };
-enum class Phases : uint8_t { unified = 0, epochs = 1, batches = 2 };
 
 // Rows of values (n_rows x n_columns), NaN if missing, with a class and a weight for each row.
 struct Table {
@@ -41,26 +40,6 @@ struct Network {
   float* gate_logit;              // (n_gates, n_choices)
   const int32_t* rule_wire;       // (n_rules)
   float* vote_logit;              // (n_classes, n_rules)
-};
-
-struct Options {
-  int32_t epochs = 100;
-  int32_t batch_size = 64;
-  float rate = 0.05f;
-  float final_rate = 0.03f;      // final / first rate: cosine decay, 1 = constant
-  float threshold_rate = 0.1f;   // rate of cutoffs and slopes / other rate; 0 = fixed
-  float tau = 1.0f;              // divides the class sums before the softmax
-  float grad_factor = 1.0f;      // multiplies the gradient after each layer in the backward pass
-  float vote_limit = 0.0f;       // the smallest logit for which a vote link is on
-  Loss loss = Loss::cross_entropy;
-  Phases phases = Phases::unified;
-  int32_t phase_epochs = 1;      // with Phases::epochs: epochs before the phase changes
-  bool mixture_gradient = false; // gate inputs get the gradient of the mixture, not the hard gate
-  int32_t eval_every = 0;        // epochs between two validations; 0 = never
-  int32_t patience = 0;          // epochs without improvement before stopping; 0 = never
-  bool keep_best = false;        // keep the parameters of the best validation, not the last
-  int32_t trace_every = 0;       // epochs between two records of all parameters; 0 = none
-  uint64_t seed = 0;
 };
 
 // Settings that change from epoch to epoch.

@@ -112,36 +112,6 @@ float* grow_trace(Job& job, size_t n) {
 
 void bind_population(nb::module_& module) {
   using namespace dln;
-  nb::class_<Options>(module, "Options", "How one network is trained.")
-      .def(nb::init<>())
-      .def_rw("epochs", &Options::epochs)
-      .def_rw("batch_size", &Options::batch_size)
-      .def_rw("rate", &Options::rate)
-      .def_rw("final_rate", &Options::final_rate)
-      .def_rw("threshold_rate", &Options::threshold_rate)
-      .def_rw("tau", &Options::tau)
-      .def_rw("grad_factor", &Options::grad_factor)
-      .def_rw("vote_limit", &Options::vote_limit)
-      .def_prop_rw(
-          "loss", [](const Options& o) { return static_cast<int>(o.loss); },
-          [](Options& o, int value) {
-            check(value >= 0 && value < kLosses, "unknown loss");
-            o.loss = static_cast<Loss>(value);
-          })
-      .def_prop_rw(
-          "phases", [](const Options& o) { return static_cast<int>(o.phases); },
-          [](Options& o, int value) {
-            check(value >= 0 && value <= 2, "phases must be 0, 1 or 2");
-            o.phases = static_cast<Phases>(value);
-          })
-      .def_rw("phase_epochs", &Options::phase_epochs)
-      .def_rw("mixture_gradient", &Options::mixture_gradient)
-      .def_rw("eval_every", &Options::eval_every)
-      .def_rw("patience", &Options::patience)
-      .def_rw("keep_best", &Options::keep_best)
-      .def_rw("trace_every", &Options::trace_every)
-      .def_rw("seed", &Options::seed);
-
   nb::class_<Schedule>(module, "Schedule", "What changes from epoch to epoch.")
       .def(nb::init<>())
       .def_rw("temperature", &Schedule::temperature)
@@ -158,7 +128,7 @@ void bind_population(nb::module_& module) {
                     Array<const uint8_t, 1>, Array<const int32_t, 1>, Array<const int32_t, 1>,
                     Array<float, 1>, Array<float, 1>, Array<const int32_t, 3>, Array<float, 3>,
                     Array<const uint8_t, 1>, Array<float, 2>, Array<const int32_t, 1>,
-                    Array<float, 2>, const Options&, const Schedule&>(),
+                    Array<float, 2>, const nb::bytes&, const Schedule&>(),
            nb::kw_only(), "cells"_a, "target"_a, "weight"_a, "rows"_a, "valid_rows"_a,
            "layer_start"_a, "literal_kind"_a, "literal_column"_a, "literal_layer"_a,
            "literal_value"_a.noconvert(), "slope"_a.noconvert(), "link_wire"_a,

@@ -72,28 +72,6 @@ class Program:
     ) -> None:
         """Write the label of the class with the most votes to `out`, for every row."""
 
-class Options:
-    """Options for training one network."""
-
-    def __init__(self) -> None: ...
-    epochs: int
-    batch_size: int
-    rate: float
-    final_rate: float
-    threshold_rate: float
-    tau: float
-    grad_factor: float
-    vote_limit: float
-    loss: int
-    phases: int
-    phase_epochs: int
-    mixture_gradient: bool
-    eval_every: int
-    patience: int
-    keep_best: bool
-    trace_every: int
-    seed: int
-
 class Schedule:
     """Settings that change from epoch to epoch."""
 
@@ -139,7 +117,7 @@ class Job:
         gate_logit: NDArray[np.float32],
         rule_wire: NDArray[np.int32],
         vote_logit: NDArray[np.float32],
-        options: Options,
+        options: bytes,
         schedule: Schedule,
     ) -> None: ...
     @property

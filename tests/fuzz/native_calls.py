@@ -12,6 +12,7 @@ from dln import _native
 from dln.core.model_file import circuit_from_json
 from dln.encode.bits import ABOVE, EQUALS, MISSING, LiteralSet
 from dln.evaluate.predictor import native_arguments
+from dln.train.compiled import RECORD
 from dln.train.jobs import Job, TrainingRows
 from dln.train.native import bind
 from dln.train.network import Shape, build_network
@@ -128,14 +129,14 @@ def _damaged(rng: random.Random, value: Any) -> Any:
 def fuzz_native_training(rng: random.Random) -> int:
     """Train damaged networks on damaged rows."""
     job = _job(rng.randrange(2**32))
-    stand_in: Any = SimpleNamespace(
-        Job=lambda **arguments: arguments, Options=_native.Options, Schedule=_native.Schedule
-    )
+    stand_in: Any = SimpleNamespace(Job=lambda **arguments: arguments, Schedule=_native.Schedule)
     schedule = make_schedule(job.options, job.network)
     arguments: dict[str, Any] = bind(stand_in, job, schedule)
     arrays = [name for name, value in arguments.items() if isinstance(value, np.ndarray)]
     for name in rng.sample(arrays, rng.choice([0, 1, 1, 2])):
         arguments[name] = _damaged(rng, arguments[name])
+    if rng.random() < 0.3:
+        arguments["options"] = _damaged_options(rng, arguments["options"])
     try:
         bound = _native.Job(**arguments)
         _native.train([bound], rng.choice([1, 2]), level=rng.choice(["", *_native.levels()]))
@@ -145,6 +146,16 @@ def fuzz_native_training(rng: random.Random) -> int:
     except (*REFUSALS, ArithmeticError, RuntimeError):
         pass
     return 1
+
+
+def _damaged_options(rng: random.Random, record: bytes) -> bytes:
+    """Change a number of the record, but not the epochs, of which there may be millions."""
+    changed = np.frombuffer(record, dtype=RECORD).copy()
+    name = rng.choice([name for name in RECORD.names or () if name != "epochs"])
+    with np.errstate(all="ignore"):
+        changed[name] = np.array(rng.choice(NUMBERS)).astype(RECORD[name])
+    data = changed.tobytes()
+    return rng.choice([data, data, data, data[:-1], data + b"0", b""])
 
 
 def _job(seed: int) -> Job:

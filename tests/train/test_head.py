@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -34,6 +35,7 @@ from tests.support.heads import (  # noqa: E402
     gates_job,
     limits_job,
 )
+from tests.support.jobs import random_job  # noqa: E402
 
 every_level = pytest.mark.parametrize("level", _native.levels())
 
@@ -103,7 +105,7 @@ def test_every_loss_has_a_definition() -> None:
 
 
 def test_an_unknown_loss_is_refused() -> None:
-    options = _native.Options()
+    (loss, *_) = LOSSES.values()
     for number in (-1, len(LOSSES)):
         with pytest.raises(ValueError, match="unknown loss"):
-            options.loss = number
+            native.train_population([replace(random_job(0), loss=replace(loss, number=number))])

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from inspect import signature
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dln import DLNClassifier, OptionError
+from dln import DLNClassifier, OptionError, _native
 from dln._util.option import Option, options_of
 from dln.estimators.parameters import Parameters
 from dln.search.space import Between, check_space
+from dln.train.compiled import FIELDS, RECORD, Field, pack_options
+from dln.train.losses import CROSS_ENTROPY
+from dln.train.native import bind
 from dln.train.options import FitOptions, TrainOptions
+from dln.train.schedule import make_schedule
+from dln.train.settings import Alternating
+from tests.support.jobs import random_job
+from tests.support.option_files import docs_table, header
 
 EVERY = [(table, own) for table in (TrainOptions, Parameters) for own in options_of(table).values()]
 every_option = pytest.mark.parametrize(
@@ -166,3 +178,87 @@ def test_a_space_has_the_names_and_ranges_of_the_table(own: Option) -> None:
         check_space({own.name: Between(kind(own.facts.low), kind(own.facts.low) + kind(0))})
         with pytest.raises(OptionError, match=f"^{own.name} is "):
             check_space({own.name: Between(kind(own.facts.low) - 1, kind(own.facts.low))})
+
+
+# -- generated files ------------------------------------------------------------------------------
+
+ROOT = Path(__file__).parents[2]
+TABLE = re.compile(r"(?<=\n\n)\| parameter \| values \|.*?(?=\n\n)", re.S)
+WRITE = "DLN_WRITE_DOCS=1 pytest tests/train/test_options.py"
+
+
+def test_native_code_and_cuda_read_the_options_of_the_table() -> None:
+    path = ROOT / "src" / "dln" / "train" / "headers" / "options.h"
+    if os.environ.get("DLN_WRITE_DOCS"):
+        path.write_text(header(), "utf-8")
+    assert path.read_text("utf-8") == header(), WRITE
+
+
+def test_the_docs_have_a_table_of_all_parameters() -> None:
+    path = ROOT / "docs" / "python.md"
+    if os.environ.get("DLN_WRITE_DOCS"):
+        text = TABLE.sub(lambda _: docs_table(), path.read_text("utf-8"))
+        path.write_text(text, "utf-8")
+    assert docs_table() in path.read_text("utf-8"), WRITE
+
+
+# -- the record of options that native code reads ------------------------------------------------
+
+
+def bind_with(change: dict[str, float]) -> None:
+    """Bind a job to native code after changing fields of its record."""
+    job = random_job(0)
+    arguments = bind(RECORDER, job, make_schedule(job.options, job.network))
+    record = np.frombuffer(arguments["options"], dtype=RECORD).copy()
+    for name, value in change.items():
+        record[name] = value
+    _native.Job(**{**arguments, "options": record.tobytes()})
+
+
+RECORDER: Any = SimpleNamespace(Job=lambda **given: given, Schedule=_native.Schedule)
+LIMITED = [own for own in FIELDS if own.high < 2**31]
+
+
+@pytest.mark.parametrize("own", LIMITED, ids=lambda own: own.name)
+def test_native_code_checks_the_range_of_every_option(own: Field) -> None:
+    is_whole = own.dtype is np.int32
+    below = own.low - 1 if is_whole else np.nextafter(np.float32(own.low), np.float32(-np.inf))
+    above = own.high + 1 if is_whole else np.nextafter(np.float32(own.high), np.float32(np.inf))
+    for value in (below, above, *([] if is_whole else [np.nan])):
+        with pytest.raises(ValueError, match=f"^{own.name} is "):
+            bind_with({own.name: value})
+    if own.name != "epochs":  # each needs a temperature
+        bind_with({own.name: own.low})
+        bind_with({own.name: own.high})
+
+
+def test_native_code_refuses_a_record_of_another_size() -> None:
+    job = random_job(0)
+    arguments = bind(RECORDER, job, make_schedule(job.options, job.network))
+    for record in (b"", arguments["options"][:-1], arguments["options"] + b"0"):
+        with pytest.raises(ValueError, match="wrong size"):
+            _native.Job(**{**arguments, "options": record})
+
+
+@given(
+    learning_rate=st.floats(0, 1e3),
+    tau=st.floats(1e-3, 1e6),
+    epochs=st.integers(1, 10**7),
+    seed=st.integers(0, 2**64 - 1),
+    keep_best=st.booleans(),
+    gate_gradient=st.sampled_from(["hard", "mixture"]),
+    phases=st.one_of(
+        st.sampled_from(["unified", "epochs", "batches"]),
+        st.builds(Alternating, st.integers(1, 10**9)),
+    ),
+)
+def test_a_record_holds_every_option_under_its_name(**values: Any) -> None:
+    options = TrainOptions(**values)
+    (record,) = np.frombuffer(pack_options(options, CROSS_ENTROPY), dtype=RECORD)
+    orders = {"unified": (0, 1), "epochs": (1, 1), "batches": (2, 1)}
+    order = values["phases"]
+    order = (1, order.epochs) if isinstance(order, Alternating) else orders[order]
+    assert (record["phases"], record["phase_epochs"]) == order
+    assert record["gate_gradient"] == ["hard", "mixture"].index(options.gate_gradient)
+    for name in {own.name for own in FIELDS} & vars(options).keys() - {"phases", "gate_gradient"}:
+        assert record[name] == RECORD[name].type(getattr(options, name)), name

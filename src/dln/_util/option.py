@@ -38,7 +38,7 @@ class Facts:
     below: bool
     usual: Any
     only_in: Mapping[str, Any]
-    scheduled: bool
+    derived: bool
     checked: bool
     searched: bool
 
@@ -53,7 +53,7 @@ def option(
     below: bool = False,
     usual: Any = None,
     only_in: Mapping[str, Any] | None = None,
-    scheduled: bool = False,
+    derived: bool = False,
     checked: bool = True,
     searched: bool = True,
 ) -> Any:
@@ -69,14 +69,14 @@ def option(
         For an option that is "auto" by default: its value if nothing is known of the data.
     only_in
         Maps an engine to the only value that it supports. Engines that are missing support all.
-    scheduled
-        Whether engines read it by epoch, from the `Schedule`.
+    derived
+        Whether compiled engines read only what follows from it, not the value itself.
     checked
         Whether the type and range are everything to check. If not, the code that uses it does.
     searched
         Whether a search may vary it. If not, it is a parameter of the search itself.
     """
-    facts = Facts(doc, more, low, high, below, usual, only_in or {}, scheduled, checked, searched)
+    facts = Facts(doc, more, low, high, below, usual, only_in or {}, derived, checked, searched)
     return field(default=default, metadata={"facts": facts})
 
 

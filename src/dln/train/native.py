@@ -10,25 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.errors import ExtraMissingError
-from dln.train.compiled import check_engine, number_phases
+from dln.train.compiled import check_engine, pack_options
 from dln.train.jobs import Job, OnInterrupt, OnProgress, Trained, check_trained
-from dln.train.network import vote_limit
 from dln.train.schedule import Schedule, make_schedule
 from dln.train.trace import make_trace
-
-_SAME_NAME = (
-    "epochs",
-    "batch_size",
-    "final_rate",
-    "threshold_rate",
-    "tau",
-    "grad_factor",
-    "eval_every",
-    "patience",
-    "keep_best",
-    "trace_every",
-    "seed",
-)
 
 
 def train_population(
@@ -82,6 +67,7 @@ def _extension() -> ModuleType:
 
 def bind(native: ModuleType, job: Job, schedule: Schedule) -> Any:
     """Pass a job to the extension, which checks it."""
+    check_engine(job.options, "native")
     network = job.network
     return native.Job(
         cells=job.data.cells,
@@ -101,23 +87,9 @@ def bind(native: ModuleType, job: Job, schedule: Schedule) -> Any:
         gate_logit=network.gate_logits,
         rule_wire=network.rule_wires,
         vote_logit=network.vote_logits,
-        options=_bind_options(native, job),
+        options=pack_options(job.options, job.loss),
         schedule=_bind_schedule(native, schedule),
     )
-
-
-def _bind_options(native: ModuleType, job: Job) -> Any:
-    options = job.options
-    check_engine(options, "native")
-    bound = native.Options()
-    for name in _SAME_NAME:
-        setattr(bound, name, getattr(options, name))
-    bound.vote_limit = vote_limit(options.vote_threshold)
-    bound.loss = job.loss.number
-    bound.rate = options.learning_rate
-    bound.phases, bound.phase_epochs = number_phases(options.phases)
-    bound.mixture_gradient = options.gate_gradient == "mixture"
-    return bound
 
 
 def _bind_schedule(native: ModuleType, schedule: Schedule) -> Any:

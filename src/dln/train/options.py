@@ -1,7 +1,8 @@
 """All options of training, each stated once: name, type, default, range, engines, purpose.
 
-What follows from these tables: the checks, the documentation of `DLNClassifier`, and the names and
-ranges of search spaces. A test compares the signature of `DLNClassifier`.
+What follows from these tables: the checks, the documentation of `DLNClassifier`, the names and
+ranges of search spaces, and the struct that native code and CUDA read (`headers/options.h`). A test
+compares the signature of `DLNClassifier`.
 """
 
 from __future__ import annotations
@@ -62,13 +63,13 @@ class SharedOptions(Checked):
         more="`Annealing(1, 0.1)` lowers it from epoch to epoch.",
         low=1e-3,
         high=1e3,
-        scheduled=True,
+        derived=True,
     )
     freezing: Freezing | None = option(
-        None, "Fix one layer after another during training.", scheduled=True
+        None, "Fix one layer after another during training.", derived=True
     )
     pruning: Pruning | None = option(
-        None, "Remove gates that do not settle on a function during training.", scheduled=True
+        None, "Remove gates that do not settle on a function during training.", derived=True
     )
     grad_factor: float = option(
         1.0,
@@ -79,7 +80,11 @@ class SharedOptions(Checked):
         high=1e6,
     )
     vote_threshold: float = option(
-        0.8, "A vote link is on if the sigmoid of its logit is at least this.", low=1e-3, high=0.999
+        0.8,
+        "A vote link is on if the sigmoid of its logit is at least this.",
+        low=1e-3,
+        high=0.999,
+        derived=True,
     )
     trace_every: int = option(
         0,

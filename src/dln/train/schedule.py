@@ -55,7 +55,7 @@ def make_schedule(options: TrainOptions, network: Network) -> Schedule:
     first = round(pruning.start * options.epochs)
     sizes = np.array(network.layers, dtype=np.int64)
     return Schedule(
-        temperatures=_temperatures(options.temperature, max(1, options.epochs)),
+        temperatures=_temperatures(options.temperature, options.epochs),
         layer_freeze=np.array(freeze[:-1], dtype=np.int32),
         vote_freeze=freeze[-1],
         prune_first=first if options.pruning else NEVER,

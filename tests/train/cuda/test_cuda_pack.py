@@ -49,7 +49,7 @@ def shuffle_from(state: Any, rows: list[int]) -> list[int]:
 
 @given(seed=st.integers(0, 2**64 - 1), n_rows=st.sampled_from([1, 2, 7, 64]))
 def test_orders_drawn_in_parallel_equal_those_drawn_in_sequence(seed: int, n_rows: int) -> None:
-    state = first_states([seed])
+    state = first_states(np.array([seed], dtype=np.uint64))
     order = np.arange(n_rows)
     for expected in islice(shuffles(np.arange(n_rows), seed), 4):
         # The order of an epoch is a permutation of the one before, drawn from a separate state.
@@ -156,7 +156,7 @@ def test_options_and_schedules_reach_the_plan() -> None:
     )
     population = pack([random_job(0, n_rows=100, options=options)])
     plan = population.plans[0]
-    names = "phases phase_epochs mixture n_batches first_freeze prune_first prune_last"
+    names = "phases phase_epochs gate_gradient n_batches first_freeze prune_first prune_last"
     assert [int(plan[name]) for name in names.split()] == [1, 3, 1, 4, 4, 2, 5]
     assert population.sizes["trace"] == 4 * plan["n_parameters"]
     assert population.states["best_epoch"].tolist() == [-1]
@@ -174,7 +174,7 @@ def test_records_have_the_right_epochs(
 
 def test_the_records_have_the_sizes_that_the_kernel_expects() -> None:
     # As a C compiler lays them out: the largest alignment is that of eight bytes.
-    assert PLAN.itemsize == 336
+    assert PLAN.itemsize == 344
     assert STATE.itemsize == 80
     assert BATCH.itemsize == 24
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dln.train.compiled import RECORD
+
 _OFFSETS = (
     "parameter link literal gate wire rule layer level epoch row batch valid count "
     "trace cells table shuffle jump slopes gates links votes"
@@ -16,19 +18,17 @@ _OFFSETS = (
 _COUNTS = (
     "n_parameters n_literals n_gates n_links n_choices n_rules n_classes n_layers "
     "n_levels n_columns n_rows n_valid n_batches n_shuffles "
-    "epochs phases phase_epochs eval_every patience keep_best trace_every mixture "
-    "first_freeze vote_freeze prune_first prune_last rules_on_literals loss"
+    "first_freeze vote_freeze prune_first prune_last rules_on_literals"
 )
-_NUMBERS = "rate final_rate threshold_rate tau grad_factor vote_limit convergence"
 
 PLAN = np.dtype(
-    [(name, np.int64) for name in _OFFSETS.split()]
+    [(name, RECORD[name]) for name in RECORD.names or ()]
+    + [(name, np.int64) for name in _OFFSETS.split()]
     + [(name, np.int32) for name in _COUNTS.split()]
-    + [(name, np.float32) for name in _NUMBERS.split()]
-    + [("choice", np.uint8, 16)],
+    + [("convergence", np.float32), ("choice", np.uint8, 16)],
     align=True,
 )
-"""A network: where its arrays start in the pools, its sizes, its options."""
+"""A network: its options, where its arrays start in the pools, its sizes."""
 
 STATE = np.dtype(
     [("random", np.uint64, 4)]

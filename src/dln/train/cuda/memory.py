@@ -137,7 +137,7 @@ def bytes_of(population: Population) -> NDArray[np.float64]:
         4 * parameters * (7 + count_records(plans))
         + 60 * links
         + 100 * wires
-        + 20.0 * np.maximum(1, plans["epochs"])
+        + 20.0 * plans["epochs"]
         + 4.0 * plans["n_rows"] * (2 + plans["n_shuffles"])
         + float(BATCH.itemsize) * plans["n_batches"]
         + 1_000

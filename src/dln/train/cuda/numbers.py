@@ -6,16 +6,15 @@ over the field of two elements, and so is any number of steps.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 
-def first_states(seeds: Sequence[int]) -> NDArray[np.uint64]:
+def first_states(seeds: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Seed generators by splitmix64: (seeds, 4)."""
-    seed = np.array([int(s) % 2**64 for s in seeds], dtype=np.uint64)
+    seed = seeds
     words = []
     for _ in range(4):
         seed = seed + np.uint64(0x9E3779B97F4A7C15)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.encode.bits import ABOVE
-from dln.train.compiled import number_phases
+from dln.train.compiled import number_options
 from dln.train.cuda.check import (
     check_kind,
     check_nothing_shared,
@@ -26,8 +26,6 @@ from dln.train.cuda.layout import PLAN, STATE, Sizes
 from dln.train.cuda.levels import find_levels, furthest_reads
 from dln.train.cuda.numbers import first_states, jump_images
 from dln.train.jobs import Job, TrainingRows
-from dln.train.network import vote_limit
-from dln.train.options import TrainOptions
 from dln.train.schedule import NEVER, Schedule, make_schedule
 
 Array = NDArray[Any]
@@ -107,7 +105,7 @@ def pack(jobs: Sequence[Job]) -> Population:
         plans, shared, literal_layer[:n_literals], arrays["literal_kind"][:n_literals]
     )
     schedules = [shared.schedules[kind] for kind in shared.kinds.which.tolist()]
-    return Population(jobs, schedules, plans, _make_states(jobs), arrays, sizes)
+    return Population(jobs, schedules, plans, _make_states(plans), arrays, sizes)
 
 
 def _find_shared(jobs: Sequence[Job]) -> _Shared:
@@ -127,13 +125,13 @@ def _make_plans(jobs: Sequence[Job], shared: _Shared) -> Array:
     kinds, networks = shared.kinds, [job.network for job in jobs]
     plans = np.zeros(len(kinds.items), dtype=PLAN)
     for plan, job, schedule in zip(plans, kinds.items, shared.schedules, strict=True):
-        _fill_options(plan, job.options, schedule)
-        plan["loss"] = job.loss.number
+        _fill_options(plan, job, schedule)
         plan["n_layers"] = len(job.network.layers)
         choices = job.network.gate_choices[: len(plan["choice"])]
         plan["n_choices"] = len(job.network.gate_choices)
         plan["choice"][: len(choices)] = choices
     plans = plans[kinds.which]
+    plans["seed"] = [job.options.seed for job in jobs]
     lengths = np.array([len(job.rows) for job in jobs], dtype=np.int64)
     batches = kinds.spread([job.options.batch_size for job in kinds.items])
     for name in ("n_literals", "n_gates"):
@@ -147,7 +145,7 @@ def _make_plans(jobs: Sequence[Job], shared: _Shared) -> Array:
     plans["n_valid"] = shared.valid.spread([len(rows) for rows in shared.valid.items])
     plans["n_batches"] = -(-lengths // batches)
     ahead = max(1, min(MAX_SHUFFLES, SHUFFLE_ROOM // max(1, int(lengths.sum()))))
-    plans["n_shuffles"] = np.clip(plans["epochs"], 1, ahead)
+    plans["n_shuffles"] = np.minimum(plans["epochs"], ahead)
     lowest = [network.rule_wires.min(initial=network.n_literals) for network in networks]
     plans["rules_on_literals"] = lowest < plans["n_literals"]
     return plans
@@ -166,7 +164,7 @@ def _place_networks(plans: Array) -> dict[str, int]:
             "wire": plans["n_literals"] + plans["n_gates"],
             "rule": plans["n_rules"],
             "layer": plans["n_layers"] + 1,
-            "epoch": np.maximum(1, plans["epochs"]),
+            "epoch": plans["epochs"],
             "row": 2 * lengths,
             "batch": plans["n_batches"],
             "count": plans["n_classes"],
@@ -229,9 +227,9 @@ def _literal_freeze(
     return flat([np.where(literal_kind == ABOVE, freeze[own], 0)])
 
 
-def _make_states(jobs: Sequence[Job]) -> Array:
-    states = np.zeros(len(jobs), dtype=STATE)
-    states["random"] = first_states([job.options.seed for job in jobs])
+def _make_states(plans: Array) -> Array:
+    states = np.zeros(len(plans), dtype=STATE)
+    states["random"] = first_states(plans["seed"])
     states["best"] = states["best_epoch"] = -1
     return states
 
@@ -297,15 +295,9 @@ def record_epochs(every: int, epochs_done: int, n_records: int) -> list[int]:
     return epochs if len(epochs) == n_records else [*epochs, epochs_done]
 
 
-def _fill_options(plan: Any, options: TrainOptions, schedule: Schedule) -> None:
-    for name in ("epochs", "eval_every", "patience", "keep_best", "trace_every"):
-        plan[name] = getattr(options, name)
-    plan["rate"] = options.learning_rate
-    for name in ("final_rate", "threshold_rate", "tau", "grad_factor"):
-        plan[name] = getattr(options, name)
-    plan["phases"], plan["phase_epochs"] = number_phases(options.phases)
-    plan["mixture"] = options.gate_gradient == "mixture"
-    plan["vote_limit"] = vote_limit(options.vote_threshold)
+def _fill_options(plan: Any, job: Job, schedule: Schedule) -> None:
+    for name, value in number_options(job.options, job.loss).items():
+        plan[name] = value
     plan["first_freeze"] = schedule.layer_freeze.min(initial=NEVER)
     for name in ("vote_freeze", "prune_first", "prune_last", "convergence"):
         plan[name] = getattr(schedule, name)

@@ -19,7 +19,7 @@ __device__ inline Slope hard_slope(u32 code, int side) {
 // Through the hard gate, also while the gates are trained, as in the authors' program. With
 // gate_gradient="mixture", through the mixture: the paper's formula taken literally.
 __device__ inline bool is_mixed(const Block& block) {
-  return block.plan.mixture && block.step.trains_gates();
+  return block.plan.gate_gradient == dln::GateGradient::mixture && block.step.trains_gates();
 }
 
 __device__ inline Slope slope_of(const Block& block, bool mixed, int gate, int side) {

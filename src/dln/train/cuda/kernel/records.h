@@ -2,7 +2,7 @@
 // test compiles this file for the host, so nothing here requires a GPU.
 #pragma once
 
-#include "losses.h"
+#include "options.h"
 
 typedef unsigned char u8;
 typedef unsigned int u32;
@@ -14,21 +14,18 @@ constexpr int kStride = kRows + 4;  // floats per wire; the padding avoids bank 
 
 enum Kind { kAbove = 0, kEquals = 1, kMissing = 2 };
 enum Phase { kGates = 0, kLinks = 1, kBoth = 2 };
-enum Phases { kUnified = 0, kEpochs = 1, kBatches = 2 };
 
-// One network: where its arrays start in the pools, its sizes and its options. The fields have the
+// One network: its options, where its arrays start in the pools, and its sizes. The fields have the
 // same order as PLAN in layout.py.
-struct Plan {
+struct Plan : dln::Options {
   i64 parameter, link, literal, gate, wire, rule, layer, level, epoch, row, batch, valid, count;
   i64 trace, cells, table, shuffle, jump;
   // A network's parameters are one vector: cutoffs, slopes, gate, link and vote logits.
   i64 slopes, gates, links, votes;
   int n_parameters, n_literals, n_gates, n_links, n_choices, n_rules, n_classes, n_layers;
   int n_levels, n_columns, n_rows, n_valid, n_batches, n_shuffles;
-  int epochs, phases, phase_epochs, eval_every, patience, keep_best, trace_every, mixture;
   int first_freeze, vote_freeze, prune_first, prune_last, rules_on_literals;
-  dln::Loss loss;
-  float rate, final_rate, threshold_rate, tau, grad_factor, vote_limit, convergence;
+  float convergence;
   u8 choice[16];
 };
 

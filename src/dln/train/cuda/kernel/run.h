@@ -11,15 +11,15 @@ __device__ inline u64 nanoseconds_now() {
 }
 
 __device__ inline Phase phase_of(const Plan& plan, int epoch, i64 batch) {
-  if (plan.phases == kUnified) return kBoth;
-  const i64 turn = plan.phases == kBatches ? batch : epoch / plan.phase_epochs;
+  if (plan.phases == dln::Phases::unified) return kBoth;
+  const i64 turn = plan.phases == dln::Phases::batches ? batch : epoch / plan.phase_epochs;
   return turn % 2 == 0 ? kGates : kLinks;
 }
 
 // The number of steps of a batch's phase so far, including this batch.
 __device__ inline i64 steps_of(const Plan& plan, int epoch, i64 batch) {
-  if (plan.phases == kUnified) return batch + 1;
-  if (plan.phases == kBatches) return batch / 2 + 1;
+  if (plan.phases == dln::Phases::unified) return batch + 1;
+  if (plan.phases == dln::Phases::batches) return batch / 2 + 1;
   const int length = plan.phase_epochs, cycle = epoch % (2 * static_cast<i64>(length));
   const i64 rounds = epoch / (2 * static_cast<i64>(length));
   return (rounds * length + cycle % length) * plan.n_batches + batch % plan.n_batches + 1;
@@ -45,7 +45,7 @@ __device__ __noinline__ void prepare_batches(int epoch) {
     const i64 number = static_cast<i64>(epoch) * plan.n_batches + batch;
     const double n_steps = static_cast<double>(plan.n_batches) * plan.epochs;
     const double decay = 0.5 * (1.0 + cospi(number / n_steps));
-    const double rate = plan.rate * (plan.final_rate + (1.0 - plan.final_rate) * decay);
+    const double rate = plan.learning_rate * (plan.final_rate + (1.0 - plan.final_rate) * decay);
     const double steps = static_cast<double>(steps_of(plan, epoch, number));
     const double correction = sqrt(1.0 - pow(static_cast<double>(0.999f), steps));
     const double scale = correction / (1.0 - pow(static_cast<double>(0.9f), steps));
@@ -156,10 +156,6 @@ __device__ inline bool run(const Block& block, u64 deadline) {
   __shared__ int is_up;
   const Plan& plan = block.plan;
   if (plan.trace_every > 0 && block.state.n_records == 0) record_trace(block);
-  if (plan.epochs == 0) {
-    block.state.done = 1;
-    return false;
-  }
   for (bool resumes = true;; resumes = false) {
     begin_epoch(block, resumes);
     const int* rows = order_of(block, block.step.epoch);

@@ -173,7 +173,7 @@ __device__ inline void visit_gate_lists(const Block& block) {
       },
       [&](int g, int k, int best, int, float p) {
         if (k == 0 && g < plan.n_gates) block.memory.code[g] = plan.choice[best];
-        if (!plan.mixture) return;
+        if (plan.gate_gradient != dln::GateGradient::mixture) return;
         const float4 sum = {group_sum<kLanes>(p * a.low), group_sum<kLanes>(p * a.high),
                             group_sum<kLanes>(p * b.low), group_sum<kLanes>(p * b.high)};
         if (k == 0 && g < plan.n_gates) pools.mixture[plan.gate + g] = sum;
