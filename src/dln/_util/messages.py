@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 
-def some(names: Sequence[str], most: int = 12) -> str:
+def list_names(names: Iterable[str], most: int = 12) -> str:
     """List at most `most` names, and count the others.
 
-    >>> some(["age", "city"])
+    >>> list_names(["age", "city"])
     'age, city'
-    >>> some(["a", "b", "c", "d"], most=2)
+    >>> list_names(["a", "b", "c", "d"], most=2)
     'a, b and 2 more'
     """
-    more = len(names) - most
-    shown = ", ".join(names[:most])
+    listed = list(names)
+    more = len(listed) - most
+    shown = ", ".join(listed[:most])
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def type_of(value: object) -> str:
+def type_name(value: object) -> str:
     """Name the type of a value, with its article.
 
-    >>> type_of("text"), type_of(3)
+    >>> type_name("text"), type_name(3)
     ('a str', 'an int')
     """
     name = type(value).__name__

@@ -119,4 +119,4 @@ def _read_rows(circuit: Circuit, data: str, layout: Layout) -> Any:
 
     with open_table(data, layout) as source:
         kinds = kinds_for(circuit, source)
-        return typed(source.whole(list(kinds) or list(source.names[:1])), kinds)
+        return typed(source.read_all(list(kinds) or list(source.names[:1])), kinds)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln._util.messages import some
+from dln._util.messages import list_names
 from dln.cli.arrow import Column, Frame
 from dln.cli.kinds import quoted
 from dln.cli.read import Source
@@ -93,9 +93,9 @@ def class_numbers(
         if number is None and value not in missing
     ]
     if unknown:
-        known = some([quoted(label) for label in circuit.classes])
+        known = list_names(map(quoted, circuit.classes))
         raise TableError(
-            f"the target {name!r} holds {some([quoted(value) for value in unknown])}, "
+            f"the target {name!r} holds {list_names(map(quoted, unknown))}, "
             f"but the classes of the model are {known}"
         )
     lookup = np.array([NO_CLASS if n is None else n for n in (*numbers, None)], dtype=np.int64)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from dln._util.messages import some
+from dln._util.messages import list_names
 from dln.cli.files import HEAD_BYTES
 from dln.cli.missing import MissingWords
 from dln.errors import OptionError, TableError
@@ -119,7 +119,7 @@ def check_names(names: Iterable[str], name: str) -> None:
     if twice:
         is_row = any(map(_is_number, twice))
         raise TableError(
-            f"{name} has more than one column named {some([repr(column) for column in twice])}; "
+            f"{name} has more than one column named {list_names(map(repr, twice))}; "
             f"rename them{', or add --no-header if the first line is a row' if is_row else ''}"
         )
 

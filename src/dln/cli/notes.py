@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln._util.messages import some
+from dln._util.messages import list_names
 from dln.cli.arrow import Column, Frame, pa, pc
 from dln.cli.kinds import CODE, quoted, tidy
 from dln.cli.missing import DEFAULT_WORDS, MISSING_WORDS, NUMBER_WORDS, MissingWords
@@ -252,12 +252,12 @@ def target_notes(target: str, y: NDArray[Any]) -> Iterator[str]:
     for group in alike.values():
         if len(group) > 1:
             yield (
-                f"The classes {some(group)} of {target!r} differ only in spaces or case. "
+                f"The classes {list_names(group)} of {target!r} differ only in spaces or case. "
                 "If they are one class, write them alike."
             )
     rare = [quoted(label) for label in labels[counts <= _FEW_ROWS].tolist()]
     if rare:
         yield (
-            f"The target {target!r} has only one or two rows of {some(rare)}. "
+            f"The target {target!r} has only one or two rows of {list_names(rare)}. "
             "Remove them, or join them with other classes."
         )

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dln._util.messages import some
+from dln._util.messages import list_names
 
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]"
@@ -72,4 +72,4 @@ def no_such_column(name: str, known: Sequence[str]) -> str:
         other for other in known if other.strip().casefold() == name.strip().casefold()
     ]
     hint = f"did you mean {close[0]!r}? The" if close else "the"
-    return f"there is no column {name!r}; {hint} columns are: {some(known)}"
+    return f"there is no column {name!r}; {hint} columns are: {list_names(known)}"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln._util.messages import some
+from dln._util.messages import list_names
 from dln.cli.arrow import Frame, pa
 from dln.cli.holdout import digest_of, hold_out
 from dln.cli.kinds import reading_for, used_features
@@ -111,7 +111,7 @@ class RowChooser:
             )
         elif missing:
             self._reason = (
-                f"The table lacks {some([repr(name) for name in missing])} of the training table, "
+                f"The table lacks {list_names(map(repr, missing))} of the training table, "
                 "so training rows cannot be recognised."
             )
         else:
@@ -209,7 +209,7 @@ def own_rows(circuit: Circuit, path: str, layout: Layout, target: str, part: Par
         return None
     with open_table(path, layout) as source:
         source.check_column(target)
-        classes = find_classes(source.whole([target]), source, circuit, target).classes
+        classes = find_classes(source.read_all([target]), source, circuit, target).classes
     rows, test_rows = hold_out(classes, origin.test_part, origin.seed)
     if len(rows) != origin.n_rows:  # the table was read with other options
         return None
@@ -256,7 +256,7 @@ def choose_rows(
         source.check_column(target)
         kinds = kinds_for(circuit, source)
         chooser = RowChooser(circuit, source, own, part=part, purpose=purpose, all_rows=all_rows)
-        written = source.whole(list(dict.fromkeys([*kinds, target, *chooser.columns])))
+        written = source.read_all(list(dict.fromkeys([*kinds, target, *chooser.columns])))
         labelled = find_classes(written, source, circuit, target)
         frame = typed(written, kinds, first_row=1).filter(pa.array(labelled.known))
     classes, places = labelled.classes, np.flatnonzero(labelled.known)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln._util.messages import some
+from dln._util.messages import list_names
 from dln.cli.arrow import Column, Frame, pa, pc
 from dln.cli.columns import choose_features
 from dln.cli.holdout import hold_out
@@ -57,12 +57,12 @@ class Prepared:
         lines = [
             f"read {len(self.y):,} rows and {len(self.kinds):,} "
             f"column{'' if len(self.kinds) == 1 else 's'} besides the target",
-            f"target {self.target!r}: {some(shown)}",
+            f"target {self.target!r}: {list_names(shown)}",
         ]
         for kind in COLUMN_KINDS:
             names = [quoted_if_unclear(name) for name, its in self.kinds.items() if its == kind]
             if names:
-                lines.append(f"{kind}: {some(names)}")
+                lines.append(f"{kind}: {list_names(names)}")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     def document(self) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def prepare(
         given = _given_kinds(kinds, source, features)
         if not features:
             raise TableError(f"{source.name} has no column besides the target {target!r}")
-        raw = source.whole([*features, target])
+        raw = source.read_all([*features, target])
         written = raw.column(target)
         y, known = _classes(written, target, source)
         raw = raw.drop_columns([target])

@@ -19,7 +19,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln._util.messages import some
+from dln._util.messages import list_names
 from dln.cli.arrow import Frame, csv, pa, parquet
 from dln.cli.blocks import BLOCK_BYTES, RowCutter
 from dln.cli.files import STANDARD, input_name, open_input
@@ -67,7 +67,7 @@ class Source:
         if name not in self.names:
             raise MissingColumnError(f"{self.name}: {no_such_column(name, self.names)}")
 
-    def whole(self, names: Sequence[str]) -> Frame:
+    def read_all(self, names: Sequence[str]) -> Frame:
         """Read all rows of some columns."""
         chunks = list(self.chunks(names))
         if not sum(len(chunk) for chunk in chunks):
@@ -141,8 +141,8 @@ def kinds_for(circuit: Circuit, source: Source) -> dict[str, Reading]:
     missing = [name for name in readings if name not in present]
     if missing:
         raise MissingColumnError(
-            f"the model reads {some([repr(name) for name in missing])}, but {source.name} has only "
-            f"{some([quoted_if_unclear(name) for name in source.names])}; "
+            f"the model reads {list_names(map(repr, missing))}, but {source.name} has only "
+            f"{list_names(map(quoted_if_unclear, source.names))}; "
             "rename the columns or train on this table"
         )
     return readings

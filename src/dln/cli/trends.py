@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dln._util.messages import some
+from dln._util.messages import list_names
 from dln.cli.files import load_model
 from dln.cli.options import Json, Model, Quiet, TimeLimit
 from dln.cli.output import no_such_column, print_json, print_message, print_result
@@ -97,7 +97,9 @@ def _print_unordered(circuit: Circuit) -> None:
     read = circuit.logic.used_columns
     names = [circuit.columns[place].name for place in read if not circuit.columns[place].is_numeric]
     if names:
-        print_message(f"Categories have no order, so these columns have no trend: {some(names)}.")
+        print_message(
+            f"Categories have no order, so these columns have no trend: {list_names(names)}."
+        )
 
 
 def _find_class(circuit: Circuit, text: str | None) -> Label:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from dln._util.messages import some
+from dln._util.messages import list_names
 from dln.cli.arrow import Frame, pa, pc
 from dln.cli.kinds import quoted, quoted_if_unclear, reading_kind, used_features
 from dln.cli.output import print_message
@@ -41,7 +41,7 @@ class UnknownCategories:
         for name, categories in self._categories.items():
             n_values, n_unknown = self._n_values[name], self._n_unknown[name]
             if 2 * n_unknown > n_values:
-                known = some([quoted_if_unclear(category) for category in categories])
+                known = list_names(map(quoted_if_unclear, categories))
                 print_message(
                     f"note: Column {quoted(name)}: {n_unknown:,} of {n_values:,} values are none "
                     f"of the categories {known}."

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from dln._util.messages import type_of
+from dln._util.messages import type_name
 from dln.core.checks import check_wires
 from dln.core.labels import Label
 from dln.core.literals import Column, Literal
@@ -349,6 +349,6 @@ def check_is_circuit(given: object, taker: str, also: str = "") -> None:
     """
     if not isinstance(given, Circuit):
         raise OptionError(
-            f"{taker} takes a Circuit, not {type_of(given)}; "
+            f"{taker} takes a Circuit, not {type_name(given)}; "
             f"give the circuit_ of a fitted DLNClassifier: model.circuit_{also}"
         )

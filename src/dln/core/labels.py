@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln._util.messages import type_of
+from dln._util.messages import type_name
 from dln.core.literals import format_text
 from dln.errors import TableError
 
@@ -44,7 +44,7 @@ def _plain(label: Any) -> Label:
         plain: Label = label
         return plain
     raise TableError(
-        f"class label {label!r} is {type_of(label)}; expected text, a number, a boolean or a date"
+        f"class label {label!r} is {type_name(label)}; expected text, a number, a boolean or a date"
     )
 
 

@@ -19,7 +19,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from dln._util.messages import type_of
+from dln._util.messages import type_name
 from dln.costs.arithmetic import Widths, bit_sum
 from dln.costs.report import Cost, PartCost
 from dln.errors import OptionError
@@ -199,7 +199,8 @@ COUNTED_MODELS: tuple[type, ...] = tuple(kind for kind in _count.registry if kin
 def _unknown_model(model: Any) -> OptionError:
     known = ", ".join(kind.__name__ for kind in COUNTED_MODELS)
     return OptionError(
-        f"cost_of_model cannot count {type_of(model)}; it counts {known}, and cost counts a Circuit"
+        f"cost_of_model cannot count {type_name(model)}; "
+        f"it counts {known}, and cost counts a Circuit"
     )
 
 

@@ -18,7 +18,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from dln._util.messages import type_of
+from dln._util.messages import type_name
 from dln.core.literals import ColumnKind
 from dln.errors import ColumnTypeError, TableError
 
@@ -111,7 +111,7 @@ def read_table(X: Any) -> Table:
         if hasattr(X, "__array__") and not hasattr(X, "__dataframe__"):
             return _from_array(np.asarray(X))
         raise ColumnTypeError(
-            f"the table is {type_of(X)}; expected a pandas or polars frame, "
+            f"the table is {type_name(X)}; expected a pandas or polars frame, "
             "a NumPy array or a list of rows"
         ) from None
     return _from_frame(frame)
@@ -275,7 +275,7 @@ def _plain_category(cell: Any, name: str) -> Any:
 
 def _unsupported(name: str, cell: Any) -> ColumnTypeError:
     return ColumnTypeError(
-        f"column {name!r} holds {cell!r}, {type_of(cell)}; values must be text, "
+        f"column {name!r} holds {cell!r}, {type_name(cell)}; values must be text, "
         "numbers, booleans or dates: convert the column (durations: to seconds or days)"
     )
 

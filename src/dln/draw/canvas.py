@@ -7,7 +7,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dln._util.messages import type_of
+from dln._util.messages import type_name
 from dln.core.literals import format_text
 from dln.errors import ExtraMissingError, OptionError
 
@@ -44,7 +44,7 @@ def make_axes(given: Any, n_axes: int, size: tuple[float, float]) -> list[Axes]:
         return [*figure.subplots(n_axes, 1, sharex=True, squeeze=False).ravel()]
     axes = [given] if isinstance(given, Axes) else _as_list(given)
     if len(axes) != n_axes or not all(isinstance(ax, Axes) for ax in axes):
-        found = type_of(given) if axes == [given] else f"{len(axes)} of something"
+        found = type_name(given) if axes == [given] else f"{len(axes)} of something"
         wanted = "one matplotlib Axes" if n_axes == 1 else f"{n_axes} matplotlib Axes"
         raise OptionError(f"the axes to draw on are {found}, expected {wanted}")
     return axes

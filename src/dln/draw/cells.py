@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln._util.messages import some
+from dln._util.messages import list_names
 from dln.core.circuit import Circuit
 from dln.core.labels import Label
 from dln.core.literals import Column
@@ -63,4 +63,6 @@ def _unknown(feature: Any, names: list[str]) -> str:
     lowered = {name.strip().casefold(): name for name in names}
     close = difflib.get_close_matches(str(feature).strip().casefold(), lowered, n=1, cutoff=0.5)
     hint = f"did you mean {lowered[close[0]]!r}? The" if close else "the"
-    return f"the circuit has no feature {feature!r}; {hint} features are: {some(names, most=8)}"
+    return (
+        f"the circuit has no feature {feature!r}; {hint} features are: {list_names(names, most=8)}"
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from dln._util.messages import type_of
+from dln._util.messages import type_name
 from dln.errors import OptionError
 from dln.train.trace import Trace
 
@@ -14,7 +14,7 @@ def check_trace(trace: Any) -> None:
     """Check that this is a trace with records."""
     if not isinstance(trace, Trace):
         raise OptionError(
-            f"trace is {type_of(trace)}, expected a Trace; "
+            f"trace is {type_name(trace)}, expected a Trace; "
             "fit DLNClassifier(trace_every=1) and take one of its traces_"
         )
     if len(trace.epochs) == 0:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dln._util.messages import some
+from dln._util.messages import list_names
 from dln.core.circuit import Circuit
 from dln.core.literals import Column
 from dln.errors import DlnWarning
@@ -50,7 +50,7 @@ def warn_of_lost_classes(circuit: Circuit, problem: Problem, class_weight: Any) 
     elif lost:
         weights = "" if class_weight == "balanced" else "balanced class weights, "
         warn_user(
-            f"The model never predicts {some(lost, most=4)}. "
+            f"The model never predicts {list_names(lost, most=4)}. "
             f"Try {weights}more epochs, more or wider layers, or more networks."
         )
 

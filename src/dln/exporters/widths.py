@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from dln._util.messages import some
+from dln._util.messages import list_names
 from dln.core.literals import Above
 from dln.core.values import cell_text
 from dln.exporters.fields import Field, make_fields, signed_range
@@ -34,7 +34,7 @@ def cutoff_notes(
     for field in make_fields(program, integer_bits, fraction_bits):
         found = _tests_out_of_range(program, field)
         if found:
-            tests = some([literal.describe(program.logic.columns) for literal in found])
+            tests = list_names([literal.describe(program.logic.columns) for literal in found])
             yield (
                 f"these tests always have the same result: {tests}, because {_range_text(field)}; "
                 "use more integer bits or fewer fraction bits"

@@ -14,7 +14,7 @@ from typing import get_args
 
 import numpy as np
 
-from dln._util.messages import some
+from dln._util.messages import list_names
 from dln.core.circuit import Circuit, check_is_circuit
 from dln.core.conditions import Cell
 from dln.core.labels import Label, label_text
@@ -178,7 +178,7 @@ def _find_column(circuit: Circuit, feature: str) -> int:
     check_is_circuit(circuit, "prove_monotone")
     names = [column.name for column in circuit.columns]
     if feature not in names:
-        raise OptionError(f"the circuit has no column {feature!r}; it has {some(names)}")
+        raise OptionError(f"the circuit has no column {feature!r}; it has {list_names(names)}")
     number = names.index(feature)
     if not circuit.columns[number].is_numeric:
         raise OptionError(
@@ -190,6 +190,6 @@ def _find_column(circuit: Circuit, feature: str) -> int:
 
 def _find_class(circuit: Circuit, label: Label) -> int:
     if label not in circuit.classes:
-        classes = some([repr(known) for known in circuit.classes])
+        classes = list_names(map(repr, circuit.classes))
         raise OptionError(f"the circuit has no class {label!r}; its classes are {classes}")
     return circuit.classes.index(label)

@@ -19,7 +19,7 @@ from typing import Any
 import dln
 from dln._util.atomic_file import write_atomically
 from dln._util.colours import CLASS_COLOURS, DARK_CLASS_COLOURS, class_colour
-from dln._util.messages import percent, some
+from dln._util.messages import list_names, percent
 from dln.core.circuit import Circuit, check_is_circuit
 from dln.core.model_file import circuit_to_json
 from dln.costs.circuit import cost
@@ -242,7 +242,7 @@ def _check_numbers(numbers: tuple[int, ...] | None, n_rows: int) -> None:
 
 
 def _title(circuit: Circuit, classes: list[str]) -> str:
-    shown = some(classes, most=4)
+    shown = list_names(classes, most=4)
     return shown if circuit.origin is None else f"{circuit.origin.target}: {shown}"
 
 
