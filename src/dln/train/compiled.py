@@ -84,7 +84,9 @@ def number_options(options: TrainOptions, loss: Loss) -> dict[str, float]:
     derived: dict[str, Any] = {
         "phases": order,
         "phase_epochs": phase_epochs,
-        "vote_limit": vote_limit(options.vote_threshold),
+        # The threshold is rounded to float32 first, which can move the limit by one float. Recorded
+        # circuits were trained like this; PyTorch and discretise use the exact limit.
+        "vote_limit": vote_limit(float(np.float32(options.vote_threshold))),
         "loss": loss.number,
     }
     numbers: dict[str, float] = {}
