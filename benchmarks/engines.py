@@ -21,7 +21,8 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.train_speed import AUTHORS_MS, encoded_table, make_job
-from dln.encode.bits import ABOVE, LiteralSet
+from dln.core.literals import LiteralKind
+from dln.encode.bits import LiteralSet
 from dln.train.engines import find_engine
 from dln.train.jobs import Engine, Job, TrainingRows
 from dln.train.network import Shape, layer_sizes
@@ -75,7 +76,7 @@ def large_table(n_rows: int = 65_536, n_columns: int = 64) -> tuple[TrainingRows
     target = (10 * cells[:, :4].mean(axis=1)).astype(np.int32).clip(0, 9)
     columns = np.repeat(np.arange(n_columns), 8).astype(np.int32)
     literals = LiteralSet(
-        np.full(len(columns), ABOVE, dtype=np.uint8),
+        np.full(len(columns), LiteralKind.ABOVE, dtype=np.uint8),
         columns,
         np.tile(np.linspace(0.1, 0.9, 8), n_columns).astype(np.float32),
     )

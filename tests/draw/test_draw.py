@@ -18,8 +18,8 @@ from matplotlib.figure import Figure
 from numpy.testing import assert_allclose, assert_array_equal
 
 from dln import Above, Alternating, Column, DLNClassifier, OptionError, Trace
+from dln.core.literals import LiteralKind
 from dln.draw import draw_feature, draw_gate, draw_learning, draw_threshold
-from dln.encode.bits import ABOVE
 from tests.support.figures import ODD_NAMES, make_circuit, rendered
 
 
@@ -41,7 +41,7 @@ def trace(model: DLNClassifier) -> Trace:
 
 
 def threshold_of(trace: Trace) -> int:
-    return int(np.flatnonzero(trace.network.literal_kind == ABOVE)[0])
+    return int(np.flatnonzero(trace.network.literal_kind == LiteralKind.ABOVE)[0])
 
 
 # -- a threshold ------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ def test_the_feature_of_a_threshold_is_named(trace: Trace) -> None:
 
 
 def test_invalid_parts_of_a_trace_are_refused(trace: Trace) -> None:
-    other = int(np.flatnonzero(trace.network.literal_kind != ABOVE)[0])
+    other = int(np.flatnonzero(trace.network.literal_kind != LiteralKind.ABOVE)[0])
     with pytest.raises(OptionError, match=f"literal {other} is not a threshold .* are those from"):
         draw_threshold(trace, other)
     for literal in (-1, 10**6, "size", True):

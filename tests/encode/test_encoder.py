@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
+from dln.core.literals import LiteralKind
 from dln.data.table import read_table
-from dln.encode.bits import ABOVE, EQUALS, MISSING
 from dln.encode.encoder import MAX_GROUPS, EncodeOptions, Encoder, fit_encoder
 
 
@@ -67,7 +67,7 @@ def test_categories_come_from_training_rows_only() -> None:
 def test_unseen_categories_and_missing_values_match_no_group() -> None:
     encoder, _ = fit(text_column(*"aabbcc"))
     encoded = encoder.encode(read_table(text_column("a", "new", None)))[:, 0]
-    groups = encoder.literals.value[encoder.literals.kind == EQUALS]
+    groups = encoder.literals.value[encoder.literals.kind == LiteralKind.AMONG]
     assert_array_equal(np.isin(encoded, groups), [True, False, False])
     assert_array_equal(np.isnan(encoded), [False, False, True])
 
@@ -103,9 +103,9 @@ def test_ten_thousand_distinct_categories_are_pooled_without_a_literal() -> None
 @pytest.mark.parametrize(
     ("cells", "expected"),
     [
-        ([1.0, 2.0, 3.0, 4.0], [ABOVE] * 3),
-        ([1.0, np.nan, 3.0, 3.0], [ABOVE, MISSING]),
-        ([1.0, np.nan, 1.0, np.nan], [MISSING]),
+        ([1.0, 2.0, 3.0, 4.0], [LiteralKind.ABOVE] * 3),
+        ([1.0, np.nan, 3.0, 3.0], [LiteralKind.ABOVE, LiteralKind.MISSING]),
+        ([1.0, np.nan, 1.0, np.nan], [LiteralKind.MISSING]),
     ],
 )
 def test_only_a_column_with_missing_and_known_values_has_a_literal_for_missing_values(
@@ -116,10 +116,14 @@ def test_only_a_column_with_missing_and_known_values_has_a_literal_for_missing_v
 
 
 def test_two_categories_need_one_literal_and_three_need_three() -> None:
-    assert kinds(fit(text_column(*"aabb"))[0]) == [EQUALS]
-    assert kinds(fit(text_column(*"aabbcc"))[0]) == [EQUALS] * 3
-    assert kinds(fit(text_column(*"aabb", None))[0]) == [EQUALS, EQUALS, MISSING]
-    assert kinds(fit(text_column(*"aa", None))[0]) == [MISSING]
+    assert kinds(fit(text_column(*"aabb"))[0]) == [LiteralKind.AMONG]
+    assert kinds(fit(text_column(*"aabbcc"))[0]) == [LiteralKind.AMONG] * 3
+    assert kinds(fit(text_column(*"aabb", None))[0]) == [
+        LiteralKind.AMONG,
+        LiteralKind.AMONG,
+        LiteralKind.MISSING,
+    ]
+    assert kinds(fit(text_column(*"aa", None))[0]) == [LiteralKind.MISSING]
 
 
 @pytest.mark.parametrize("constant", [0.0, np.nan, np.inf])
@@ -130,7 +134,7 @@ def test_a_column_of_one_value_has_no_literal(constant: float) -> None:
 
 def test_a_table_with_equal_rows_still_has_a_literal_to_train_with() -> None:
     encoder, _ = fit(np.zeros((4, 2)))
-    assert encoder.literals.kind.tolist() == [MISSING]
+    assert encoder.literals.kind.tolist() == [LiteralKind.MISSING]
 
 
 def test_infinite_values_are_separated_from_finite_ones() -> None:
@@ -146,7 +150,7 @@ def test_infinite_values_are_separated_from_finite_ones() -> None:
 def test_a_column_has_at_most_n_cutoffs(n_cutoffs: int) -> None:
     rng = np.random.default_rng(1)
     encoder, _ = fit(rng.normal(size=(200, 1)), rng.integers(2, size=200), n_cutoffs=n_cutoffs)
-    assert kinds(encoder) == [ABOVE] * n_cutoffs
+    assert kinds(encoder) == [LiteralKind.ABOVE] * n_cutoffs
 
 
 def test_two_knots_make_the_papers_min_max_scaling() -> None:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from dln import _native
+from dln.core.literals import LiteralKind
 from dln.core.model_file import circuit_from_json
-from dln.encode.bits import ABOVE, EQUALS, MISSING, LiteralSet
+from dln.encode.bits import LiteralSet
 from dln.evaluate.predictor import native_arguments
 from dln.train.compiled import RECORD
 from dln.train.jobs import Job, TrainingRows
@@ -164,7 +165,10 @@ def _job(seed: int) -> Job:
     cells[rng.random(cells.shape) < 0.1] = np.nan
     target = rng.integers(0, 2, 40).astype(np.int32)
     literals = LiteralSet(
-        np.array([ABOVE, ABOVE, EQUALS, MISSING], dtype=np.uint8),
+        np.array(
+            [LiteralKind.ABOVE, LiteralKind.ABOVE, LiteralKind.AMONG, LiteralKind.MISSING],
+            dtype=np.uint8,
+        ),
         np.array([0, 1, 2, 1], dtype=np.int32),
         np.array([0.2, 0.6, 0.0, 0.0], dtype=np.float32),
     )

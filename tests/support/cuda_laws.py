@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
-from dln.encode.bits import ABOVE
+from dln.core.literals import LiteralKind
 from dln.train.cuda import train_population
 from dln.train.cuda.layout import Variant
 from dln.train.cuda.probe import probe
@@ -80,7 +80,7 @@ def assert_all_thresholds_are_pulled(one_word: Variant, tolerance: float) -> Non
     job.network.vote_logits[0] = 3.0  # all gates are reached
     job.network.vote_logits[1] = -3.0
     reads_threshold = np.isin(
-        hard_sources(job.network), np.flatnonzero(job.network.literal_kind == ABOVE)
+        hard_sources(job.network), np.flatnonzero(job.network.literal_kind == LiteralKind.ABOVE)
     )
     assert reads_threshold.sum() > job.network.n_literals + job.network.n_gates
     _, expected = torch_gradients(job, Phase.GATES)

@@ -17,7 +17,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
 from dln.core.gates import GATES
-from dln.encode.bits import ABOVE, EQUALS, LiteralSet
+from dln.core.literals import LiteralKind
+from dln.encode.bits import LiteralSet
 from dln.train.jobs import Engine, Job, TrainingRows
 from dln.train.losses import CROSS_ENTROPY, Loss
 from dln.train.network import Network, vote_limit
@@ -43,8 +44,8 @@ def head_job(
     cutoffs = np.arange(points.max(), dtype=np.float32) + 0.5
     rows = np.arange(n_rows, dtype=np.float32)
     literals = LiteralSet.join(
-        [LiteralSet.on_column(c, ABOVE, cutoffs) for c in range(n_classes)]
-        + [LiteralSet.on_column(n_classes, EQUALS, rows)]
+        [LiteralSet.on_column(c, LiteralKind.ABOVE, cutoffs) for c in range(n_classes)]
+        + [LiteralSet.on_column(n_classes, LiteralKind.AMONG, rows)]
     )
     logits = np.full((n_classes, len(literals)), OFF, dtype=np.float32)
     for c in range(n_classes):
@@ -140,7 +141,10 @@ def gates_job() -> Job:
     """Make a job of all 16 gates, each with a class of its own, on all four rows."""
     bits = np.array(list(product((0, 1), repeat=2)), dtype=np.float32)
     literals = LiteralSet.join(
-        [LiteralSet.on_column(side, ABOVE, np.array([0.5], dtype=np.float32)) for side in (0, 1)]
+        [
+            LiteralSet.on_column(side, LiteralKind.ABOVE, np.array([0.5], dtype=np.float32))
+            for side in (0, 1)
+        ]
     )
     votes = np.where(np.eye(16) > 0, ON, OFF)
     network = plain_network(literals, list(range(16)), 2 + np.arange(16), votes)
@@ -161,7 +165,7 @@ def limits_job(vote_threshold: float) -> Job:
     on = np.array([limit, limit + step, limit + 1], dtype=np.float32)
     off = np.array([limit - step, limit - 1, -np.inf], dtype=np.float32)
     logits = np.stack([np.append(on, off), np.append(off, on)])
-    literals = LiteralSet.on_column(0, ABOVE, np.zeros(6, dtype=np.float32))
+    literals = LiteralSet.on_column(0, LiteralKind.ABOVE, np.zeros(6, dtype=np.float32))
     network = plain_network(literals, [1], np.arange(6), logits)
     one = np.ones(1, dtype=np.float32)
     data = TrainingRows(one[:, None], np.zeros(1, dtype=np.int32), one)

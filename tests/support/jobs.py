@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.core.gates import PRIORITY
-from dln.encode.bits import ABOVE, EQUALS, MISSING, LiteralSet
+from dln.core.literals import LiteralKind
+from dln.encode.bits import LiteralSet
 from dln.train.jobs import Job, TrainingRows
 from dln.train.network import Shape, build_network
 from dln.train.options import TrainOptions
@@ -92,7 +93,10 @@ def random_job(
     target = rng.integers(0, n_classes, n_rows).astype(np.int32)
     data = TrainingRows(cells, target, rng.uniform(0.5, 2.0, n_rows).astype(np.float32))
     literals = LiteralSet(
-        np.array([ABOVE] * 6 + [EQUALS] * 2 + [MISSING], dtype=np.uint8),
+        np.array(
+            [LiteralKind.ABOVE] * 6 + [LiteralKind.AMONG] * 2 + [LiteralKind.MISSING],
+            dtype=np.uint8,
+        ),
         np.array([0, 0, 1, 1, 2, 2, 3, 3, 1], dtype=np.int32),
         np.array([0.2, 0.6, 0.3, 0.7, 0.4, 0.5, 0, 2, 0], dtype=np.float32),
     )

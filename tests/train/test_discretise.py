@@ -12,9 +12,8 @@ from numpy.testing import assert_array_equal
 from sklearn.metrics import balanced_accuracy_score
 
 from dln.core.circuit import Circuit
-from dln.core.literals import Above, Among, Missing
+from dln.core.literals import Above, Among, LiteralKind, Missing
 from dln.data.table import read_table
-from dln.encode.bits import ABOVE, EQUALS
 from dln.encode.encoder import EncodeOptions, fit_encoder
 from dln.train.discretise import discretise
 from dln.train.jobs import Job, TrainingRows
@@ -31,7 +30,13 @@ def hard_votes(network: Network, cells: Any, n_classes: int) -> Any:
     literals = zip(network.literal_kind, network.literal_column, network.cutoffs, strict=True)
     for kind, column, value in literals:
         x = cells[:, column]
-        wires.append(x > value if kind == ABOVE else x == value if kind == EQUALS else np.isnan(x))
+        wires.append(
+            x > value
+            if kind == LiteralKind.ABOVE
+            else x == value
+            if kind == LiteralKind.AMONG
+            else np.isnan(x)
+        )
     for gate in range(network.n_gates):
         code = network.gate_choices[np.argmax(network.gate_logits[gate])]
         sources = [
@@ -158,7 +163,7 @@ def test_a_cutoff_may_lie_anywhere(
     encoder, (network, _), cells = train(frame, target, n_classes, seed, layers=(8, 4))
     known = cells[~np.isnan(cells)]
     odd = [-np.inf, -1.0, 0.0, 1.0, 2.0, np.inf, np.nan, *known[:4].tolist()]
-    for wire in np.flatnonzero(network.literal_kind == ABOVE):
+    for wire in np.flatnonzero(network.literal_kind == LiteralKind.ABOVE):
         network.cutoffs[wire] = places.draw(st.sampled_from(odd))
     circuit = to_circuit(frame, encoder, [network], cells, n_classes)
     assert_same_decisions(circuit, frame, hard_votes(network, cells, n_classes))
@@ -190,7 +195,7 @@ def one_threshold(column: Any, cutoffs: list[float], **frame_options: Any) -> Ci
     n = len(cutoffs)
     network = replace(
         network,
-        literal_kind=np.full(n, ABOVE, dtype=np.uint8),
+        literal_kind=np.full(n, LiteralKind.ABOVE, dtype=np.uint8),
         literal_column=np.zeros(n, dtype=np.int32),
         cutoffs=np.array(cutoffs, dtype=np.float32),
         slopes=np.ones(n, dtype=np.float32),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dln import _native
 from dln.core.gates import GATES
-from dln.encode.bits import ABOVE, MISSING
+from dln.core.literals import LiteralKind
 from dln.train.jobs import Job, TrainingRows
 from dln.train.native import bind, train_population
 from dln.train.network import Network, Shape
@@ -40,8 +40,10 @@ class Oracle:
         cells = self.data.cells[:, self.network.literal_column[wire]]
         value = self.network.cutoffs[wire]
         kind = self.network.literal_kind[wire]
-        bits = cells > value if kind == ABOVE else cells == value
-        return np.asarray(np.isnan(cells) if kind == MISSING else bits, dtype=np.float64)
+        bits = cells > value if kind == LiteralKind.ABOVE else cells == value
+        return np.asarray(
+            np.isnan(cells) if kind == LiteralKind.MISSING else bits, dtype=np.float64
+        )
 
     def gradients(self, rows: NDArray[np.int64], phase: str) -> dict[str, Array]:
         network, options = self.network, self.options
@@ -91,7 +93,7 @@ class Oracle:
                 else:
                     d_wires[source[gate, side]] += d_input
         d_cutoffs, d_slopes = np.zeros(n_literals), np.zeros(n_literals)
-        for wire in np.flatnonzero(network.literal_kind == ABOVE):
+        for wire in np.flatnonzero(network.literal_kind == LiteralKind.ABOVE):
             cells = self.data.cells[rows, network.literal_column[wire]].astype(np.float64)
             known = ~np.isnan(cells)
             slope = float(network.slopes[wire])

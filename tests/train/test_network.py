@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dln.encode.bits import ABOVE, EQUALS, LiteralSet
+from dln.core.literals import LiteralKind
+from dln.encode.bits import LiteralSet
 from dln.train.network import Concatenation, Network, Shape, build_network
 
 N_MATCHES, N_THRESHOLDS = 2, 3
@@ -13,7 +14,9 @@ N_MATCHES, N_THRESHOLDS = 2, 3
 
 def network(concatenation: Concatenation, n_links: int | None = None) -> Network:
     literals = LiteralSet(
-        np.array([EQUALS] * N_MATCHES + [ABOVE] * N_THRESHOLDS, dtype=np.uint8),
+        np.array(
+            [LiteralKind.AMONG] * N_MATCHES + [LiteralKind.ABOVE] * N_THRESHOLDS, dtype=np.uint8
+        ),
         np.arange(N_MATCHES + N_THRESHOLDS, dtype=np.int32),
         np.zeros(N_MATCHES + N_THRESHOLDS, dtype=np.float32),
     )

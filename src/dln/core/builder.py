@@ -121,8 +121,9 @@ class CircuitBuilder(LogicBuilder):
 
     The rules of the given readout are not used, only what it answers.
 
-    >>> builder = CircuitBuilder((Column("x", "number"),), Votes.without_rules(("no", "yes")))
     >>> from dln.core.literals import Above
+    >>> from dln.core.readout import Votes
+    >>> builder = CircuitBuilder((Column("x", "number"),), Votes.without_rules(("no", "yes")))
     >>> builder.vote(builder.literal(Above(0, 1.0)).invert(), (0, 1))
     >>> builder.finish().rules
     (Rule(wire=1, votes=(0, 1)),)

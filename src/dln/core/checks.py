@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import TypeVar, assert_never
 
 from dln.core.gates import GATE_BY_NAME, Gate
 from dln.core.labels import Label, is_label
@@ -69,30 +69,39 @@ def check_literals(literals: tuple[Literal, ...], columns: tuple[Column, ...]) -
 
 
 def _check_literal(literal: Literal, columns: tuple[Column, ...], where: str) -> None:
-    if not isinstance(literal, (Above, Among, Missing)):
+    if not isinstance(literal, Literal):
         raise CircuitError(f"{where} is {literal!r}, expected Above, Among or Missing")
     if not _is_index(literal.column, len(columns)):
         raise CircuitError(
             f"{where} reads column {literal.column!r}; there are {len(columns)}, numbered from 0"
         )
     column = columns[literal.column]
-    if isinstance(literal, Above):
-        if not column.is_numeric:
-            raise CircuitError(
-                f"{where} compares column {column.name!r}, which holds categories, with a cutoff"
-            )
-        if not isinstance(literal.cutoff, float) or not math.isfinite(literal.cutoff):
-            raise CircuitError(f"{where} has cutoff {literal.cutoff!r}, expected a finite float")
-    elif isinstance(literal, Among):
-        if column.is_numeric:
-            raise CircuitError(
-                f"{where} looks for categories in column {column.name!r}, "
-                f"which is of kind {column.kind!r}"
-            )
-        _check_choice(literal.categories, column, where)
+    match literal:
+        case Above():
+            _check_cutoff(literal.cutoff, column, where)
+        case Among():
+            _check_choice(literal.categories, column, where)
+        case Missing():
+            pass
+        case _:
+            assert_never(literal)
+
+
+def _check_cutoff(cutoff: float, column: Column, where: str) -> None:
+    if not column.is_numeric:
+        raise CircuitError(
+            f"{where} compares column {column.name!r}, which holds categories, with a cutoff"
+        )
+    if not isinstance(cutoff, float) or not math.isfinite(cutoff):
+        raise CircuitError(f"{where} has cutoff {cutoff!r}, expected a finite float")
 
 
 def _check_choice(choice: tuple[int, ...], column: Column, where: str) -> None:
+    if column.is_numeric:
+        raise CircuitError(
+            f"{where} looks for categories in column {column.name!r}, "
+            f"which is of kind {column.kind!r}"
+        )
     if not isinstance(choice, tuple) or not choice:
         raise CircuitError(f"{where} has categories {choice!r}, expected a tuple of at least one")
     for index in choice:

@@ -20,11 +20,21 @@ import datetime
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 import numpy as np
 
 from dln.core.decimals import readable_cutoff
-from dln.core.literals import Above, Among, Category, Column, ColumnKind, Literal, Missing
+from dln.core.literals import (
+    Above,
+    Among,
+    Category,
+    Column,
+    ColumnKind,
+    Literal,
+    Missing,
+    sorted_cutoffs,
+)
 
 Cell = Category | datetime.datetime | np.datetime64 | None
 """A value of the user's table; None if it is missing."""
@@ -124,7 +134,7 @@ def column_atoms(column: Column, literals: Sequence[Literal]) -> ColumnAtoms:
 
 
 def _atoms_of_cutoffs(column: Column, literals: Sequence[Literal]) -> ColumnAtoms:
-    cutoffs = sorted({literal.cutoff for literal in literals if isinstance(literal, Above)})
+    cutoffs = sorted_cutoffs(literals)
     gaps: list[Atom] = []
     n_below = {}
     for low, high in zip((-math.inf, *cutoffs), (*cutoffs, math.inf), strict=True):
@@ -135,30 +145,33 @@ def _atoms_of_cutoffs(column: Column, literals: Sequence[Literal]) -> ColumnAtom
     # Missing values are like values below all cutoffs, unless a literal tests for missing values or
     # no value is below all cutoffs.
     below_all = not cutoffs or n_below[cutoffs[0]] > 0
-    apart = not below_all or any(isinstance(literal, Missing) for literal in literals)
+    apart = not below_all or any(literal.true_if_missing for literal in literals)
     atoms: tuple[Atom, ...] = (*([Choice(None)] if apart else []), *gaps)
-    return ColumnAtoms(
-        atoms,
-        tuple(
-            range(n_below[literal.cutoff] + apart, len(atoms))
-            if isinstance(literal, Above)
-            else range(1)
-            for literal in literals
-        ),
-    )
+
+    def true_atoms(literal: Literal) -> range:
+        match literal:
+            case Above():
+                return range(n_below[literal.cutoff] + apart, len(atoms))
+            case Missing():
+                return range(1)
+            case Among():
+                raise AssertionError("numbers have no categories")
+            case _:
+                assert_never(literal)
+
+    return ColumnAtoms(atoms, tuple(map(true_atoms, literals)))
 
 
 def _atoms_of_categories(column: Column, literals: Sequence[Literal]) -> ColumnAtoms:
     readers: list[list[int]] = [[] for _ in column.categories]
     for number, literal in enumerate(literals):
-        if isinstance(literal, Among):
-            for category in literal.categories:
-                readers[category].append(number)
-    apart = any(isinstance(literal, Missing) for literal in literals)
+        for category in literal.categories:
+            readers[category].append(number)
+    apart = any(literal.true_if_missing for literal in literals)
     unread = (c for c, read in zip(column.categories, readers, strict=True) if not read)
     atoms = [Choice(None)] if apart else []
     atoms.append(Choice(next(unread, _unseen(column))))
-    where = [[0] if isinstance(literal, Missing) else [] for literal in literals]
+    where = [[0] if literal.true_if_missing else [] for literal in literals]
     found: set[tuple[int, ...]] = {()}
     for cell, read in zip(column.categories, readers, strict=True):
         if tuple(read) not in found:

@@ -2,13 +2,20 @@
 
 There are three kinds of literals: a number above a cutoff, a category in a set, a missing value.
 Everything else is a negation. Missing values fail the first two.
+
+Every kind states its number, its cutoffs, its categories and what it is for missing values. Code
+that treats kinds differently matches all of them and ends in `assert_never`, so that mypy lists the
+places that a new kind must be added to.
 """
 
 from __future__ import annotations
 
 import datetime
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import IntEnum
+from typing import ClassVar
 from typing import Literal as OneOf
 
 ColumnKind = OneOf["number", "integer", "boolean", "date", "category"]
@@ -59,6 +66,14 @@ class Column:
         return self.kind != "category"
 
 
+class LiteralKind(IntEnum):
+    """The number of each kind of literal in native code and on a GPU."""
+
+    ABOVE = 0
+    AMONG = 1
+    MISSING = 2
+
+
 @dataclass(frozen=True)
 class Above:
     """True if the value of `column` is a number greater than `cutoff`.
@@ -71,6 +86,15 @@ class Above:
 
     column: int
     cutoff: float
+
+    kind: ClassVar = LiteralKind.ABOVE
+    categories: ClassVar[tuple[int, ...]] = ()
+    true_if_missing: ClassVar = False
+
+    @property
+    def cutoffs(self) -> tuple[float, ...]:
+        """The numbers that values are compared with."""
+        return (self.cutoff,)
 
     def describe(self, columns: tuple[Column, ...], *, negated: bool = False) -> str:
         """Write the literal, or its negation, in the user's words."""
@@ -95,6 +119,10 @@ class Among:
     column: int
     categories: tuple[int, ...]
 
+    kind: ClassVar = LiteralKind.AMONG
+    cutoffs: ClassVar[tuple[float, ...]] = ()
+    true_if_missing: ClassVar = False
+
     def describe(self, columns: tuple[Column, ...], *, negated: bool = False) -> str:
         """Write the literal, or its negation, in the user's words."""
         column = columns[self.column]
@@ -115,6 +143,11 @@ class Missing:
 
     column: int
 
+    kind: ClassVar = LiteralKind.MISSING
+    cutoffs: ClassVar[tuple[float, ...]] = ()
+    categories: ClassVar[tuple[int, ...]] = ()
+    true_if_missing: ClassVar = True
+
     def describe(self, columns: tuple[Column, ...], *, negated: bool = False) -> str:
         """Write the literal, or its negation, in the user's words."""
         name = format_name(columns[self.column].name)
@@ -122,6 +155,11 @@ class Missing:
 
 
 Literal = Above | Among | Missing
+
+
+def sorted_cutoffs(literals: Iterable[Literal]) -> list[float]:
+    """List the different cutoffs of some literals, ascending."""
+    return sorted({cutoff for literal in literals for cutoff in literal.cutoffs})
 
 
 def format_value(value: float, column: Column) -> str:

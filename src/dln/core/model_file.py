@@ -130,11 +130,15 @@ def _column_to_json(column: Column) -> dict[str, Any]:
 
 
 def _literal_to_json(literal: Literal) -> dict[str, Any]:
-    if isinstance(literal, Above):
-        return {"column": literal.column, "above": literal.cutoff}
-    if isinstance(literal, Among):
-        return {"column": literal.column, "among": list(literal.categories)}
-    return {"column": literal.column, "missing": True}
+    match literal:
+        case Above(column, cutoff):
+            return {"column": column, "above": cutoff}
+        case Among(column, categories):
+            return {"column": column, "among": list(categories)}
+        case Missing(column):
+            return {"column": column, "missing": True}
+        case _:
+            assert_never(literal)
 
 
 # -- reading ----------------------------------------------------------------------------------

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from dln.core.circuit import Circuit, check_is_circuit
 from dln.core.gates import Gate, Operation
-from dln.core.literals import Above, Among, Column, Literal
+from dln.core.literals import Above, Among, Column, Literal, Missing
 from dln.core.logic import Logic
 from dln.core.readout import Readout
 from dln.costs.arithmetic import Widths, bit_sum, comparison, equality
@@ -91,15 +93,20 @@ def gate_operations(gate: Gate) -> int:
 def literal_cost(literal: Literal, columns: tuple[Column, ...], widths: Widths) -> PartCost:
     """Count one literal."""
     kind = columns[literal.column].kind
-    if isinstance(literal, Above) and kind in ("number", "date"):
-        stored = widths.bytes_of(floats=1, ints=1)
-        return PartCost(1, widths.number.comparison, values=1, indices=1, bytes=stored)
-    if isinstance(literal, Above) and kind == "integer":
-        return PartCost(
-            1, comparison(widths.int_bits), values=1, indices=1, bytes=widths.bytes_of(ints=2)
-        )
-    # Differs from the paper: its one-hot columns have no sets of categories and no missing values.
-    n_tests = len(literal.categories) if isinstance(literal, Among) else 1
+    match literal:
+        case Above() if kind in ("number", "date"):
+            stored = widths.bytes_of(floats=1, ints=1)
+            return PartCost(1, widths.number.comparison, values=1, indices=1, bytes=stored)
+        case Above() if kind == "integer":
+            stored = widths.bytes_of(ints=2)
+            return PartCost(1, comparison(widths.int_bits), values=1, indices=1, bytes=stored)
+        # Differs from the paper: its one-hot columns have no sets and no missing values.
+        case Above() | Missing():
+            n_tests = 1
+        case Among():
+            n_tests = len(literal.categories)
+        case _:
+            assert_never(literal)
     n_joins = n_tests - 1
     return PartCost(
         operations=n_tests + n_joins,

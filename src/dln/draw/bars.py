@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.core.literals import Above, Among, Category, Literal, Missing, format_category
+from dln.core.literals import Category, Literal, format_category, sorted_cutoffs
 from dln.data.codes import MISSING_CODE, UNSEEN_CODE
 from dln.draw.canvas import PALE, escape_dollars, make_axes, make_outer_legend, name_text
 from dln.draw.cells import FeatureCells
@@ -57,7 +57,7 @@ def draw_bars(cells: FeatureCells, literals: Sequence[Literal], ax: Axes | None)
     make_outer_legend(ax, handles, labels)
     ax.set_ylim(len(bars) - 0.4, -0.6)
     n_missing = int((codes == MISSING_CODE).sum())
-    is_asked = any(isinstance(literal, Missing) for literal in literals)
+    is_asked = any(literal.true_if_missing for literal in literals)
     note = [missing_note(n_missing, is_asked=is_asked)] if n_missing else []
     ax.set_xlabel("\n".join(["rows", *note]))
     ax.set_title(f"{name_text(cells.column.name)} by class", fontsize="medium")
@@ -107,13 +107,8 @@ def _count_codes(
 
 def _matched(literals: Sequence[Literal]) -> set[int]:
     """Return the categories that a literal matches; for a boolean, 0 or 1."""
-    found: set[int] = set()
-    for literal in literals:
-        if isinstance(literal, Among):
-            found.update(literal.categories)
-        elif isinstance(literal, Above) and 0 <= literal.cutoff < 1:
-            found.add(1)
-    return found
+    found = {category for literal in literals for category in literal.categories}
+    return found | {1 for cutoff in sorted_cutoffs(literals) if 0 <= cutoff < 1}
 
 
 def _choose_bars(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.core.literals import Above, Literal, Missing, format_value
+from dln.core.literals import Literal, format_value, sorted_cutoffs
 from dln.draw.canvas import escape_dollars, make_axes, make_legend, name_text, whole_numbers
 from dln.draw.cells import FeatureCells
 from dln.draw.classes import count_cells, missing_note, style_classes
@@ -36,7 +36,7 @@ def draw_histogram(
     edges = _bin_edges(cells, bins)
     (ax,) = make_axes(ax, 1, (7.5, 4.5))
     counts = np.array([_count(values, edges) for values in cells.values_by_class()])
-    cutoffs = sorted({literal.cutoff for literal in literals if isinstance(literal, Above)})
+    cutoffs = sorted_cutoffs(literals)
     places, line_places = _places(ax, cells, edges, np.array(cutoffs, dtype=np.float64))
     styles = style_classes(cells.classes, counts)
     stairs = []
@@ -103,7 +103,7 @@ def _notes(cells: FeatureCells, literals: Sequence[Literal], n_drawn: int) -> li
     n_outside = len(cells.values) - n_missing - n_drawn
     notes = []
     if n_missing:
-        is_asked = any(isinstance(literal, Missing) for literal in literals)
+        is_asked = any(literal.true_if_missing for literal in literals)
         notes.append(missing_note(n_missing, is_asked=is_asked))
     if n_outside:
         notes.append(count_cells(n_outside, "outside the plot"))

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln._util.colours import GREY
+from dln.core.literals import LiteralKind
 from dln.draw.canvas import figure_of, make_axes, make_outer_legend, name_text, whole_numbers
 from dln.draw.trace_checks import check_number, check_trace
-from dln.encode.bits import ABOVE
 from dln.errors import OptionError
 from dln.train.trace import Trace
 
@@ -112,8 +112,8 @@ def _colour_epochs(epochs: NDArray[np.int32]) -> ScalarMappable:
 def _check_threshold(trace: Trace, literal: Any) -> int:
     kinds = trace.network.literal_kind
     number = check_number("literal", literal, len(kinds))
-    if kinds[number] != ABOVE:
-        known = np.flatnonzero(kinds == ABOVE).tolist()
+    if kinds[number] != LiteralKind.ABOVE:
+        known = np.flatnonzero(kinds == LiteralKind.ABOVE).tolist()
         which = f"those from {known[0]} to {known[-1]}" if known else "none"
         raise OptionError(
             f"literal {number} is not a threshold but a category or a missing value; "

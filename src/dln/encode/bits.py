@@ -1,20 +1,24 @@
-"""Literals on encoded columns: the bits that training starts from."""
+"""Literals on encoded columns: the bits that training starts from.
+
+An encoded column has a number for each value: scaled for numbers, the number of its group for
+categories, NaN if it is missing. So a set of categories is tested like one category.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
-ABOVE, EQUALS, MISSING = 0, 1, 2
-"""Kinds of literals, as the native engine numbers them."""
+from dln.core.literals import LiteralKind
 
 
 @dataclass(frozen=True)
 class LiteralSet:
-    """Bits of an encoded row: `kind` (ABOVE, EQUALS, MISSING) of `column` against `value`."""
+    """Bits of an encoded row: a `LiteralKind`, a column, and the cutoff or the group."""
 
     kind: NDArray[np.uint8]
     column: NDArray[np.int32]
@@ -28,7 +32,7 @@ class LiteralSet:
         return LiteralSet(self.kind[which], self.column[which], self.value[which])
 
     @classmethod
-    def on_column(cls, column: int, kind: int, values: NDArray[np.float32]) -> LiteralSet:
+    def on_column(cls, column: int, kind: LiteralKind, values: NDArray[np.float32]) -> LiteralSet:
         """Make literals of one kind on one column, one for each value."""
         return cls(
             np.full(len(values), kind, dtype=np.uint8),
@@ -44,3 +48,16 @@ class LiteralSet:
             np.concatenate([literals.column for literals in sets]),
             np.concatenate([literals.value for literals in sets]),
         )
+
+
+def evaluate_literals(kind: LiteralKind, cells: Any, value: Any) -> Any:
+    """Return where literals of one kind are true, on encoded values as an array or a tensor."""
+    match kind:
+        case LiteralKind.ABOVE:
+            return cells > value
+        case LiteralKind.AMONG:
+            return cells == value
+        case LiteralKind.MISSING:
+            return cells != cells
+        case _:
+            assert_never(kind)

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.core.literals import Category, Column
+from dln.core.literals import Category, Column, LiteralKind
 from dln.data.codes import MISSING_CODE, encode_cells
 from dln.data.table import RawColumn, Table
-from dln.encode.bits import ABOVE, EQUALS, MISSING, LiteralSet
+from dln.encode.bits import LiteralSet
 from dln.encode.cutoffs import tree_cutoffs
 from dln.encode.scale import Scale, fit_scale
 
@@ -108,17 +108,17 @@ def fit_encoder(
         missing = np.isnan(encoded)
         if code.scale is not None:
             cutoffs = tree_cutoffs(encoded, target, weight, options.n_cutoffs)
-            literals.append(LiteralSet.on_column(index, ABOVE, cutoffs))
+            literals.append(LiteralSet.on_column(index, LiteralKind.ABOVE, cutoffs))
         else:
             groups = _group_literals(len(code.groups), any_missing=bool(missing.any()))
-            literals.append(LiteralSet.on_column(index, EQUALS, groups))
+            literals.append(LiteralSet.on_column(index, LiteralKind.AMONG, groups))
         if missing.any() and not missing.all():
-            literals.append(LiteralSet.on_column(index, MISSING, _NO_VALUE))
+            literals.append(LiteralSet.on_column(index, LiteralKind.MISSING, _NO_VALUE))
         codes.append(code)
         cells[:, index] = encoded
     if not any(map(len, literals)):
         # No column varies; add a constant literal so that a network can be built.
-        literals.append(LiteralSet.on_column(0, MISSING, _NO_VALUE))
+        literals.append(LiteralSet.on_column(0, LiteralKind.MISSING, _NO_VALUE))
     return Encoder(tuple(codes), LiteralSet.join(literals)), cells
 
 

@@ -8,7 +8,7 @@ compile.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,9 +38,6 @@ _ROWS_PER_THREAD = 65536
 _NUMPY_VALUES = 1 << 24
 """Number of wires and votes that NumPy holds at once; more rows are evaluated in parts."""
 _ROWS_PER_BYTE = 8
-
-_LITERAL_KINDS = {Above: 0, Among: 1, Missing: 2}
-"""The numbers of the kinds of literals in the native program."""
 
 
 _Computed = tuple[NDArray[np.uint8], NDArray[np.int64]]
@@ -193,17 +190,17 @@ def compile_circuit(circuit: Circuit, level: str = "") -> Program:
 def native_arguments(circuit: Circuit) -> dict[str, Any]:
     """Return the circuit as arrays, by the names of the arguments of the native program."""
     literals = circuit.literals
-    choices = [x.categories if isinstance(x, Among) else () for x in literals]
+    choices = [x.categories for x in literals]
     nodes = np.array(
         [(node.gate.code, node.a, node.b) for node in circuit.nodes], dtype=np.int32
     ).reshape(-1, 3)
     return {
         "n_columns": len(circuit.columns),
         "column_is_category": np.array([not c.is_numeric for c in circuit.columns], dtype=np.uint8),
-        "literal_kind": np.array([_LITERAL_KINDS[type(x)] for x in literals], dtype=np.uint8),
+        "literal_kind": np.array([x.kind for x in literals], dtype=np.uint8),
         "literal_column": np.array([x.column for x in literals], dtype=np.int32),
         "literal_cutoff": np.array(
-            [x.cutoff if isinstance(x, Above) else 0.0 for x in literals], dtype=np.float64
+            [max(x.cutoffs, default=0.0) for x in literals], dtype=np.float64
         ),
         "category_start": np.cumsum([0, *map(len, choices)], dtype=np.int64),
         "category_code": np.array([code for choice in choices for code in choice], dtype=np.int32),
@@ -229,14 +226,17 @@ def numpy_evaluate(
     wires = np.empty((circuit.n_wires, n_rows), dtype=bool)
     for number, literal in enumerate(circuit.literals):
         column = cells[literal.column]
-        if isinstance(literal, Above):
-            wires[number] = np.asarray(column, dtype=np.float64) > literal.cutoff
-        elif isinstance(literal, Among):
-            wires[number] = np.isin(column, literal.categories)
-        elif circuit.columns[literal.column].is_numeric:
-            wires[number] = np.isnan(np.asarray(column, dtype=np.float64))
-        else:
-            wires[number] = column == MISSING_CODE
+        match literal:
+            case Above():
+                wires[number] = np.asarray(column, dtype=np.float64) > literal.cutoff
+            case Among():
+                wires[number] = np.isin(column, literal.categories)
+            case Missing() if circuit.columns[literal.column].is_numeric:
+                wires[number] = np.isnan(np.asarray(column, dtype=np.float64))
+            case Missing():
+                wires[number] = column == MISSING_CODE
+            case _:
+                assert_never(literal)
     for number, (gate, a, b) in enumerate(circuit.nodes, start=circuit.n_literals):
         wires[number] = np.array(gate.table, dtype=bool)[2 * wires[a].astype(np.intp) + wires[b]]
     votes = np.tile(np.array(circuit.base_votes, dtype=np.int64), (n_rows, 1))

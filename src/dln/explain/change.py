@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from dln.core.conditions import Atom, Cell, Choice, Gap, column_atoms
 from dln.core.labels import Label, label_text, label_to_json
-from dln.core.literals import Above, Column, format_name
+from dln.core.literals import Above, Column, format_name, sorted_cutoffs
 from dln.core.values import cell_text, cell_to_json
 from dln.explain.moments import last_moment, next_moment, seconds_above, seconds_up_to
 from dln.explain.row import OneRow
@@ -114,7 +114,7 @@ def _nearest_in_column(
 ) -> tuple[tuple[float, ...], Change] | None:
     literals = [literal for literal in circuit.literals if literal.column == column]
     atoms = column_atoms(circuit.columns[column], literals).atoms
-    cutoffs = sorted({literal.cutoff for literal in literals if isinstance(literal, Above)})
+    cutoffs = sorted_cutoffs(literals)
     known = set(circuit.columns[column].categories)
     steps = [_step(known, row, column, atom, cutoffs) for atom in atoms]
     winners = circuit.winners(row.with_cells(column, [step.after for step in steps])).tolist()

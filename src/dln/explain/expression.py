@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 from typing import Literal as OneOf
 
-from dln.core.literals import Among
+from dln.core.literals import Above, Among, Missing
 
 if TYPE_CHECKING:
     from dln.core.logic import Logic
@@ -105,7 +105,13 @@ def _category_literal(
     if not isinstance(part, Term) or part.wire >= logic.n_literals or part.wire in named:
         return None
     literal = logic.literals[part.wire]
-    return literal if isinstance(literal, Among) and part.negated == negated else None
+    match literal:
+        case Among():
+            return literal if part.negated == negated else None
+        case Above() | Missing():
+            return None
+        case _:
+            assert_never(literal)
 
 
 def write(expression: Expression, term_text: Callable[[Term | CategoryTest], str]) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 from dln.core.gates import Operators
-from dln.core.literals import Above, Column, Literal
+from dln.core.literals import Above, Among, Column, Literal, Missing
 from dln.errors import ExtraMissingError
 
 if TYPE_CHECKING:
@@ -36,11 +36,14 @@ def wire_to_sympy(logic: Logic, wire: int) -> Any:
 
 def _literal(sympy: Any, literal: Literal, columns: tuple[Column, ...]) -> Any:
     column = columns[literal.column]
-    if isinstance(literal, Above) and column.kind != "boolean":
-        cutoff = literal.cutoff
-        number = sympy.Integer(int(cutoff)) if cutoff.is_integer() else sympy.Float(cutoff)
-        return sympy.Symbol(column.name, real=True) > number
-    return sympy.Symbol(literal.describe(columns))
+    match literal:
+        case Above(_, cutoff) if column.kind != "boolean":
+            number = sympy.Integer(int(cutoff)) if cutoff.is_integer() else sympy.Float(cutoff)
+            return sympy.Symbol(column.name, real=True) > number
+        case Above() | Among() | Missing():
+            return sympy.Symbol(literal.describe(columns))
+        case _:
+            assert_never(literal)
 
 
 def _import_sympy() -> Any:

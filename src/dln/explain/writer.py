@@ -12,7 +12,6 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import count
 
-from dln.core.literals import Among, Missing
 from dln.core.logic import Logic
 from dln.explain.expression import CategoryTest, Expression, Term, factored, merge_categories, write
 
@@ -25,7 +24,7 @@ _INLINE_CATEGORIES = 6  # a literal of more categories gets a name
 
 def missing_note(logic: Logic) -> tuple[str, ...]:
     """Describe how missing values are treated, if a rule tests for them."""
-    if any(isinstance(literal, Missing) for literal in logic.literals):
+    if any(literal.true_if_missing for literal in logic.literals):
         return (MISSING_RULE,)
     return ()
 
@@ -98,7 +97,7 @@ def long_lists(logic: Logic) -> set[int]:
     return {
         wire
         for wire, literal in enumerate(logic.literals)
-        if isinstance(literal, Among) and len(literal.categories) > _INLINE_CATEGORIES
+        if len(literal.categories) > _INLINE_CATEGORIES
     }
 
 

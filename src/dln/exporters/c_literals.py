@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import assert_never
 
-from dln.core.literals import Above, Among
+from dln.core.literals import Above, Among, Missing
 from dln.exporters.fields import Field
 from dln.exporters.layout import Layout
 from dln.exporters.names import MISSING
@@ -61,14 +62,19 @@ class _Writer:
     def write(self) -> None:
         column, p = self._column, self._p
         start = len(self._found.statements)
-        above = [(slot, x.cutoff) for slot, x in self._literals if isinstance(x, Above)]
+        above = [(slot, cutoff) for slot, literal in self._literals for cutoff in literal.cutoffs]
         if above:
             self._write_above(above)
         for slot, literal in self._literals:
-            if isinstance(literal, Among):
-                self._write_set(slot, literal)
-            elif not isinstance(literal, Above):
-                self._store(slot, self._missing())
+            match literal:
+                case Above():
+                    pass  # all cutoffs of a column are written together
+                case Among():
+                    self._write_set(slot, literal)
+                case Missing():
+                    self._store(slot, self._missing())
+                case _:
+                    assert_never(literal)
         if self._reads_flag:
             flags = self._call("flags", f"c->{column.name}{MISSING}, first, n")
             flag = f"const {p}_word m{column.index} = {flags};"

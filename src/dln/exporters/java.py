@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import assert_never
 
-from dln.core.literals import Above, Among, Literal
+from dln.core.literals import Above, Among, Literal, Missing
 from dln.exporters.dialect import C_LIKE
 from dln.exporters.fields import DATE_BITS, Field, column_note, make_fields
 from dln.exporters.layout import CHUNK, Layout, Lines, chunk_lines, in_order, make_layout
@@ -248,14 +249,17 @@ def _vote_lines(program: Program, layout: Layout) -> Iterator[tuple[int, str]]:
 def _literal(literal: Literal, field: Field) -> Iterator[tuple[int, str]]:
     """Write a literal as expressions, each with its weight; it is true if any of them is."""
     cell = f"row.{field.name}"
-    if isinstance(literal, Above):
-        yield 1, f"{cell} != null && {_above(field, literal.cutoff, cell)}"
-    elif isinstance(literal, Among):
-        for piece in _cut(_matches(field, literal, cell)):
-            yield len(piece), f"{cell} != null && ({' || '.join(piece)})"
-    else:
-        nan = f" || {cell}.isNaN()" if _type(field) == "Double" else ""
-        yield 1, f"{cell} == null{nan}"
+    match literal:
+        case Above():
+            yield 1, f"{cell} != null && {_above(field, literal.cutoff, cell)}"
+        case Among():
+            for piece in _cut(_matches(field, literal, cell)):
+                yield len(piece), f"{cell} != null && ({' || '.join(piece)})"
+        case Missing():
+            nan = f" || {cell}.isNaN()" if _type(field) == "Double" else ""
+            yield 1, f"{cell} == null{nan}"
+        case _:
+            assert_never(literal)
 
 
 def _above(field: Field, cutoff: float, cell: str) -> str:

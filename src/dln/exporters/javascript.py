@@ -6,9 +6,10 @@ import datetime
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import assert_never
 
 from dln.core.labels import Label
-from dln.core.literals import Above, Among, ColumnKind, Literal
+from dln.core.literals import Above, Among, ColumnKind, Literal, Missing
 from dln.exporters.dialect import C_LIKE
 from dln.exporters.javascript_runtime import READERS, RUNTIME
 from dln.exporters.layout import Layout, Lines, chunk_lines, in_order, literal_chunks, make_layout
@@ -124,11 +125,15 @@ def _literal_functions(program: Program, layout: Layout) -> Iterator[str]:
 
 
 def _literal(literal: Literal, cell: str) -> str:
-    if isinstance(literal, Above):
-        return f"{cell} > {literal.cutoff!r}"
-    if isinstance(literal, Among):
-        return f"{list(literal.categories)}.includes({cell})"
-    return f"Number.isNaN({cell})"
+    match literal:
+        case Above():
+            return f"{cell} > {literal.cutoff!r}"
+        case Among():
+            return f"{list(literal.categories)}.includes({cell})"
+        case Missing():
+            return f"Number.isNaN({cell})"
+        case _:
+            assert_never(literal)
 
 
 def _gate_functions(chunks: list[list[str]]) -> Iterator[str]:

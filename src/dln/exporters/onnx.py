@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dln.core.gates import Gate, Operators
 from dln.core.labels import Label, label_array
-from dln.core.literals import Above, Among, Column
+from dln.core.literals import Above, Among, Column, Missing
 from dln.core.parts import Node
 from dln.errors import ExtraMissingError, OptionError
 from dln.exporters.categories import holds_numbers, spelled_categories
@@ -178,12 +178,15 @@ class _Graph:
         for column, name in zip(self._program.inputs, self.names, strict=True):
             above, among, missing = [], [], []
             for wire, literal in self._program.literals_of(column):
-                if isinstance(literal, Above):
-                    above.append((wire, literal.cutoff))
-                elif isinstance(literal, Among):
-                    among.append((wire, literal.categories))
-                else:
-                    missing.append(wire)
+                match literal:
+                    case Above():
+                        above.append((wire, literal.cutoff))
+                    case Among():
+                        among.append((wire, literal.categories))
+                    case Missing():
+                        missing.append(wire)
+                    case _:
+                        assert_never(literal)
             if above:
                 cutoffs = np.array([[cutoff for _, cutoff in above]])
                 test = self._add("Greater", name, self._constant(cutoffs))

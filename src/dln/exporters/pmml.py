@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_never
 
 from dln.core.labels import Label
-from dln.core.literals import Above, Among, Column, Literal
+from dln.core.literals import Above, Among, Column, Literal, Missing
 from dln.errors import OptionError
 from dln.exporters.categories import holds_numbers
 from dln.exporters.fields import make_fields
@@ -247,11 +247,15 @@ class _Writer:
 
     def _literal(self, literal: Literal) -> str:
         cell = field_ref(self._names[self._program.place[literal.column]])
-        if isinstance(literal, Above):
-            return self._above(literal, cell)
-        if isinstance(literal, Among):
-            return self._among(literal, cell)
-        return apply("isMissing", cell)
+        match literal:
+            case Above():
+                return self._above(literal, cell)
+            case Among():
+                return self._among(literal, cell)
+            case Missing():
+                return apply("isMissing", cell)
+            case _:
+                assert_never(literal)
 
     def _above(self, literal: Above, cell: str) -> str:
         field = self._fields[literal.column]

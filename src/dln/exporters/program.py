@@ -12,7 +12,7 @@ from functools import cached_property
 
 from dln.core.circuit import Circuit
 from dln.core.labels import label_text
-from dln.core.literals import Above, Among, Column, Missing
+from dln.core.literals import Column, Literal
 from dln.core.logic import Logic
 from dln.core.parts import Node, Rule
 from dln.core.readout import Readout
@@ -120,13 +120,13 @@ class Program:
         gate = wire - self.logic.n_literals
         return f"l{wire}" if gate < 0 else f"g{gate}"
 
-    def literals_of(self, column: int) -> Sequence[tuple[int, Above | Among | Missing]]:
+    def literals_of(self, column: int) -> Sequence[tuple[int, Literal]]:
         """Return the literals of a column, each with its wire."""
         return self._literals_by_column.get(column, ())
 
     @cached_property
-    def _literals_by_column(self) -> dict[int, list[tuple[int, Above | Among | Missing]]]:
-        found: dict[int, list[tuple[int, Above | Among | Missing]]] = {}
+    def _literals_by_column(self) -> dict[int, list[tuple[int, Literal]]]:
+        found: dict[int, list[tuple[int, Literal]]] = {}
         for wire, literal in enumerate(self.logic.literals):
             found.setdefault(literal.column, []).append((wire, literal))
         return found

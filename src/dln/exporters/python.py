@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import assert_never
 
 from dln.core.labels import Label
-from dln.core.literals import Above, Among, ColumnKind, Literal
+from dln.core.literals import Above, Among, ColumnKind, Literal, Missing
 from dln.exporters.dialect import C_LIKE
 from dln.exporters.layout import Layout, Lines, chunk_lines, in_order, literal_chunks, make_layout
 from dln.exporters.program import Program
@@ -121,12 +122,16 @@ def _literal_functions(program: Program, layout: Layout) -> Iterator[str]:
 
 
 def _literal(literal: Literal, cells: str) -> str:
-    if isinstance(literal, Above):
-        return f"_above({cells}, {literal.cutoff!r})"
-    if isinstance(literal, Among):
-        codes = ", ".join(map(str, literal.categories))
-        return f"_among({cells}, {{{codes}}})"
-    return f"_missing({cells})"
+    match literal:
+        case Above():
+            return f"_above({cells}, {literal.cutoff!r})"
+        case Among():
+            codes = ", ".join(map(str, literal.categories))
+            return f"_among({cells}, {{{codes}}})"
+        case Missing():
+            return f"_missing({cells})"
+        case _:
+            assert_never(literal)
 
 
 def _gate_functions(chunks: list[list[str]]) -> Iterator[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import assert_never
 
-from dln.core.literals import Above, Among, Literal
+from dln.core.literals import Above, Among, Literal, Missing
 from dln.exporters.dialect import Dialect
 from dln.exporters.fields import DATE_BITS, Field, column_note, make_fields
 from dln.exporters.layout import Layout, Lines, chunk_lines, in_order, literal_chunks, make_layout
@@ -173,12 +174,16 @@ def _literal_functions(
 
 def _literal(literal: Literal, field: Field) -> str:
     cell = f"row.{field.name}"
-    if isinstance(literal, Above):
-        return f"{cell}.map_or(false, |x| {_above(field, literal.cutoff)})"
-    if isinstance(literal, Among):
-        return f"{cell}.map_or(false, |x| {_among(field, literal)})"
-    may_be_nan = _type(field) == "Option<f64>"
-    return f"{cell}.map_or(true, |x| {'x.is_nan()' if may_be_nan else 'false'})"
+    match literal:
+        case Above():
+            return f"{cell}.map_or(false, |x| {_above(field, literal.cutoff)})"
+        case Among():
+            return f"{cell}.map_or(false, |x| {_among(field, literal)})"
+        case Missing():
+            may_be_nan = _type(field) == "Option<f64>"
+            return f"{cell}.map_or(true, |x| {'x.is_nan()' if may_be_nan else 'false'})"
+        case _:
+            assert_never(literal)
 
 
 def _above(field: Field, cutoff: float) -> str:

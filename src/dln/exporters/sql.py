@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
-from dln.core.literals import Above, Among, Column, Literal
+from dln.core.literals import Above, Among, Column, Literal, Missing
 from dln.errors import OptionError
 from dln.exporters.categories import choose, holds_numbers, spelled_categories
 from dln.exporters.program import Program
@@ -259,12 +260,16 @@ class _Writer:
 
     def _literal(self, literal: Literal, cell: str) -> str:
         never = self._database.logic.never
-        if isinstance(literal, Above):
-            return f"COALESCE({cell} > {self._database.float64(literal.cutoff)}, {never})"
-        if isinstance(literal, Among):
-            chosen = self._choice(literal)
-            return f"COALESCE({cell} IN ({', '.join(chosen)}), {never})" if chosen else never
-        return f"({cell} IS NULL)"
+        match literal:
+            case Above():
+                return f"COALESCE({cell} > {self._database.float64(literal.cutoff)}, {never})"
+            case Among():
+                chosen = self._choice(literal)
+                return f"COALESCE({cell} IN ({', '.join(chosen)}), {never})" if chosen else never
+            case Missing():
+                return f"({cell} IS NULL)"
+            case _:
+                assert_never(literal)
 
     def _choice(self, literal: Among) -> list[str]:
         """Write the categories of a set, without those that no value in the database equals."""

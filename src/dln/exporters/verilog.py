@@ -7,9 +7,9 @@ become integers with the same result for every integer of the port.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, assert_never
 
-from dln.core.literals import Above, Among, Literal
+from dln.core.literals import Above, Among, Literal, Missing
 from dln.errors import OptionError
 from dln.exporters.dialect import Dialect
 from dln.exporters.fields import Field, IntegerBits, make_fields
@@ -155,13 +155,17 @@ def _literal_lines(program: Program, ports: Ports) -> Iterator[str]:
 
 def _literal(literal: Literal, field: Field) -> str:
     missing = f"{field.name}{MISSING}"
-    if isinstance(literal, Above):
-        return _above(field, literal.cutoff, missing)
-    if isinstance(literal, Among):
-        bits = port_bits(field)
-        tests = [f"{field.name} == {bits}'d{code}" for code in literal.categories]
-        return f"~{missing} & ({' || '.join(tests)})"
-    return missing
+    match literal:
+        case Above():
+            return _above(field, literal.cutoff, missing)
+        case Among():
+            bits = port_bits(field)
+            tests = [f"{field.name} == {bits}'d{code}" for code in literal.categories]
+            return f"~{missing} & ({' || '.join(tests)})"
+        case Missing():
+            return missing
+        case _:
+            assert_never(literal)
 
 
 def _above(field: Field, cutoff: float, missing: str) -> str:

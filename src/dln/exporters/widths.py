@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from dln._util.messages import list_names
-from dln.core.literals import Above
+from dln.core.literals import Literal
 from dln.core.values import cell_text
 from dln.exporters.fields import Field, make_fields, signed_range
 from dln.exporters.program import Program
@@ -41,7 +41,7 @@ def cutoff_notes(
             )
 
 
-def _tests_out_of_range(program: Program, field: Field) -> list[Above]:
+def _tests_out_of_range(program: Program, field: Field) -> list[Literal]:
     """Return the tests whose result is the same for all integers of a field."""
     if field.storage != "integer" or field.column.kind == "date":
         return []
@@ -49,7 +49,7 @@ def _tests_out_of_range(program: Program, field: Field) -> list[Above]:
     return [
         literal
         for _, literal in program.literals_of(field.index)
-        if isinstance(literal, Above) and field.cutoff(literal.cutoff) in (None, low - 1)
+        if any(field.cutoff(cutoff) in (None, low - 1) for cutoff in literal.cutoffs)
     ]
 
 

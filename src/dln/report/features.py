@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dln._util.colours import CLASS_COLOURS, class_colour
 from dln.core.circuit import Circuit
 from dln.core.conditions import Atom, Cell, ColumnAtoms, Gap, column_atoms
-from dln.core.literals import Above, Column, format_category, format_name
+from dln.core.literals import Above, Column, format_category, format_name, sorted_cutoffs
 from dln.data.codes import MISSING_CODE, UNSEEN_CODE
 from dln.evaluate.scores import count_pairs
 from dln.explain.change import entry_from_above, entry_from_below
@@ -67,7 +67,7 @@ def _describe(
     wires = [wire for wire, literal in enumerate(circuit.literals) if literal.column == number]
     literals = [circuit.literals[wire] for wire in wires]
     found = column_atoms(column, literals)
-    cutoffs = sorted({literal.cutoff for literal in literals if isinstance(literal, Above)})
+    cutoffs = sorted_cutoffs(literals)
     n_colours = min(circuit.n_classes, len(CLASS_COLOURS))
     description: dict[str, Any] = {
         "column": number,

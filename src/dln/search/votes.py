@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.encode.bits import ABOVE, EQUALS
+from dln.core.literals import LiteralKind
+from dln.encode.bits import evaluate_literals
 from dln.train.live import hard_codes, hard_sources, hard_votes
 from dln.train.network import Network
 
@@ -27,10 +28,11 @@ def _votes(
 ) -> NDArray[np.int64]:
     n_literals = network.n_literals
     wires = np.empty((n_literals + network.n_gates, len(cells)), dtype=np.uint8)
-    columns = np.ascontiguousarray(cells.T)[network.literal_column]
-    values, kinds = network.cutoffs[:, None], network.literal_kind[:, None]
-    tests = np.where(kinds == EQUALS, columns == values, np.isnan(columns))
-    wires[:n_literals] = np.where(kinds == ABOVE, columns > values, tests)
+    columns = np.ascontiguousarray(cells.T)
+    for kind in LiteralKind:
+        literals = np.flatnonzero(network.literal_kind == kind)
+        values = network.cutoffs[literals, None]
+        wires[literals] = evaluate_literals(kind, columns[network.literal_column[literals]], values)
     sources = hard_sources(network)
     codes = hard_codes(network)
     outputs = wires[n_literals:]

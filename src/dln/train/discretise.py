@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,10 @@ from dln.core.circuit import Circuit
 from dln.core.decimals import readable_cutoff
 from dln.core.gates import GATES
 from dln.core.labels import Label
-from dln.core.literals import Above, Among, Missing
+from dln.core.literals import Above, Among, LiteralKind, Missing
 from dln.core.readout import Votes
 from dln.data.codes import encode_cells
 from dln.data.table import Table
-from dln.encode.bits import ABOVE, MISSING
 from dln.encode.encoder import Encoder
 from dln.train.live import find_live, hard_codes, hard_sources, hard_votes
 from dln.train.network import Network
@@ -114,7 +113,7 @@ def _find_gaps(
     for hard in hard_networks:
         network = hard.network
         for wire in hard.live_literals():
-            if network.literal_kind[wire] == ABOVE:
+            if network.literal_kind[wire] == LiteralKind.ABOVE:
                 wanted[int(network.literal_column[wire])].add(_cutoff(network, wire))
     gaps: _Gaps = {}
     for column, cutoffs in wanted.items():
@@ -149,13 +148,17 @@ class _Translator:
     def signal(self, network: Network, wire: int) -> Signal:
         """Return the signal of the literal on this wire, and add it if necessary."""
         column = int(network.literal_column[wire])
-        kind = network.literal_kind[wire]
-        if kind == ABOVE:
-            return self._above(column, self._gaps[column, _cutoff(network, wire)])
-        if kind == MISSING:
-            return self._missing(column)
-        group = self._encoder.codes[column].groups[int(network.cutoffs[wire])]
-        return self._builder.literal(Among(column, group))
+        kind = LiteralKind(network.literal_kind[wire])
+        match kind:
+            case LiteralKind.ABOVE:
+                return self._above(column, self._gaps[column, _cutoff(network, wire)])
+            case LiteralKind.AMONG:
+                group = self._encoder.codes[column].groups[int(network.cutoffs[wire])]
+                return self._builder.literal(Among(column, group))
+            case LiteralKind.MISSING:
+                return self._missing(column)
+            case _:
+                assert_never(kind)
 
     def _above(self, column: int, gap: _Gap) -> Signal:
         if gap.high is None:

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.core.gates import GATES, PRIORITY
-from dln.encode.bits import ABOVE, LiteralSet
+from dln.core.literals import LiteralKind
+from dln.encode.bits import LiteralSet
 from dln.train.options import Concatenation, FitOptions
 
 Floats = NDArray[np.float32]
@@ -176,8 +177,8 @@ def _lay_out(literals: LiteralSet, shape: Shape) -> tuple[LiteralSet, Ints, list
 
     Literals that are not thresholds come first, once. The sets of thresholds follow.
     """
-    thresholds = literals.take(literals.kind == ABOVE)
-    others = literals.take(literals.kind != ABOVE)
+    thresholds = literals.take(literals.kind == LiteralKind.ABOVE)
+    others = literals.take(literals.kind != LiteralKind.ABOVE)
     n_sets = len(shape.layers) if shape.concatenation == "separate" else 1
     wires = LiteralSet.join([others, *[thresholds] * n_sets])
     set_of = np.repeat(np.arange(n_sets, dtype=np.int32), len(thresholds))

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from dln.encode.bits import ABOVE
+from dln.core.literals import LiteralKind
 from dln.errors import DeviceMemoryError, OptionError
 from dln.train.cuda.gpu import check_capability, find_gpu
 from dln.train.cuda.layout import BATCH, PLAN, STATE
@@ -140,7 +140,7 @@ def test_gates_that_read_their_own_layer_are_split_into_levels() -> None:
 def test_only_threshold_literals_are_trained() -> None:
     job = random_job(0)
     trains = pack([job]).arrays["literal_freeze"] > 0
-    assert_array_equal(trains, job.network.literal_kind == ABOVE)
+    assert_array_equal(trains, job.network.literal_kind == LiteralKind.ABOVE)
 
 
 def test_options_and_schedules_reach_the_plan() -> None:

@@ -6,7 +6,6 @@ Promise: each wire that a vote depends on is one vertex, and each reader of it o
 from __future__ import annotations
 
 from dln.core.circuit import Circuit
-from dln.core.literals import Above, Among
 from dln.draw.diagram.classes import circuit_title, class_key, class_vertices
 from dln.draw.diagram.graph import Edge, Graph, Vertex, count_of
 from dln.draw.diagram.reach import rules_by_wire, voting_rules
@@ -35,11 +34,9 @@ def gate_graph(circuit: Circuit) -> Graph:
     )
 
 
-def _feature_order(circuit: Circuit, wire: int) -> tuple[int, str, float, tuple[int, ...], int]:
+def _feature_order(circuit: Circuit, wire: int) -> tuple[object, ...]:
     literal = circuit.literals[wire]
-    cutoff = literal.cutoff if isinstance(literal, Above) else 0.0
-    categories = literal.categories if isinstance(literal, Among) else ()
-    return literal.column, type(literal).__name__, cutoff, categories, wire
+    return literal.column, literal.kind, literal.cutoffs, literal.categories, wire
 
 
 def _wire_key(wire: int) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.core.gates import GATES
-from dln.encode.bits import MISSING
+from dln.core.literals import LiteralKind
 from dln.train.compiled import check_engine
 from dln.train.cuda.levels import network_of_gates
 from dln.train.jobs import Job, check_job
@@ -58,7 +58,7 @@ def check_places(
     if not _within(plans["choice"], 0, len(GATES)):
         raise ValueError("unknown gate")
     n_literals = plans["n_literals"]
-    if not _within(arrays["literal_kind"], 0, MISSING + 1):
+    if not _within(arrays["literal_kind"], 0, len(LiteralKind)):
         raise ValueError("unknown kind of literal")
     if not _within(arrays["literal_column"], 0, np.repeat(plans["n_columns"], n_literals)):
         raise ValueError("a literal reads a column that does not exist")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.encode.bits import ABOVE
+from dln.core.literals import LiteralKind
 from dln.train.compiled import number_options
 from dln.train.cuda.check import (
     check_kind,
@@ -224,7 +224,7 @@ def _literal_freeze(
     """Return the epoch in which each literal freezes: that of its layer for a threshold, else 0."""
     freeze = shared.kinds.join([np.append(s.layer_freeze, 0) for s in shared.schedules])
     own = np.repeat(plans["layer"], plans["n_literals"]) + literal_layer
-    return flat([np.where(literal_kind == ABOVE, freeze[own], 0)])
+    return flat([np.where(literal_kind == LiteralKind.ABOVE, freeze[own], 0)])
 
 
 def _make_states(plans: Array) -> Array:

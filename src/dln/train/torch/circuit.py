@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import assert_never
 
 from torch import nn
 
@@ -10,7 +11,7 @@ from dln.core.builder import CircuitBuilder, Signal
 from dln.core.circuit import Circuit
 from dln.core.gates import GATES
 from dln.core.labels import Label
-from dln.core.literals import Above, Among, Column, Missing
+from dln.core.literals import Above, Among, Column, Literal, LiteralKind, Missing
 from dln.core.readout import Votes
 from dln.errors import CircuitError
 from dln.train.torch.layers import LogicLayer, SumLayer, ThresholdLayer
@@ -105,10 +106,7 @@ def _check_names(
 def _build_network(
     builder: CircuitBuilder, network: LogicNetwork, thresholds: list[ThresholdLayer]
 ) -> list[Signal]:
-    matches = [
-        builder.literal(Among(column, (int(value),)) if matched else Missing(column))
-        for column, value, matched in network.match.describe()
-    ]
+    matches = [builder.literal(_literal(*parts)) for parts in network.match.describe()]
     chunks = [matches, *(_build_thresholds(builder, layer) for layer in thresholds)]
     for layer, reads in zip(network.logic, network.reads, strict=False):
         assert isinstance(layer, LogicLayer)
@@ -116,6 +114,18 @@ def _build_network(
         chunks.append(_build_gates(builder, layer, wires))
     wires = [signal for chunk in network.reads[-1] for signal in chunks[chunk]]
     return wires if network.rules is None else [wires[wire] for wire in network.rules.tolist()]
+
+
+def _literal(kind: LiteralKind, column: int, value: float) -> Literal:
+    match kind:
+        case LiteralKind.ABOVE:
+            return Above(column, value)
+        case LiteralKind.AMONG:
+            return Among(column, (int(value),))
+        case LiteralKind.MISSING:
+            return Missing(column)
+        case _:
+            assert_never(kind)
 
 
 def _build_thresholds(builder: CircuitBuilder, layer: ThresholdLayer) -> list[Signal]:

@@ -7,7 +7,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dln.encode.bits import ABOVE, EQUALS
+from dln.core.literals import LiteralKind
+from dln.encode.bits import evaluate_literals
 from dln.errors import CircuitError
 from dln.train.network import Network
 from dln.train.torch.layers import LogicLayer, SumLayer, ThresholdLayer
@@ -127,32 +128,31 @@ class _MatchLayer(nn.Module):
 
     columns: Tensor
     values: Tensor
-    matches: Tensor
+    kinds: Tensor
 
     def __init__(self, network: Network, wires: Wires) -> None:
         super().__init__()
         columns = network.literal_column[wires].astype(np.int64)
-        matches = network.literal_kind[wires] == EQUALS
         self.register_buffer("columns", torch.as_tensor(columns))
         self.register_buffer("values", torch.as_tensor(network.cutoffs[wires]))
-        self.register_buffer("matches", torch.as_tensor(matches))
+        self.register_buffer("kinds", torch.as_tensor(network.literal_kind[wires]))
         self.n_inputs = int(columns.max(initial=-1)) + 1
 
-    def describe(self) -> list[tuple[int, float, bool]]:
-        """List column, category, and whether it is a match or a missing test, of each literal."""
-        parts = (self.columns.tolist(), self.values.tolist(), self.matches.tolist())
-        return list(zip(*parts, strict=True))
+    def describe(self) -> list[tuple[LiteralKind, int, float]]:
+        """List the kind, the column and the group of categories of each literal."""
+        kinds = map(LiteralKind, self.kinds.tolist())
+        return list(zip(kinds, self.columns.tolist(), self.values.tolist(), strict=True))
 
     def evaluate(self, columns: Tensor) -> Tensor:
         """Compute bits (literals, rows) from encoded columns (columns, rows)."""
-        cells = columns[self.columns]
-        equal = cells == self.values[:, None]
-        return torch.where(self.matches[:, None], equal, cells.isnan()).to(cells.dtype)
+        cells, values, kinds = columns[self.columns], self.values[:, None], self.kinds[:, None]
+        parts = [(kinds == kind) & evaluate_literals(kind, cells, values) for kind in LiteralKind]
+        return torch.stack(parts).any(dim=0).to(cells.dtype)
 
 
 def _literal_groups(network: Network) -> list[Wires]:
     """Group the literals: those that are not thresholds, then the thresholds of each layer."""
-    is_threshold = network.literal_kind == ABOVE
+    is_threshold = network.literal_kind == LiteralKind.ABOVE
     sets = np.unique(network.literal_layer[is_threshold])
     groups = [np.flatnonzero(is_threshold & (network.literal_layer == layer)) for layer in sets]
     return [np.flatnonzero(~is_threshold), *groups]
