@@ -3,9 +3,11 @@
     python -m reproduction run --datasets Heart,Liver --models dt,paper,dln
     python -m reproduction ablations --datasets Heart,Liver
     python -m reproduction tables
+    python -m reproduction describe
     python -m reproduction keep
     python -m reproduction download Heart tables
 
+`describe` counts the rows and columns of the tables for the table of characteristics.
 Results of a run that was killed are in the folder `running`. They are used like the others; `keep`
 moves them into their files. The environment variable DLN_DATA names the folder of the paper's
 tables; `download` fills one with those that are public, and `run --quick` needs none.
@@ -23,7 +25,8 @@ from typing import get_args
 
 from dln import DlnError, DlnWarning, OptionError
 from reproduction.ablations.runner import run_ablations
-from reproduction.datasets import download
+from reproduction.datasets import download, load
+from reproduction.datasets.characteristics import describe, write_characteristics
 from reproduction.experiment import (
     FULL,
     QUICK,
@@ -33,6 +36,7 @@ from reproduction.experiment import (
     write_everything,
 )
 from reproduction.models.outcome import EngineName
+from reproduction.protocol import Task
 from reproduction.run.cells import choose_cells
 from reproduction.run.runner import Plan, run
 
@@ -96,6 +100,12 @@ def _tables(options: argparse.Namespace) -> int:
     return 0
 
 
+def _describe(options: argparse.Namespace) -> int:
+    tasks = (Task(load(name), seed=0) for name in FULL.datasets)
+    print(write_characteristics(map(describe, tasks), _folder(options)))
+    return 0
+
+
 def _download(options: argparse.Namespace) -> int:
     print(download(options.name, options.folder))
     return 0
@@ -148,11 +158,13 @@ def _parser() -> argparse.ArgumentParser:
         each.add_argument("--minutes", type=float, help="time after which nothing more starts")
     tables = commands.add_parser("tables", help="write the tables and plots of stored results")
     tables.set_defaults(command=_tables)
+    counts = commands.add_parser("describe", help="count the rows and columns of the tables")
+    counts.set_defaults(command=_describe, quick=False)
     keeps = commands.add_parser("keep", help="move the results of stopped runs into their files")
     keeps.set_defaults(command=_keep)
     for each in (runs, tables, keeps):
         each.add_argument("--quick", action="store_true", help="a smoke test that takes seconds")
-    for each in (runs, ablations, tables, keeps):
+    for each in (runs, ablations, tables, counts, keeps):
         each.add_argument("--results", type=Path, metavar="FOLDER", help="folder of results")
     fetch = commands.add_parser("download", help="download a public table into a folder")
     fetch.set_defaults(command=_download)

@@ -7,13 +7,18 @@ from pathlib import Path
 
 from reproduction.ablations.results import ablation_store, read_ablations
 from reproduction.datasets import HONEST, NAMES
+from reproduction.datasets.characteristics import read_characteristics
 from reproduction.models.outcome import Budget
 from reproduction.models.registry import MODELS
 from reproduction.protocol import SEEDS
 from reproduction.run.provenance import count_cores
 from reproduction.run.results import read_results, store_of
 from reproduction.tables.ablations import ablation_sheet
+from reproduction.tables.cost_parts import parts_sheet
+from reproduction.tables.datasets import dataset_sheet
 from reproduction.tables.plots import write_plots
+from reproduction.tables.ranks import rank_sheet
+from reproduction.tables.ratios import ratio_sheet
 from reproduction.tables.targets import target_sheet
 from reproduction.tables.times import time_sheet
 from reproduction.tables.write import write_sheet, write_tables
@@ -67,6 +72,11 @@ def write_everything(results: Path, budget: Budget, folder: Path) -> list[Path]:
     written = write_tables(found, folder)
     written += write_sheet(target_sheet(found), folder / "targets")
     written += write_sheet(time_sheet(found), folder / "time")
+    written += write_sheet(rank_sheet(found), folder / "average_ranks")
+    written += write_sheet(ratio_sheet(found), folder / "ratios")
+    written += write_sheet(parts_sheet(found), folder / "cost_parts")
+    if characteristics := read_characteristics(results):
+        written += write_sheet(dataset_sheet(characteristics), folder / "datasets")
     ablations = read_ablations(results)
     if ablations:
         written += write_sheet(ablation_sheet(ablations), folder / "ablations")

@@ -11,7 +11,15 @@ from reproduction.models.registry import BASELINES, DLN_COLUMNS, MODELS
 from reproduction.protocol import SEEDS
 from reproduction.published import Measure, figures
 from reproduction.run.results import Result
-from reproduction.tables.formats import ABSENT, beside, change, figure_text
+from reproduction.tables.formats import (
+    ABSENT,
+    TITLES,
+    beside,
+    change,
+    dataset_text,
+    figure_text,
+    rank_text,
+)
 from reproduction.tables.means import (
     Grid,
     average_ranks,
@@ -24,13 +32,6 @@ from reproduction.tables.means import (
 from reproduction.tables.same_splits import same_splits_section
 from reproduction.tables.sheet import Section, Sheet
 
-_TITLES: dict[Measure, str] = {
-    "accuracy": "Balanced accuracy on test rows, percent",
-    "operations": "High-level operations of one prediction",
-    "gate_operations": "Gate-level operations of one prediction",
-    "parameters": "Parameters",
-    "bytes": "Bytes on disk",
-}
 _BESIDE = "In brackets: the paper's figure, and the difference from it in points or as a ratio. "
 _MARKS = f"{ABSENT}: no result. *: the mean of fewer than {len(SEEDS)} seeds."
 
@@ -70,7 +71,9 @@ def _section(
     grid = make_grid(results, measure)
     published = published_figures(measure)
     names = [*figures(measure), *(name for name in BEYOND if name in grid)]
-    rows = [(_row_name(name), *_cells(name, grid, published, columns, measure)) for name in names]
+    rows = [
+        (dataset_text(name), *_cells(name, grid, published, columns, measure)) for name in names
+    ]
     if ranked:
         summary = [_summary_row(measure, grid, columns), _own_ranks(measure, grid, ranked)]
     else:
@@ -80,11 +83,7 @@ def _section(
             _ranks_in_paper(measure, grid, columns),
         ]
     headings = ("dataset", *(MODELS[name].heading for name in columns))
-    return Section(_TITLES[measure], headings, (*rows, *summary))
-
-
-def _row_name(name: str) -> str:
-    return f"{name} (not public, could not be found)" if name == "PDAC" else name
+    return Section(TITLES[measure], headings, (*rows, *summary))
 
 
 def _cells(
@@ -135,7 +134,7 @@ def _own_ranks(measure: Measure, grid: Grid, ranked: Sequence[str]) -> tuple[str
     names = complete(table, ranked)
     ranks = average_ranks(table, ranked, names, measure)
     label = f"average rank among these{_of(len(names))}"
-    return (label, *(_rank_text(ranks.get(model)) for model in ranked))
+    return (label, *(rank_text(ranks.get(model)) for model in ranked))
 
 
 def _ranks_here(measure: Measure, grid: Grid, columns: Sequence[str]) -> tuple[str, ...]:
@@ -146,7 +145,7 @@ def _ranks_here(measure: Measure, grid: Grid, columns: Sequence[str]) -> tuple[s
         eight = (*BASELINES, model if model in DLN_COLUMNS else DLN_COLUMNS[0])
         names = complete(table, eight)
         counts.add(len(names))
-        cells.append(_rank_text(average_ranks(table, eight, names, measure).get(model)))
+        cells.append(rank_text(average_ranks(table, eight, names, measure).get(model)))
     return (f"average rank among eight run here{_of(max(counts))}", *cells)
 
 
@@ -163,12 +162,8 @@ def _ranks_in_paper(measure: Measure, grid: Grid, columns: Sequence[str]) -> tup
             name: {**published_figures(measure)[name], model: here[name][model]} for name in names
         }
         ranks = average_ranks(mixed, (*BASELINES, model), names, measure)
-        cells.append(_rank_text(ranks.get(model)))
+        cells.append(rank_text(ranks.get(model)))
     return (f"average rank in the paper's table{_of(max(counts))}", *cells)
-
-
-def _rank_text(rank: float | None) -> str:
-    return ABSENT if rank is None else f"{rank:.1f}"
 
 
 def _notes(results: Iterable[Result]) -> list[str]:

@@ -10,6 +10,34 @@ from reproduction.tables.means import Mean
 ABSENT = "–"
 """Shown in tables instead of a missing result."""
 
+TITLES: dict[Measure, str] = {
+    "accuracy": "Balanced accuracy on test rows, percent",
+    "operations": "High-level operations of one prediction",
+    "gate_operations": "Gate-level operations of one prediction",
+    "parameters": "Parameters",
+    "bytes": "Bytes on disk",
+}
+"""The measures in words."""
+
+
+def dataset_text(name: str) -> str:
+    """Name a dataset; one of the paper is not public."""
+    return f"{name} (not public, could not be found)" if name == "PDAC" else name
+
+
+def rank_text(rank: float | None) -> str:
+    """Format an average rank."""
+    return ABSENT if rank is None else f"{rank:.1f}"
+
+
+def ratio_text(ratio: float) -> str:
+    """Format a large ratio.
+
+    >>> ratio_text(366.3), ratio_text(16_016.0)
+    ('×366', '×16.0K')
+    """
+    return f"×{short(ratio)}"
+
 
 def short(figure: float) -> str:
     """Format a count as the paper does.

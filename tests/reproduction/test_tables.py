@@ -1,0 +1,133 @@
+"""Tables beside the paper's: characteristics, ranks, ratios and the parts of a cost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+
+from dln import Above, Circuit, cost
+from reproduction.datasets import HONEST, NAMES
+from reproduction.datasets.characteristics import (
+    describe,
+    read_characteristics,
+    write_characteristics,
+)
+from reproduction.experiment import RESULTS
+from reproduction.protocol import Task
+from reproduction.published import published
+from reproduction.run.results import read_results
+from reproduction.tables.cost_parts import bound_parts, parts_sheet
+from reproduction.tables.datasets import dataset_sheet
+from reproduction.tables.ranks import rank_sheet
+from reproduction.tables.ratios import ratio_sheet
+from reproduction.tables.sheet import Sheet
+from tests.reproduction.test_datasets import loaded, needs_data
+from tests.reproduction.test_experiment import EIGHT, RESULT, results_for
+from tests.support.strategies import circuits
+
+STORED = {one.name: one for one in read_characteristics(RESULTS)}
+
+
+def rows_of(sheet: Sheet, section: int = 0) -> dict[str, tuple[str, ...]]:
+    """Return the rows of a section by their first cell."""
+    return {row[0]: row[1:] for row in sheet.sections[section].rows}
+
+
+# -- characteristics of the datasets ----------------------------------------------------------
+
+
+@needs_data
+@pytest.mark.parametrize("name", [*NAMES, HONEST])
+def test_the_stored_characteristics_are_those_of_the_table(name: str) -> None:
+    assert describe(Task(loaded(name), seed=0)) == STORED[name]
+
+
+def test_every_public_table_has_the_characteristics_that_were_published() -> None:
+    assert tuple(STORED) == (*NAMES, HONEST)
+    for name in NAMES:
+        paper = published()["tables"][name]
+        for field in ("train", "test", "classes", "continuous", "categorical"):
+            assert getattr(STORED[name], field) == paper[field]
+
+
+def test_characteristics_are_shown_beside_the_published_ones() -> None:
+    rows = rows_of(dataset_sheet([replace(STORED["Heart"], train=220)]))
+    assert rows["Heart"] == ("220 (219)", "74 (74)", "2 (2)", "5 (5)", "14 (14)", "8", "0")
+    assert rows["Liver"][:2] == ("– (434)", "– (145)")
+    assert rows["PDAC (not public, could not be found)"][-2:] == ("–", "–")
+    assert rows_of(dataset_sheet([STORED[HONEST]]))[HONEST][0] == "1594"
+
+
+def test_characteristics_that_are_written_are_read(tmp_path: Path) -> None:
+    assert read_characteristics(tmp_path) == []
+    write_characteristics(STORED.values(), tmp_path)
+    assert read_characteristics(tmp_path) == list(STORED.values())
+    assert (tmp_path / "datasets.json").read_bytes() == (RESULTS / "datasets.json").read_bytes()
+
+
+# -- ranks and ratios -------------------------------------------------------------------------
+
+
+def test_ranks_stand_beside_those_that_were_printed() -> None:
+    sheet = rank_sheet(results_for(NAMES, EIGHT))
+    rows = rows_of(sheet)
+    assert list(rows) == ["KNN", "DT", "RF", "NB", "AB", "MLP", "LGN", "DLN"]
+    assert rows["DLN"] == ("2.3", "2.1", "1.0", "1.0", "8.0")
+    assert rows["KNN"] == ("5.2", "5.1", "5.0", "5.0", "4.0")  # seven tied models
+    assert rows_of(sheet, 2)["DT"][0] == "1.1"
+
+
+def test_ranks_need_all_eight_models() -> None:
+    assert rows_of(rank_sheet(results_for(NAMES, {"dln": 80.0})))["DLN"] == (
+        "2.3", "2.1", "–", "–", "–",
+    )  # fmt: skip
+
+
+def test_a_ratio_divides_the_perceptron_by_a_logic_network() -> None:
+    results = results_for(("Heart",), {"mlp": 70.0, "paper": 70.0})
+    results = [replace(one, gate_operations=5490) if one.model == "mlp" else one for one in results]
+    rows = rows_of(ratio_sheet(results))
+    assert rows["BreastCancer"][:2] == ("×7.5K", "×16.0K")  # 4.1M / 545 and 4.1M / 256
+    assert rows["Heart"][2:] == ("–", "×10", "–", "–")
+    assert rows["geometric mean over 19"][1:4] == ("×579", "–", "–")
+    assert rows["largest"][1:4] == ("×16.0K", "–", "×10")
+
+
+# -- parts of a cost --------------------------------------------------------------------------
+
+
+@given(circuits(kinds=("number", "integer", "date", "boolean")))
+def test_comparisons_and_votes_are_within_the_bounds_that_follow_from_totals(
+    circuit: Circuit,
+) -> None:
+    counted = cost(circuit)
+    parts = bound_parts(
+        counted.operations,
+        counted.gate_operations,
+        counted.parameters,
+        len(circuit.classes),
+        numeric=True,
+    )
+    kinds = [circuit.columns[one.column].kind for one in circuit.literals if isinstance(one, Above)]
+    comparisons = sum(kind != "boolean" for kind in kinds)
+    assert parts.least_comparisons <= comparisons <= parts.most_comparisons
+    votes = sum(abs(vote) for rule in circuit.rules for vote in rule.votes)
+    assert votes <= parts.most_votes
+
+
+def test_parts_are_compared_with_those_of_the_paper() -> None:
+    one = replace(RESULT, model="paper", dataset="HeartFailure")
+    results = [
+        replace(one, seed=seed, operations=59, gate_operations=3463, parameters=155)
+        for seed in range(4)
+    ]
+    sheet = parts_sheet(results)
+    assert sheet.notes[1] == "More comparisons here for certain: 1 tables. Fewer: 0."
+    rows = rows_of(sheet)
+    assert rows["HeartFailure"] == ("3.5K (2.4K, ×1.4)", "15 to 18", "11 to 13", "41", "19")
+    assert rows["Heart"] == ("–",) * 5
+    stored = rows_of(parts_sheet(read_results(RESULTS)))
+    assert stored["BreastCancer"][1:3] == ("0", "0")  # the table has no continuous column
