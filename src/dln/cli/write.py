@@ -9,12 +9,14 @@ import math
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import IO, Any, cast
 
+from dln._util.extras import import_extra
 from dln.cli.arrow import pa, parquet
 from dln.cli.files import STANDARD, open_output
 from dln.cli.output import escape_controls
-from dln.errors import ExtraMissingError, OptionError, TableError
+from dln.errors import OptionError, TableError
 
 Write = Callable[[Mapping[str, Any]], None]
 """Writes rows, given as columns: lists or pyarrow columns."""
@@ -87,15 +89,7 @@ def _values(column: Any) -> list[Any]:
 # -- text -------------------------------------------------------------------------------------
 
 
-def _csv_writer(stream: IO[bytes]) -> Iterator[Write]:
-    yield from _separated_writer(stream, ",")
-
-
-def _tsv_writer(stream: IO[bytes]) -> Iterator[Write]:
-    yield from _separated_writer(stream, "\t")
-
-
-def _separated_writer(stream: IO[bytes], separator: str) -> Iterator[Write]:
+def _csv_writer(stream: IO[bytes], separator: str = ",") -> Iterator[Write]:
     with _text(stream) as text:
         rows = csv.writer(text, delimiter=separator, lineterminator="\n")
         header_is_written = False
@@ -167,11 +161,7 @@ def _parquet_writer(stream: IO[bytes]) -> Iterator[Write]:
 
 
 def _openpyxl() -> Any:
-    try:
-        import openpyxl
-    except ImportError as error:
-        raise ExtraMissingError.for_packages("writing .xlsx", "openpyxl") from error
-    return openpyxl
+    return import_extra("openpyxl", "writing .xlsx")
 
 
 def _excel_writer(stream: IO[bytes]) -> Iterator[Write]:
@@ -218,8 +208,8 @@ def _excel_cell(openpyxl: Any, sheet: Any, value: Any) -> Any:
 
 _TEXT_WRITERS: dict[str, _Writer] = {
     ".csv": _csv_writer,
-    ".tsv": _tsv_writer,
-    ".tab": _tsv_writer,
+    ".tsv": partial(_csv_writer, separator="\t"),
+    ".tab": partial(_csv_writer, separator="\t"),
     ".jsonl": _json_lines_writer,
     ".ndjson": _json_lines_writer,
 }

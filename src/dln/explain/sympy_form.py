@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, assert_never
 
+from dln._util.extras import import_extra
 from dln.core.gates import Operators
 from dln.core.literals import Above, Among, Column, Literal, Missing
-from dln.errors import ExtraMissingError
 
 if TYPE_CHECKING:
     from dln.core.logic import Logic
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def wire_to_sympy(logic: Logic, wire: int) -> Any:
     """Express a wire by the columns that it depends on."""
-    sympy = _import_sympy()
+    sympy = import_extra("sympy", "to_sympy")
     operators: Operators[Any] = Operators(
         sympy.And,
         lambda a, b: sympy.Not(sympy.And(sympy.Not(a), sympy.Not(b))),
@@ -44,11 +44,3 @@ def _literal(sympy: Any, literal: Literal, columns: tuple[Column, ...]) -> Any:
             return sympy.Symbol(literal.describe(columns))
         case _:
             assert_never(literal)
-
-
-def _import_sympy() -> Any:
-    try:
-        import sympy
-    except ImportError:
-        raise ExtraMissingError.for_packages("to_sympy", "sympy") from None
-    return sympy

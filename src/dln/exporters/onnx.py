@@ -15,11 +15,12 @@ from typing import Any, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from dln._util.extras import import_extra
 from dln.core.gates import Gate, Operators
 from dln.core.labels import Label, label_array
 from dln.core.literals import Above, Among, Column, Missing
 from dln.core.parts import Node
-from dln.errors import ExtraMissingError, OptionError
+from dln.errors import OptionError
 from dln.exporters.categories import holds_numbers, spelled_categories
 from dln.exporters.layout import Chunks, by_depth
 from dln.exporters.names import identifiers
@@ -106,7 +107,7 @@ class _Graph:
     """A graph under construction: nodes and constants."""
 
     def __init__(self, program: Program) -> None:
-        self._onnx = _load_onnx()
+        self._onnx = import_extra("onnx", "exporting to ONNX")
         self._program = program
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
@@ -351,11 +352,3 @@ def _label_values(classes: Sequence[Label]) -> NDArray[Any]:
             "a class contains half a surrogate pair, which ONNX cannot hold; rename the class"
         )
     return np.array(texts, dtype=object)
-
-
-def _load_onnx() -> Any:
-    try:
-        import onnx
-    except ImportError as error:
-        raise ExtraMissingError.for_packages("exporting to ONNX", "onnx") from error
-    return onnx

@@ -8,11 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
-from dln.errors import ExtraMissingError
+from dln._util.extras import import_extra
 from dln.prove.clock import Clock
 from dln.prove.graph import AND, STEP, Graph
 from dln.prove.simulate import Rows
@@ -30,7 +29,8 @@ class Clauses:
     def __init__(self, graph: Graph, clock: Clock) -> None:
         self._graph = graph
         self._clock = clock
-        self._solver = _make_solver()
+        solvers = import_extra("pysat.solvers", "this proof", "python-sat")
+        self._solver = solvers.Solver(name=_SOLVER)
         self._solver.add_clause([_signed(1)])
         self._known: set[int] = set()
         self._steps: dict[int, list[tuple[int, int]]] = {}
@@ -94,11 +94,3 @@ class Clauses:
 def _signed(edge: int) -> int:
     """Return the solver's literal for an edge."""
     return -(edge >> 1) - 1 if edge & 1 else (edge >> 1) + 1
-
-
-def _make_solver() -> Any:
-    try:
-        from pysat.solvers import Solver
-    except ImportError:
-        raise ExtraMissingError.for_packages("this proof", "python-sat") from None
-    return Solver(name=_SOLVER)

@@ -19,6 +19,7 @@ from typing import Any
 import dln
 from dln._util.atomic_file import write_atomically
 from dln._util.colours import CLASS_COLOURS, DARK_CLASS_COLOURS, class_colour
+from dln._util.extras import import_extra
 from dln._util.messages import list_names, percent
 from dln.core.circuit import Circuit, check_is_circuit
 from dln.core.model_file import circuit_to_json
@@ -297,10 +298,7 @@ def _asset(name: str) -> str:
 
 @cache
 def _template() -> Any:
-    try:
-        import jinja2
-    except ImportError as error:
-        raise ExtraMissingError.for_packages("writing reports", "jinja2", "igraph") from error
+    jinja2 = import_extra("jinja2", "writing reports", "jinja2", "igraph")
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dln._util.extras import import_extra
 from dln.encode.encoder import EncodeOptions
-from dln.errors import ExtraMissingError
 from dln.search.backend import OnDone, TaskContext
 from dln.search.tasks import FoldRows, Outcome, Task, encode_fold, run_tasks
 from dln.train.engines import EngineName, find_engine
@@ -91,8 +91,4 @@ def _run_one(rows: FoldRows, task: Task, engine: EngineName, device: str) -> Out
 
 
 def _import_ray() -> Any:
-    try:
-        import ray
-    except ImportError as error:
-        raise ExtraMissingError.for_packages("backend 'ray'", "ray") from error
-    return ray
+    return import_extra("ray", "backend 'ray'")

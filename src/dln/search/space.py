@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dln._util.extras import import_extra
 from dln._util.option import options_of
-from dln.errors import ExtraMissingError, OptionError
+from dln.errors import OptionError
 from dln.estimators.parameters import Parameters
 
 if TYPE_CHECKING:
@@ -113,11 +114,7 @@ def free_part(space: Space) -> dict[str, Between | list[Any]]:
 
 def import_optuna() -> Any:
     """Import Optuna, which only a search requires."""
-    try:
-        import optuna
-    except ImportError as error:
-        raise ExtraMissingError.for_packages("searching", "optuna") from error
-    return optuna
+    return import_extra("optuna", "searching")
 
 
 def to_optuna(choices: Between | list[Any]) -> BaseDistribution:

@@ -13,11 +13,11 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from dln._util.extras import import_extra
 from dln.draw.diagram.graph import Graph
 from dln.draw.diagram.placement import Frame, Placement, Waypoint
 from dln.draw.diagram.ports import spread_arrivals
 from dln.draw.diagram.sizes import Size
-from dln.errors import ExtraMissingError
 
 Floats = NDArray[np.float64]
 
@@ -101,11 +101,8 @@ def _split_edges(graph: Graph, depth: dict[str, int]) -> _Layered:
 
 def _igraph_order(layered: _Layered) -> Floats:
     """Compute the position of each vertex in its layer with igraph, in slots."""
-    try:
-        from igraph import Graph as Network
-    except ImportError as error:
-        raise ExtraMissingError.for_packages("drawing gates", "igraph") from error
-    network = Network(n=len(layered.layers), edges=layered.links, directed=True)
+    igraph = import_extra("igraph", "drawing gates")
+    network = igraph.Graph(n=len(layered.layers), edges=layered.links, directed=True)
     layout = network.layout_sugiyama(layers=layered.layers, hgap=1, maxiter=_ITERATIONS)
     return np.array([point[0] for point in layout.coords], dtype=np.float64)
 

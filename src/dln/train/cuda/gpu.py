@@ -12,7 +12,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from dln.errors import ExtraMissingError, OptionError
+from dln._util.extras import import_extra
+from dln.errors import OptionError
 from dln.train.cuda.layout import BATCH, MAX_WORDS, PLAN, STATE, Limits, Variant
 
 OLDEST = (7, 0)
@@ -30,11 +31,7 @@ _ARITHMETIC = ("--ftz=true", "--prec-div=false", "--prec-sqrt=false", "--fmad=fa
 
 def import_cupy() -> Any:
     """Import CuPy. The import works without a GPU."""
-    try:
-        import cupy  # type: ignore[import-not-found, unused-ignore]
-    except ImportError as error:
-        raise ExtraMissingError.for_packages("engine 'cuda'", "cupy-cuda13x[ctk]") from error
-    return cupy
+    return import_extra("cupy", "engine 'cuda'", "cupy-cuda13x[ctk]")
 
 
 def find_gpu(device: str) -> int:
