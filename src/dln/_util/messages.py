@@ -1,4 +1,4 @@
-"""Helpers for messages: some of many names, a type with its article, a share in percent."""
+"""Helpers for messages: some of many names, counts with their noun, types, percentages."""
 
 from __future__ import annotations
 
@@ -38,3 +38,12 @@ def percent(share: float | None) -> str:
     ('12.5 %', '-')
     """
     return "-" if share is None or math.isnan(share) else f"{100 * share:.1f} %"
+
+
+def count_of(number: int, noun: str) -> str:
+    """Write a count with its noun.
+
+    >>> count_of(1, "rule"), count_of(1200, "rule")
+    ('1 rule', '1,200 rules')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln._util.messages import list_names
+from dln._util.messages import count_of, list_names
 from dln.cli.arrow import Column, Frame, pa, pc
 from dln.cli.kinds import CODE, quoted, tidy
 from dln.cli.missing import DEFAULT_WORDS, MISSING_WORDS, NUMBER_WORDS, MissingWords
@@ -231,10 +231,7 @@ def _counted(text: Column, words: Sequence[str]) -> str:
     """Describe how often words occur, for example "11 values 'NA' and 1 value 'null' are"."""
     chosen = pc.is_in(text, value_set=pa.array([word for word in words if word], pa.string()))
     counts = pc.filter(text, chosen).value_counts().to_pylist()
-    found = [
-        f"{entry['counts']:,} value{'s' * (entry['counts'] > 1)} {entry['values']!r}"
-        for entry in counts
-    ]
+    found = [f"{count_of(entry['counts'], 'value')} {entry['values']!r}" for entry in counts]
     verb = "is" if sum(entry["counts"] for entry in counts) == 1 else "are"
     return f"{' and '.join(found)} {verb}" if found else ""
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln._util.messages import list_names
+from dln._util.messages import count_of, list_names
 from dln.cli.arrow import Frame, pa
 from dln.cli.holdout import digest_of, hold_out
 from dln.cli.kinds import reading_for, used_features
@@ -160,39 +160,36 @@ class RowChooser:
         return Choice(n_rows, n_found, n_unchecked, self._left_out(n_found, n_unchecked, n_left))
 
     def _included(self, n_found: int, n_unchecked: int) -> str:
-        rows = f"{_rows(self._n_rows - n_unchecked)} that can be checked"
+        rows = count_of(self._n_rows - n_unchecked, "row")
+        checked = " that can be checked" if n_unchecked else ""
         return (
-            f"--all-rows: {n_found:,} of the {rows if n_unchecked else _rows(self._n_rows)} "
-            f"{self._were(n_found)} {_ROLE[self._part]}; they are included."
+            f"--all-rows: {n_found:,} of the {rows}{checked} {self._were(n_found)} "
+            f"{_ROLE[self._part]}; they are included."
         )
 
     def _were(self, n_found: int) -> str:
         return ("was" if n_found == 1 else "were") if self._part == "training" else "are"
 
     def _left_out(self, n_found: int, n_unchecked: int, n_left: int) -> str:
-        is_or_are = self._were(n_found)
-        rest = f"{self._purpose} the other {_rows(n_left)}."
+        is_or_are, rows = self._were(n_found), count_of(self._n_rows, "row")
+        rest = f"{self._purpose} the other {count_of(n_left, 'row')}."
         if not n_unchecked:
             they = "it is" if n_found == 1 else "they are"
             return (
-                f"{n_found:,} of the {_rows(self._n_rows)} {is_or_are} {_ROLE[self._part]}; "
+                f"{n_found:,} of the {rows} {is_or_are} {_ROLE[self._part]}; "
                 f"{they} left out. {rest}"
             )
         return (
             f"The model file holds a sample of row hashes, so {self._n_rows - n_unchecked:,} of "
-            f"the {_rows(self._n_rows)} can be checked. {n_found:,} of these {is_or_are} "
+            f"the {rows} can be checked. {n_found:,} of these {is_or_are} "
             f"{_ROLE[self._part]}; they are left out. {rest}"
         )
 
     def _chance(self, found: RowMatcher) -> str:
         return (
-            f"{found.n_equal:,} of the {_rows(found.n_checked)} have the same values as "
+            f"{found.n_equal:,} of the {count_of(found.n_checked, 'row')} have the same values as "
             f"{self._part} rows of this model. Rows repeat often in this data, so they are kept."
         )
-
-
-def _rows(n: int) -> str:
-    return f"{n:,} row" if n == 1 else f"{n:,} rows"
 
 
 def own_rows(circuit: Circuit, path: str, layout: Layout, target: str, part: Part) -> Mask | None:
@@ -280,13 +277,13 @@ def nothing_left(choice: Choice, part: Part) -> Choice:
     """
     if part == "test":
         raise TableError(
-            f"all {_rows(choice.n_given)} are test rows of this model; "
+            f"all {count_of(choice.n_given, 'row')} are test rows of this model; "
             "give other rows, or add --all-rows to use them"
         )
     n_checked = choice.n_given - choice.n_unchecked
     checked = f" that can be checked, of {choice.n_given:,}," if choice.n_unchecked else ""
     note = (
-        f"All {_rows(n_checked)}{checked} were used to train this model. "
+        f"All {count_of(n_checked, 'row')}{checked} were used to train this model. "
         "Expect lower accuracy on new rows."
     )
     return Choice(choice.n_given, 0, 0, note, uses_own=True)

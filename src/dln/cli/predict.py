@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 from numpy.typing import NDArray
 
+from dln._util.messages import count_of
 from dln.cli.files import STANDARD, check_output, load_model
 from dln.cli.layout import DETECT, Layout
 from dln.cli.options import Data, Model, Quiet
@@ -69,7 +70,7 @@ def predict(
     if not quiet:
         unknown.print_notes()
         if output != STANDARD:
-            print_message(f"wrote {output}: {n_rows:,} row{'s' * (n_rows != 1)}")
+            print_message(f"wrote {output}: {count_of(n_rows, 'row')}")
 
 
 def _answers(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln._util.messages import list_names
+from dln._util.messages import count_of, list_names
 from dln.cli.arrow import Column, Frame, pa, pc
 from dln.cli.columns import choose_features
 from dln.cli.holdout import hold_out
@@ -55,8 +55,8 @@ class Prepared:
         named = map(quoted_if_unclear, labels.tolist())
         shown = [f"{label} ({n:,})" for label, n in zip(named, counts, strict=True)]
         lines = [
-            f"read {len(self.y):,} rows and {len(self.kinds):,} "
-            f"column{'' if len(self.kinds) == 1 else 's'} besides the target",
+            f"read {len(self.y):,} rows and {count_of(len(self.kinds), 'column')} "
+            "besides the target",
             f"target {self.target!r}: {list_names(shown)}",
         ]
         for kind in COLUMN_KINDS:

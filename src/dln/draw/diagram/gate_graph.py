@@ -5,9 +5,10 @@ Promise: each wire that a vote depends on is one vertex, and each reader of it o
 
 from __future__ import annotations
 
+from dln._util.messages import count_of
 from dln.core.circuit import Circuit
 from dln.draw.diagram.classes import circuit_title, class_key, class_vertices
-from dln.draw.diagram.graph import Edge, Graph, Vertex, count_of
+from dln.draw.diagram.graph import Edge, Graph, Vertex
 from dln.draw.diagram.reach import rules_by_wire, voting_rules
 from dln.draw.diagram.symbols import Symbol, gate_symbol, legend
 from dln.explain.text import decision_note

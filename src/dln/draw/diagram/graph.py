@@ -87,12 +87,3 @@ def times(votes: int) -> str:
     ('×3', '×−2')
     """
     return f"×{votes}".replace("-", "−")
-
-
-def count_of(number: int, noun: str) -> str:
-    """Format a count with its noun.
-
-    >>> count_of(1, "rule"), count_of(1200, "rule")
-    ('1 rule', '1,200 rules')
-    """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from dln._util.messages import count_of
 from dln.core.circuit import Circuit
 from dln.draw.diagram.classes import circuit_title, class_vertices
-from dln.draw.diagram.graph import Edge, Graph, Vertex, count_of
+from dln.draw.diagram.graph import Edge, Graph, Vertex
 from dln.draw.diagram.reach import rules_by_wire, voting_rules
 from dln.explain.shortest import short_writer
 from dln.explain.text import decision_note
