@@ -63,10 +63,12 @@ def words(path: Path) -> frozenset[str]:
 
 
 def defined(node: ast.AST) -> Iterator[str]:
-    """List what a statement or a parameter defines."""
+    """List what a statement, an import or a parameter defines."""
     match node:
         case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.arg(arg=name):
             yield name
+        case ast.alias(name=name, asname=other):
+            yield other or name
         case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
             yield name
 
