@@ -88,7 +88,8 @@ sanitize: setup
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	  $(SANITIZE)/bin/python -m pytest -p no:cacheprovider \
-	  tests/train/test_native_train.py tests/evaluate/test_predict.py tests/train/test_discretise.py tests/test_bad_input.py \
+	  tests/train/test_native_train.py tests/evaluate/test_predict.py tests/evaluate/test_evaluation.py \
+	  tests/train/test_discretise.py tests/test_bad_input.py \
 	  tests/train/test_engines.py tests/train/test_engine_runs.py -k "not too_little_memory"
 
 # Draws the pictures of the README and the docs.

@@ -39,7 +39,6 @@ _NUMPY_VALUES = 1 << 24
 """Number of wires and votes that NumPy holds at once; more rows are evaluated in parts."""
 _ROWS_PER_BYTE = 8
 
-
 _Computed = tuple[NDArray[np.uint8], NDArray[np.int64]]
 """Packed wires (n_kept, n_bytes) and votes (n_rows, n_classes)."""
 
@@ -49,6 +48,7 @@ class Predictor:
 
     def __init__(self, circuit: Circuit) -> None:
         self._circuit = circuit
+        self._columns = circuit.columns
         self._used = circuit.logic.used_columns
         # A matrix of numbers can hold these columns as they are: no categories and no dates.
         self._all_numbers = all(
@@ -63,16 +63,18 @@ class Predictor:
     def evaluate(self, X: Any, wires: Iterable[int] | None = None) -> Evaluation:
         """Compute the votes and some wires, by default all, in one pass over the rows."""
         kept = _chosen(wires, self._circuit.n_wires)
-        source, n_rows = self._source(X)
         if kept:
-            packed, votes = self._wires_and_votes(source, n_rows, kept)
+            packed, votes = self._wires_and_votes(*self._source(X), kept)
         else:
-            packed, votes = np.empty((0, 0), dtype=np.uint8), self._votes(source, n_rows)
-        return Evaluation(self._circuit, n_rows, kept, packed, votes)
+            packed, votes = np.empty((0, 0), dtype=np.uint8), self.votes(X)
+        return Evaluation(self._circuit, len(votes), kept, packed, votes)
 
     def votes(self, X: Any) -> NDArray[np.int64]:
         """Count votes: (n_rows, n_classes)."""
-        return self._votes(*self._source(X))
+        source, n_rows = self._source(X)
+        if self._program is None:
+            return self._numpy_wires_and_votes(source, n_rows, ())[1]
+        return self._program.votes(source, _threads(n_rows), n_rows).astype(np.int64)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label with the most votes for each row; ties go to the first class."""
@@ -87,19 +89,14 @@ class Predictor:
 
     def winners(self, X: Any) -> NDArray[np.int64]:
         """Return the index of the class with the most votes; ties go to the first class."""
-        source, n_rows = self._source(X)
         if self._program is None:
-            return self._circuit.readout.winners(self._votes(source, n_rows))
+            return self._circuit.readout.winners(self.votes(X))
+        source, n_rows = self._source(X)
         return self._program.classify(source, n_threads=_threads(n_rows), n_rows=n_rows)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the softmax of votes / temperature: (n_rows, n_classes)."""
         return self._circuit.readout.probabilities(self.votes(X))
-
-    def _votes(self, source: Any, n_rows: int) -> NDArray[np.int64]:
-        if self._program is None:
-            return self._numpy_wires_and_votes(source, n_rows, ())[1]
-        return self._program.votes(source, _threads(n_rows), n_rows).astype(np.int64)
 
     def _wires_and_votes(self, source: Any, n_rows: int, kept: Sequence[int]) -> _Computed:
         if self._program is None:
@@ -132,7 +129,7 @@ class Predictor:
 
     def _source(self, X: Any) -> tuple[Any, int]:
         """Return what the program reads: one numeric array, or an array for each used column."""
-        columns = self._circuit.columns
+        columns = self._columns
         if (  # a shortcut for the common case
             type(X) is np.ndarray
             and X.dtype in NATIVE_FLOATS
