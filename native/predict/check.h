@@ -39,19 +39,24 @@ inline void check_literals(const Circuit& circuit) {
   const size_t n_columns = circuit.column_is_category.size();
   for (size_t i = 0; i < circuit.n_literals(); ++i) {
     const std::int32_t column = circuit.literal_column[i];
-    require(circuit.literal_kind[i] <= 2, "literal ", i, " has kind ", circuit.literal_kind[i],
-            "; expected 0, 1 or 2");
+    require(circuit.literal_kind[i] < kLiteralKinds, "literal ", i, " has kind ",
+            circuit.literal_kind[i], "; expected 0 to ", kLiteralKinds - 1);
     require(column >= 0 && size_t(column) < n_columns, "literal ", i, " reads column ", column,
             ", but there are ", n_columns, " columns");
     const bool is_category = circuit.column_is_category[size_t(column)];
-    using Kind = Circuit::LiteralKind;
-    const auto kind = Kind(circuit.literal_kind[i]);
-    require(kind != Kind::above || !is_category, "literal ", i, " compares column ", column,
-            " with a cutoff, but it holds categories");
-    require(kind != Kind::above || std::isfinite(circuit.literal_cutoff[i]), "literal ", i,
-            " has a cutoff that is not finite");
-    require(kind != Kind::among || is_category, "literal ", i,
-            " looks for categories in column ", column, ", but it holds numbers");
+    switch (LiteralKind(circuit.literal_kind[i])) {
+      case LiteralKind::above:
+        require(!is_category, "literal ", i, " compares column ", column,
+                " with a cutoff, but it holds categories");
+        require(std::isfinite(circuit.literal_cutoff[i]), "literal ", i,
+                " has a cutoff that is not finite");
+        break;
+      case LiteralKind::among:
+        require(is_category, "literal ", i, " looks for categories in column ", column,
+                ", but it holds numbers");
+        break;
+      case LiteralKind::missing: break;
+    }
   }
 }
 

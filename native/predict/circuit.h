@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "literal_kinds.h"
+
 namespace dln {
 
 // Names and meanings are the same as for the arguments of `Program`.
 struct Circuit {
-  enum class LiteralKind : std::uint8_t { above, among, missing };
-
   std::vector<std::uint8_t> column_is_category;
   std::vector<std::uint8_t> literal_kind;
   std::vector<std::int32_t> literal_column;

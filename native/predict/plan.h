@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -100,17 +101,17 @@ class StoredPlan {
   Test make_test(const Circuit& circuit, std::size_t i, std::uint32_t slot) {
     const bool is_category = circuit.column_is_category[std::size_t(circuit.literal_column[i])];
     const double cutoff = circuit.literal_cutoff[i];
-    using Kind = Circuit::LiteralKind;
-    switch (Kind(circuit.literal_kind[i])) {
-      case Kind::above:
+    switch (LiteralKind(circuit.literal_kind[i])) {
+      case LiteralKind::above:
         return {Question::above, slot, cutoff, round_down(cutoff), {}, {}};
-      case Kind::missing:
-        if (!is_category) return {Question::missing, slot, 0, 0, {}, {}};
-        return among(slot, {-1});
-      default:
+      case LiteralKind::among:
         return among(slot, {circuit.category_code.begin() + circuit.category_start[i],
                             circuit.category_code.begin() + circuit.category_start[i + 1]});
+      case LiteralKind::missing:
+        if (!is_category) return {Question::missing, slot, 0, 0, {}, {}};
+        return among(slot, {-1});
     }
+    throw std::logic_error("check.h lets no other kind of literal pass");
   }
 
   // Few ranges of codes are compared one by one. Many are looked up in a table of bits, unless the

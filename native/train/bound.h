@@ -216,7 +216,7 @@ class BoundJob {
     check(n.n_classes >= 1 && n.n_choices >= 1 && n.n_choices <= 16, "no class or no gate");
     check(n.n_gates == 0 || n.n_links >= 1, "a gate needs at least one candidate link");
     for (int i = 0; i < n.n_literals; ++i) {
-      check(n.literal_kind[i] <= 2, "unknown kind of literal");
+      check(n.literal_kind[i] < kLiteralKinds, "unknown kind of literal");
       check(n.literal_column[i] >= 0 && n.literal_column[i] < job.table.n_columns,
             "a literal reads a column that does not exist");
       check(std::isfinite(n.literal_value[i]) && std::isfinite(n.slope[i]) && n.slope[i] > 0.0f,

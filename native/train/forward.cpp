@@ -37,9 +37,9 @@ void Trainer::prefetch(const int64_t* rows, const int64_t* end) const {
 void Trainer::forward() {
   for (int i = 0; i < net_.n_literals; ++i) {
     const float* cells = &cells_[static_cast<size_t>(net_.literal_column[i]) * kRows];
-    switch (static_cast<LiteralKind>(net_.literal_kind[i])) {
+    switch (LiteralKind(net_.literal_kind[i])) {
       case LiteralKind::above: bits_[i] = above(cells, cutoffs_.value[i]); break;
-      case LiteralKind::equals: bits_[i] = equal(cells, cutoffs_.value[i]); break;
+      case LiteralKind::among: bits_[i] = equal(cells, cutoffs_.value[i]); break;
       case LiteralKind::missing: bits_[i] = missing(cells); break;
     }
   }

@@ -9,11 +9,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "literal_kinds.h"
 #include "options.h"
 
 namespace dln {
 
-enum class LiteralKind : uint8_t { above = 0, equals = 1, missing = 2 };
 enum class Phase : uint8_t { gates = 0, links = 1, both = 2 };
 
 // Rows of values (n_rows x n_columns), NaN if missing, with a class and a weight for each row.

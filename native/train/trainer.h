@@ -96,7 +96,7 @@ class Trainer {
   Points points(int row) { return {&score_[row], kRows, net_.n_classes}; }
   bool stopped() const { return stop_ && stop_->load(std::memory_order_relaxed); }
   bool trains_literal(int wire) const {
-    return net_.literal_kind[wire] == static_cast<uint8_t>(LiteralKind::above) &&
+    return LiteralKind(net_.literal_kind[wire]) == LiteralKind::above &&
            !layer_frozen_[net_.literal_layer[wire]];
   }
 

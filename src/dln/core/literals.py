@@ -67,7 +67,7 @@ class Column:
 
 
 class LiteralKind(IntEnum):
-    """The number of each kind of literal in native code and on a GPU."""
+    """The number of each kind of literal, as `literal_kinds.h` has it for native code and CUDA."""
 
     ABOVE = 0
     AMONG = 1

@@ -51,14 +51,15 @@ __device__ __forceinline__ void test_rows(const float* rows, u32* bits, Test tes
 
 // The test of a literal on a row.
 struct Question {
-  int column, kind;
+  int column;
+  dln::LiteralKind kind;
   float value;
 };
 
 __device__ inline Question question_of(const Block& block, int wire) {
   const Plan& plan = block.plan;
   return {__ldg(block.pools.literal_column + plan.literal + wire),
-          __ldg(block.pools.literal_kind + plan.literal + wire),
+          dln::LiteralKind(__ldg(block.pools.literal_kind + plan.literal + wire)),
           block.pools.parameters[plan.parameter + wire].value};
 }
 
@@ -66,12 +67,14 @@ __device__ inline void make_literal(const Block& block, int wire, const Question
   const float* rows = block.memory.cells + question.column * kStride;
   const float value = question.value;
   u32* bits = block.memory.bits + wire * kWords;
-  if (question.kind == kAbove)
-    test_rows(rows, bits, [&](float x) { return x > value; });
-  else if (question.kind == kEquals)
-    test_rows(rows, bits, [&](float x) { return x == value; });
-  else
-    test_rows(rows, bits, [](float x) { return x != x; });
+  switch (question.kind) {
+    case dln::LiteralKind::above:
+      return test_rows(rows, bits, [&](float x) { return x > value; });
+    case dln::LiteralKind::among:
+      return test_rows(rows, bits, [&](float x) { return x == value; });
+    case dln::LiteralKind::missing:
+      return test_rows(rows, bits, [](float x) { return x != x; });
+  }
 }
 
 // Each thread computes a literal for all rows. If only the hard circuit is needed and it has few

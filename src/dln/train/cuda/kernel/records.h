@@ -2,6 +2,7 @@
 // test compiles this file for the host, so nothing here requires a GPU.
 #pragma once
 
+#include "literal_kinds.h"
 #include "options.h"
 
 typedef unsigned char u8;
@@ -12,7 +13,6 @@ typedef long long i64;
 constexpr int kWords = DLN_WORDS, kRows = 32 * kWords;
 constexpr int kStride = kRows + 4;  // floats per wire; the padding avoids bank conflicts
 
-enum Kind { kAbove = 0, kEquals = 1, kMissing = 2 };
 enum Phase { kGates = 0, kLinks = 1, kBoth = 2 };
 
 // One network: its options, where its arrays start in the pools, and its sizes. The fields have the
