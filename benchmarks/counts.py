@@ -53,7 +53,7 @@ FACTS = {
     "a file is written atomically": r"os\.replace\(|unfinished\.replace\(",
     "balanced accuracy": r"(?:def|double) _?balanced_accuracy\b|balanced_accuracy_score\(",
     "the next value above a cutoff": r"nextafter\(",
-    "the loss": r"\bcross_entropy\(|\blog1pf?\(",
+    "the loss": r"\bcross_entropy\(|log1pf?\((?:others|row_loss)",
     "a share as a percentage": r"\{100 \* [^}]*f\} ?%|:\.\d%\}",
 }
 """What each fact looks like in code."""

@@ -69,7 +69,7 @@ class Gap:
         """Return the most readable value in the gap."""
         if self.bit is not None:
             return self.bit if self.kind == "integer" else float(self.bit)
-        least = _least_above(self.low, self.kind)
+        least = least_above(self.low, self.kind)
         assert least is not None
         if self.kind == "boolean":
             return least == 1
@@ -139,7 +139,7 @@ def _atoms_of_cutoffs(column: Column, literals: Sequence[Literal]) -> ColumnAtom
     n_below = {}
     for low, high in zip((-math.inf, *cutoffs), (*cutoffs, math.inf), strict=True):
         n_below[low] = len(gaps)
-        least = _least_above(low, column.kind)
+        least = least_above(low, column.kind)
         if least is not None and least <= high:
             gaps.append(Gap(column.kind, low, high, column.binary))
     # Missing values are like values below all cutoffs, unless a literal tests for missing values or
@@ -193,12 +193,12 @@ def _unseen(column: Column) -> str:
 # -- numbers that a column can hold -----------------------------------------------------------
 
 
-def _least_above(low: float, kind: ColumnKind) -> float | None:
+def least_above(low: float, kind: ColumnKind) -> float | None:
     """Find the least number above `low` that a column of this kind can hold."""
     if kind == "boolean":
         return next((bit for bit in (0.0, 1.0) if bit > low), None)
     if kind == "date":
-        tick = _first_tick(lambda tick: tick / 1e6 > low)
+        tick = first_tick(lambda tick: tick / 1e6 > low)
         return None if tick > LAST_TICK else tick / 1e6
     if kind == "integer" and abs(low) <= 2**52:  # larger float64 values are all whole
         return float(math.floor(low) + 1)
@@ -206,7 +206,7 @@ def _least_above(low: float, kind: ColumnKind) -> float | None:
     return None if kind == "integer" and math.isinf(least) else least
 
 
-def _first_tick(reached: Callable[[int], bool]) -> int:
+def first_tick(reached: Callable[[int], bool]) -> int:
     """Find the first microsecond for which `reached` is true, by bisection.
 
     Tables are read by dividing by 1e6. The quotients never fall, but some are equal.
@@ -226,9 +226,9 @@ def _readable_moment(least: float, low: float, high: float) -> datetime.datetime
     if math.isinf(low):
         start = max(least, end - _TWO_YEARS)
     seconds = readable_cutoff(start, math.nextafter(end, math.inf), "date")
-    tick = _first_tick(lambda tick: tick / 1e6 >= seconds)
+    tick = first_tick(lambda tick: tick / 1e6 >= seconds)
     if tick > LAST_TICK or tick / 1e6 != seconds:  # tables cannot hold this moment
-        tick = _first_tick(lambda tick: tick / 1e6 >= least)
+        tick = first_tick(lambda tick: tick / 1e6 >= least)
     return moment_at(tick)
 
 

@@ -24,11 +24,11 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING, Any
 
-from dln.core.conditions import Atom, Cell, Choice, Gap, column_atoms
+from dln.core.conditions import Atom, Cell, Choice, Gap, column_atoms, least_above
 from dln.core.labels import Label, label_text, label_to_json
 from dln.core.literals import Above, Column, format_name, sorted_cutoffs
 from dln.core.values import cell_text, cell_to_json
-from dln.explain.moments import last_moment, next_moment, seconds_above, seconds_up_to
+from dln.explain.moments import last_moment, next_moment
 from dln.explain.row import OneRow
 
 if TYPE_CHECKING:
@@ -226,12 +226,11 @@ def entry_from_below(gap: Gap, value: float = -math.inf) -> Entry:
     """Enter a gap from a number at or below its low end."""
     if gap.kind == "boolean" or gap.bit is not None:
         return _entry_at_bit(gap)
-    if gap.kind == "date":
-        return Entry(next_moment(gap.low, gap.high), seconds_above(gap.low))
-    if gap.kind == "integer":
-        nearest = _integer_above(gap.low)
-        return Entry(nearest, float(nearest))
-    return Entry(_just_above(gap, value), gap.low)
+    if gap.kind == "number":
+        return Entry(_just_above(gap, value), gap.low)
+    least = least_above(gap.low, gap.kind)
+    assert least is not None  # a gap holds at least one value
+    return Entry(next_moment(gap.low, gap.high) if gap.kind == "date" else int(least), least)
 
 
 def entry_from_above(gap: Gap) -> Entry:
@@ -239,7 +238,7 @@ def entry_from_above(gap: Gap) -> Entry:
     if gap.kind == "boolean" or gap.bit is not None:
         return _entry_at_bit(gap)
     if gap.kind == "date":
-        return Entry(last_moment(gap.high), seconds_up_to(gap.high))
+        return Entry(*last_moment(gap.high))
     if gap.kind == "integer":
         nearest = math.floor(gap.high)
         return Entry(nearest, float(nearest))
@@ -249,12 +248,6 @@ def entry_from_above(gap: Gap) -> Entry:
 def _entry_at_bit(gap: Gap) -> Entry:
     """Enter a gap at the 0 or 1 that it contains."""
     return Entry(gap.cell, float(bool(gap.cell)))
-
-
-def _integer_above(low: float) -> int:
-    if abs(low) <= 2**52:  # larger float64 values are all whole
-        return math.floor(low) + 1
-    return int(math.nextafter(low, math.inf))
 
 
 def _just_above(gap: Gap, value: float) -> float:
