@@ -123,6 +123,7 @@ class CircuitBuilder(LogicBuilder):
 
     >>> from dln.core.literals import Above
     >>> from dln.core.readout import Votes
+    >>> from dln.core.readout import Votes
     >>> builder = CircuitBuilder((Column("x", "number"),), Votes.without_rules(("no", "yes")))
     >>> builder.vote(builder.literal(Above(0, 1.0)).invert(), (0, 1))
     >>> builder.finish().rules
