@@ -20,7 +20,7 @@ from dln.core.readout import Votes
 from dln.explain.writer import factored_writer
 from dln.exporters import export as exporting
 from dln.exporters.program import Program
-from dln.exporters.value import Export
+from dln.exporters.result import Export
 from dln.shrink.simplify.fold import fold
 from dln.shrink.simplify.observe import replace_unseen
 from dln.shrink.simplify.sweep import merge_equal

@@ -32,13 +32,13 @@ from dln.errors import (
 )
 from dln.evaluate.evaluation import Evaluation
 from dln.explain.change import Change
-from dln.explain.local import Explanation
+from dln.explain.explanation import Explanation
 from dln.explain.reasons import Reason
 from dln.explain.rules import RuleRow, RuleTable, rule_table, score_card
 from dln.explain.score_card import ScoreCard
 from dln.explain.trends import Trends, find_trends
 from dln.exporters.export import export
-from dln.exporters.value import Export
+from dln.exporters.result import Export
 from dln.prove.equal import prove_equal
 from dln.prove.monotone import prove_monotone
 from dln.shrink.prune.curve import PruneCurve, PruneStep

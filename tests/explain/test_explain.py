@@ -23,7 +23,7 @@ from dln.core.labels import label_to_json
 from dln.core.literals import Above, Among, Column, Literal, Missing
 from dln.core.parts import Node, Rule
 from dln.errors import ColumnTypeError, MissingColumnError, TableError
-from dln.explain.local import Explanation, explain_row
+from dln.explain.explanation import Explanation, explain_row
 from dln.explain.reasons import find_reason
 from tests.explain.test_rule_table import Tags
 from tests.support.strategies import (

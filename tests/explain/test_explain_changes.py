@@ -16,7 +16,7 @@ from dln.core.conditions import least_above
 from dln.core.gates import GATE_BY_NAME
 from dln.core.literals import Above, Among, Column, Literal, Missing
 from dln.core.parts import Node, Rule
-from dln.explain.local import explain_row
+from dln.explain.explanation import explain_row
 from dln.explain.moments import last_moment
 from tests.explain.test_rules_text import Reader, renamed
 from tests.support.strategies import (

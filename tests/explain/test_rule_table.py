@@ -23,8 +23,8 @@ from dln.core.labels import label_to_json
 from dln.core.literals import Above, Among, Column, Missing
 from dln.core.parts import Node, Rule
 from dln.errors import OptionError, TableError
+from dln.explain.explanation import explain_row
 from dln.explain.expression import count_terms, factored
-from dln.explain.local import explain_row
 from dln.explain.rules import RuleTable, rule_table, score_card
 from dln.explain.shortest import MOST_LITERALS, shortest
 from tests.explain.test_rules_text import Reader, read_votes, renamed

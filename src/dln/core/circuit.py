@@ -33,7 +33,7 @@ from dln.errors import OptionError
 if TYPE_CHECKING:
     from dln.evaluate.evaluation import Evaluation
     from dln.evaluate.predictor import Predictor
-    from dln.explain.local import Explanation
+    from dln.explain.explanation import Explanation
     from dln.explain.shortest import WrittenRules
 
 
@@ -275,7 +275,7 @@ class Circuit:
         row
             One row: a dict or Series by column name, a list by position, or a frame of one row.
         """
-        from dln.explain.local import explain_row
+        from dln.explain.explanation import explain_row
 
         return explain_row(self, row)
 

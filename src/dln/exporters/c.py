@@ -19,8 +19,8 @@ from dln.exporters.c_runtime import HEADER, HELPERS, LOOKUP, LOOKUP_NUMBER, RUNT
 from dln.exporters.fields import Field, IntegerBits, make_fields
 from dln.exporters.names import MISSING
 from dln.exporters.program import Program
+from dln.exporters.result import Export, Input
 from dln.exporters.text import c_string, comment, fill, has_utf8, head, label_words
-from dln.exporters.value import Export, Input
 
 WordBits = OneOf[32, 64]
 

@@ -18,9 +18,9 @@ from dln.exporters.onnx import export_onnx
 from dln.exporters.pmml import export_pmml
 from dln.exporters.program import make_program
 from dln.exporters.python import export_python
+from dln.exporters.result import Export
 from dln.exporters.rust import export_rust
 from dln.exporters.sql import write_sql
-from dln.exporters.value import Export
 from dln.exporters.verilog import export_verilog
 from dln.exporters.widths import cutoff_notes
 

@@ -12,8 +12,8 @@ from dln.exporters.dialect import C_LIKE
 from dln.exporters.fields import DATE_BITS, Field, column_note, make_fields
 from dln.exporters.layout import CHUNK, Layout, Lines, chunk_lines, in_order, make_layout
 from dln.exporters.program import Program
+from dln.exporters.result import Export, Input
 from dln.exporters.text import comment, fill, has_utf8, head, label_words
-from dln.exporters.value import Export, Input
 
 _DIALECT = replace(C_LIKE, invert="!{a}", never="false", always="true")
 _LINES = Lines(

@@ -14,8 +14,8 @@ from dln.exporters.dialect import C_LIKE
 from dln.exporters.javascript_runtime import READERS, RUNTIME
 from dln.exporters.layout import Layout, Lines, chunk_lines, in_order, literal_chunks, make_layout
 from dln.exporters.program import Program
+from dln.exporters.result import Export, Input
 from dln.exporters.text import ascii_json, comment, fill, head
-from dln.exporters.value import Export, Input
 
 # Wires are the numbers 0 and 1.
 _DIALECT = replace(C_LIKE, invert="({a} ^ 1)", always="1")

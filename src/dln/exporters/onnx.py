@@ -25,8 +25,8 @@ from dln.exporters.categories import holds_numbers, spelled_categories
 from dln.exporters.layout import Chunks, by_depth
 from dln.exporters.names import identifiers
 from dln.exporters.program import Program
+from dln.exporters.result import Export, Input
 from dln.exporters.text import has_utf8, head, label_words
-from dln.exporters.value import Export, Input
 
 OPSET, IR_VERSION = 19, 9
 """Equal compares text since opset 19."""

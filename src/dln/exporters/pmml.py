@@ -33,8 +33,8 @@ from dln.exporters.pmml_xml import (
     xml_comment,
 )
 from dln.exporters.program import Program
+from dln.exporters.result import Export, Input
 from dln.exporters.text import has_utf8, head, label_words
-from dln.exporters.value import Export, Input
 
 OUTPUT = "predicted_class"
 _NOTES = (

@@ -16,8 +16,8 @@ from dln.exporters.dialect import C_LIKE
 from dln.exporters.layout import Layout, Lines, chunk_lines, in_order, literal_chunks, make_layout
 from dln.exporters.program import Program
 from dln.exporters.python_runtime import CALLS, READERS, RUNTIME
+from dln.exporters.result import Export, Input
 from dln.exporters.text import comment, fill, head
-from dln.exporters.value import Export, Input
 
 # Python's ~ would return a negative integer, so XOR with `ones` inverts only the bits of the rows.
 _DIALECT = replace(C_LIKE, invert="({a} ^ ones)", always="ones")

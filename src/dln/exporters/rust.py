@@ -11,8 +11,8 @@ from dln.exporters.dialect import Dialect
 from dln.exporters.fields import DATE_BITS, Field, column_note, make_fields
 from dln.exporters.layout import Layout, Lines, chunk_lines, in_order, literal_chunks, make_layout
 from dln.exporters.program import Program
+from dln.exporters.result import Export, Input
 from dln.exporters.text import comment, fill, has_utf8, head, label_words
-from dln.exporters.value import Export, Input
 
 # No parentheses: rustc's lint about them takes time quadratic in the file. Operands are wires only,
 # and !a ^ b equals !(a ^ b).

@@ -19,11 +19,11 @@ from dln.core.literals import Above, Among, Column, Literal, Missing
 from dln.errors import OptionError
 from dln.exporters.categories import choose, holds_numbers, spelled_categories
 from dln.exporters.program import Program
+from dln.exporters.result import Export, Input
 from dln.exporters.sql_dialects import DATABASES, Database, DatabaseName
 from dln.exporters.sql_labels import label_expressions
 from dln.exporters.sql_schedule import check_width, make_schedule
 from dln.exporters.text import comment, head
-from dln.exporters.value import Export, Input
 
 OUTPUT = "predicted_class"
 EXPLANATION = "explanation"

@@ -17,9 +17,9 @@ from dln.exporters.names import MISSING
 from dln.exporters.pipeline import Pipeline, make_pipeline
 from dln.exporters.ports import Ports, port_bits
 from dln.exporters.program import Program
+from dln.exporters.result import Export, Input
 from dln.exporters.testbench import write_testbench
 from dln.exporters.text import comment, head
-from dln.exporters.value import Export, Input
 
 LOGIC = Dialect(
     both="({a} & {b})",

@@ -15,7 +15,7 @@ from dln.core.literals import Literal
 from dln.core.values import cell_text
 from dln.exporters.fields import Field, make_fields, signed_range
 from dln.exporters.program import Program
-from dln.exporters.value import Export
+from dln.exporters.result import Export
 
 
 def cutoff_notes(

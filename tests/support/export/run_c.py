@@ -11,8 +11,8 @@ from typing import Any
 
 import dln
 from dln.core.literals import Column
+from dln.exporters.result import Export
 from dln.exporters.text import c_string
-from dln.exporters.value import Export
 from tests.support.export.nasty import Answers, Case
 from tests.support.strategies import Rows
 from tests.support.tools import find_tool

@@ -19,8 +19,8 @@ from dln.errors import DeviceMemoryError, OptionError
 from dln.train.cuda.gpu import check_capability, find_gpu
 from dln.train.cuda.layout import BATCH, PLAN, STATE
 from dln.train.cuda.memory import bytes_of, check_room
-from dln.train.cuda.numbers import first_states, jump
 from dln.train.cuda.pack import pack, record_epochs, sort_readers
+from dln.train.cuda.random_states import first_states, jump
 from dln.train.jobs import Job
 from dln.train.network import Shape
 from dln.train.options import TrainOptions

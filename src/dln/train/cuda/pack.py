@@ -24,7 +24,7 @@ from dln.train.cuda.check import (
 from dln.train.cuda.distinct import Distinct, flat
 from dln.train.cuda.layout import PLAN, STATE, Sizes
 from dln.train.cuda.levels import find_levels, furthest_reads
-from dln.train.cuda.numbers import first_states, jump_images
+from dln.train.cuda.random_states import first_states, jump_images
 from dln.train.jobs import Job, TrainingRows
 from dln.train.schedule import NEVER, Schedule, make_schedule
 
