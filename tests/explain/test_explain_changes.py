@@ -12,12 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dln.core.circuit import Circuit
-from dln.core.conditions import least_above
 from dln.core.gates import GATE_BY_NAME
 from dln.core.literals import Above, Among, Column, Literal, Missing
 from dln.core.parts import Node, Rule
 from dln.explain.explanation import explain_row
-from dln.explain.moments import last_moment
 from tests.explain.test_rules_text import Reader, renamed
 from tests.support.strategies import (
     as_objects,
@@ -272,16 +270,3 @@ def test_within_a_column_the_nearest_value_is_chosen_even_if_it_crosses_more_cut
     change = explain_row(circuit, [20]).change
     assert change is not None
     assert (change.after, change.n_crossed, change.distance) == (23, 2, 3.0)
-
-
-@law
-@given(st.floats(-9e12, 9e12))
-def test_no_moment_lies_between_the_last_one_below_a_cutoff_and_the_first_one_above(
-    cutoff: float,
-) -> None:
-    moment, seconds = last_moment(cutoff)
-    above = least_above(cutoff, "date")
-    assert above is not None
-    assert seconds <= cutoff < above
-    ticks = int(np.datetime64(moment, "us").astype(np.int64))
-    assert (ticks / 1e6, (ticks + 1) / 1e6) == (seconds, above)

@@ -15,12 +15,14 @@ from hypothesis import strategies as st
 
 import dln
 from dln import Above, Circuit, Column, Rule
+from dln.core.integers import integer_cutoff
+from dln.core.moments import seconds_at
 from dln.errors import OptionError
 from dln.exporters.export import TARGETS
+from dln.exporters.fields import fixed_point
 from dln.exporters.identity import circuit_id
 from dln.exporters.names import check_name, identifiers, name_after
 from dln.exporters.text import comment
-from dln.exporters.thresholds import fixed_point, integer_cutoff, microseconds
 from tests.support.export.nasty import fixed_cases
 from tests.support.strategies import NUMBERS, circuits, law
 
@@ -125,7 +127,7 @@ def test_every_file_name_becomes_a_valid_name(stem: str) -> None:
     assert name_after(name) == name
 
 
-MEANINGS = {"integers": float, "dates": microseconds, "fixed point": fixed_point(16)}
+MEANINGS = {"integers": float, "dates": seconds_at, "fixed point": fixed_point(16)}
 
 
 @pytest.mark.parametrize("meaning", MEANINGS.values(), ids=MEANINGS)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -35,15 +35,10 @@ from dln.core.literals import (
     Missing,
     sorted_cutoffs,
 )
+from dln.core.moments import LAST_TICK, last_tick, readable_moment, seconds_at
 
 Cell = Category | datetime.datetime | np.datetime64 | None
 """A value of the user's table; None if it is missing."""
-
-FIRST_TICK, LAST_TICK = -(2**63) + 1, 2**63 - 1
-"""The first and the last moment that a table can hold, in microseconds since 1970."""
-
-_EPOCH = datetime.datetime(1970, 1, 1)
-_TWO_YEARS = 2 * 366 * 86400.0
 
 
 @dataclass(frozen=True)
@@ -65,20 +60,25 @@ class Gap:
         return next((bit for bit in bits if self.low < bit <= self.high), None)
 
     @property
+    def least(self) -> float:
+        """Return the least number in the gap."""
+        least = least_above(self.low, self.kind)
+        assert least is not None
+        return least
+
+    @property
     def cell(self) -> Cell:
         """Return the most readable value in the gap."""
         if self.bit is not None:
             return self.bit if self.kind == "integer" else float(self.bit)
-        least = least_above(self.low, self.kind)
-        assert least is not None
         if self.kind == "boolean":
-            return least == 1
+            return self.least == 1
         if self.kind == "date":
-            return _readable_moment(least, self.low, self.high)
-        number = least
-        if math.isfinite(least):  # otherwise only infinity is above the cutoff
+            return readable_moment(self.least, self.low, self.high)
+        number = self.least
+        if math.isfinite(number):  # otherwise only infinity is above the cutoff
             # If one end is infinite, the most readable number is near the other end.
-            low = least if math.isfinite(self.low) else -math.inf
+            low = number if math.isfinite(self.low) else -math.inf
             number = readable_cutoff(low, math.nextafter(self.high, math.inf), self.kind)
         return int(number) if self.kind == "integer" else number
 
@@ -190,51 +190,14 @@ def _unseen(column: Column) -> str:
     return text
 
 
-# -- numbers that a column can hold -----------------------------------------------------------
-
-
 def least_above(low: float, kind: ColumnKind) -> float | None:
     """Find the least number above `low` that a column of this kind can hold."""
     if kind == "boolean":
         return next((bit for bit in (0.0, 1.0) if bit > low), None)
     if kind == "date":
-        tick = first_tick(lambda tick: tick / 1e6 > low)
-        return None if tick > LAST_TICK else tick / 1e6
+        tick = last_tick(low) + 1
+        return None if tick > LAST_TICK else seconds_at(tick)
     if kind == "integer" and abs(low) <= 2**52:  # larger float64 values are all whole
         return float(math.floor(low) + 1)
     least = math.nextafter(low, math.inf)
     return None if kind == "integer" and math.isinf(least) else least
-
-
-def first_tick(reached: Callable[[int], bool]) -> int:
-    """Find the first microsecond for which `reached` is true, by bisection.
-
-    Tables are read by dividing by 1e6. The quotients never fall, but some are equal.
-    """
-    low, high = FIRST_TICK, LAST_TICK + 1
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if reached(middle) else (middle + 1, high)
-    return low
-
-
-def _readable_moment(least: float, low: float, high: float) -> datetime.datetime | np.datetime64:
-    """Choose the roundest moment above `low` and not above `high`; `least` is the first."""
-    start, end = least, min(high, LAST_TICK / 1e6)
-    if math.isinf(high):
-        end = _TWO_YEARS if math.isinf(low) else least + _TWO_YEARS
-    if math.isinf(low):
-        start = max(least, end - _TWO_YEARS)
-    seconds = readable_cutoff(start, math.nextafter(end, math.inf), "date")
-    tick = first_tick(lambda tick: tick / 1e6 >= seconds)
-    if tick > LAST_TICK or tick / 1e6 != seconds:  # tables cannot hold this moment
-        tick = first_tick(lambda tick: tick / 1e6 >= least)
-    return moment_at(tick)
-
-
-def moment_at(tick: int) -> datetime.datetime | np.datetime64:
-    """Return the moment at a number of microseconds since 1970."""
-    try:
-        return _EPOCH + datetime.timedelta(microseconds=tick)
-    except OverflowError:  # before year 1 or after year 9999
-        return np.datetime64(tick, "us")

@@ -24,11 +24,11 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING, Any
 
-from dln.core.conditions import Atom, Cell, Choice, Gap, column_atoms, least_above
+from dln.core.conditions import Atom, Cell, Choice, Gap, column_atoms
 from dln.core.labels import Label, label_text, label_to_json
 from dln.core.literals import Above, Column, format_name, sorted_cutoffs
+from dln.core.moments import last_tick, moment_at, next_moment, seconds_at
 from dln.core.values import cell_text, cell_to_json
-from dln.explain.moments import last_moment, next_moment
 from dln.explain.row import OneRow
 
 if TYPE_CHECKING:
@@ -226,11 +226,11 @@ def entry_from_below(gap: Gap, value: float = -math.inf) -> Entry:
     """Enter a gap from a number at or below its low end."""
     if gap.kind == "boolean" or gap.bit is not None:
         return _entry_at_bit(gap)
-    if gap.kind == "number":
-        return Entry(_just_above(gap, value), gap.low)
-    least = least_above(gap.low, gap.kind)
-    assert least is not None  # a gap holds at least one value
-    return Entry(next_moment(gap.low, gap.high) if gap.kind == "date" else int(least), least)
+    if gap.kind == "date":
+        return Entry(next_moment(gap.low, gap.high), gap.least)
+    if gap.kind == "integer":
+        return Entry(int(gap.least), gap.least)
+    return Entry(_just_above(gap, value), gap.low)
 
 
 def entry_from_above(gap: Gap) -> Entry:
@@ -238,7 +238,8 @@ def entry_from_above(gap: Gap) -> Entry:
     if gap.kind == "boolean" or gap.bit is not None:
         return _entry_at_bit(gap)
     if gap.kind == "date":
-        return Entry(*last_moment(gap.high))
+        tick = last_tick(gap.high)
+        return Entry(moment_at(tick), seconds_at(tick))
     if gap.kind == "integer":
         nearest = math.floor(gap.high)
         return Entry(nearest, float(nearest))
@@ -266,4 +267,4 @@ def _just_above(gap: Gap, value: float) -> float:
         number = float(((exact / step).to_integral_value(ROUND_FLOOR) + 1) * step)
         if low < number <= gap.high:
             return number
-    return math.nextafter(low, math.inf)
+    return gap.least

@@ -10,11 +10,11 @@ import numpy as np
 
 from dln.core.conditions import Cell
 from dln.core.literals import Column
+from dln.core.moments import moment_of
 from dln.data.codes import encode_cells
 from dln.data.table import RawColumn, Table, is_missing, is_row, read_table
 from dln.errors import TableError
 from dln.evaluate.evaluation import Evaluation
-from dln.explain.moments import moment_of
 
 if TYPE_CHECKING:
     from dln.core.circuit import Circuit

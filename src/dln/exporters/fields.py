@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal as OneOf
 from typing import get_args
 
+from dln.core.integers import Meaning, integer_cutoff
 from dln.core.literals import Column
+from dln.core.moments import seconds_at
 from dln.errors import OptionError
 from dln.exporters.categories import holds_numbers, spelled_categories
 from dln.exporters.names import identifiers
 from dln.exporters.program import Program
-from dln.exporters.thresholds import integer_cutoff, meaning_of
 
 Storage = OneOf["float", "integer", "boolean", "code"]
 IntegerBits = OneOf[8, 16, 32, 64]
@@ -80,6 +82,18 @@ def column_note(field: Field) -> str:
     """Return the column's name, and the unit of a date, for a comment on a typed member."""
     unit = f": {field.describe()}" if field.column.kind == "date" else ""
     return f"Column {field.column.name!r}{unit}."
+
+
+def fixed_point(fraction_bits: int) -> Meaning:
+    """Read integers as fixed-point numbers with this many bits after the binary point."""
+    return lambda value: math.ldexp(float(value), -fraction_bits)
+
+
+def meaning_of(column: Column, fraction_bits: int = 0) -> Meaning:
+    """Return the function from the integers of a column to the numbers that they stand for."""
+    if column.kind == "date":
+        return seconds_at
+    return fixed_point(fraction_bits) if column.kind == "number" else float
 
 
 def signed_range(bits: int) -> tuple[int, int]:

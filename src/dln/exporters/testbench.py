@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from dln.data.codes import MISSING_CODE, encode_cells, places_of
 from dln.data.table import RawColumn, Table, read_table
-from dln.exporters.fields import Field, signed_range
+from dln.exporters.fields import Field, meaning_of, signed_range
 from dln.exporters.ports import Ports, port_bits
 from dln.exporters.program import Program
 from dln.exporters.text import comment, fill
-from dln.exporters.thresholds import meaning_of
 
 _TESTBENCH = """\
 `timescale 1ns / 1ps

@@ -18,6 +18,7 @@ from dln._util.colours import CLASS_COLOURS, class_colour
 from dln.core.circuit import Circuit
 from dln.core.conditions import Atom, Cell, ColumnAtoms, Gap, column_atoms
 from dln.core.literals import Above, Column, format_category, format_name, sorted_cutoffs
+from dln.core.moments import seconds_at
 from dln.data.codes import MISSING_CODE, UNSEEN_CODE
 from dln.evaluate.scores import count_pairs
 from dln.explain.change import entry_from_above, entry_from_below
@@ -140,7 +141,7 @@ def _number(cell: Cell) -> PageCell:
     """Return a value of a numeric column as tables are read: dates in seconds."""
     if isinstance(cell, (datetime, np.datetime64)):
         ticks = np.array([cell], dtype="datetime64[us]").astype(np.int64)
-        return int(ticks[0]) / 1e6
+        return seconds_at(int(ticks[0]))
     assert isinstance(cell, (int, float))
     return to_cell(float(cell))
 
