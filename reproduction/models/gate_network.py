@@ -136,7 +136,6 @@ def _job(
         final_rate=1.0,
         threshold_rate=0.0,
         tau=params["tau"],
-        vote_threshold=_VOTE_THRESHOLD,
         phases=_GATES_ONLY,
         eval_every=min(FINAL_EVAL_EVERY if final else EVAL_EVERY, budget.epochs),
         patience=0 if final else PATIENCE,
@@ -177,6 +176,5 @@ def _fit(task: Task, params: Params, budget: Budget) -> Circuit:
         rows.fitted,
         rows.data.cells,
         classes=tuple(range(task.n_classes)),
-        vote_threshold=_VOTE_THRESHOLD,
         temperature=params["tau"],
     )

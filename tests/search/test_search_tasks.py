@@ -65,10 +65,9 @@ def test_votes_are_those_of_the_circuit(mixed: Problem, context: TaskContext) ->
         rows.table,
         cells,
         classes=mixed.classes,
-        vote_threshold=0.8,
         temperature=2.0,
     )
-    votes = count_votes(networks, cells, 0.8)
+    votes = count_votes(networks, cells)
     expected = circuit.votes(mixed.table.take(train))
     # A vote for every class has no effect, and the circuit leaves it out.
     assert_array_equal(votes - votes[:, :1], expected - expected[:, :1])

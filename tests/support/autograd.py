@@ -16,7 +16,7 @@ PARAMETERS = ("cutoffs", "slopes", "gate_logits", "link_logits", "vote_logits")
 
 def torch_votes(job: Job) -> NDArray[np.float32]:
     """The votes (rows, classes) of the hard network, for the job's rows."""
-    model = LogicNetwork(job.network, job.options.vote_threshold).eval()
+    model = LogicNetwork(job.network).eval()
     with torch.no_grad():
         return np.asarray(model(torch.as_tensor(job.data.cells[job.rows])).numpy())
 
@@ -24,7 +24,7 @@ def torch_votes(job: Job) -> NDArray[np.float32]:
 def torch_gradients(job: Job, phase: Phase) -> tuple[float, dict[str, NDArray[np.float32]]]:
     """The loss and its gradient by autograd, in the network's shapes."""
     options, network = job.options, job.network.copy()
-    model = LogicNetwork(network, options.vote_threshold)
+    model = LogicNetwork(network)
     schedule = make_schedule(options, network)
     temperature = float(schedule.temperatures[0])
     set_mode(

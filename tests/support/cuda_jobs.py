@@ -26,7 +26,6 @@ def draw_job(seed: int) -> Job:
         epochs=10,
         tau=one_of(0.5, 2.0, 20.0),
         grad_factor=one_of(1.0, 1.5),
-        vote_threshold=one_of(0.8, 0.6),
         gate_gradient=one_of("hard", "mixture"),
         temperature=one_of(1.0, 0.3, Annealing(2.0, 0.1)),
         freezing=one_of(None, None, Freezing(0.0), Freezing(0.0, "outputs-first")),
@@ -49,6 +48,7 @@ def draw_job(seed: int) -> Job:
         shape=shape,
         n_classes=n_classes,
         options=options,
+        vote_threshold=one_of(0.8, 0.6),
         allowed_gates=allowed,
     )
 

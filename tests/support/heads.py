@@ -58,7 +58,11 @@ def head_job(
 
 
 def plain_network(
-    literals: LiteralSet, codes: list[int], rules: NDArray[np.int64], vote_logits: Floats
+    literals: LiteralSet,
+    codes: list[int],
+    rules: NDArray[np.int64],
+    vote_logits: Floats,
+    vote_threshold: float = 0.8,
 ) -> Network:
     """Make a network of settled gates that all read the first and the last literal."""
     n_gates, choices = len(codes), np.unique(np.array(codes, dtype=np.uint8))
@@ -76,6 +80,7 @@ def plain_network(
         gate_logits=(choices == np.array(codes)[:, None]).astype(np.float32),
         rule_wires=rules.astype(np.int32),
         vote_logits=vote_logits.astype(np.float32),
+        vote_threshold=vote_threshold,
     )
 
 
@@ -166,11 +171,10 @@ def limits_job(vote_threshold: float) -> Job:
     off = np.array([limit - step, limit - 1, -np.inf], dtype=np.float32)
     logits = np.stack([np.append(on, off), np.append(off, on)])
     literals = LiteralSet.on_column(0, LiteralKind.ABOVE, np.zeros(6, dtype=np.float32))
-    network = plain_network(literals, [1], np.arange(6), logits)
+    network = plain_network(literals, [1], np.arange(6), logits, vote_threshold)
     one = np.ones(1, dtype=np.float32)
     data = TrainingRows(one[:, None], np.zeros(1, dtype=np.int32), one)
-    options = TrainOptions(epochs=1, vote_threshold=vote_threshold)
-    return Job(network, data, np.arange(1), options)
+    return Job(network, data, np.arange(1), TrainOptions(epochs=1))
 
 
 THRESHOLDS = np.float32([0.8, 0.6, 0.9, 0.51, 0.5, 0.2, 0.99, 0.01]).tolist()

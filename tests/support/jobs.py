@@ -83,6 +83,7 @@ def random_job(
     shape: Shape | None = None,
     n_classes: int = 2,
     options: TrainOptions | None = None,
+    vote_threshold: float = 0.8,
     allowed_gates: NDArray[np.bool_] | None = None,
 ) -> Job:
     """Draw a job with every kind of literal, missing values and different weights."""
@@ -110,4 +111,5 @@ def random_job(
         rng=rng,
         allowed_gates=allowed_gates,
     )
+    network = replace(network, vote_threshold=vote_threshold)
     return Job(network, data, np.arange(n_rows), options or TrainOptions(epochs=3, seed=seed))

@@ -127,7 +127,6 @@ def to_circuit(frame: Any, encoder: Any, networks: list[Network], cells: Any, n:
         read_table(frame),
         cells,
         classes=tuple(range(n)),
-        vote_threshold=VOTE_THRESHOLD,
         temperature=1.0,
     )
 

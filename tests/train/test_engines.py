@@ -38,7 +38,6 @@ OPTIONS = st.builds(
     epochs=st.just(10),
     tau=st.sampled_from([0.5, 2.0, 20.0]),
     grad_factor=st.sampled_from([1.0, 1.5]),
-    vote_threshold=st.sampled_from([0.8, 0.6]),
     gate_gradient=st.sampled_from(["hard", "mixture"]),
     temperature=st.sampled_from([1.0, 0.3, Annealing(2.0, 0.1)]),
     freezing=st.sampled_from([None, Freezing(0.0), Freezing(0.0, "outputs-first")]),
@@ -60,6 +59,7 @@ SHAPES = st.builds(
     shape=SHAPES,
     n_classes=st.integers(2, 5),
     options=OPTIONS,
+    vote_threshold=st.sampled_from([0.8, 0.6]),
 )
 @example(  # the class is nearly sure: a gradient of p - 1 would be rounding alone
     seed=0,
@@ -70,17 +70,30 @@ SHAPES = st.builds(
         epochs=10,
         tau=0.5,
         grad_factor=1.5,
-        vote_threshold=0.6,
         gate_gradient="hard",
         freezing=Freezing(0.0, "outputs-first"),
     ),
+    vote_threshold=0.6,
 )
 def test_votes_are_equal_and_gradients_agree(
-    phase: Phase, seed: int, n_rows: int, shape: Shape, n_classes: int, options: TrainOptions
+    phase: Phase,
+    seed: int,
+    n_rows: int,
+    shape: Shape,
+    n_classes: int,
+    options: TrainOptions,
+    vote_threshold: float,
 ) -> None:
-    job = random_job(seed, n_rows=n_rows, shape=shape, n_classes=n_classes, options=options)
+    job = random_job(
+        seed,
+        n_rows=n_rows,
+        shape=shape,
+        n_classes=n_classes,
+        options=options,
+        vote_threshold=vote_threshold,
+    )
     bound = native.bind(_native, job, make_schedule(options, job.network))
-    model = LogicNetwork(job.network, options.vote_threshold)
+    model = LogicNetwork(job.network)
     for training in (True, False):
         model.train(training)
         votes = model(torch.as_tensor(job.data.cells)).detach().numpy()
@@ -214,7 +227,7 @@ def test_pruning_removes_undecided_gates(engine: Engine) -> None:
         assert before <= after
         assert all(top[epoch, gate] < pruning.convergence for gate in after - before)
     assert np.all((trace.link_logits > -np.inf).any(axis=3)), "an input has no candidate left"
-    assert count_live_gates(job.network, 0.8) <= shape.layers[0] + shape.layers[1] - 10
+    assert count_live_gates(job.network) <= shape.layers[0] + shape.layers[1] - 10
 
 
 @both_engines

@@ -83,7 +83,7 @@ def test_a_vote_is_on_from_the_same_logit_in_every_engine(vote_threshold: float)
     for level in _native.levels():
         assert_array_equal(bound.votes(job.rows, level), [[3, 3]])
     assert_array_equal(torch_votes(job), [[3, 3]])
-    assert_array_equal(hard_votes(job.network, vote_threshold).sum(axis=1), [3, 3])
+    assert_array_equal(hard_votes(job.network).sum(axis=1), [3, 3])
 
 
 # -- the registry -------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from dataclasses import replace
 from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,7 +21,6 @@ from dln._util.option import Option, options_of
 from dln.estimators.parameters import Parameters
 from dln.search.space import Between, check_space
 from dln.train.compiled import FIELDS, RECORD, Field, pack_options
-from dln.train.losses import CROSS_ENTROPY
 from dln.train.native import bind
 from dln.train.options import FitOptions, TrainOptions
 from dln.train.schedule import make_schedule
@@ -254,7 +254,7 @@ def test_native_code_refuses_a_record_of_another_size() -> None:
 )
 def test_a_record_holds_every_option_under_its_name(**values: Any) -> None:
     options = TrainOptions(**values)
-    (record,) = np.frombuffer(pack_options(options, CROSS_ENTROPY), dtype=RECORD)
+    (record,) = np.frombuffer(pack_options(replace(random_job(0), options=options)), dtype=RECORD)
     orders = {"unified": (0, 1), "epochs": (1, 1), "batches": (2, 1)}
     order = values["phases"]
     order = (1, order.epochs) if isinstance(order, Alternating) else orders[order]

@@ -158,7 +158,7 @@ def _score(task: Task, rows: FoldRows, trained: Sequence[Trained]) -> Outcome:
     if task.recipe.options.eval_every:
         return Outcome(tuple(trained[0].accuracies.tolist()), size)
     valid = rows.fold.valid
-    votes = count_votes(networks, rows.data.cells[valid], task.recipe.options.vote_threshold)
+    votes = count_votes(networks, rows.data.cells[valid])
     pair = rows.n_classes, rows.n_classes
     confusion = count_pairs(rows.data.target[valid], votes.argmax(axis=1), pair)
     return Outcome((balanced_accuracy(confusion),), size)
@@ -172,7 +172,6 @@ def _size(task: Task, rows: FoldRows, networks: Sequence[Network]) -> int:
         rows.table,
         rows.data.cells[rows.fold.train],
         classes=rows.classes,
-        vote_threshold=options.vote_threshold,
         temperature=options.tau * len(networks),
     )
     found = cost(simplify(circuit, "quick", prove=False)).gate_operations

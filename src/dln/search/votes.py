@@ -13,19 +13,15 @@ from dln.train.live import hard_codes, hard_sources, hard_votes
 from dln.train.network import Network
 
 
-def count_votes(
-    networks: Sequence[Network], cells: NDArray[np.float32], vote_threshold: float
-) -> NDArray[np.int64]:
+def count_votes(networks: Sequence[Network], cells: NDArray[np.float32]) -> NDArray[np.int64]:
     """Add up the votes of networks on encoded rows: (n_rows, n_classes)."""
     return sum(
-        (_votes(network, cells, vote_threshold) for network in networks),
+        (_votes(network, cells) for network in networks),
         start=np.zeros((len(cells), len(networks[0].vote_logits)), dtype=np.int64),
     )
 
 
-def _votes(
-    network: Network, cells: NDArray[np.float32], vote_threshold: float
-) -> NDArray[np.int64]:
+def _votes(network: Network, cells: NDArray[np.float32]) -> NDArray[np.int64]:
     n_literals = network.n_literals
     wires = np.empty((n_literals + network.n_gates, len(cells)), dtype=np.uint8)
     columns = np.ascontiguousarray(cells.T)
@@ -39,7 +35,7 @@ def _votes(
     for gates in network.layer_slices():  # a layer reads only earlier layers
         a, b = wires[sources[gates, 0]], wires[sources[gates, 1]]
         outputs[gates] = codes[gates, None] >> (3 - 2 * a - b) & 1
-    on = hard_votes(network, vote_threshold)
+    on = hard_votes(network)
     # Products of floats are fast, and sums of bits are exact in them.
     votes = wires[network.rule_wires].T.astype(np.float64) @ on.T.astype(np.float64)
     return votes.astype(np.int64)

@@ -14,7 +14,7 @@ from typing import Literal as OneOf
 import numpy as np
 
 from dln._util.option import Option, options_of
-from dln.train.losses import Loss
+from dln.train.jobs import Job
 from dln.train.network import vote_limit
 from dln.train.options import Phases, TrainOptions
 from dln.train.settings import Alternating
@@ -59,7 +59,7 @@ _DERIVED = (
     Field("vote_limit", np.float32, "Smallest logit for which a vote link is on.", -1e6, 1e6),
     Field("loss", np.int32, "What is minimised, see losses.h.", 0, math.inf, "Loss"),
 )
-"""Fields that follow from other options or from the job."""
+"""Fields that follow from other options or from the rest of the job."""
 
 FIELDS = sorted(
     [
@@ -78,16 +78,17 @@ RECORD = np.dtype([(own.name, own.dtype) for own in FIELDS], align=True)
 """The options of one run, as native code and CUDA read them."""
 
 
-def number_options(options: TrainOptions, loss: Loss) -> dict[str, float]:
+def number_options(job: Job) -> dict[str, float]:
     """Return the values of all fields."""
+    options = job.options
     order, phase_epochs = number_phases(options.phases)
     derived: dict[str, Any] = {
         "phases": order,
         "phase_epochs": phase_epochs,
         # The threshold is rounded to float32 first, which can move the limit by one float. Recorded
         # circuits were trained like this; PyTorch and discretise use the exact limit.
-        "vote_limit": vote_limit(float(np.float32(options.vote_threshold))),
-        "loss": loss.number,
+        "vote_limit": vote_limit(float(np.float32(job.network.vote_threshold))),
+        "loss": job.loss.number,
     }
     numbers: dict[str, float] = {}
     for own in FIELDS:
@@ -96,9 +97,9 @@ def number_options(options: TrainOptions, loss: Loss) -> dict[str, float]:
     return numbers
 
 
-def pack_options(options: TrainOptions, loss: Loss) -> bytes:
+def pack_options(job: Job) -> bytes:
     """Return the record."""
-    values = tuple(number_options(options, loss).values())
+    values = tuple(number_options(job).values())
     return np.array(values, dtype=RECORD).tobytes()
 
 

@@ -35,7 +35,6 @@ def discretise(
     cells: NDArray[np.float32],
     *,
     classes: tuple[Label, ...],
-    vote_threshold: float,
     temperature: float,
 ) -> Circuit:
     """Convert networks, trained on the encoded `cells` of `table`, to one circuit.
@@ -43,7 +42,7 @@ def discretise(
     Several networks become one circuit in which all of them vote.
     """
     builder = CircuitBuilder(encoder.columns, Votes.without_rules(classes, float(temperature)))
-    hard_networks = [_HardNetwork(network, vote_threshold) for network in networks]
+    hard_networks = [_HardNetwork(network) for network in networks]
     translator = _Translator(
         builder, encoder, cells, _find_gaps(hard_networks, encoder, table, cells)
     )
@@ -63,12 +62,12 @@ def discretise(
 class _HardNetwork:
     """The discretised network: one function and two inputs for each gate, and votes that are on."""
 
-    def __init__(self, network: Network, vote_threshold: float) -> None:
+    def __init__(self, network: Network) -> None:
         self.network = network
         self._n_literals = network.n_literals
         self.codes = hard_codes(network)
         self.sources = hard_sources(network)
-        on = hard_votes(network, vote_threshold).T
+        on = hard_votes(network).T
         self.votes: list[tuple[int, tuple[int, ...]]] = []
         for wire, row in zip(network.rule_wires.tolist(), on.tolist(), strict=True):
             # A vote for every class has no effect.

@@ -135,7 +135,6 @@ def fit_circuit(
         problem.table,
         cells,
         classes=problem.classes,
-        vote_threshold=recipe.options.vote_threshold,
         temperature=recipe.options.tau * len(voting),
     )
     return Fitted(

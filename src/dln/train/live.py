@@ -19,9 +19,9 @@ def hard_sources(network: Network) -> NDArray[np.int32]:
     return np.take_along_axis(network.link_wires, best[:, :, None], axis=2)[:, :, 0]
 
 
-def hard_votes(network: Network, vote_threshold: float) -> NDArray[np.bool_]:
+def hard_votes(network: Network) -> NDArray[np.bool_]:
     """Return which vote links are on (classes, rules)."""
-    return np.asarray(network.vote_logits >= np.float32(vote_limit(vote_threshold)))
+    return np.asarray(network.vote_logits >= np.float32(vote_limit(network.vote_threshold)))
 
 
 def find_live(
@@ -36,7 +36,7 @@ def find_live(
     return live
 
 
-def count_live_gates(network: Network, vote_threshold: float) -> int:
+def count_live_gates(network: Network) -> int:
     """Count the gates that a vote depends on."""
-    roots = network.rule_wires[hard_votes(network, vote_threshold).any(axis=0)]
+    roots = network.rule_wires[hard_votes(network).any(axis=0)]
     return int(find_live(network, hard_sources(network), roots)[network.n_literals :].sum())

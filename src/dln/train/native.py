@@ -87,7 +87,7 @@ def bind(native: ModuleType, job: Job, schedule: Schedule) -> Any:
         gate_logit=network.gate_logits,
         rule_wire=network.rule_wires,
         vote_logit=network.vote_logits,
-        options=pack_options(job.options, job.loss),
+        options=pack_options(job),
         schedule=_bind_schedule(native, schedule),
     )
 

@@ -44,7 +44,8 @@ class Network:
     and `literal_layer` (n,) the layer that a literal belongs to.
 
     A choice whose logit is minus infinity is masked: it has no probability and no gradient, and it
-    is never chosen. Each input of a gate needs an open link, each gate an open function.
+    is never chosen. Each input of a gate needs an open link, each gate an open function. A vote
+    link is on if the sigmoid of its logit is at least `vote_threshold`.
     """
 
     layers: tuple[int, ...]
@@ -59,6 +60,7 @@ class Network:
     gate_logits: Floats
     rule_wires: Ints
     vote_logits: Floats
+    vote_threshold: float
 
     @property
     def n_literals(self) -> int:
@@ -155,6 +157,7 @@ def build_network(
         gate_logits=gate_logits,
         rule_wires=np.arange(n_gates - shape.layers[-1], n_gates, dtype=np.int32) + len(wires),
         vote_logits=vote_logits,
+        vote_threshold=vote_threshold,
     )
 
 

@@ -79,13 +79,6 @@ class SharedOptions(Checked):
         low=0.0,
         high=1e6,
     )
-    vote_threshold: float = option(
-        0.8,
-        "A vote link is on if the sigmoid of its logit is at least this.",
-        low=1e-3,
-        high=0.999,
-        derived=True,
-    )
     trace_every: int = option(
         0,
         "Record all parameters in `traces_` every `trace_every` epochs.",
@@ -158,6 +151,12 @@ class FitOptions(SharedOptions):
         # The authors' program starts at 2, which is so flat that every row moves every cutoff.
         low=0.01,
         high=1e6,
+    )
+    vote_threshold: float = option(
+        0.8,
+        "A vote link is on if the sigmoid of its logit is at least this.",
+        low=1e-3,
+        high=0.999,
     )
     vote_density: Auto | float = option(
         "auto",

@@ -15,18 +15,14 @@ from dln.train.schedule import Schedule
 
 
 def prune_gates(
-    network: Network,
-    pruned: NDArray[np.bool_],
-    schedule: Schedule,
-    epoch: int,
-    vote_threshold: float,
+    network: Network, pruned: NDArray[np.bool_], schedule: Schedule, epoch: int
 ) -> None:
     """Prune at the start of an epoch, in place. `pruned` (gates,) marks removed gates.
 
     In each layer, the gates with the smallest largest probability are removed first.
     """
     top = _top_probability(network.gate_logits, float(schedule.temperatures[epoch]))
-    kept = _find_kept(network, schedule, epoch, vote_threshold)
+    kept = _find_kept(network, schedule, epoch)
     readers = _Readers(network)
     quotas = schedule.prune_quota(epoch).tolist()
     for gates, quota in zip(network.layer_slices(), quotas, strict=True):
@@ -48,16 +44,14 @@ def _top_probability(logits: NDArray[np.float32], temperature: float) -> NDArray
     return np.asarray(1 / np.exp(scaled).sum(axis=1), dtype=np.float32)
 
 
-def _find_kept(
-    network: Network, schedule: Schedule, epoch: int, vote_threshold: float
-) -> NDArray[np.bool_]:
+def _find_kept(network: Network, schedule: Schedule, epoch: int) -> NDArray[np.bool_]:
     """Return which gates are frozen or read by frozen parts."""
     kept = np.zeros(network.n_literals + network.n_gates, dtype=bool)
     frozen = np.flatnonzero(np.repeat(schedule.layer_freeze <= epoch, network.layers))
     kept[network.n_literals + frozen] = True
     kept[hard_sources(network)[frozen]] = True
     if schedule.vote_freeze <= epoch:
-        kept[network.rule_wires[hard_votes(network, vote_threshold).any(axis=0)]] = True
+        kept[network.rule_wires[hard_votes(network).any(axis=0)]] = True
     return kept[network.n_literals :]
 
 

@@ -35,12 +35,13 @@ SELECTION_WORK = 6e11
 class Recipe:
     """Everything that determines a network and its training, except the data and the seed.
 
-    See `FitOptions` for `slope` and `vote_density`.
+    See `FitOptions` for `slope`, `vote_threshold` and `vote_density`.
     """
 
     shape: Shape
     options: TrainOptions
     slope: float
+    vote_threshold: float
     vote_density: float
 
     def draw_network(self, literals: LiteralSet, n_classes: int, seed: int) -> Network:
@@ -50,7 +51,7 @@ class Recipe:
             self.shape,
             n_classes=n_classes,
             slope=self.slope,
-            vote_threshold=self.options.vote_threshold,
+            vote_threshold=self.vote_threshold,
             vote_density=self.vote_density,
             rng=np.random.default_rng(seed),
         )
@@ -115,6 +116,7 @@ def _recipe(
             **{name: getattr(requested, name) for name in options_of(SharedOptions)},
         ),
         slope=requested.slope,
+        vote_threshold=requested.vote_threshold,
         vote_density=_or(requested.vote_density, _vote_density(n_classes)),
     )
 

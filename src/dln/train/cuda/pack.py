@@ -238,8 +238,9 @@ def _kind_of(job: Job) -> tuple[Any, ...]:
     """Return everything that determines a plan, except the network's arrays and its seed."""
     network, rows = job.network, (job.rows, job.valid_rows)
     options = [value for name, value in vars(job.options).items() if name != "seed"]
-    shape = (network.layers, network.gate_choices.tobytes(), len(network.vote_logits), job.loss)
-    return (*options, *shape, *_table_key(job.data), *map(id, rows))
+    shape = (network.layers, network.gate_choices.tobytes(), len(network.vote_logits))
+    head = (network.vote_threshold, job.loss)
+    return (*options, *shape, *head, *_table_key(job.data), *map(id, rows))
 
 
 def _table_key(data: TrainingRows) -> tuple[int, ...]:
@@ -296,7 +297,7 @@ def record_epochs(every: int, epochs_done: int, n_records: int) -> list[int]:
 
 
 def _fill_options(plan: Any, job: Job, schedule: Schedule) -> None:
-    for name, value in number_options(job.options, job.loss).items():
+    for name, value in number_options(job).items():
         plan[name] = value
     plan["first_freeze"] = schedule.layer_freeze.min(initial=NEVER)
     for name in ("vote_freeze", "prune_first", "prune_last", "convergence"):

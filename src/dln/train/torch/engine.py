@@ -148,8 +148,7 @@ class _Run:
         if self.schedule.vote_freeze <= epoch:
             freeze(votes[0])
         if self.schedule.prune_first <= epoch <= self.schedule.prune_last:
-            threshold = self.job.options.vote_threshold
-            prune_gates(self.job.network, pruned, self.schedule, epoch, threshold)
+            prune_gates(self.job.network, pruned, self.schedule, epoch)
             trainer.model.read_from(self.job.network)
 
     def _train_epoch(self, trainer: Trainer, epoch: int, order: NDArray[np.int64]) -> None:
@@ -170,7 +169,7 @@ class _Run:
         is_last = options.trace_every > 0 and self._is_stale(epoch)
         if self._is_due(options.trace_every, epoch) or is_last:
             self._record(epoch + 1)
-        n_live = count_live_gates(self.job.network, options.vote_threshold)
+        n_live = count_live_gates(self.job.network)
         self.history.append((loss, accuracy, valid, n_live))
 
     def _look(self, trainer: Trainer, epoch: int) -> float:

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
 
-from dln._util.option import check_integer, check_number
+from dln._util.option import check_integer, check_number, options_of
 from dln.core.gates import GATES, PRIORITY
 from dln.errors import OptionError
 from dln.train.network import draw_links, draw_votes, vote_limit
+from dln.train.options import FitOptions
 from dln.train.torch.mode import Phase, RelaxedLayer
 from dln.train.torch.straight_through import (
     Readers,
@@ -247,13 +248,13 @@ class SumLayer(RelaxedLayer):
         n_inputs: int,
         n_classes: int,
         *,
-        vote_threshold: float = 0.8,
+        vote_threshold: float = FitOptions.vote_threshold,
         vote_density: float = 0.4,
         rng: np.random.Generator | None = None,
     ) -> None:
         check_integer("n_inputs", n_inputs, 1, 2**31)
         check_integer("n_classes", n_classes, 1, 2**31)
-        check_number("vote_threshold", vote_threshold, 1e-6, 1 - 1e-6)
+        options_of(FitOptions)["vote_threshold"].read(vote_threshold)
         check_number("vote_density", vote_density, 0.0, 1.0)
         super().__init__(n_inputs)
         rng = _torch_rng() if rng is None else rng

@@ -27,13 +27,11 @@ class LogicNetwork(nn.Module):
     ----------
     network
         Initial parameters and wiring; copied.
-    vote_threshold
-        A vote link is on if the sigmoid of its logit is at least this.
     """
 
     rules: Tensor | None
 
-    def __init__(self, network: Network, vote_threshold: float = 0.8) -> None:
+    def __init__(self, network: Network) -> None:
         super().__init__()
         groups = _literal_groups(network)
         self.match = _MatchLayer(network, groups[0])
@@ -68,7 +66,7 @@ class LogicNetwork(nn.Module):
         # Usually the rules are exactly the last layer.
         in_order = np.array_equal(rules, np.arange(n_read))
         self.register_buffer("rules", None if in_order else torch.as_tensor(rules))
-        self.votes = SumLayer(*network.vote_logits.T.shape, vote_threshold=vote_threshold)
+        self.votes = SumLayer(*network.vote_logits.T.shape, vote_threshold=network.vote_threshold)
         with torch.no_grad():
             self.votes.vote_logits.copy_(torch.as_tensor(network.vote_logits))
 

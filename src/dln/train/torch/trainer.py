@@ -21,7 +21,7 @@ class Trainer:
         self.device = device
         self.options = job.options
         self.row_losses = ROW_LOSSES[job.loss.name]
-        self.model = LogicNetwork(job.network, job.options.vote_threshold).to(device)
+        self.model = LogicNetwork(job.network).to(device)
         self.cells = torch.as_tensor(job.data.cells).to(device)
         self.target = torch.as_tensor(job.data.target.astype(np.int64)).to(device)
         self.weight = torch.as_tensor(job.data.weight).to(device)
