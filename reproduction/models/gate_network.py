@@ -3,7 +3,8 @@
 It is a network of `dln.train` with one candidate per link and fixed thresholds from decision trees
 (the paper's "tree-initialised"). Each class counts the gates of its own group in the last layer.
 Only the gate functions are trained. `DLNClassifier` cannot express that, so this module, alone in
-the reproduction, uses internals of dln.
+the reproduction, uses internals of dln. `uniform_gate_network` has thresholds at equal distances
+instead, to measure what the trees contribute (paper, Sec. IV-B).
 
 Differs from the paper: gates are trained with straight-through estimators, so that the native
 engine can train them. The original mixes the soft functions and discretises at the end.
@@ -15,12 +16,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
+from typing import Literal as OneOf
 
 import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 
 from dln import Alternating, Circuit, cost, simplify
+from dln.core.literals import LiteralKind
 from dln.data.table import Table, read_table
+from dln.encode.bits import LiteralSet
 from dln.encode.encoder import EncodeOptions, Encoder, fit_encoder
 from dln.train.discretise import discretise
 from dln.train.jobs import Job, Trained, TrainingRows
@@ -49,9 +53,20 @@ _VOTE_THRESHOLD = 0.8
 _SURE = 100.0
 
 Params = Mapping[str, Any]
+Binning = OneOf["tree", "uniform"]
 
 
 def gate_network(task: Task, budget: Budget) -> Outcome:
+    """Run the LGN with thresholds from decision trees."""
+    return _run(task, budget, "tree")
+
+
+def uniform_gate_network(task: Task, budget: Budget) -> Outcome:
+    """Run the LGN with thresholds at equal distances."""
+    return _run(task, budget, "uniform")
+
+
+def _run(task: Task, budget: Budget, binning: Binning) -> Outcome:
     """Search with Optuna, fit on 80 % of the training rows, simplify and test."""
     low, high = first_layers(task)
 
@@ -65,12 +80,12 @@ def gate_network(task: Task, budget: Budget) -> Outcome:
 
     best, score = propose_in_batches(
         suggest,
-        partial(_evaluate, task, budget),
+        partial(_evaluate, task, budget, binning),
         n_trials=budget.trials,
         batch=_BATCH_OF_TRIALS,
         seed=task.seed,
     )
-    circuit = simplify(_fit(task, best, budget), "normal", prove=True)
+    circuit = simplify(_fit(task, best, budget, binning), "normal", prove=True)
     return Outcome(
         accuracy=percent(task.arrays.test_target, circuit.winners(task.test_table)),
         validation=100.0 * score,
@@ -88,20 +103,38 @@ class _Encoded:
     data: TrainingRows
 
 
-def _encode(task: Task, fitted: Rows, n_cutoffs: int) -> _Encoded:
-    """Fit min-max scaling and tree thresholds on some of the training rows; encode all."""
+def _encode(task: Task, fitted: Rows, n_cutoffs: int, binning: Binning) -> _Encoded:
+    """Fit min-max scaling and thresholds on some of the training rows; encode all."""
     table = read_table(task.train[0])
     target = task.arrays.train_target.astype(np.int32)
     weight = compute_sample_weight("balanced", target).astype(np.float32)
     some, options = table.take(fitted).kept(), EncodeOptions(n_cutoffs, n_knots=2)
     encoder, _ = fit_encoder(some, target[fitted], weight[fitted], options)
+    if binning == "uniform":
+        encoder = replace(encoder, literals=_spread(encoder.literals, n_cutoffs))
     return _Encoded(encoder, some, TrainingRows(encoder.encode(table), target, weight))
 
 
-def _evaluate(task: Task, budget: Budget, batch: list[Params]) -> list[float]:
+def _spread(literals: LiteralSet, n_cutoffs: int) -> LiteralSet:
+    """Replace the thresholds of each column by `n_cutoffs` at equal distances in [0, 1]."""
+    is_threshold = literals.kind == LiteralKind.ABOVE
+    cutoffs = np.linspace(0, 1, n_cutoffs + 2, dtype=np.float32)[1:-1]
+    columns = np.unique(literals.column[is_threshold]).tolist()
+    spread = [LiteralSet.on_column(column, LiteralKind.ABOVE, cutoffs) for column in columns]
+    return LiteralSet.join([literals.take(~is_threshold), *spread])
+
+
+def count_tests(task: Task, n_cutoffs: int) -> tuple[int, int]:
+    """Count the inputs of the LGN before training: comparisons, and tests of single bits."""
+    kinds = _encode(task, np.arange(len(task.rows[0])), n_cutoffs, "tree").encoder.literals.kind
+    n_comparisons = int(np.count_nonzero(kinds == LiteralKind.ABOVE))
+    return n_comparisons, len(kinds) - n_comparisons
+
+
+def _evaluate(task: Task, budget: Budget, binning: Binning, batch: list[Params]) -> list[float]:
     """Score trials on the folds; all networks train in parallel."""
     encoded = {
-        (place, n_cutoffs): _encode(task, train, n_cutoffs)
+        (place, n_cutoffs): _encode(task, train, n_cutoffs, binning)
         for place, (train, _) in enumerate(task.folds)
         for n_cutoffs in {params["cutoffs"] for params in batch}
     }
@@ -165,10 +198,10 @@ def draw_gate_network(
     return replace(network, vote_logits=np.ascontiguousarray(votes, dtype=np.float32))
 
 
-def _fit(task: Task, params: Params, budget: Budget) -> Circuit:
+def _fit(task: Task, params: Params, budget: Budget, binning: Binning) -> Circuit:
     fold = hold_back(task.arrays.train_target, task.seed)
     # The thresholds are placed with the validation rows too.
-    rows = _encode(task, np.arange(len(task.rows[0])), params["cutoffs"])
+    rows = _encode(task, np.arange(len(task.rows[0])), params["cutoffs"], binning)
     (trained,) = train_population([_job(task, rows, fold, params, budget, final=True)], n_threads=1)
     return discretise(
         [trained.network],

@@ -53,6 +53,7 @@ MODELS: Mapping[str, Entry] = {
     "lightgbm": Entry("LightGBM", "beyond", "lightgbm", None, 9),
     "ebm": Entry("EBM", "beyond", "explainable_boosting", None, 255),
     "figs": Entry("FIGS", "beyond", "figs", None, 23),
+    "lgn-uniform": Entry("LGN, uniform", "gate_network", "uniform_gate_network", None, 16),
     "mlp": Entry("MLP", "perceptron", "perceptron", "MLP", 37),
 }
 """All models in the order in which they run: fast ones first."""
@@ -66,7 +67,8 @@ DLN_COLUMNS = ("paper", "dln", "dln-small")
 
 def epochs_of(model: str, budget: Budget) -> int | None:
     """Return the maximal number of epochs of a model; None if there is no limit."""
-    return {"lgn": budget.epochs, "mlp": budget.epochs, "paper": MAX_EPOCHS}.get(model)
+    own = dict.fromkeys(("lgn", "lgn-uniform", "mlp"), budget.epochs)
+    return {**own, "paper": MAX_EPOCHS}.get(model)
 
 
 def engine_of(model: str, budget: Budget) -> EngineName | None:
@@ -75,7 +77,7 @@ def engine_of(model: str, budget: Budget) -> EngineName | None:
         return budget.engine
     if model == "mlp":
         return "cuda" if budget.engine == "cuda" else "torch"
-    return "native" if model == "lgn" else None
+    return "native" if MODELS[model].module == "gate_network" else None
 
 
 def search_of(name: str) -> str:
