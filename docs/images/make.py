@@ -1,4 +1,4 @@
-"""Make the pictures of the README again: `make pictures`, with Chromium installed."""
+"""Make the pictures of the README and the docs again: `make pictures`, with Chromium installed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from drawings import write_drawings
 from playwright.sync_api import sync_playwright
 
 from dln import Circuit, simplify
@@ -21,7 +22,8 @@ VIEWS = {
 
 
 def make_pictures() -> None:
-    """Run the demo, draw its circuit and photograph its report."""
+    """Draw the method; run the demo, draw its circuit and photograph its report."""
+    write_drawings(HERE)
     with tempfile.TemporaryDirectory() as folder:
         assert main(["demo", "--output", folder]) == 0
         circuit = simplify(Circuit.load(Path(folder) / "model.json"))
