@@ -7,7 +7,8 @@
     python -m reproduction keep
     python -m reproduction download Heart tables
 
-`describe` counts the rows and columns of the tables for the table of characteristics.
+`describe` counts what the tables of results need beside them: the rows and columns of the datasets,
+and the inputs of the stored LGNs.
 Results of a run that was killed are in the folder `running`. They are used like the others; `keep`
 moves them into their files. The environment variable DLN_DATA names the folder of the paper's
 tables; `download` fills one with those that are public, and `run --quick` needs none.
@@ -25,18 +26,17 @@ from typing import get_args
 
 from dln import DlnError, DlnWarning, OptionError
 from reproduction.ablations.runner import run_ablations
-from reproduction.datasets import download, load
-from reproduction.datasets.characteristics import describe, write_characteristics
+from reproduction.datasets import download
 from reproduction.experiment import (
     FULL,
     QUICK,
     RESULTS,
+    describe_everything,
     keep_everything,
     make_budget,
     write_everything,
 )
 from reproduction.models.outcome import EngineName
-from reproduction.protocol import Task
 from reproduction.run.cells import choose_cells
 from reproduction.run.runner import Plan, run
 
@@ -101,8 +101,8 @@ def _tables(options: argparse.Namespace) -> int:
 
 
 def _describe(options: argparse.Namespace) -> int:
-    tasks = (Task(load(name), seed=0) for name in FULL.datasets)
-    print(write_characteristics(map(describe, tasks), _folder(options)))
+    for path in describe_everything(_folder(options)):
+        print(path)
     return 0
 
 
@@ -158,7 +158,7 @@ def _parser() -> argparse.ArgumentParser:
         each.add_argument("--minutes", type=float, help="time after which nothing more starts")
     tables = commands.add_parser("tables", help="write the tables and plots of stored results")
     tables.set_defaults(command=_tables)
-    counts = commands.add_parser("describe", help="count the rows and columns of the tables")
+    counts = commands.add_parser("describe", help="count what tables show besides results")
     counts.set_defaults(command=_describe, quick=False)
     keeps = commands.add_parser("keep", help="move the results of stopped runs into their files")
     keeps.set_defaults(command=_keep)

@@ -6,16 +6,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reproduction.ablations.results import ablation_store, read_ablations
-from reproduction.datasets import HONEST, NAMES
-from reproduction.datasets.characteristics import read_characteristics
+from reproduction.datasets import HONEST, NAMES, load
+from reproduction.datasets.characteristics import Characteristics, describe
+from reproduction.files import read_records, write_records
 from reproduction.models.outcome import Budget
-from reproduction.models.registry import MODELS
-from reproduction.protocol import SEEDS
+from reproduction.models.registry import LGN_VARIANTS, MODELS
+from reproduction.protocol import SEEDS, Task
+from reproduction.run.lgn_inputs import LgnInputs, count_lgn_inputs
 from reproduction.run.provenance import count_cores
 from reproduction.run.results import read_results, store_of
 from reproduction.tables.ablations import ablation_sheet
 from reproduction.tables.cost_parts import parts_sheet
 from reproduction.tables.datasets import dataset_sheet
+from reproduction.tables.lgn import lgn_sheet
 from reproduction.tables.plots import write_plots
 from reproduction.tables.ranks import rank_sheet
 from reproduction.tables.ratios import ratio_sheet
@@ -59,6 +62,8 @@ def make_budget(*, quick: bool, jobs: int) -> Budget:
 RESULTS = Path(__file__).parent / "results"
 """The results of this repository."""
 
+_DATASETS, _LGN_INPUTS = "datasets.json", "lgn_inputs.json"
+
 
 def keep_everything(results: Path) -> int:
     """Move all loose results into their files; return how many there were."""
@@ -66,17 +71,29 @@ def keep_everything(results: Path) -> int:
     return sum(store.keep() for store in stores)
 
 
+def describe_everything(results: Path) -> list[Path]:
+    """Count rows and columns of all tables, and the inputs of the stored LGNs."""
+    tasks = (Task(load(name), seed=0) for name in FULL.datasets)
+    return [
+        write_records(results / _DATASETS, map(describe, tasks)),
+        write_records(results / _LGN_INPUTS, count_lgn_inputs(read_results(results))),
+    ]
+
+
 def write_everything(results: Path, budget: Budget, folder: Path) -> list[Path]:
     """Write all tables and plots for results of one budget to a folder; return the paths."""
-    found = read_results(results, budget)
+    everything = read_results(results, budget)
+    found = [result for result in everything if result.model not in LGN_VARIANTS]
     written = write_tables(found, folder)
     written += write_sheet(target_sheet(found), folder / "targets")
     written += write_sheet(time_sheet(found), folder / "time")
     written += write_sheet(rank_sheet(found), folder / "average_ranks")
     written += write_sheet(ratio_sheet(found), folder / "ratios")
     written += write_sheet(parts_sheet(found), folder / "cost_parts")
-    if characteristics := read_characteristics(results):
+    if characteristics := read_records(results / _DATASETS, Characteristics):
         written += write_sheet(dataset_sheet(characteristics), folder / "datasets")
+    if inputs := read_records(results / _LGN_INPUTS, LgnInputs):
+        written += write_sheet(lgn_sheet(everything, inputs), folder / "lgn")
     ablations = read_ablations(results)
     if ablations:
         written += write_sheet(ablation_sheet(ablations), folder / "ablations")

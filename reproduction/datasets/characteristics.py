@@ -1,13 +1,9 @@
-"""The characteristics of a table after preparation, as the paper lists them, and their file."""
+"""The characteristics of a table after preparation, as the paper lists them."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 
-from reproduction.files import write_atomically
 from reproduction.protocol import Task
 
 FILE = "datasets.json"
@@ -52,19 +48,3 @@ def describe(task: Task) -> Characteristics:
         categories=X.shape[1] - continuous,
         missing=int(X.isna().sum().sum()),
     )
-
-
-def write_characteristics(found: Iterable[Characteristics], folder: Path) -> Path:
-    """Write the counts of all tables to the folder of results."""
-    path = folder / FILE
-    lines = ",\n ".join(json.dumps(asdict(one)) for one in found)
-    write_atomically(path, f"[{lines}]\n")
-    return path
-
-
-def read_characteristics(folder: Path) -> list[Characteristics]:
-    """Read the counts; empty if they are not stored."""
-    path = folder / FILE
-    if not path.exists():
-        return []
-    return [Characteristics(**one) for one in json.loads(path.read_text("utf-8"))]

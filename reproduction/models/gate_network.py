@@ -124,9 +124,10 @@ def _spread(literals: LiteralSet, n_cutoffs: int) -> LiteralSet:
     return LiteralSet.join([literals.take(~is_threshold), *spread])
 
 
-def count_tests(task: Task, n_cutoffs: int) -> tuple[int, int]:
-    """Count the inputs of the LGN before training: comparisons, and tests of single bits."""
-    kinds = _encode(task, np.arange(len(task.rows[0])), n_cutoffs, "tree").encoder.literals.kind
+def count_tests(task: Task, params: Params) -> tuple[int, int]:
+    """Count the inputs of a network before simplification: comparisons, and tests of one bit."""
+    rows = np.arange(len(task.rows[0]))
+    kinds = _encode(task, rows, params["cutoffs"], "tree").encoder.literals.kind
     n_comparisons = int(np.count_nonzero(kinds == LiteralKind.ABOVE))
     return n_comparisons, len(kinds) - n_comparisons
 

@@ -58,6 +58,9 @@ MODELS: Mapping[str, Entry] = {
 }
 """All models in the order in which they run: fast ones first."""
 
+LGN_VARIANTS = ("lgn-uniform",)
+"""Models that only the table about the LGN shows."""
+
 BASELINES = ("knn", "dt", "rf", "nb", "ab", "mlp", "lgn")
 """The paper's models other than DLN, in the order of its tables."""
 

@@ -52,7 +52,7 @@ def cost_sheet(results: Sequence[Result], measures: Sequence[Measure]) -> Sheet:
 
 def beyond_sheet(results: Sequence[Result]) -> Sheet | None:
     """Make the table of models that the paper does not have, with the DLN; None if empty."""
-    others = [name for name, entry in MODELS.items() if entry.module == "beyond"]
+    others = [name for name, entry in MODELS.items() if entry.published is None]
     present = [name for name in others if any(result.model == name for result in results)]
     if not present:
         return None

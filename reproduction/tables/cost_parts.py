@@ -44,8 +44,11 @@ def bound_parts(
 ) -> Parts:
     """Bound the parts of a cost; `numeric` says whether the table has continuous columns.
 
-    >>> bound_parts(5, 201, 8, 2, numeric=True)  # two tests (one a comparison), a gate, a vote
-    Parts(least_comparisons=0.9672131147540983, most_comparisons=1.098360655737705, most_votes=2)
+    Two tests, one of them a comparison, a gate and a vote:
+
+    >>> parts = bound_parts(5, 201, 8, 2, numeric=True)
+    >>> round(parts.least_comparisons, 1), round(parts.most_comparisons, 1), parts.most_votes
+    (0.9, 1.1, 2)
     """
     others = operations - n_classes
     most_votes = parameters - 2 * others

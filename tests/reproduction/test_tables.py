@@ -10,17 +10,16 @@ from hypothesis import given
 
 from dln import Above, Circuit, cost
 from reproduction.datasets import HONEST, NAMES
-from reproduction.datasets.characteristics import (
-    describe,
-    read_characteristics,
-    write_characteristics,
-)
+from reproduction.datasets.characteristics import Characteristics, describe
 from reproduction.experiment import RESULTS
+from reproduction.files import read_records, write_records
 from reproduction.protocol import Task
 from reproduction.published import published
+from reproduction.run.lgn_inputs import LgnInputs, count_lgn_inputs
 from reproduction.run.results import read_results
 from reproduction.tables.cost_parts import bound_parts, parts_sheet
 from reproduction.tables.datasets import dataset_sheet
+from reproduction.tables.lgn import lgn_sheet
 from reproduction.tables.ranks import rank_sheet
 from reproduction.tables.ratios import ratio_sheet
 from reproduction.tables.sheet import Sheet
@@ -28,7 +27,8 @@ from tests.reproduction.test_datasets import loaded, needs_data
 from tests.reproduction.test_experiment import EIGHT, RESULT, results_for
 from tests.support.strategies import circuits
 
-STORED = {one.name: one for one in read_characteristics(RESULTS)}
+STORED = {one.name: one for one in read_records(RESULTS / "datasets.json", Characteristics)}
+LGN_INPUTS = read_records(RESULTS / "lgn_inputs.json", LgnInputs)
 
 
 def rows_of(sheet: Sheet, section: int = 0) -> dict[str, tuple[str, ...]]:
@@ -61,11 +61,12 @@ def test_characteristics_are_shown_beside_the_published_ones() -> None:
     assert rows_of(dataset_sheet([STORED[HONEST]]))[HONEST][0] == "1594"
 
 
-def test_characteristics_that_are_written_are_read(tmp_path: Path) -> None:
-    assert read_characteristics(tmp_path) == []
-    write_characteristics(STORED.values(), tmp_path)
-    assert read_characteristics(tmp_path) == list(STORED.values())
-    assert (tmp_path / "datasets.json").read_bytes() == (RESULTS / "datasets.json").read_bytes()
+def test_records_that_are_written_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "datasets.json"
+    assert read_records(path, Characteristics) == []
+    assert write_records(path, STORED.values()) == path
+    assert read_records(path, Characteristics) == list(STORED.values())
+    assert path.read_bytes() == (RESULTS / "datasets.json").read_bytes()
 
 
 # -- ranks and ratios -------------------------------------------------------------------------
@@ -131,3 +132,43 @@ def test_parts_are_compared_with_those_of_the_paper() -> None:
     assert rows["Heart"] == ("–",) * 5
     stored = rows_of(parts_sheet(read_results(RESULTS)))
     assert stored["BreastCancer"][1:3] == ("0", "0")  # the table has no continuous column
+
+
+# -- the LGN ----------------------------------------------------------------------------------
+
+
+@needs_data
+def test_the_stored_inputs_are_those_of_the_encoded_tables() -> None:
+    names = ("Heart", "Cirrhosis", "BreastCancer")
+    some = [one for one in read_results(RESULTS) if one.dataset in names]
+    stored = [one for one in LGN_INPUTS if one.dataset in names]
+    assert list(count_lgn_inputs(some)) == stored
+    assert len(stored) == 4 * len(names)
+
+
+def test_the_cost_before_simplification_counts_every_test_gate_and_vote() -> None:
+    params = {"first": 6, "ratio": 0.5, "layers": 2, "cutoffs": 4}
+    results = [
+        replace(one, params=params, operations=10, gate_operations=400, parameters=20)
+        for one in results_for(("Heart",), {"lgn": 70.0})
+    ]
+    inputs = [LgnInputs("Heart", seed, 2, 1) for seed in range(4)]
+    rows = rows_of(lgn_sheet(results, inputs))
+    # Layers of 6 and 4 gates: 3 + 10 + 2 of 167; 2 * 183 + 3 + 4 * 14 of 2.8K; 6 + 2 + 20 + 4.
+    assert rows["Heart"] == (
+        "15 (×0.09)", "10 (×0.06)", "425 (×0.15)", "400 (×0.14)", "32 (×0.08)", "20 (×0.05)",
+    )  # fmt: skip
+    assert rows["mean of ratios (geometric) over 1"][0] == "×0.09"
+    assert rows_of(lgn_sheet(results[:3], inputs)) == {
+        "mean of ratios (geometric) over 0": ("–",) * 6
+    }
+
+
+def test_binnings_are_compared_split_by_split() -> None:
+    results = results_for(("Heart", "Liver"), {"lgn": 70.0, "lgn-uniform": 66.0})
+    results[-1] = replace(results[-1], accuracy=results[-1].accuracy - 4.0)
+    rows = rows_of(lgn_sheet(results, []), 1)
+    assert rows["Heart"] == ("71.5", "67.5", "+4.0", "0.0")
+    assert rows["Liver"] == ("71.5", "66.5", "+5.0", "1.0")
+    assert rows["mean over 2"] == ("71.5", "67.0", "+4.5", "0.5")
+    assert rows_of(lgn_sheet(results[:-1], []), 1).keys() == {"Heart", "mean over 1"}
