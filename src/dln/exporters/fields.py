@@ -9,12 +9,13 @@ from typing import Literal as OneOf
 from typing import get_args
 
 from dln.core.integers import Meaning, integer_cutoff
-from dln.core.literals import Column
+from dln.core.literals import Among, Column
 from dln.core.moments import seconds_at
 from dln.errors import OptionError
-from dln.exporters.categories import holds_numbers, spelled_categories
+from dln.exporters.categories import choose, holds_numbers, spelled_categories
 from dln.exporters.names import identifiers
 from dln.exporters.program import Program
+from dln.exporters.text import has_utf8
 
 Storage = OneOf["float", "integer", "boolean", "code"]
 IntegerBits = OneOf[8, 16, 32, 64]
@@ -55,6 +56,14 @@ class Field:
     def spelled(self) -> tuple[str, ...]:
         """The categories as text."""
         return spelled_categories(self.column)
+
+    def numbers(self, literal: Among) -> list[float]:
+        """Return the categories of a literal as numbers."""
+        return [float(self.column.categories[code]) for code in literal.categories]
+
+    def texts(self, literal: Among) -> list[str]:
+        """Return the categories of a literal as text. Inputs are UTF-8, so others never occur."""
+        return [text for text in choose(self.spelled, literal.categories) if has_utf8(text)]
 
     def cutoff(self, cutoff: float) -> int | None:
         """Return the integer to compare with, or None if no integer is above the cutoff.

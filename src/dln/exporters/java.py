@@ -13,7 +13,7 @@ from dln.exporters.fields import DATE_BITS, Field, column_note, make_fields
 from dln.exporters.layout import CHUNK, Layout, Lines, chunk_lines, in_order, make_layout
 from dln.exporters.program import Program
 from dln.exporters.result import Export, Input
-from dln.exporters.text import comment, fill, has_utf8, head, label_words
+from dln.exporters.text import comment, fill, head, label_words
 
 _DIALECT = replace(C_LIKE, invert="!{a}", never="false", always="true")
 _LINES = Lines(
@@ -275,8 +275,5 @@ def _above(field: Field, cutoff: float, cell: str) -> str:
 
 def _matches(field: Field, literal: Among, cell: str) -> list[str]:
     if field.holds_numbers:
-        numbers = [float(field.column.categories[code]) for code in literal.categories]
-        return [f"{cell} == {_java_double(number)}" for number in numbers]
-    known = field.spelled
-    texts = [known[code] for code in literal.categories if has_utf8(known[code])]
-    return [f"{cell}.equals({_java_text(text)})" for text in texts] or ["false"]
+        return [f"{cell} == {_java_double(number)}" for number in field.numbers(literal)]
+    return [f"{cell}.equals({_java_text(text)})" for text in field.texts(literal)] or ["false"]

@@ -43,10 +43,9 @@ def make_pipeline(program: Program, stages: int) -> Pipeline:
     if last == 0:
         stage_of = (0,) * circuit.n_wires
     needed = list(stage_of)
-    for wire, (gate, a, b) in enumerate(circuit.nodes, start=circuit.n_literals):
-        for source, is_read in ((a, gate.reads_a), (b, gate.reads_b)):
-            if is_read:
-                needed[source] = max(needed[source], stage_of[wire])
+    for wire, node in enumerate(circuit.nodes, start=circuit.n_literals):
+        for source in node.sources:
+            needed[source] = max(needed[source], stage_of[wire])
     for rule in circuit.rules:
         needed[rule.wire] = last
     registers = [

@@ -34,7 +34,7 @@ from dln.exporters.pmml_xml import (
 )
 from dln.exporters.program import Program
 from dln.exporters.result import Export, Input
-from dln.exporters.text import has_utf8, head, label_words
+from dln.exporters.text import head, label_words
 
 OUTPUT = "predicted_class"
 _NOTES = (
@@ -270,19 +270,16 @@ class _Writer:
         return apply("equal", cell, LOGIC.always, if_missing="false")
 
     def _among(self, literal: Among, cell: str) -> str:
-        column = self._circuit.columns[literal.column]
         field = self._fields[literal.column]
         if field.holds_numbers:
-            numbers = [float(column.categories[code]) for code in literal.categories]
-            chosen = [constant("double", double(number)) for number in numbers]
+            chosen = [constant("double", double(number)) for number in field.numbers(literal)]
             return apply("isIn", cell, *chosen, if_missing="false")
-        known = field.spelled
-        # Inputs are UTF-8, so that a category without UTF-8 never occurs.
-        texts = [known[code] for code in literal.categories if has_utf8(known[code])]
+        texts = field.texts(literal)
         for text in texts:
             if not fits_xml(text):
                 raise OptionError(
-                    f"XML cannot hold the category {text!r} of column {column.name!r}; rename it"
+                    f"XML cannot hold the category {text!r} of column {field.column.name!r}; "
+                    "rename it"
                 )
         # Text is an attribute: some consumers lose the text before &lt; or &#13; in a Constant.
         name = self._names[self._program.place[literal.column]]

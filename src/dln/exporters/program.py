@@ -6,6 +6,7 @@ their numbers and order, so that "rule 3" is the same in every target and in `ci
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -138,24 +139,17 @@ def make_program(circuit: Circuit, name: str) -> Program:
 
 
 def _without_unread(circuit: Circuit) -> Circuit:
-    read = [False] * circuit.n_wires
-    for rule in circuit.rules:
-        read[rule.wire] = True
-    for wire in range(circuit.n_wires - 1, circuit.n_literals - 1, -1):
-        gate, a, b = circuit.nodes[wire - circuit.n_literals]
-        if read[wire]:
-            read[a] |= gate.reads_a
-            read[b] |= gate.reads_b
-    if any(read) and not any(read[: circuit.n_literals]):
-        read[0] = True  # a constant gate alone needs an input
-    new = {old: place for place, old in enumerate(w for w in range(circuit.n_wires) if read[w])}
+    read = circuit.logic.cone(circuit.readout.wires)
+    if read and read[0] >= circuit.n_literals:
+        read.insert(0, 0)  # a constant gate alone needs an input
+    new = {old: place for place, old in enumerate(read)}
     nodes = []
-    for wire, (gate, a, b) in enumerate(circuit.nodes, start=circuit.n_literals):
-        if read[wire]:
-            # An input that the gate ignores may be gone. The other input takes its place.
-            a, b = (a if gate.reads_a else b), (b if gate.reads_b else a)
-            nodes.append(Node(gate, new.get(a, 0), new.get(b, 0)))
-    literals = tuple(x for wire, x in enumerate(circuit.literals) if read[wire])
+    for wire in read[bisect_left(read, circuit.n_literals) :]:
+        gate, a, b = circuit.nodes[wire - circuit.n_literals]
+        # An input that the gate ignores may be gone. The other input takes its place.
+        a, b = (a if gate.reads_a else b), (b if gate.reads_b else a)
+        nodes.append(Node(gate, new.get(a, 0), new.get(b, 0)))
+    literals = tuple(x for wire, x in enumerate(circuit.literals) if wire in new)
     rules = tuple(Rule(new[rule.wire], rule.votes) for rule in circuit.rules)
     return replace(
         circuit,

@@ -12,7 +12,7 @@ from dln.exporters.fields import DATE_BITS, Field, column_note, make_fields
 from dln.exporters.layout import Layout, Lines, chunk_lines, in_order, literal_chunks, make_layout
 from dln.exporters.program import Program
 from dln.exporters.result import Export, Input
-from dln.exporters.text import comment, fill, has_utf8, head, label_words
+from dln.exporters.text import comment, fill, head, label_words
 
 # No parentheses: rustc's lint about them takes time quadratic in the file. Operands are wires only,
 # and !a ^ b equals !(a ^ b).
@@ -200,8 +200,6 @@ def _above(field: Field, cutoff: float) -> str:
 def _among(field: Field, literal: Among) -> str:
     # An array, because rustc parses a long chain of || by recursion.
     if field.holds_numbers:
-        numbers = [float(field.column.categories[code]) for code in literal.categories]
-        return f"[{', '.join(map(_rust_float, numbers))}].contains(&x)"
-    known = field.spelled
-    texts = [known[code] for code in literal.categories if has_utf8(known[code])]
+        return f"[{', '.join(map(_rust_float, field.numbers(literal)))}].contains(&x)"
+    texts = field.texts(literal)
     return f"[{', '.join(map(rust_string, texts))}].contains(&x)" if texts else "false"

@@ -88,10 +88,9 @@ def _choose_columns(circuit: Circuit, deepest: int) -> dict[int, int]:
     stages = dict.fromkeys(range(circuit.n_literals), 1)
     behind = [1] * circuit.n_literals
     depth = [0] * circuit.n_literals
-    for wire, (gate, a, b) in enumerate(circuit.nodes, start=circuit.n_literals):
-        sources = [x for x, reads in ((a, gate.reads_a), (b, gate.reads_b)) if reads]
-        stage = max((behind[x] for x in sources), default=1)
-        own_depth = 1 + max((depth[x] for x in sources), default=0)
+    for wire, node in enumerate(circuit.nodes, start=circuit.n_literals):
+        stage = max((behind[x] for x in node.sources), default=1)
+        own_depth = 1 + max((depth[x] for x in node.sources), default=0)
         if readers[wire] > 1 or wire in voting or own_depth >= deepest:
             stages[wire] = stage + 1
             stage, own_depth = stage + 1, 0
@@ -105,10 +104,8 @@ def _last_stages(circuit: Circuit, stage_of: Mapping[int, int], last_stage: int)
     reading_stage: dict[int, int] = {}
     for wire in range(circuit.n_wires - 1, circuit.n_literals - 1, -1):
         own = stage_of.get(wire, reading_stage.get(wire, 0))
-        gate, a, b = circuit.nodes[wire - circuit.n_literals]
-        for source, reads in ((a, gate.reads_a), (b, gate.reads_b)):
-            if reads:
-                reading_stage[source] = max(own, reading_stage.get(source, 0))
+        for source in circuit.nodes[wire - circuit.n_literals].sources:
+            reading_stage[source] = max(own, reading_stage.get(source, 0))
     for rule in circuit.rules:
         reading_stage[rule.wire] = last_stage + 1
     return {wire: reading_stage.get(wire, 0) - 1 for wire in stage_of}
