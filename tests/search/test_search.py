@@ -269,7 +269,7 @@ def test_an_interrupted_second_fit_keeps_the_labels_of_the_first(
         ({"n_trials": 0}, "n_trials is 0, expected an integer"),
         ({"batch_size": 2.5}, "batch_size is 2.5, expected an integer"),
         ({"objective": "size"}, "objective is 'size', expected one of 'accuracy', 'pareto'"),
-        ({"refit": "smallest"}, "refit is 'smallest', expected one of 'best', 'small', a bool"),
+        ({"refit": "smallest"}, "refit is 'smallest', expected one of 'best', 'small' or a bool"),
         ({"space": {"tau": np.ones(2)}}, "an array for 'tau'; give a list of values"),
         ({"backend": "dask"}, "backend is 'dask', expected one of 'local', 'ray'"),
         ({"cv": 1}, "cv is 1, expected at least 2 folds"),

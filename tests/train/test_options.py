@@ -88,7 +88,17 @@ def test_a_run_has_the_ranges_of_the_user() -> None:
 def outside(own: Option) -> list[Any]:
     """Return values just outside of what an option may be."""
     low, high = own.facts.low, own.facts.high
-    found: list[Any] = [object(), "no such name", (), [2.5], np.array([1, 2]), True, math.nan]
+    found: list[Any] = [
+        object(),
+        "no such name",
+        (),
+        [2.5],
+        np.array([1, 2]),
+        True,
+        math.nan,
+        -math.inf,
+        -(10**400),
+    ]
     if int in own.alternatives:
         found += [int(low) - 1, low + 0.5] + ([int(high) + 1] if high < math.inf else [])
     if float in own.alternatives:

@@ -10,7 +10,7 @@ import math
 import numbers
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, partial
 from inspect import cleandoc, signature
 from types import NoneType, UnionType
@@ -29,37 +29,9 @@ AUTO = "auto"
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of an option besides its name, type and default; see `option`."""
+    """What is known of an option besides its name, type and default.
 
-    doc: str
-    more: str
-    low: float
-    high: float
-    below: bool
-    usual: Any
-    only_in: Mapping[str, Any]
-    derived: bool
-    checked: bool
-    searched: bool
-
-
-def option(
-    default: Any,
-    doc: str,
-    *,
-    more: str = "",
-    low: float = -math.inf,
-    high: float = math.inf,
-    below: bool = False,
-    usual: Any = None,
-    only_in: Mapping[str, Any] | None = None,
-    derived: bool = False,
-    checked: bool = True,
-    searched: bool = True,
-) -> Any:
-    """Make a field of a dataclass that is an option.
-
-    Parameters
+    Attributes
     ----------
     doc, more
         What the option does, in one sentence, and what else a user should know.
@@ -69,15 +41,29 @@ def option(
         For an option that is "auto" by default: its value if nothing is known of the data.
     only_in
         Maps an engine to the only value that it supports. Engines that are missing support all.
-    derived
-        Whether compiled engines read only what follows from it, not the value itself.
+    scheduled
+        Whether engines read it by epoch, from the `Schedule`.
     checked
         Whether the type and range are everything to check. If not, the code that uses it does.
     searched
         Whether a search may vary it. If not, it is a parameter of the search itself.
     """
-    facts = Facts(doc, more, low, high, below, usual, only_in or {}, derived, checked, searched)
-    return field(default=default, metadata={"facts": facts})
+
+    doc: str = ""
+    more: str = ""
+    low: float = -math.inf
+    high: float = math.inf
+    below: bool = False
+    usual: Any = None
+    only_in: Mapping[str, Any] = field(default_factory=dict)
+    scheduled: bool = False
+    checked: bool = True
+    searched: bool = True
+
+
+def option(default: Any, doc: str, **facts: Any) -> Any:
+    """Make a field of a dataclass that is an option; see `Facts`."""
+    return field(default=default, metadata={"facts": Facts(doc, **facts)})
 
 
 def decided(table: type, name: str) -> Any:
@@ -109,7 +95,7 @@ class Option:
     def type_text(self) -> str:
         """What it may be, for documentation.
 
-        >>> Option("x", (int, "auto"), "auto", None).type_text
+        >>> Option("x", (int, "auto"), "auto", Facts()).type_text
         'int or "auto"'
         """
         *first, last = (_described(x) for x in _grouped(self.alternatives))
@@ -120,7 +106,7 @@ class Option:
         value = value.item() if isinstance(value, np.generic) else value
         if isinstance(value, (tuple, list)) and value and tuple in self.alternatives:
             for size in value:
-                check_integer(f"{self.name} holds a size that", size, *self._whole_range())
+                replace(self, name=f"{self.name} holds a size that", alternatives=(int,)).read(size)
             return tuple(int(size) for size in value)
         if self.facts.checked and not any(self._is(x, value) for x in self.alternatives):
             raise OptionError(f"{self.name} is {value!r}, expected {self.expected}")
@@ -136,19 +122,14 @@ class Option:
             )
 
     def _is(self, alternative: Any, value: Any) -> bool:
-        facts = self.facts
         if isinstance(alternative, str):
             return isinstance(value, str) and value == alternative
-        if alternative in (int, float):
-            is_kind = isinstance(value, _NUMBERS[alternative]) and not isinstance(value, bool)
-            return is_kind and _in_range(value, facts.low, facts.high, facts.below)
-        return isinstance(value, alternative) and alternative is not tuple
-
-    def _whole_range(self) -> tuple[int, int]:
-        return int(self.facts.low), int(self.facts.high)
-
-
-_NUMBERS = {int: numbers.Integral, float: numbers.Real}
+        if alternative not in (int, float):
+            return isinstance(value, alternative) and alternative is not tuple
+        kind = numbers.Integral if alternative is int else numbers.Real
+        is_number = isinstance(value, kind) and not isinstance(value, bool)
+        low, high = self.facts.low, self.facts.high
+        return is_number and low <= value <= high and not (self.facts.below and value == high)
 
 
 @cache
@@ -210,9 +191,9 @@ def _expected(alternative: Any, facts: Facts) -> str:
     if isinstance(alternative, tuple):
         return f"one of {', '.join(map(repr, alternative))}"
     if alternative is int:
-        return f"an integer {_range_text(facts, 'd')}"
+        return f"an integer {_range_text(facts, str)}"
     if alternative is float:
-        return f"a number {_range_text(facts, 'g')}"
+        return f"a number {_range_text(facts, '{:g}'.format)}"
     if alternative is tuple:
         return "a tuple of integers"
     text = _described(alternative)
@@ -232,10 +213,7 @@ def _described(alternative: Any) -> str:
 _TYPE_NAMES = {NoneType: "None", tuple: "tuple of int", Mapping: "dict"}
 
 
-def _range_text(facts: Facts, form: str) -> str:
-    def show(number: float) -> str:
-        return format(int(number) if form == "d" else number, form)
-
+def _range_text(facts: Facts, show: Callable[[float], str]) -> str:
     if facts.high == math.inf:
         return f"of at least {show(facts.low)}"
     return f"from {show(facts.low)} to {'below ' if facts.below else ''}{show(facts.high)}"
@@ -274,24 +252,14 @@ def parameters_text(options: Iterable[Option]) -> str:
 
 def check_integer(name: str, value: Any, low: int, high: int) -> None:
     """Check that a parameter is an integer from `low` to `high`."""
-    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not (is_integer and low <= int(value) <= high):
-        raise OptionError(f"{name} is {value!r}, expected an integer from {low} to {high}")
+    Option(name, (int,), None, Facts(low=low, high=high)).read(value)
 
 
 def check_number(name: str, value: Any, low: float, high: float) -> None:
     """Check that a parameter is a number from `low` to `high`."""
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not (is_number and _in_range(value, low, high)):
-        raise OptionError(f"{name} is {value!r}, expected a number from {low:g} to {high:g}")
+    Option(name, (float,), None, Facts(low=low, high=high)).read(value)
 
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...], *others: type) -> None:
     """Check that a parameter is one of the `choices` or an instance of the `others`."""
-    if not isinstance(value, others) and not (isinstance(value, str) and value in choices):
-        named = [repr(choice) for choice in choices] + [f"a {other.__name__}" for other in others]
-        raise OptionError(f"{name} is {value!r}, expected one of {', '.join(named)}")
-
-
-def _in_range(value: Any, low: float, high: float, below: bool = False) -> bool:
-    return math.isfinite(value) and low <= value and (value < high if below else value <= high)
+    Option(name, (*choices, *others), None, Facts()).read(value)

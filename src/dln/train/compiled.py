@@ -66,7 +66,7 @@ FIELDS = sorted(
         *(
             _field_of(own)
             for own in options_of(TrainOptions).values()
-            if not own.facts.derived and not own.facts.only_in
+            if not own.facts.scheduled and not own.facts.only_in
         ),
         *_DERIVED,
     ],

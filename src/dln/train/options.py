@@ -63,13 +63,13 @@ class SharedOptions(Checked):
         more="`Annealing(1, 0.1)` lowers it from epoch to epoch.",
         low=1e-3,
         high=1e3,
-        derived=True,
+        scheduled=True,
     )
     freezing: Freezing | None = option(
-        None, "Fix one layer after another during training.", derived=True
+        None, "Fix one layer after another during training.", scheduled=True
     )
     pruning: Pruning | None = option(
-        None, "Remove gates that do not settle on a function during training.", derived=True
+        None, "Remove gates that do not settle on a function during training.", scheduled=True
     )
     grad_factor: float = option(
         1.0,
