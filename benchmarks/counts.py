@@ -52,7 +52,7 @@ FACTS = {
     "a vote is on": r"vote_logits? >=|>= \w+[.>-]+(?:vote_)?limit|std::log\(threshold",
     "a file is written atomically": r"os\.replace\(|unfinished\.replace\(",
     "balanced accuracy": r"(?:def|double) _?balanced_accuracy\b|balanced_accuracy_score\(",
-    "the next value above a cutoff": r"nextafter\(",
+    "the next value above a cutoff": r"nextafter\([\w.]+, (?:math\.)?inf",
     "the loss": r"\bcross_entropy\(|log1pf?\((?:others|row_loss)",
     "a share as a percentage": r"\{100 \* [^}]*f\} ?%|:\.\d%\}",
 }
