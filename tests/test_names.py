@@ -58,7 +58,17 @@ LIBRARIES = {
 
 FOREIGN = {
     *("CalibratedClassifierCV", "ENUM", "RAY_ADDRESS", "String", "TunedThresholdClassifierCV"),
-    *("astimezone", "mapInPandas", "map_partitions", "pickle", "read_csv", "rustc", "set_column"),
+    *(
+        "astimezone",
+        "datetime64",
+        "us",
+        "mapInPandas",
+        "map_partitions",
+        "pickle",
+        "read_csv",
+        "rustc",
+        "set_column",
+    ),
     *("set_output", "simplify_logic"),
     *("COLUMN_missing", "Grosse_cm", "NAME_code_COLUMN", "g12", "predict_batch"),
     *("DLN_DATA", "ablation_ranks", "excel"),
