@@ -82,5 +82,5 @@ def read_file(folder: Path, entry: Entry, kinds: Mapping[str, str]) -> pd.DataFr
         )
     text = {column: str for column, kind in kinds.items() if kind == "categorical"}
     # Only empty cells are missing values: in these tables, words such as None or NA are levels.
-    # Differs from the paper: missing values are not imputed (CKD, Cirrhosis, HepatitisC, Stroke).
+    # Missing values stay missing. The paper does not say what it did with those that it kept.
     return pd.read_csv(path, dtype=text, keep_default_na=False, na_values=[""])

@@ -50,7 +50,7 @@ class Stack:
         self._device = torch.device(device)
         self._cells = self._put(cells.astype(np.float32))
         self._target = self._put(target.astype(np.int64))
-        # Incomplete last batches are dropped, as in the paper: fold sizes differ by a row.
+        # Incomplete last batches are dropped, as in the program: fold sizes differ by a row.
         fewest = min(len(member.rows) for member in members)
         self._batch = min(batch_size, fewest)
         self._rows = self._put(np.stack([m.rows[:fewest] for m in members]).astype(np.int64))

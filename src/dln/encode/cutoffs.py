@@ -1,4 +1,4 @@
-"""Initial thresholds: the split points of a small tree on one column (paper, Sec. III)."""
+"""Initial thresholds: the split points of a small tree on one column (paper, Sec. III-B)."""
 
 from __future__ import annotations
 

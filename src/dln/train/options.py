@@ -160,7 +160,7 @@ class FitOptions(SharedOptions):
     )
     vote_density: Auto | float = option(
         "auto",
-        "Fraction of vote links that are on at the start (the paper: 0).",
+        "Fraction of vote links that are on at the start (the authors' program: 0).",
         low=0.0,
         high=1.0,
     )
