@@ -44,20 +44,20 @@ def test_iris_is_learned_without_tuning(iris: Any) -> None:
 
 def test_breast_cancer_is_learned_without_tuning() -> None:
     X, y = load_breast_cancer(return_X_y=True)
-    assert held_out_accuracy(DLNClassifier(random_state=0), X, y) > 0.88
+    assert held_out_accuracy(DLNClassifier(effort="quick", random_state=0), X, y) > 0.88
 
 
 def test_the_exclusive_or_of_two_columns_is_learned() -> None:
     X = np.random.default_rng(0).normal(size=(600, 2))
     y = (X[:, 0] > 0) ^ (X[:, 1] > 0)
-    assert held_out_accuracy(DLNClassifier(random_state=0), X, y) > 0.85
+    assert held_out_accuracy(DLNClassifier(effort="quick", random_state=0), X, y) > 0.85
 
 
 def test_categories_alone_are_learned() -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": rng.choice(list("pqrs"), 400), "b": rng.choice(["x", "y"], 400)})
     y = np.where((X["a"] == "p") | (X["b"] == "x"), "yes", "no")
-    assert held_out_accuracy(DLNClassifier(random_state=0), X, y) > 0.97
+    assert held_out_accuracy(DLNClassifier(effort="quick", random_state=0), X, y) > 0.97
 
 
 def test_missing_values_can_decide_the_class() -> None:

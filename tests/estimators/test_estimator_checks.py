@@ -15,7 +15,7 @@ EXPECTED_FAILURES = {
 
 
 @parametrize_with_checks(
-    [DLNClassifier(random_state=0)],
+    [DLNClassifier(effort="quick", selection_fits=2, random_state=0)],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )
 @UNDERTRAINED

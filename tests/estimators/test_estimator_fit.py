@@ -9,11 +9,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import balanced_accuracy_score
 
 from dln.data.table import read_table
-from dln.encode.encoder import EncodeOptions
 from dln.estimators.plan import read_parameters
 from dln.train import native
-from dln.train.fit import FitPlan, Problem, Progress, fit_circuit
+from dln.train.fit import FitPlan, Progress, fit_circuit
 from dln.train.native import train_population
+from dln.train.problem import Problem
 from dln.train.recipe import make_candidates
 from tests.support.classifiers import (
     UNDERTRAINED,
@@ -190,7 +190,7 @@ def test_validation_rows_choose_the_best_epoch() -> None:
     X = rng.normal(size=(200, 4))
     y = (X[:, 0] + rng.normal(size=200) > 0).astype(np.int32)
     candidates = make_candidates(read_parameters(small(epochs=30)), 200, 2, 4)
-    plan = FitPlan(candidates, EncodeOptions(), validation_fraction=0.3)
+    plan = FitPlan(candidates, validation_fraction=0.3)
     problem = Problem(read_table(X), y, np.ones(200, dtype=np.float32), (0, 1))
     fitted = fit_circuit(problem, plan, engine=train_population, rng=np.random.default_rng(0))
     best = fitted.histories[0][:, 2].max()
@@ -232,7 +232,7 @@ def test_the_progress_bar_goes_to_standard_error_only(
 def test_an_interrupted_comparison_still_trains_the_default_recipe(iris: Any) -> None:
     X, y = iris
     wishes = read_parameters(small(tau="auto", epochs=5, selection_fits=2))
-    plan = FitPlan(make_candidates(wishes, 150, 3, 4), EncodeOptions())
+    plan = FitPlan(make_candidates(wishes, 150, 3, 4))
     problem = Problem(
         read_table(X), y.to_numpy(np.int32), np.ones(150, dtype=np.float32), (0, 1, 2)
     )

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 from dln import Alternating, Annealing, Circuit, DLNClassifier, Freezing, OptionError, Pruning
-from dln.estimators.plan import read_parameters
-from dln.train.recipe import make_candidates
 from tests.support.classifiers import (
     UNDERTRAINED,
     iris_table,  # noqa: F401 - a fixture
@@ -90,14 +88,16 @@ def test_every_parameter_is_tested() -> None:
     elsewhere = {"grad_factor", "selection_fits", "n_jobs", "verbose", "on_interrupt"}
     elsewhere |= {"relaxation", "engine", "device", "trace_every"}  # test_engine_runs.py
     elsewhere |= {"simplify"}  # test_simplify.py
+    elsewhere |= {"effort"}  # test_select.py
     assert {name for name, _ in OTHER_VALUES} | elsewhere == set(DLNClassifier().get_params())
 
 
 BAD_VALUES: dict[str, list[Any]] = {
+    "effort": ["auto", "much", None, 1],
     "scaling": ["log", None, 2],
     "layers": [(), (0,), (2.5,), "wide", None, 7],
     "n_networks": [0, 1.5, "many", None],
-    "n_cutoffs": [0, 2.5, "auto", None, True],
+    "n_cutoffs": [0, 2.5, "many", None, True],
     "n_links": [0, 2.5, "all"],
     "n_gates": [0, 17, None, "all"],
     "concatenation": ["both", None, True],
@@ -161,14 +161,3 @@ def test_numpy_numbers_are_accepted_as_parameters(
 
 def test_every_parameter_has_bad_values() -> None:
     assert set(BAD_VALUES) == set(DLNClassifier().get_params())
-
-
-def test_the_comparison_of_sizes_stays_within_a_budget() -> None:
-    requested = read_parameters(DLNClassifier())
-    few = make_candidates(requested, n_rows=300, n_classes=2, n_columns=10)
-    many = make_candidates(requested, n_rows=2_000, n_classes=500, n_columns=10)
-    wide = make_candidates(requested, n_rows=300, n_classes=2, n_columns=500)
-    assert few.n_fits == 20
-    assert many.n_fits == 1
-    assert wide.n_fits == 5
-    assert max(size for row in many.grid for size in row[0].shape.layers) <= 2_100

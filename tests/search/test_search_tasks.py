@@ -17,11 +17,11 @@ from dln.search.backend import LocalBackend, TaskContext, keep_rows
 from dln.search.folds import repeated_folds
 from dln.search.on_ray import resources_of
 from dln.search.tasks import FoldRows, Task, encode_fold
-from dln.search.votes import count_votes
 from dln.train.discretise import discretise
-from dln.train.fit import Problem
 from dln.train.jobs import Job
 from dln.train.native import train_population
+from dln.train.problem import Problem
+from dln.train.votes import count_votes
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ def test_an_encoder_does_not_see_the_validation_rows(mixed: Problem, context: Ta
 
 def test_an_outcome_depends_on_its_task_alone(mixed: Problem, context: TaskContext) -> None:
     tasks = [
-        Task(fold, EncodeOptions(n_cutoffs), recipe_of(mixed), (7, 8), 2, measured=True)
+        Task(fold, recipe_of(mixed, n_cutoffs=n_cutoffs), (7, 8), 2, measured=True)
         for fold in range(3)
         for n_cutoffs in (3, 6)
     ]
@@ -114,8 +114,7 @@ def test_the_size_is_that_of_all_networks_that_will_vote(
     mixed: Problem, context: TaskContext
 ) -> None:
     two, ten = (
-        Task(0, EncodeOptions(), recipe_of(mixed), (7, 8), n_networks, measured=True)
-        for n_networks in (2, 10)
+        Task(0, recipe_of(mixed), (7, 8), n_networks, measured=True) for n_networks in (2, 10)
     )
     of_two, of_ten = LocalBackend(context).run([two, ten])
     assert of_two.size is not None

@@ -19,15 +19,15 @@ torch.set_num_threads(1)  # the tensors here are small
 
 from dln import DLNClassifier  # noqa: E402
 from dln.data.table import read_table  # noqa: E402
-from dln.encode.encoder import EncodeOptions  # noqa: E402
 from dln.errors import OptionError, TrainingError  # noqa: E402
 from dln.estimators.plan import read_parameters  # noqa: E402
 from dln.train import native  # noqa: E402
 from dln.train import torch as readable  # noqa: E402
-from dln.train.fit import FitPlan, Problem, Progress, fit_circuit  # noqa: E402
+from dln.train.fit import FitPlan, Progress, fit_circuit  # noqa: E402
 from dln.train.jobs import Engine  # noqa: E402
 from dln.train.network import Shape  # noqa: E402
 from dln.train.options import TrainOptions  # noqa: E402
+from dln.train.problem import Problem  # noqa: E402
 from dln.train.recipe import make_candidates  # noqa: E402
 from dln.train.settings import Gumbel  # noqa: E402
 from tests.support.engines import both_engines  # noqa: E402
@@ -66,7 +66,7 @@ def test_the_estimator_learns_with_either_engine(engine: Any) -> None:
     X, y = _easy_table()
     model = DLNClassifier(layers=(12, 6), tau=2.0, epochs=40, random_state=0, engine=engine)
     assert model.fit(X, y).score(X, y) > 0.95
-    assert model.history_["loss"].shape == (3, 40)
+    assert model.history_["loss"].shape == (5, 40)
 
 
 def test_torch_chooses_sizes_by_cross_validation_on_request() -> None:
@@ -131,7 +131,7 @@ def test_after_ctrl_c_only_networks_that_were_trained_vote() -> None:
     X, y = _easy_table()
     problem = Problem(read_table(X), y.astype(np.int32), np.ones(len(y), np.float32), (0, 1))
     requested = read_parameters(DLNClassifier(layers=(6, 4), tau=2.0, n_networks=5, epochs=10**6))
-    plan = FitPlan(make_candidates(requested, len(y), 2, 3), EncodeOptions())
+    plan = FitPlan(make_candidates(requested, len(y), 2, 3))
 
     def stop(progress: Progress) -> None:
         if len(progress.histories[0]) >= 2:

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 from dln import DLNClassifier
 from dln.data.table import read_table
 from dln.estimators.plan import read_parameters
-from dln.train.fit import Problem
+from dln.train.problem import Problem
 from dln.train.recipe import MAX_BATCH_SIZE, make_candidates
 from tests.support.strategies import law
 

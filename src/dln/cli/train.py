@@ -40,7 +40,7 @@ from dln.cli.options import (
 from dln.cli.output import print_message
 from dln.cli.table_options import reads_table
 from dln.errors import OptionError
-from dln.estimators.parameters import Parameters
+from dln.train.options import FitEffort
 
 _EffortOrNone = OneOf["quick", "normal", "high", "none"]
 
@@ -54,9 +54,10 @@ def train(
     ignore: Ignore = None,
     only: Only = None,
     kind: Kind = None,
+    effort: Annotated[FitEffort, parameter("effort")] = "normal",
     layers: Annotated[str, parameter("layers", metavar="N,N,...")] = "auto",
     networks: Annotated[str, parameter("n_networks", metavar="N")] = "auto",
-    cutoffs: Annotated[int, parameter("n_cutoffs", metavar="N", min=1)] = Parameters.n_cutoffs,
+    cutoffs: Annotated[str, parameter("n_cutoffs", metavar="N")] = "auto",
     tau: Annotated[str, parameter("tau", metavar="NUMBER")] = "auto",
     epochs: Annotated[str, parameter("epochs", metavar="N")] = "auto",
     class_weight: ClassWeight = "balanced",
@@ -81,9 +82,10 @@ def train(
 
     check_output(output, data)
     classifier = dln.DLNClassifier(
+        effort=effort,
         layers=_layers(layers),
         n_networks=_number("--networks", networks, int),
-        n_cutoffs=cutoffs,
+        n_cutoffs=_number("--cutoffs", cutoffs, int),
         tau=_number("--tau", tau, float),
         epochs=_number("--epochs", epochs, int),
         class_weight=None if class_weight == "none" else class_weight,

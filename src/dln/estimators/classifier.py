@@ -22,7 +22,15 @@ from dln.shrink.simplify.simplify import Effort, choose_effort, simplify
 from dln.train.engines import EngineName, find_engine
 from dln.train.fit import fit_circuit
 from dln.train.jobs import HISTORY, OnInterrupt
-from dln.train.options import Auto, Concatenation, GateGradient, Phases, Relaxation
+from dln.train.options import (
+    Auto,
+    Concatenation,
+    FitEffort,
+    GateGradient,
+    Phases,
+    Relaxation,
+    Scaling,
+)
 from dln.train.progress import progress_bar
 from dln.train.settings import Annealing, Freezing, Pruning
 
@@ -34,7 +42,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     A table may be a pandas or polars frame, a NumPy array or a list of rows. It may hold numbers,
     booleans, text, categories, dates and missing values; nothing has to be scaled, encoded or
     imputed. The defaults suit tables of any size. Parameters that are "auto" are chosen from the
-    data, some by cross-validation on the training rows.
+    data, some by cross-validation on the training rows; `effort` says how much work that may be.
 
     Parameters
     ----------
@@ -57,7 +65,8 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     traces_ : list of Trace
         The parameters of each network during training; empty unless trace_every is set.
     selection_ : list of dict
-        The candidates compared by cross-validation, with their accuracy; empty if there were none.
+        The candidates compared by cross-validation, with their accuracy, its standard error and
+        the number of networks that were trained; empty if there were none.
 
     Warns
     -----
@@ -69,7 +78,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     --------
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> model = DLNClassifier(random_state=0).fit(X, y)
+    >>> model = DLNClassifier(effort="quick", random_state=0).fit(X, y)
     >>> model.score(X, y) > 0.9
     True
     """
@@ -77,10 +86,11 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
+        effort: FitEffort = "normal",
         layers: Auto | tuple[int, ...] = "auto",
         n_networks: Auto | int = "auto",
-        n_cutoffs: int = 6,
-        scaling: OneOf["quantiles", "range"] = "quantiles",
+        n_cutoffs: Auto | int = "auto",
+        scaling: Scaling = "quantiles",
         n_links: int | None = 16,
         n_gates: int = 16,
         concatenation: Concatenation = "separate",
@@ -112,6 +122,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         verbose: int | bool = 0,
         on_interrupt: OnInterrupt = "raise",
     ) -> None:
+        self.effort = effort
         self.layers = layers
         self.n_networks = n_networks
         self.n_cutoffs = n_cutoffs
@@ -190,13 +201,14 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.selection_ = [
             {
                 "layers": score.recipe.shape.layers,
+                "n_cutoffs": score.recipe.encode.n_cutoffs,
                 "tau": score.recipe.options.tau,
                 "accuracy": score.mean,
                 "standard_error": score.standard_error,
+                "n_fits": score.n_fits,
                 "chosen": score.recipe is fitted.recipe,
             }
-            for row in fitted.scores
-            for score in row
+            for score in fitted.scores
         ]
         # Last, so that the model is complete even if warnings are turned into errors.
         warn_of_mixtures(self.circuit_.columns)

@@ -13,7 +13,7 @@ from dln._util.messages import list_names
 from dln.core.circuit import Circuit
 from dln.core.literals import Column
 from dln.errors import DlnWarning
-from dln.train.fit import Problem
+from dln.train.problem import Problem
 
 _FEW_ROWS = 100_000
 """Number of rows to try first. In such a sample nearly every class wins at least one row."""

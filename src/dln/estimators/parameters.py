@@ -20,17 +20,6 @@ from dln.train.options import FitOptions
 class Parameters(FitOptions):
     """All parameters, each stated once; the constructor of `DLNClassifier` repeats them."""
 
-    n_cutoffs: int = option(
-        6,
-        "Maximum number of thresholds that a numeric column starts with.",
-        low=1,
-        high=10**9,
-    )
-    scaling: OneOf["quantiles", "range"] = option(
-        "quantiles",
-        "How numeric columns are scaled to [0, 1] for training: by their quantiles, or linearly "
-        "from minimum to maximum (the paper).",
-    )
     validation_fraction: float = option(
         0.0,
         "Fraction of the rows that are set aside to choose the best epoch.",

@@ -6,17 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dln._util.option import options_of
-from dln.encode.encoder import EncodeOptions
 from dln.estimators.parameters import Parameters
 from dln.shrink.simplify.simplify import choose_effort
-from dln.train.fit import FitPlan, Problem
+from dln.train.fit import FitPlan
+from dln.train.problem import Problem
 from dln.train.recipe import make_candidates
 
 if TYPE_CHECKING:
     from dln.estimators.classifier import DLNClassifier
-
-_KNOTS = {"quantiles": 33, "range": 2}
-"""Knots of each scaling, see `EncodeOptions`."""
 
 
 def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
@@ -29,8 +26,7 @@ def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
         problem.table.n_columns,
         problem.heaviest_class(),
     )
-    encode = EncodeOptions(parameters.n_cutoffs, _KNOTS[parameters.scaling])
-    return FitPlan(candidates, encode, parameters.validation_fraction)
+    return FitPlan(candidates, parameters.validation_fraction)
 
 
 def read_parameters(model: DLNClassifier) -> Parameters:

@@ -13,7 +13,7 @@ from dln.core.labels import plain_labels
 from dln.data.table import Table, read_table
 from dln.data.target import read_target, row_weights
 from dln.errors import ColumnTypeError, OptionError, TableError
-from dln.train.fit import Problem
+from dln.train.problem import Problem
 
 
 def read_problem(

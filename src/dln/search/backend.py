@@ -14,8 +14,8 @@ from dln.encode.encoder import EncodeOptions
 from dln.search.folds import Fold
 from dln.search.tasks import FoldRows, Outcome, RowsOf, Task, encode_fold, run_tasks
 from dln.train.engines import EngineName, find_engine
-from dln.train.fit import Problem
 from dln.train.jobs import Histories
+from dln.train.problem import Problem
 
 BackendName = OneOf["local", "ray"]
 

@@ -38,8 +38,8 @@ from dln.search.storage import Storage, StudyStorage
 from dln.search.trial import CHOICES, Choice, Trial, find_front
 from dln.shrink.simplify.simplify import Effort
 from dln.train.engines import EngineName
-from dln.train.fit import Problem
 from dln.train.jobs import OnInterrupt
+from dln.train.problem import Problem
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,8 +14,9 @@ from dln.estimators.reading import draw_seed, read_problem
 from dln.search.folds import Fold, hold_out
 from dln.search.tasks import encode_fold
 from dln.train.engines import find_engine
-from dln.train.fit import FitPlan, Problem
+from dln.train.fit import FitPlan
 from dln.train.jobs import Engine, Job
+from dln.train.problem import Problem
 
 
 class FinalFit(Protocol):
@@ -80,7 +81,7 @@ def find_best_epoch(
     constant learning rate, a fit with this number of epochs ends with the same network.
     """
     recipe = plan.candidates.usual
-    rows = encode_fold(problem, fold, plan.encode)
+    rows = encode_fold(problem, fold, recipe.encode)
     start = int(np.random.default_rng(seed).integers(2**63))
     options = replace(recipe.options, seed=start, eval_every=eval_every)
     jobs = [

@@ -12,7 +12,7 @@ import numpy as np
 
 from dln.search.folds import Fold
 from dln.search.space import describe
-from dln.train.fit import Problem
+from dln.train.problem import Problem
 
 _DIGITS = 16
 """Length of a digest. Two searches in one file will not have the same one by chance."""

@@ -67,10 +67,10 @@ class RayBackend:
 
     def _rows_of(self, task: Task) -> Any:
         """Return Ray's reference to an encoded fold; each is encoded once per encoding."""
-        key = (task.fold, task.encode)
+        key = (task.fold, task.recipe.encode)
         if key not in self._rows:
             fold = self._context.folds[task.fold]
-            self._rows[key] = self._encode.remote(self._problem, fold, task.encode)
+            self._rows[key] = self._encode.remote(self._problem, fold, task.recipe.encode)
         return self._rows[key]
 
 

@@ -18,8 +18,8 @@ from dln.search.folds import Fold, count_rarest, split_rows
 from dln.search.preset import Preset, Scoring, Values
 from dln.search.scores import penalised_mean
 from dln.search.space import Between
-from dln.train.fit import Problem
 from dln.train.network import layer_sizes
+from dln.train.problem import Problem
 
 MAX_EPOCHS = 1_000
 """Maximum number of passes over the training rows."""

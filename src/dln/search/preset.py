@@ -81,8 +81,11 @@ class Preset:
         """Return the parameters of `DLNClassifier` for chosen values.
 
         The classifier's own comparison of settings is switched off, because a trial is one setting.
+        So is its dial: "quick" has the usual number of networks.
         """
         params = self.translate({**fixed_part(self.space), **values})
         if "auto" in (params.get("layers", "auto"), params.get("tau", "auto")):
             params["selection_fits"] = 0
+        if params.get("n_networks", "auto") == "auto":
+            params["effort"] = "quick"
         return params

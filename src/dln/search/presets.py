@@ -1,6 +1,6 @@
 """Presets of a search by name: "default" is here, "paper" in `dln.search.paper`.
 
-The default search starts from the settings that `DLNClassifier` compares itself.
+The default search starts from two layers of usual widths, each with several temperatures.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from dln.search.folds import repeated_folds
 from dln.search.paper import paper_preset
 from dln.search.preset import MakeFolds, Preset, Scoring, Values
 from dln.search.space import Between, check_space
-from dln.train.fit import Problem
-from dln.train.recipe import MAX_WIDTH, usual_taus, usual_widths, widen
+from dln.train.problem import Problem
+from dln.train.recipe import MAX_WIDTH, widen
 
 SpaceName = OneOf["default", "paper"]
 
@@ -102,7 +102,9 @@ _MAX_JUDGED = 3
 
 def _default(problem: Problem) -> Preset:
     n_rows, n_classes = len(problem.target), len(problem.classes)
-    widths, taus = usual_widths(n_rows), usual_taus(n_rows)
+    widths = (16, 32, 64) if n_rows < 2_000 else (64, 128) if n_rows < 4_000 else (100, 300)
+    # The lowest temperature helps only on small, clean tables.
+    taus = (4.0, 8.0, 16.0, 32.0) if n_rows >= 2_000 else (2.0, 4.0, 8.0, 16.0, 32.0)
     scale = _FEW_ROWS if n_rows < 4_000 else _MANY_ROWS
     grid = [{"width": width, "tau": tau} for width in widths for tau in taus]
     together = {**_USUAL, "n_networks": scale.n_networks}

@@ -176,11 +176,10 @@ class Search:
         )
         # The same seeds for all trials, so that they differ only in their parameters.
         rng = np.random.default_rng([self.seed, fold])
-        n_networks = plan.candidates.n_networks
+        n_networks = recipe.n_networks
         n_judged = min(n_networks, scoring.max_networks)
         return Task(
             fold=fold,
-            encode=plan.encode,
             recipe=replace(recipe, options=options),
             seeds=tuple(rng.integers(2**63, size=n_judged).tolist()),
             n_networks=n_networks,

@@ -16,13 +16,13 @@ from dln.encode.encoder import EncodeOptions, Encoder, fit_encoder
 from dln.errors import TrainingError
 from dln.evaluate.scores import balanced_accuracy, count_pairs
 from dln.search.folds import Fold
-from dln.search.votes import count_votes
 from dln.shrink.simplify.simplify import simplify
 from dln.train.discretise import discretise
-from dln.train.fit import Problem
 from dln.train.jobs import Engine, Job, OnProgress, Trained, TrainingRows
 from dln.train.network import Network
+from dln.train.problem import Problem
 from dln.train.recipe import Recipe
+from dln.train.votes import count_votes
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,6 @@ class Task:
     """
 
     fold: int
-    encode: EncodeOptions
     recipe: Recipe
     seeds: tuple[int, ...]
     n_networks: int
@@ -118,7 +117,7 @@ def run_tasks(
 
     If one of them diverges, the engine stops without naming it. Then they are trained one by one.
     """
-    rows = [rows_of(task.fold, task.encode) for task in tasks]
+    rows = [rows_of(task.fold, task.recipe.encode) for task in tasks]
     jobs = [_jobs(task, its) for task, its in zip(tasks, rows, strict=True)]
     try:
         trained = iter(

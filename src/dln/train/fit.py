@@ -13,45 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.core.circuit import Circuit
-from dln.core.labels import Label
-from dln.data.table import Table
-from dln.encode.encoder import EncodeOptions, Encoder, fit_encoder
+from dln.encode.encoder import fit_encoder
 from dln.errors import OptionError
 from dln.train.discretise import discretise
-from dln.train.jobs import Engine, Job, OnInterrupt, TrainingRows
-from dln.train.recipe import SELECTION_ROWS, Candidates, Recipe
-from dln.train.select import Score, choose, cross_validate
+from dln.train.jobs import Engine, Job, OnInterrupt, Trained, TrainingRows
+from dln.train.problem import Problem
+from dln.train.recipe import Candidates, Recipe
+from dln.train.restart import train_with_restarts
+from dln.train.select import Score, compare
 from dln.train.trace import Trace
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A table to learn from: class numbers (n,) and weights (n,) beside it."""
-
-    table: Table
-    target: NDArray[np.int32]
-    weight: NDArray[np.float32]
-    classes: tuple[Label, ...]
-
-    def take(self, rows: NDArray[np.int64]) -> Problem:
-        """Select some rows."""
-        return Problem(self.table.take(rows), self.target[rows], self.weight[rows], self.classes)
-
-    def heaviest_class(self) -> float:
-        """Return the largest class weight relative to the mean row weight."""
-        rows = np.bincount(self.target[self.weight > 0])
-        weights = np.bincount(self.target, self.weight)
-        mean = weights.sum() / max(1, rows.sum())
-        known = rows > 0
-        return float((weights[: len(rows)][known] / rows[known] / mean).max(initial=1.0))
-
-    def kept(self) -> Problem:
-        """Return a copy whose columns are read once, for code that uses them often."""
-        return replace(self, table=self.table.kept())
-
-    def counting(self) -> Problem:
-        """Return the problem without the rows of weight 0."""
-        return self if self.weight.all() else self.take(np.flatnonzero(self.weight))
 
 
 @dataclass(frozen=True)
@@ -62,14 +32,11 @@ class FitPlan:
     ----------
     candidates
         Recipes. If there are several, cross-validation chooses one.
-    encode
-        Settings of the encoder.
     validation_fraction
         Fraction of the rows used to choose the best epoch; 0 trains on all rows to the end.
     """
 
     candidates: Candidates
-    encode: EncodeOptions
     validation_fraction: float = 0.0
 
 
@@ -90,7 +57,7 @@ class Fitted:
     recipe: Recipe
     histories: list[NDArray[np.float32]]
     traces: list[Trace]
-    scores: tuple[tuple[Score, ...], ...] = ()
+    scores: tuple[Score, ...] = ()
     interrupted: bool = False
 
 
@@ -109,23 +76,44 @@ def fit_circuit(
     With on_interrupt="keep", Ctrl-C ends the training, and the circuit is what the networks have
     learned so far. While recipes are compared, it ends the comparison instead.
     """
-    scores: tuple[tuple[Score, ...], ...] = ()
+    scores: tuple[Score, ...] = ()
     interrupted = False
     try:
-        scores = _compare(problem, plan, engine, rng, n_threads, on_progress)
+        scores = compare(
+            plan.candidates,
+            problem,
+            engine=engine,
+            rng=rng.spawn(1)[0],  # so that the chosen recipe, if stated, gives the same circuit
+            n_threads=n_threads,
+            on_progress=lambda jobs: _reporter("select", jobs, on_progress),
+        )
     except KeyboardInterrupt:
         if on_interrupt == "raise":
             raise
         interrupted = True
-    recipe = choose(scores) if scores else plan.candidates.usual
+    recipe = next((score.recipe for score in scores if score.chosen), plan.candidates.usual)
 
-    encoder, cells = fit_encoder(problem.table, problem.target, problem.weight, plan.encode)
-    jobs = _final_jobs(problem, plan, recipe, encoder, cells, rng)
-    trained = engine(
-        jobs,
-        n_threads=n_threads,
-        on_progress=_reporter("train", jobs, on_progress),
-        on_interrupt=on_interrupt,
+    encoder, cells = fit_encoder(problem.table, problem.target, problem.weight, recipe.encode)
+    rows, valid_rows = _split_validation(problem.target, plan.validation_fraction, rng)
+    data = TrainingRows(cells, problem.target, problem.weight)
+    options = recipe.options
+    if len(valid_rows):
+        options = replace(options, eval_every=options.eval_every or 1, keep_best=True)
+
+    def draw_job() -> Job:
+        seed = int(rng.integers(2**63))
+        network = recipe.draw_network(encoder.literals, len(problem.classes), seed)
+        return Job(network, data, rows, replace(options, seed=seed), valid_rows)
+
+    def train(jobs: Sequence[Job]) -> list[Trained]:
+        report = _reporter("train", jobs, on_progress)
+        return engine(jobs, n_threads=n_threads, on_progress=report, on_interrupt=on_interrupt)
+
+    trained = train_with_restarts(
+        lambda n: [draw_job() for _ in range(n)],
+        train,
+        recipe.n_networks,
+        0 if interrupted else plan.candidates.n_restarts,
     )
     # After Ctrl-C some networks may not have started. They have learned nothing and do not vote.
     voting = [result for result in trained if len(result.history)] or trained[:1]
@@ -145,63 +133,6 @@ def fit_circuit(
         scores,
         interrupted or any(result.interrupted for result in trained),
     )
-
-
-def _compare(
-    problem: Problem,
-    plan: FitPlan,
-    engine: Engine,
-    rng: np.random.Generator,
-    n_threads: int,
-    on_progress: Callable[[Progress], None] | None,
-) -> tuple[tuple[Score, ...], ...]:
-    """Cross-validate the candidates, on a sample of large tables; empty if not compared.
-
-    The scores have the shape of the grid of candidates.
-    """
-    recipes = [recipe for row in plan.candidates.grid for recipe in row]
-    if len(recipes) == 1 or plan.candidates.n_fits == 0:
-        return ()
-    if len(problem.target) > SELECTION_ROWS:
-        chosen = rng.choice(len(problem.target), SELECTION_ROWS, replace=False)
-        problem = problem.take(np.sort(chosen).astype(np.int64))
-    scores = cross_validate(
-        recipes,
-        problem.table.kept(),
-        problem.target,
-        problem.weight,
-        encode=plan.encode,
-        n_classes=len(problem.classes),
-        n_fits=plan.candidates.n_fits,
-        engine=engine,
-        rng=rng,
-        n_threads=n_threads,
-        on_progress=lambda jobs: _reporter("select", jobs, on_progress),
-    )
-    width = len(plan.candidates.grid[0])
-    return tuple(scores[start : start + width] for start in range(0, len(scores), width))
-
-
-def _final_jobs(
-    problem: Problem,
-    plan: FitPlan,
-    recipe: Recipe,
-    encoder: Encoder,
-    cells: NDArray[np.float32],
-    rng: np.random.Generator,
-) -> list[Job]:
-    """Set up the networks of the circuit, each with its own random start and order of rows."""
-    data = TrainingRows(cells, problem.target, problem.weight)
-    rows, valid_rows = _split_validation(problem.target, plan.validation_fraction, rng)
-    options = recipe.options
-    if len(valid_rows):
-        options = replace(options, eval_every=options.eval_every or 1, keep_best=True)
-    jobs = []
-    for _ in range(plan.candidates.n_networks):
-        seed = int(rng.integers(2**63))
-        network = recipe.draw_network(encoder.literals, len(problem.classes), seed)
-        jobs.append(Job(network, data, rows, replace(options, seed=seed), valid_rows))
-    return jobs
 
 
 def _split_validation(

@@ -15,9 +15,11 @@ from dln.train.settings import Alternating, Annealing, Freezing, Gumbel, Pruning
 
 Auto = OneOf["auto"]
 Concatenation = OneOf["separate", "shared", "none"]
+FitEffort = OneOf["quick", "normal", "high", "best"]
 GateGradient = OneOf["hard", "mixture"]
 Phases = OneOf["unified", "epochs", "batches"] | Alternating
 Relaxation = OneOf["straight-through", "soft", "gumbel"] | Gumbel
+Scaling = OneOf["quantiles", "range"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +94,14 @@ class SharedOptions(Checked):
 class FitOptions(SharedOptions):
     """The options of a fit, "auto" if the data decides."""
 
+    effort: FitEffort = option(
+        "normal",
+        "How much work to spend on accuracy: it decides what is compared and trained for options "
+        'that are "auto".',
+        more='"quick" takes seconds and gives small circuits, "best" is as accurate as it gets. '
+        "Every level gives one circuit.",
+        searched=False,
+    )
     layers: Auto | tuple[int, ...] = option(
         "auto",
         "Number of gates in each layer.",
@@ -105,6 +115,18 @@ class FitOptions(SharedOptions):
         more="More networks are slightly more accurate; fewer give a smaller circuit.",
         low=1,
         high=10_000,
+    )
+    n_cutoffs: Auto | int = option(
+        "auto",
+        "Maximum number of thresholds that a numeric column starts with.",
+        low=1,
+        high=10**9,
+        usual=6,
+    )
+    scaling: Scaling = option(
+        "quantiles",
+        "How numeric columns are scaled to [0, 1] for training: by their quantiles, or linearly "
+        "from minimum to maximum (the paper).",
     )
     n_links: int | None = option(
         16,
@@ -166,9 +188,10 @@ class FitOptions(SharedOptions):
     )
     selection_fits: Auto | int = option(
         "auto",
-        'Number of networks trained for each candidate when "auto" parameters are chosen by '
-        "cross-validation.",
-        more='0 chooses by the size of the table alone; so does "auto" with engine="torch".',
+        'Number of networks trained for each of the best candidates when "auto" parameters are '
+        "chosen by cross-validation.",
+        more="Worse candidates are left out earlier. 0 chooses by the size of the table alone; so "
+        'does "auto" with engine="torch".',
         low=0,
         high=10_000,
     )

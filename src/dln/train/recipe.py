@@ -1,41 +1,56 @@
 """Choose what to train for a table: the user's options, completed with defaults.
 
-The defaults were chosen by measurement (`benchmarks/default_accuracy.py`), the same for all tables.
+The defaults were chosen by measurement (`benchmarks/levels.py`), the same for all tables.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
 
 from dln._util.option import options_of
 from dln.encode.bits import LiteralSet
+from dln.encode.encoder import EncodeOptions
+from dln.train.effort import LEVELS, Level
+from dln.train.halving import plan_rounds
 from dln.train.network import Network, Shape, build_network
 from dln.train.options import Auto, FitOptions, SharedOptions, TrainOptions
 
 T = TypeVar("T")
 
 MAX_WIDTH = 2_100
-"""Maximum width of the first layer by default."""
+"""Maximum width of the first layer without a comparison."""
 
 MAX_BATCH_SIZE = 4_096
 """Maximum batch size by default."""
 
 SELECTION_ROWS = 5_000
-"""Maximum number of rows on which recipes are compared."""
+"""Maximum number of rows on which recipes are compared in the first round."""
 
-SELECTION_WORK = 6e11
-"""Operations that comparing recipes may take: about ten seconds on two cores."""
+MANY_ROWS = 20_000
+"""From this number of rows, layers may be twice as wide."""
+
+SHORT_FROM_ROWS = 1_000
+"""From this number of rows, recipes are compared with half the epochs; the ranking is the same."""
+
+TEMPERATURES = (0.25, 0.5, 1.0, 2.0, 4.0)
+"""Temperatures to compare, in units of the square root of a class's votes at the start."""
+
+N_RESTARTS = 2
+"""How often a network that failed to learn is trained again, from other starts."""
+
+_KNOTS = {"quantiles": 33, "range": 2}
+"""Knots of each scaling, see `EncodeOptions`."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Everything that determines a network and its training, except the data and the seed.
+    """Everything that determines a circuit, except the data and the seed.
 
-    See `FitOptions` for `slope`, `vote_threshold` and `vote_density`.
+    See `FitOptions` for `slope`, `vote_threshold`, `vote_density` and `n_networks`.
     """
 
     shape: Shape
@@ -43,6 +58,8 @@ class Recipe:
     slope: float
     vote_threshold: float
     vote_density: float
+    encode: EncodeOptions
+    n_networks: int
 
     def draw_network(self, literals: LiteralSet, n_classes: int, seed: int) -> Network:
         """Draw a network with random initial parameters."""
@@ -56,6 +73,18 @@ class Recipe:
             rng=np.random.default_rng(seed),
         )
 
+    def shortened(self, n_rows: int) -> Recipe:
+        """Return the recipe as it is compared with others, on a table with this number of rows."""
+        if n_rows < SHORT_FROM_ROWS:
+            return self
+        epochs = -(-self.options.epochs // 2)
+        return replace(self, options=replace(self.options, epochs=epochs))
+
+    def work(self, n_classes: int) -> float:
+        """Estimate the operations to train one network, per row, from its links and votes."""
+        layers, n_links = self.shape.layers, self.shape.n_links or 100
+        return self.options.epochs * 2.0 * (sum(layers) * n_links + layers[-1] * n_classes)
+
 
 @dataclass(frozen=True)
 class Candidates:
@@ -66,15 +95,15 @@ class Candidates:
     usual
         The recipe to use without a comparison.
     n_fits
-        Number of networks that are trained to compare each recipe.
-    n_networks
-        Number of networks to train with the chosen recipe.
+        Number of networks that are trained to compare the best recipes; 0 without a comparison.
+    n_restarts
+        How often a network of the final fit that failed to learn is trained again.
     """
 
     grid: tuple[tuple[Recipe, ...], ...]
     usual: Recipe
     n_fits: int
-    n_networks: int
+    n_restarts: int
 
 
 def make_candidates(
@@ -84,80 +113,124 @@ def make_candidates(
 
     `heaviest` is the largest class weight relative to the mean row weight.
     """
-    sizes = (requested.layers,) if requested.layers != "auto" else _sizes(n_rows, n_classes)
-    taus = (requested.tau,) if requested.tau != "auto" else usual_taus(n_rows)
-    batch_size = _or(requested.batch_size, _batch_size(n_rows, heaviest))
+    level = LEVELS[requested.effort]
+    usual = _usual_recipe(requested, n_rows, n_classes, heaviest)
+    sizes = [usual]
+    if requested.layers == "auto":
+        sizes = _sizes(usual, level, requested, n_rows, n_classes)
+    work = [recipe.work(n_classes) * n_rows for recipe in sizes]
+    # The smallest size is always compared; the others if the final fit is within the budget.
+    sizes = [sizes[0], *(sizes[i] for i in range(1, len(sizes)) if work[i] <= level.work)]
     grid = tuple(
-        tuple(_recipe(requested, layers, tau, batch_size, n_rows, n_classes) for tau in taus)
-        for layers in sizes
+        tuple(_at_temperature(size, tau) for tau in _taus(requested, size))
+        for size in (_with_networks(size, requested, level, n_rows, n_classes) for size in sizes)
     )
+    n_fits = _or(requested.selection_fits, _n_fits(level, grid, n_rows, n_classes, n_columns))
+    is_choice = n_fits > 0 and sum(map(len, grid)) > 1
     return Candidates(
         grid=grid,
-        usual=grid[-1][taus.index(TrainOptions.tau) if len(taus) > 1 else 0],
-        n_fits=_or(requested.selection_fits, _n_fits(grid, n_rows, n_classes, n_columns)),
-        n_networks=_or(requested.n_networks, 3 if n_rows < 2_000 else 1),
+        usual=_with_networks(usual, requested, level, n_rows, n_classes),
+        n_fits=n_fits,
+        n_restarts=N_RESTARTS if is_choice else 0,
     )
 
 
-def _recipe(
-    requested: FitOptions,
-    layers: tuple[int, ...],
-    tau: float,
-    batch_size: int,
-    n_rows: int,
-    n_classes: int,
-) -> Recipe:
+def _usual_recipe(requested: FitOptions, n_rows: int, n_classes: int, heaviest: float) -> Recipe:
+    """Return the recipe for a table of this size if nothing is compared."""
+    width = 64 if n_rows < 2_000 else 128 if n_rows < 4_000 else 300
+    first = min(MAX_WIDTH, widen(width, n_classes))
+    layers = _or(requested.layers, (first, -(-first // 2)))
     return Recipe(
         shape=Shape(layers, requested.n_links, requested.n_gates, requested.concatenation),
         options=TrainOptions(
-            tau=tau,
+            tau=_or(requested.tau, TrainOptions.tau),
             epochs=_or(requested.epochs, _epochs(n_rows)),
-            batch_size=batch_size,
+            batch_size=_or(requested.batch_size, _batch_size(n_rows, heaviest)),
             **{name: getattr(requested, name) for name in options_of(SharedOptions)},
         ),
         slope=requested.slope,
         vote_threshold=requested.vote_threshold,
         vote_density=_or(requested.vote_density, _vote_density(n_classes)),
+        encode=EncodeOptions(
+            _or(requested.n_cutoffs, EncodeOptions.n_cutoffs), _KNOTS[requested.scaling]
+        ),
+        n_networks=1,
     )
 
 
-def usual_widths(n_rows: int) -> tuple[int, ...]:
-    """Return the widths of the first layer to choose from, for two classes."""
-    return (16, 32, 64) if n_rows < 2_000 else (64, 128) if n_rows < 4_000 else (100, 300)
+def _sizes(
+    usual: Recipe, level: Level, requested: FitOptions, n_rows: int, n_classes: int
+) -> list[Recipe]:
+    """Return a recipe for each size of a level: wider for more classes and for large tables."""
+    growth = 2 if n_rows >= MANY_ROWS else 1
+    sizes = {}
+    for width, n_layers, n_cutoffs in level.sizes:
+        first = min(growth * level.max_width, widen(width, n_classes))
+        layers = (first, -(-first // 2))[:n_layers]
+        encode = replace(usual.encode, n_cutoffs=_or(requested.n_cutoffs, n_cutoffs))
+        sizes[layers, encode] = replace(
+            usual, shape=replace(usual.shape, layers=layers), encode=encode
+        )
+    return list(sizes.values())
+
+
+def _with_networks(
+    recipe: Recipe, requested: FitOptions, level: Level, n_rows: int, n_classes: int
+) -> Recipe:
+    """Set the number of networks: that of the level, or as many as its budget allows."""
+    wanted = level.n_networks[0 if n_rows < 2_000 else 1]
+    affordable = int(level.work / (recipe.work(n_classes) * n_rows))
+    return replace(recipe, n_networks=_or(requested.n_networks, max(1, min(wanted, affordable))))
+
+
+def _taus(requested: FitOptions, recipe: Recipe) -> tuple[float, ...]:
+    """Return the temperatures to compare.
+
+    A class starts with about `votes` votes, and their sum varies by the square root of that. So
+    the same multiples of it suit networks of every size and any number of classes.
+    """
+    if requested.tau != "auto":
+        return (requested.tau,)
+    votes = max(1.0, recipe.shape.layers[-1] * recipe.vote_density)
+    return tuple(float(f"{scale * math.sqrt(votes):.2g}") for scale in TEMPERATURES)
+
+
+def _at_temperature(recipe: Recipe, tau: float) -> Recipe:
+    return replace(recipe, options=replace(recipe.options, tau=tau))
+
+
+def _n_fits(
+    level: Level,
+    grid: tuple[tuple[Recipe, ...], ...],
+    n_rows: int,
+    n_classes: int,
+    n_columns: int,
+) -> int:
+    """Return the number of networks for the best candidates: the useful number, in the budget."""
+    few, some, many = level.n_fits
+    wanted = few if n_rows < 1_000 else some if n_rows < 4_000 else many
+    # Each fold encodes the table again, with small trees for each column.
+    wanted = min(wanted, max(5, 1_000 // max(1, n_columns)))
+    work = [recipe.shortened(n_rows).work(n_classes) for row in grid for recipe in row]
+    while wanted > 1 and _selection_work(work, n_rows, wanted) > level.work:
+        wanted -= 1
+    return wanted
+
+
+def _selection_work(work: list[float], n_rows: int, n_fits: int) -> float:
+    """Estimate the operations of a comparison, if an average share of the candidates is kept."""
+    rounds = enumerate(plan_rounds(len(work), n_fits))
+    row_fits = sum(
+        n_candidates * len(folds) * min(n_rows, SELECTION_ROWS << number)
+        for number, (n_candidates, folds) in rounds
+    )
+    return row_fits * sum(work) / len(work)
 
 
 def widen(width: int, n_classes: int) -> int:
     """Convert a width for two classes to one for more classes."""
     growth: float = (n_classes / 2) ** 0.75
     return round(width * growth)
-
-
-def _sizes(n_rows: int, n_classes: int) -> tuple[tuple[int, ...], ...]:
-    """Return the sizes to choose from: two layers, the second half as wide as the first."""
-    scaled = [min(MAX_WIDTH, widen(width, n_classes)) for width in usual_widths(n_rows)]
-    return tuple((first, -(-first // 2)) for first in dict.fromkeys(scaled))
-
-
-def _n_fits(
-    grid: tuple[tuple[Recipe, ...], ...], n_rows: int, n_classes: int, n_columns: int
-) -> int:
-    """Return the number of networks to train per recipe: the useful number, within a budget."""
-    wanted = 20 if n_rows < 1_000 else 5 if n_rows < 4_000 else 4
-    rows = min(n_rows, SELECTION_ROWS)
-    work = sum(_work(recipe, n_classes) for row in grid for recipe in row) * rows
-    # Each fit encodes the table again, with a small tree for each column.
-    return max(1, min(wanted, int(SELECTION_WORK / work), max(5, 1_000 // max(1, n_columns))))
-
-
-def _work(recipe: Recipe, n_classes: int) -> float:
-    """Estimate the operations of a training run per row, from its links and votes."""
-    layers, n_links = recipe.shape.layers, recipe.shape.n_links or 100
-    return recipe.options.epochs * 2.0 * (sum(layers) * n_links + layers[-1] * n_classes)
-
-
-def usual_taus(n_rows: int) -> tuple[float, ...]:
-    """Return the temperatures to choose from. The lowest helps only on small, clean tables."""
-    return (2.0, 4.0, 8.0, 16.0, 32.0) if n_rows < 2_000 else (4.0, 8.0, 16.0, 32.0)
 
 
 def _vote_density(n_classes: int) -> float:

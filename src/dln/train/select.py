@@ -1,7 +1,7 @@
 """Choose a recipe by cross-validation on the training rows.
 
-All recipes and folds are trained in parallel as one population. Each fold has its own encoder,
-fitted without the validation rows, so that nothing leaks.
+All recipes and folds of a round are trained in parallel as one population. Each fold has its own
+encoders, fitted without the validation rows, so that nothing leaks.
 """
 
 from __future__ import annotations
@@ -13,91 +13,118 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import RepeatedStratifiedKFold
 
-from dln.data.table import Table
-from dln.encode.encoder import EncodeOptions, fit_encoder
+from dln.encode.encoder import EncodeOptions, Encoder, fit_encoder
+from dln.train.halving import best_candidates, estimate, plan_rounds
 from dln.train.jobs import Engine, Job, OnProgress, TrainingRows
-from dln.train.recipe import Recipe
+from dln.train.problem import Problem
+from dln.train.recipe import SELECTION_ROWS, Candidates, Recipe
 
-SHORT_FROM_ROWS = 1_000
-"""From this number of rows, recipes are compared with half the epochs; the ranking is the same."""
-
-MAX_TOLERANCE = 0.01
-"""Balanced accuracy that may be lost for a smaller circuit, and at most one standard error."""
+Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Training rows and validation rows."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """The balanced accuracy of a recipe on rows that it was not trained on."""
+    """The balanced accuracy of a recipe on rows that it was not trained on.
+
+    Attributes
+    ----------
+    mean
+        Estimated mean over all folds of the comparison.
+    standard_error
+        Standard error of the mean over the recipe's own folds.
+    n_fits
+        Number of networks that were trained. Worse recipes are left out after each round.
+    """
 
     recipe: Recipe
     mean: float
     standard_error: float
+    n_fits: int
+    chosen: bool
 
 
-def cross_validate(
-    recipes: Sequence[Recipe],
-    table: Table,
-    target: NDArray[np.int32],
-    weight: NDArray[np.float32],
+def compare(
+    candidates: Candidates,
+    problem: Problem,
     *,
-    encode: EncodeOptions,
-    n_classes: int,
-    n_fits: int,
     engine: Engine,
     rng: np.random.Generator,
     n_threads: int,
     on_progress: Callable[[list[Job]], OnProgress | None] = lambda jobs: None,
 ) -> tuple[Score, ...]:
-    """Score all recipes on the same folds, with about `n_fits` networks for each.
+    """Score all candidates on the same folds by successive halving; empty if there is no choice.
 
-    `on_progress` takes the jobs and returns the function to call while they train.
+    The first round uses a sample of a large table, and each further round twice as many rows.
+    `on_progress` takes the jobs of a round and returns the function to call while they train.
     """
-    jobs: list[Job] = []
-    folds = _folds(target, n_fits, int(rng.integers(2**31)))
-    for train, valid in folds:
-        encoder, _ = fit_encoder(table.take(train), target[train], weight[train], encode)
-        data = TrainingRows(encoder.encode(table), target, weight)
-        seed = int(rng.integers(2**63))
-        for recipe in recipes:
-            network = recipe.draw_network(encoder.literals, n_classes, seed)
-            epochs = recipe.options.epochs
-            if len(target) >= SHORT_FROM_ROWS:
-                epochs = -(-epochs // 2)
-            options = replace(
-                recipe.options, seed=seed, epochs=epochs, eval_every=epochs, trace_every=0
-            )
-            jobs.append(Job(network, data, train, options, valid_rows=valid))
-    if not jobs:
+    recipes = [recipe for row in candidates.grid for recipe in row]
+    n_rows, n_taus = len(problem.target), len(candidates.grid[0])
+    if len(recipes) == 1 or candidates.n_fits == 0:
         return ()
-    trained = engine(jobs, n_threads=n_threads, on_progress=on_progress(jobs))
-    accuracy = np.array([result.valid_accuracy[-1] for result in trained], dtype=np.float64)
-    by_recipe = accuracy.reshape(len(folds), len(recipes)).T
+    order, seed = rng.permutation(n_rows), int(rng.integers(2**31))
+    accuracy = np.empty((len(recipes), 0))
+    for number, (n_candidates, numbers) in enumerate(plan_rounds(len(recipes), candidates.n_fits)):
+        some = order[: SELECTION_ROWS << number]
+        sample = problem if len(some) == n_rows else problem.take(np.sort(some))
+        folds = make_folds(sample.target, numbers.stop, seed)[numbers.start :]
+        if not folds:
+            break
+        kept = best_candidates(accuracy, n_taus, n_candidates) if number else range(len(recipes))
+        short = [recipes[place].shortened(n_rows) for place in kept]
+        found = np.full((len(recipes), len(folds)), np.nan)
+        found[kept] = _validate(short, sample, folds, engine, rng, n_threads, on_progress)
+        accuracy = np.hstack([accuracy, found])
+    if accuracy.shape[1] == 0:
+        return ()
+    (winner,) = best_candidates(accuracy, n_taus, 1)
     return tuple(
-        Score(recipe, float(row.mean()), float(row.std() / np.sqrt(len(row))))
-        for recipe, row in zip(recipes, by_recipe, strict=True)
+        Score(
+            recipe,
+            float(np.clip(mean, 0.0, 1.0)),
+            float(np.nanstd(own) / np.sqrt(np.isfinite(own).sum())),
+            int(np.isfinite(own).sum()),
+            place == winner,
+        )
+        for place, (recipe, mean, own) in enumerate(
+            zip(recipes, estimate(accuracy), accuracy, strict=True)
+        )
     )
 
 
-def choose(scores: Sequence[Sequence[Score]]) -> Recipe:
-    """Choose the smallest size that is about as good as the best, at its best temperature.
+def _validate(
+    recipes: Sequence[Recipe],
+    problem: Problem,
+    folds: Sequence[Fold],
+    engine: Engine,
+    rng: np.random.Generator,
+    n_threads: int,
+    on_progress: Callable[[list[Job]], OnProgress | None],
+) -> NDArray[np.float64]:
+    """Return the balanced accuracy of recipes (rows) on the validation rows of folds (columns)."""
+    jobs: list[Job] = []
+    table = problem.table.kept()
+    for train, valid in folds:
+        some = replace(problem, table=table).take(train)
+        encoders: dict[EncodeOptions, Encoder] = {}
+        for encode in dict.fromkeys(recipe.encode for recipe in recipes):
+            encoders[encode], _ = fit_encoder(some.table, some.target, some.weight, encode)
+        # Encoders differ only in their cutoffs, so the encoded columns are the same.
+        cells = next(iter(encoders.values())).encode(table)
+        data = TrainingRows(cells, problem.target, problem.weight)
+        seed = int(rng.integers(2**63))
+        for recipe in recipes:
+            literals = encoders[recipe.encode].literals
+            network = recipe.draw_network(literals, len(problem.classes), seed)
+            own = recipe.options
+            options = replace(own, seed=seed, eval_every=own.epochs, trace_every=0)
+            jobs.append(Job(network, data, train, options, valid_rows=valid))
+    trained = engine(jobs, n_threads=n_threads, on_progress=on_progress(jobs))
+    accuracy = np.array([result.valid_accuracy[-1] for result in trained], dtype=np.float64)
+    return accuracy.reshape(len(folds), len(recipes)).T
 
-    `scores` has a row for each size, smallest first, with its temperatures in order. Scores of
-    neighbouring temperatures are averaged first. They are similar, so this removes most of the
-    noise of small tables without hiding real differences.
-    """
-    means = np.array([[score.mean for score in row] for row in scores])
-    for _ in range(2):
-        padded = np.pad(means, ((0, 0), (1, 1)), mode="edge")
-        means = (padded[:, :-2] + 2 * means + padded[:, 2:]) / 4
-    best_size, best_tau = divmod(int(means.argmax()), means.shape[1])
-    tolerance = min(MAX_TOLERANCE, scores[best_size][best_tau].standard_error)
-    size = int(np.argmax(means.max(axis=1) >= means.max() - tolerance))
-    return scores[size][int(means[size].argmax())].recipe
 
-
-def _folds(
-    target: NDArray[np.int32], n_fits: int, seed: int
-) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def make_folds(target: NDArray[np.int32], n_fits: int, seed: int) -> list[Fold]:
     """Split rows into training and validation parts: the first `n_fits` of repeated folds.
 
     None if a class has a single row, which cannot be in both parts.

@@ -1,0 +1,50 @@
+"""The levels of `effort`: the sizes that a fit compares, and the work that it may do."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dln.train.options import FitEffort
+
+
+class Size(NamedTuple):
+    """A size to compare, for two classes: a second layer has half the width of the first."""
+
+    width: int
+    n_layers: int
+    n_cutoffs: int
+
+
+class Level(NamedTuple):
+    """What one level does.
+
+    Attributes
+    ----------
+    sizes
+        Sizes to compare, smallest first. More classes get wider layers, up to `max_width`.
+    n_fits
+        Networks that are trained to compare the best candidates: on tables of less than 1,000
+        rows, of less than 4,000, and larger ones.
+    n_networks
+        Networks of the final fit, on tables of less than 2,000 rows and on larger ones.
+    work
+        Operations that the comparison may take, and also the final fit. One core does about 10^10
+        a second.
+    """
+
+    sizes: tuple[Size, ...]
+    max_width: int
+    n_fits: tuple[int, int, int]
+    n_networks: tuple[int, int]
+    work: float
+
+
+_SMALL = (Size(64, 2, 6), Size(256, 2, 12))
+_ALL = (*_SMALL, Size(1024, 1, 24), Size(1024, 2, 24))
+
+LEVELS: dict[FitEffort, Level] = {
+    "quick": Level(_SMALL, 512, (10, 5, 3), (3, 1), 1e11),
+    "normal": Level(_ALL, 1024, (15, 7, 4), (5, 5), 5e11),
+    "high": Level(_ALL, 2048, (30, 12, 6), (9, 9), 2e12),
+    "best": Level(_ALL, 2048, (60, 25, 10), (15, 15), 1e13),
+}

@@ -1,0 +1,41 @@
+"""What a fit learns from: a table, the class of each row, and weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.core.labels import Label
+from dln.data.table import Table
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A table to learn from: class numbers (n,) and weights (n,) beside it."""
+
+    table: Table
+    target: NDArray[np.int32]
+    weight: NDArray[np.float32]
+    classes: tuple[Label, ...]
+
+    def take(self, rows: NDArray[np.int64]) -> Problem:
+        """Select some rows."""
+        return Problem(self.table.take(rows), self.target[rows], self.weight[rows], self.classes)
+
+    def heaviest_class(self) -> float:
+        """Return the largest class weight relative to the mean row weight."""
+        rows = np.bincount(self.target[self.weight > 0])
+        weights = np.bincount(self.target, self.weight)
+        mean = weights.sum() / max(1, rows.sum())
+        known = rows > 0
+        return float((weights[: len(rows)][known] / rows[known] / mean).max(initial=1.0))
+
+    def kept(self) -> Problem:
+        """Return a copy whose columns are read once, for code that uses them often."""
+        return replace(self, table=self.table.kept())
+
+    def counting(self) -> Problem:
+        """Return the problem without the rows of weight 0."""
+        return self if self.weight.all() else self.take(np.flatnonzero(self.weight))
