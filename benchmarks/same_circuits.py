@@ -1,7 +1,7 @@
 """Check that a change of the code leaves every trained circuit as it was.
 
-Fits ten tables with two seeds and default options, and one table with other options on each engine,
-and compares a digest of every circuit with the recorded one.
+Fits ten tables with two seeds and effort="quick", one table with more effort, and with
+other options on each engine, and compares a digest of every circuit with the recorded one.
 
     python -m benchmarks.same_circuits ../shared            # compare with the recorded digests
     python -m benchmarks.same_circuits ../shared --record   # record them again
@@ -79,7 +79,10 @@ def fits() -> Iterator[tuple[str, str, DLNClassifier]]:
     """List what is fitted: its name, the file of the table, and the classifier."""
     for path in TABLES:
         for seed in (0, 1):
-            yield f"{Path(path).name} seed {seed}", path, DLNClassifier(random_state=seed)
+            model = DLNClassifier(effort="quick", random_state=seed)
+            yield f"{Path(path).name} seed {seed}", path, model
+    for effort in ("normal", "high"):
+        yield f"Heart.csv {effort}", TABLES[0], DLNClassifier(effort=effort, random_state=0)
     for name, options in VARIANTS.items():
         model = DLNClassifier(**{**SMALL, **options}, random_state=0)
         yield f"Heart.csv {name}", TABLES[0], model

@@ -141,11 +141,21 @@ def test_sizes_range_from_small_to_wide(n_classes: int) -> None:
         assert scales == pytest.approx(TEMPERATURES, rel=0.05)
 
 
-def test_large_tables_may_have_wider_networks() -> None:
+@pytest.mark.parametrize("n_classes", [2, 8])
+def test_large_tables_have_wider_networks(n_classes: int) -> None:
     def width(n_rows: int) -> int:
-        return max(row[0].shape.layers[0] for row in candidates_of(n_rows, 8).grid)
+        return max(row[0].shape.layers[0] for row in candidates_of(n_rows, n_classes).grid)
 
-    assert width(900) < width(30_000)
+    assert 2 * width(900) == width(30_000)
+
+
+def test_a_sample_is_compared_with_as_many_steps_as_the_table_or_its_usual_epochs() -> None:
+    recipe = candidates_of(10**6).usual
+    assert recipe.options.epochs == 3
+    assert recipe.shortened(10**6, SELECTION_ROWS).options.epochs == 30  # half of 60
+    assert recipe.shortened(10**6, 10**6).options.epochs == 2
+    small = candidates_of(300).usual
+    assert small.shortened(300, 300) == small
 
 
 @pytest.mark.parametrize("effort", LEVELS)

@@ -131,7 +131,7 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> space = {"layers": [(8, 4), (16, 8)], "tau": Between(1.0, 8.0, log=True), "epochs": 20}
     >>> search = DLNSearchCV(space=space, n_trials=4, cv=3, random_state=0).fit(X, y)
     >>> sorted(search.best_params_)
-    ['epochs', 'layers', 'tau']
+    ['effort', 'epochs', 'layers', 'tau']
     >>> search.best_score_ > 0.8
     True
     """

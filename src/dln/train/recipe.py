@@ -31,7 +31,7 @@ SELECTION_ROWS = 5_000
 """Maximum number of rows on which recipes are compared in the first round."""
 
 MANY_ROWS = 20_000
-"""From this number of rows, layers may be twice as wide."""
+"""From this number of rows, layers are twice as wide."""
 
 SHORT_FROM_ROWS = 1_000
 """From this number of rows, recipes are compared with half the epochs; the ranking is the same."""
@@ -73,11 +73,15 @@ class Recipe:
             rng=np.random.default_rng(seed),
         )
 
-    def shortened(self, n_rows: int) -> Recipe:
-        """Return the recipe as it is compared with others, on a table with this number of rows."""
-        if n_rows < SHORT_FROM_ROWS:
-            return self
-        epochs = -(-self.options.epochs // 2)
+    def shortened(self, n_rows: int, n_sampled: int) -> Recipe:
+        """Return the recipe as it is compared with others, on a sample of a table's rows.
+
+        A sample gets as many steps as the table, or the epochs that are usual for its size.
+        """
+        own = self.options.epochs
+        epochs = max(own, min(own * n_rows // n_sampled, _epochs(n_sampled)))
+        if n_rows >= SHORT_FROM_ROWS:
+            epochs = -(-epochs // 2)
         return replace(self, options=replace(self.options, epochs=epochs))
 
     def work(self, n_classes: int) -> float:
@@ -165,7 +169,7 @@ def _sizes(
     growth = 2 if n_rows >= MANY_ROWS else 1
     sizes = {}
     for width, n_layers, n_cutoffs in level.sizes:
-        first = min(growth * level.max_width, widen(width, n_classes))
+        first = min(growth * level.max_width, widen(growth * width, n_classes))
         layers = (first, -(-first // 2))[:n_layers]
         encode = replace(usual.encode, n_cutoffs=_or(requested.n_cutoffs, n_cutoffs))
         sizes[layers, encode] = replace(
@@ -211,20 +215,20 @@ def _n_fits(
     wanted = few if n_rows < 1_000 else some if n_rows < 4_000 else many
     # Each fold encodes the table again, with small trees for each column.
     wanted = min(wanted, max(5, 1_000 // max(1, n_columns)))
-    work = [recipe.shortened(n_rows).work(n_classes) for row in grid for recipe in row]
-    while wanted > 1 and _selection_work(work, n_rows, wanted) > level.work:
+    recipes = [recipe for row in grid for recipe in row]
+    while wanted > 1 and _selection_work(recipes, n_rows, n_classes, wanted) > level.work:
         wanted -= 1
     return wanted
 
 
-def _selection_work(work: list[float], n_rows: int, n_fits: int) -> float:
-    """Estimate the operations of a comparison, if an average share of the candidates is kept."""
-    rounds = enumerate(plan_rounds(len(work), n_fits))
-    row_fits = sum(
-        n_candidates * len(folds) * min(n_rows, SELECTION_ROWS << number)
-        for number, (n_candidates, folds) in rounds
-    )
-    return row_fits * sum(work) / len(work)
+def _selection_work(recipes: list[Recipe], n_rows: int, n_classes: int, n_fits: int) -> float:
+    """Estimate the operations of a comparison, if average candidates are kept."""
+    total = 0.0
+    for number, (n_candidates, folds) in enumerate(plan_rounds(len(recipes), n_fits)):
+        rows = min(n_rows, SELECTION_ROWS << number)
+        work = sum(recipe.shortened(n_rows, rows).work(n_classes) for recipe in recipes)
+        total += work / len(recipes) * n_candidates * len(folds) * rows
+    return total
 
 
 def widen(width: int, n_classes: int) -> int:

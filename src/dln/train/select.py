@@ -71,7 +71,7 @@ def compare(
         if not folds:
             break
         kept = best_candidates(accuracy, n_taus, n_candidates) if number else range(len(recipes))
-        short = [recipes[place].shortened(n_rows) for place in kept]
+        short = [recipes[place].shortened(n_rows, len(some)) for place in kept]
         found = np.full((len(recipes), len(folds)), np.nan)
         found[kept] = _validate(short, sample, folds, engine, rng, n_threads, on_progress)
         accuracy = np.hstack([accuracy, found])
