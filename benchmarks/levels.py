@@ -66,7 +66,6 @@ def make_model(name: str, seed: int) -> Any:
     encode = make_column_transformer(
         (OneHotEncoder(handle_unknown="ignore", sparse_output=False, max_categories=64), texts),
         remainder="passthrough",
-        force_int_remainder_cols=False,
     )
     model = (
         RandomForestClassifier(300, class_weight="balanced", random_state=seed)
