@@ -37,8 +37,8 @@ from sklearn.preprocessing import OneHotEncoder
 
 from benchmarks.same_circuits import load
 from dln import DLNClassifier
-from dln.train.effort import LEVELS
 
+LEVELS = ("quick", "normal", "high", "best")
 PEERS = ("forest", "boosting")
 IDENTIFIERS = ("RowNumber", "CustomerId", "Surname", "customerID", "id")
 DEFAULT_OUTPUT = Path(__file__).parent / "results" / "levels.jsonl"
