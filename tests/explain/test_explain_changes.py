@@ -28,10 +28,6 @@ from tests.support.strategies import (
 )
 
 
-def read_columns(circuit: Circuit) -> list[int]:
-    return sorted({literal.column for literal in circuit.literals})
-
-
 def changed(row: list[Any], column: int, cell: Any) -> list[Any]:
     return [*row[:column], cell, *row[column + 1 :]]
 
@@ -48,7 +44,7 @@ def test_a_change_gives_its_class_and_is_found_if_one_exists(
         explanation = explain_row(circuit, row)
         names = [column.name for column in circuit.columns]
         by_column = {names.index(change.feature): change for change in explanation.changes}
-        for column in read_columns(circuit):
+        for column in circuit.logic.used_columns:
             rows = [changed(row, column, cell) for cell in atom_cells(circuit, column)]
             winners = plain_votes(circuit, rows).argmax(axis=1)
             flips = winners != circuit.classes.index(explanation.label)
