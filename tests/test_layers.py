@@ -17,6 +17,7 @@ LAYERS = (
     "core",
     "data",
     "evaluate",
+    "calibrate",
     "encode",
     "train",
     "prove",

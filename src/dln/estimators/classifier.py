@@ -13,6 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from dln._util.cores import count_threads
 from dln._util.option import documented
+from dln.calibrate.calibrate import missed_text
+from dln.calibrate.goal import Probabilities
 from dln.core.circuit import Circuit
 from dln.estimators.fit_warnings import warn_of_lost_classes, warn_of_mixtures, warn_user
 from dln.estimators.parameters import Parameters
@@ -113,6 +115,10 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         validation_fraction: float = 0.0,
         selection_fits: Auto | int = "auto",
         class_weight: OneOf["balanced"] | Mapping[Any, float] | None = "balanced",
+        probabilities: Probabilities = "rows",
+        decision_threshold: float | None = None,
+        costs: Any = None,
+        sensitivity_at_least: float | Mapping[Any, float] | None = None,
         engine: EngineName = "native",
         device: str = "cpu",
         simplify: Effort | None = "quick",
@@ -149,6 +155,10 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.validation_fraction = validation_fraction
         self.selection_fits = selection_fits
         self.class_weight = class_weight
+        self.probabilities = probabilities
+        self.decision_threshold = decision_threshold
+        self.costs = costs
+        self.sensitivity_at_least = sensitivity_at_least
         self.engine = engine
         self.device = device
         self.simplify = simplify
@@ -216,6 +226,8 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             warn_user("The fit was interrupted. The model keeps what it had learned so far.")
         else:
             warn_of_lost_classes(self.circuit_, problem, self.class_weight)
+        if fitted.missed:
+            warn_user(missed_text(self.circuit_, fitted.missed))
         return self
 
     def _simplified(self, circuit: Circuit) -> Circuit:
@@ -246,9 +258,11 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return winners
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probability of each class: the softmax of votes / temperature.
+        """Return the probability of each class.
 
-        With class_weight="balanced" the probabilities assume that all classes are equally frequent.
+        The probabilities are those of rows like the training rows; with probabilities="balanced"
+        they assume that all classes are equally frequent. `predict` follows the votes: with
+        class_weight="balanced" it may choose a rare class whose probability is below one half.
 
         Parameters
         ----------

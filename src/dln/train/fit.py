@@ -12,16 +12,23 @@ from typing import Literal as OneOf
 import numpy as np
 from numpy.typing import NDArray
 
+from dln.calibrate.calibrate import Calibrated, calibrate_votes
+from dln.calibrate.goal import Goal
 from dln.core.circuit import Circuit
 from dln.encode.encoder import fit_encoder
 from dln.errors import OptionError
 from dln.train.discretise import discretise
+from dln.train.held_out import make_points
 from dln.train.jobs import Engine, Job, OnInterrupt, Trained, TrainingRows
 from dln.train.problem import Problem
 from dln.train.recipe import Candidates, Recipe
 from dln.train.restart import train_with_restarts
-from dln.train.select import Score, compare
+from dln.train.select import Score, compare, leave_out
 from dln.train.trace import Trace
+
+
+UNCHANGED = Goal("votes")
+"""Votes stay as they were trained, and probabilities are a softmax of votes."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +41,13 @@ class FitPlan:
         Recipes. If there are several, cross-validation chooses one.
     validation_fraction
         Fraction of the rows used to choose the best epoch; 0 trains on all rows to the end.
+    goal
+        What base votes and probabilities are fitted for.
     """
 
     candidates: Candidates
     validation_fraction: float = 0.0
+    goal: Goal = UNCHANGED
 
 
 @dataclass(frozen=True)
@@ -51,7 +61,10 @@ class Progress:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A circuit and information about its training."""
+    """A circuit and information about its training.
+
+    `missed` are the classes whose sensitivity was not reached: number, asked and reached.
+    """
 
     circuit: Circuit
     recipe: Recipe
@@ -59,6 +72,7 @@ class Fitted:
     traces: list[Trace]
     scores: tuple[Score, ...] = ()
     interrupted: bool = False
+    missed: tuple[tuple[int, float, float], ...] = ()
 
 
 def fit_circuit(
@@ -125,13 +139,30 @@ def fit_circuit(
         classes=problem.classes,
         temperature=recipe.options.tau * len(voting),
     )
+    interrupted = interrupted or any(result.interrupted for result in trained)
+    calibrated = Calibrated(circuit)
+    if not plan.goal.does_nothing and not interrupted:
+        parts = next((score.held_out for score in scores if score.chosen), ())
+        if not parts and (plan.candidates.n_fits or plan.goal.decides):
+            parts = leave_out(
+                recipe,
+                problem,
+                engine=engine,
+                rng=rng.spawn(1)[0],
+                n_threads=n_threads,
+                on_progress=lambda jobs: _reporter("select", jobs, on_progress),
+            )
+        points = make_points(parts, problem, [x.network for x in voting], cells) if parts else None
+        if points is not None:
+            calibrated = calibrate_votes(circuit, points, plan.goal, problem.class_shares())
     return Fitted(
-        circuit,
+        calibrated.circuit,
         recipe,
         [result.history for result in trained],
         [result.trace for result in trained if result.trace is not None],
         scores,
-        interrupted or any(result.interrupted for result in trained),
+        interrupted,
+        calibrated.missed,
     )
 
 
