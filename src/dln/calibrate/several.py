@@ -17,6 +17,9 @@ from dln.core.calibration import leads_of
 MAX_FACTOR = 4
 """Votes are multiplied by at most this to rank classes that tie."""
 
+_SMALL_WEIGHT = 1e-3
+"""The table ends where the weight of every class is below this."""
+
 
 def decide_several(points: Points, goal: Goal, shares: Floats, *, may_multiply: bool) -> Decision:
     """Choose base votes, and make the table of weights."""
@@ -36,7 +39,7 @@ def decide_several(points: Points, goal: Goal, shares: Floats, *, may_multiply: 
         expected = shift
     leads = _leads(factor * points.votes + added)
     fitted = fit_shares(leads, points.target, counts, expected)
-    low = min(math.floor(np.quantile(leads, 0.001)), -1)
+    low = min(math.floor(max(leads.min(), fitted.lead_at(_SMALL_WEIGHT))), -1)
     high = max(math.ceil(leads.max()), 1)
     at_tie = short_decimal(float(fitted(np.zeros(1), 0)[0]))
 

@@ -35,6 +35,10 @@ class Shares:
         found: Floats = scale * logistic(self.slope * leads + self.offset)
         return found
 
+    def lead_at(self, weight: float) -> float:
+        """Return the lead at which the largest weight of a class has this value."""
+        return float((np.log(weight / (1 - weight)) - self.offset) / self.slope)
+
     def probabilities(self, leads: Floats) -> Floats:
         """Return the probabilities (n, n_classes) of leads (n, n_classes)."""
         return np.exp(_log_shares(leads, self.slope, self.offset, np.array(self.log_scales)))

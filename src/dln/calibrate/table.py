@@ -56,7 +56,7 @@ def _distance(exact: Floats, table: Floats) -> Floats:
     logits = np.abs(_logit(exact) - _logit(table)) / _CLOSE_RATIO
     # A ratio matters less where the difference itself is tiny.
     apart = np.abs(exact - table)
-    distance: Floats = np.maximum(apart / _CLOSE, np.where(apart > 1e-4, logits, 0)).max(axis=0)
+    distance: Floats = np.maximum(apart / _CLOSE, np.where(apart > 1e-3, logits, 0)).max(axis=0)
     return distance
 
 

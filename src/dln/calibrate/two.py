@@ -15,6 +15,9 @@ from dln.calibrate.table import make_table
 MANY_TIES = 0.02
 """From this share of ties on, votes are doubled so that no row ties."""
 
+_SURE = 2.0
+"""The standard errors by which another cut must be more accurate."""
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -82,7 +85,7 @@ def _default_cut(
     """Return the number above which leads mean the second class, for the best accuracy.
 
     Ties go to the class that has more weight among them. Another cut must be better by more than
-    a standard error.
+    two standard errors.
     """
     tied = np.abs(leads) < 0.5
     gain = float(weight[tied & own].sum() - weight[tied & ~own].sum())
@@ -91,7 +94,8 @@ def _default_cut(
     changed = (leads > cut) != (leads > other)
     right = (leads > other) == own
     gained = float(weight[changed & right].sum() - weight[changed & ~right].sum())
-    return other if gained > math.sqrt(float((weight[changed] ** 2).sum())) else cut
+    error = math.sqrt(float((weight[changed] ** 2).sum()))
+    return other if gained > _SURE * error else cut
 
 
 def _crossing(curve: Curve, threshold: float, leads: Floats) -> float:
