@@ -24,7 +24,7 @@ from sklearn.model_selection import train_test_split
 
 from benchmarks.levels import read
 from dln import DLNClassifier
-from dln.calibrate.goal import Probabilities
+from dln.decisions.goal import Probabilities
 from dln.evaluate.scores import tally
 
 TABLES = (
@@ -35,7 +35,9 @@ KINDS: tuple[Probabilities, ...] = ("votes", "rows")
 DEFAULT_OUTPUT = Path(__file__).parent / "results" / "probabilities.jsonl"
 
 
-def measure(folder: Path, table: str, seed: int, kind: Probabilities, effort: Any) -> dict[str, Any]:
+def measure(
+    folder: Path, table: str, seed: int, kind: Probabilities, effort: Any
+) -> dict[str, Any]:
     """Fit one model on one split and test it."""
     warnings.simplefilter("ignore")
     X, y = read(folder, table)
@@ -73,8 +75,10 @@ def summary(results: list[dict[str, Any]]) -> str:
         f"| --- |{' --- |' * len(names)}",
     ]
     for table, row in means.iterrows():
-        cells = [" → ".join(f"{row[name, kind]:.3f}" for kind in ("votes", "rows") if kind in kinds)
-                 for name in names]
+        cells = [
+            " → ".join(f"{row[name, kind]:.3f}" for kind in ("votes", "rows") if kind in kinds)
+            for name in names
+        ]
         lines.append(f"| {table} | {' | '.join(cells)} |")
     return "\n".join(lines)
 

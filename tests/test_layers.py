@@ -17,7 +17,7 @@ LAYERS = (
     "core",
     "data",
     "evaluate",
-    "calibrate",
+    "decisions",
     "encode",
     "train",
     "prove",

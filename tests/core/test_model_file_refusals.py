@@ -153,7 +153,11 @@ EDITS: list[tuple[tuple[Any, ...], Any, str]] = [
         "years",
         r"columns\[0\] is .*: 'unit' is none of name, kind, categories",
     ),
-    (("Origin",), {}, "'Origin' is none of format, version, columns, .*, temperature, calibration, origin"),
+    (
+        ("Origin",),
+        {},
+        "'Origin' is none of format, version, columns, .*, temperature, calibration, origin",
+    ),
     (("rules", 0, "weight"), 7, r"rules\[0\] is .*: 'weight' is none of wire, votes"),
     (("rules", 0, "wire"), DELETE, r'rules\[0\] is .*: "wire" is missing'),
     (("rules", 0, "wire"), 5, "rule 0 reads wire 5; there are 5"),

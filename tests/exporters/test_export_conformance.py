@@ -50,8 +50,6 @@ def test_exported_code_answers_like_the_circuit(
         assert answers.votes == expected.votes, case.circuit
         assert answers.winners == expected.winners, case.circuit
         if answers.probabilities is not None and case.rows:
-            assert_allclose(
-                answers.probabilities, expected.probabilities, rtol=1e-12, atol=1e-300
-            )
+            assert_allclose(answers.probabilities, expected.probabilities, rtol=1e-12, atol=1e-300)
         elif case.rows:
             assert target == "verilog" or case.circuit.calibration is None

@@ -8,6 +8,7 @@ numbers.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +57,7 @@ class Calibration:
             type(lead) is int and abs(lead) <= MAX_LEAD for lead in self.leads
         ):
             raise CircuitError("the calibration needs at least one lead; leads are plain integers")
-        if any(low >= high for low, high in zip(self.leads, self.leads[1:], strict=False)):
+        if any(low >= high for low, high in pairwise(self.leads)):
             raise CircuitError("the leads of the calibration do not ascend")
         if not self.values:
             raise CircuitError("the calibration has no table of values")
@@ -136,5 +137,5 @@ def _check_table(table: tuple[float, ...], n_leads: int) -> None:
             raise CircuitError(
                 f"the calibration holds the value {value!r}, expected a float between 0 and 1"
             )
-    if any(low > high for low, high in zip(table, table[1:], strict=False)):
+    if any(low > high for low, high in pairwise(table)):
         raise CircuitError("the values of the calibration descend, expected ascending values")

@@ -69,8 +69,8 @@ class Circuit:
         What the circuit was trained on, if known. It is saved but not compared.
     logic, readout
         The two halves of a circuit, instead of the parts above: `Logic(columns, literals, nodes)`
-        and `Votes(rules, base_votes, classes, temperature, calibration)`. Parts that are given as well
-        replace those of the halves, so that `dataclasses.replace` takes either.
+        and `Votes(rules, base_votes, classes, temperature, calibration)`. Parts that are given as
+        well replace those of the halves, so that `dataclasses.replace` takes either.
 
     Examples
     --------

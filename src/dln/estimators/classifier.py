@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from dln._util.cores import count_threads
 from dln._util.option import documented
-from dln.calibrate.calibrate import missed_text
-from dln.calibrate.goal import Probabilities
 from dln.core.circuit import Circuit
+from dln.decisions.calibrate import missed_text
+from dln.decisions.goal import Probabilities
 from dln.estimators.fit_warnings import warn_of_lost_classes, warn_of_mixtures, warn_user
 from dln.estimators.parameters import Parameters
 from dln.estimators.plan import plan_fit, read_parameters

@@ -10,7 +10,7 @@ from typing import Literal as OneOf
 import numpy as np
 
 from dln._util.option import option
-from dln.calibrate.goal import Probabilities
+from dln.decisions.goal import Probabilities
 from dln.shrink.simplify.simplify import Effort
 from dln.train.engines import EngineName
 from dln.train.jobs import OnInterrupt

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dln._util.option import options_of
-from dln.calibrate.goal import read_goal
+from dln.decisions.goal import read_goal
 from dln.estimators.parameters import Parameters
 from dln.shrink.simplify.simplify import choose_effort
 from dln.train.fit import FitPlan

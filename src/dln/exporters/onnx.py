@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln._util.extras import import_extra
-from dln.core.gates import Gate, Operators
 from dln.core.calibration import Calibration
+from dln.core.gates import Gate, Operators
 from dln.core.labels import Label, label_array
 from dln.core.literals import Above, Among, Column, Missing
 from dln.core.parts import Node
@@ -341,9 +341,7 @@ class _Graph:
         rise = self._add("Gather", self._constant(step), place)
         rise = self._add("Mul", rise, self._add("Sub", lead, first))
         rise = self._add("Div", rise, self._add("Gather", self._constant(width), line))
-        found = self._add(
-            "Add", self._add("Gather", self._constant(values.ravel()), place), rise
-        )
+        found = self._add("Add", self._add("Gather", self._constant(values.ravel()), place), rise)
         if n_classes == 2:
             other = self._add("Sub", self._constant(np.ones(1)), found)
             self._add("Concat", other, found, axis=1, named="probabilities")

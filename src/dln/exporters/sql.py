@@ -101,9 +101,7 @@ def _listed(outputs: dict[str, str]) -> str:
 class _Writer:
     """Writes one program for one database."""
 
-    def __init__(
-        self, program: Program, database: Database, explain: bool, proba: bool
-    ) -> None:
+    def __init__(self, program: Program, database: Database, explain: bool, proba: bool) -> None:
         if proba and program.readout.calibration is None:
             raise OptionError(
                 "the circuit has no calibration, so SQL cannot give probabilities; "

@@ -37,9 +37,7 @@ class Lookups:
         cases = " ".join(f"WHEN v{place} = {most} THEN {place}" for place in places)
         yield (("won", f"CASE {cases} END"),)
         # The winner itself is left out: it gets fewer votes than any class can have.
-        others = [
-            f"CASE WHEN won = {place} THEN -4294967296 ELSE v{place} END" for place in places
-        ]
+        others = [f"CASE WHEN won = {place} THEN -4294967296 ELSE v{place} END" for place in places]
         yield (("second", self._database.greatest(others)),)
         best = f"CASE WHEN won = {{place}} THEN second ELSE {most} END"
         yield tuple(

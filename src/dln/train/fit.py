@@ -12,9 +12,9 @@ from typing import Literal as OneOf
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.calibrate.calibrate import Calibrated, calibrate_votes
-from dln.calibrate.goal import Goal
 from dln.core.circuit import Circuit
+from dln.decisions.calibrate import Calibrated, calibrate_votes
+from dln.decisions.goal import Goal
 from dln.encode.encoder import fit_encoder
 from dln.errors import OptionError
 from dln.train.discretise import discretise
@@ -25,7 +25,6 @@ from dln.train.recipe import Candidates, Recipe
 from dln.train.restart import train_with_restarts
 from dln.train.select import Score, compare, leave_out
 from dln.train.trace import Trace
-
 
 UNCHANGED = Goal("votes")
 """Votes stay as they were trained, and probabilities are a softmax of votes."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.calibrate.points import Floats, Points
+from dln.decisions.points import Floats, Points
 from dln.train.jobs import Job
 from dln.train.network import Network
 from dln.train.problem import Problem

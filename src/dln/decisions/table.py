@@ -13,13 +13,11 @@ from dln.core.calibration import Calibration
 Floats = NDArray[np.float64]
 CurveOfLeads = Callable[[Floats], Floats]
 
-MAX_LINES = 12
+MAX_LINES = 14
 """The most lines of a table."""
 _CLOSE = 0.004
-_CLOSE_RATIO = 0.08
-"""A table is close enough if values differ by this, and ratios of probabilities by this."""
+"""A table is close enough to its curves if values differ by at most this."""
 _MOST_LEADS = 2_001
-_DIGITS = 2
 _LEAST = 1e-6
 
 
@@ -29,41 +27,29 @@ def make_table(
     high: int,
     fixed: Sequence[int] = (),
     limit: Callable[[int, float], float] = lambda lead, value: value,
+    scale: CurveOfLeads = np.ones_like,
+    max_lines: int = MAX_LINES,
 ) -> Calibration:
     """Make the table of curves, one for each table, for leads from `low` to `high`.
 
-    `fixed` leads get a line of their own. `limit` may correct a rounded value.
+    `fixed` leads get a line of their own. `limit` may correct a rounded value. Differences count
+    relative to `scale`.
     """
     step = -(-(high - low + 1) // _MOST_LEADS)
     some = np.unique([*range(low, high + 1, step), high, *(x for x in fixed if low <= x <= high)])
     exact = np.stack([curve(some.astype(np.float64)) for curve in curves])
     chosen = {0, len(some) - 1}
     chosen.update(int(np.searchsorted(some, x)) for x in fixed if low <= x <= high)
-    while len(chosen) < min(MAX_LINES, len(some)):
+    while len(chosen) < min(max_lines, len(some)):
         places = sorted(chosen)
         tables = np.stack([np.interp(some, some[places], values[places]) for values in exact])
-        worst = _distance(exact, tables)
+        worst = np.abs(exact - tables).max(axis=0) / _CLOSE / scale(some.astype(np.float64))
         if worst.max() <= 1:
             break
         chosen.add(int(np.argmax(worst)))
     places = sorted(chosen)
     leads = tuple(int(some[place]) for place in places)
     return Calibration(leads, tuple(_rounded(leads, values[places], limit) for values in exact))
-
-
-def _distance(exact: Floats, table: Floats) -> Floats:
-    """Return the largest difference at each lead; above 1 if it is too large."""
-    logits = np.abs(_logit(exact) - _logit(table)) / _CLOSE_RATIO
-    # A ratio matters less where the difference itself is tiny.
-    apart = np.abs(exact - table)
-    distance: Floats = np.maximum(apart / _CLOSE, np.where(apart > 1e-3, logits, 0)).max(axis=0)
-    return distance
-
-
-def _logit(p: Floats) -> Floats:
-    inside = np.clip(p, _LEAST, 1 - _LEAST)
-    found: Floats = np.log(inside / (1 - inside))
-    return found
 
 
 def _rounded(
@@ -77,12 +63,11 @@ def _rounded(
 
 
 def short_decimal(p: float) -> float:
-    """Round a probability: three decimals, or two digits of what is near 0 or 1.
+    """Round a probability: three decimals, or three digits of what is near 0, two near 1.
 
     >>> short_decimal(0.87312), short_decimal(0.0012345), short_decimal(0.99987)
-    (0.873, 0.0012, 0.99987)
+    (0.873, 0.00123, 0.99987)
     """
     p = min(max(p, _LEAST), 1 - _LEAST)
-    small = min(p, 1 - p)
-    digits = max(3, _DIGITS - 1 - math.floor(math.log10(small)))
+    digits = max(3, 2 - math.floor(math.log10(p)), 1 - math.floor(math.log10(1 - p)))
     return min(max(round(p, digits), _LEAST), 1 - _LEAST)

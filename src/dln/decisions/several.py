@@ -3,33 +3,47 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.calibrate.goal import Goal
-from dln.calibrate.points import Decision, Floats, Points
-from dln.calibrate.shares import fit_shares
-from dln.calibrate.table import make_table, short_decimal
-from dln.calibrate.two import MANY_TIES
 from dln.core.calibration import leads_of
+from dln.decisions.goal import Goal
+from dln.decisions.points import Decision, Floats, Points
+from dln.decisions.shares import Shares, fit_shares
+from dln.decisions.table import make_table, short_decimal
+from dln.decisions.two import MANY_TIES
 
 MAX_FACTOR = 4
 """Votes are multiplied by at most this to rank classes that tie."""
 
-_SMALL_WEIGHT = 1e-3
-"""The table ends where the weight of every class is below this."""
+MAX_LINES = 20
+"""The most lines of a table."""
+_SMALL = 3e-5
+"""The table begins where a class so far behind has about this probability."""
 
 
-def decide_several(points: Points, goal: Goal, shares: Floats, *, may_multiply: bool) -> Decision:
-    """Choose base votes, and make the table of weights."""
-    factor, added = _break_ties(points) if may_multiply else (1, np.zeros(len(shares)))
+def decide_several(
+    points: Points,
+    goal: Goal,
+    shares: Floats,
+    *,
+    may_multiply: bool = True,
+    keep_votes: bool = False,
+) -> Decision:
+    """Choose base votes, unless votes are kept, and make the table of weights."""
+    factor, added = 1, np.zeros(len(shares))
+    if may_multiply and not keep_votes:
+        factor, added = _break_ties(points)
     counts = points.counts(shares)
     # Without a shift of frequencies all classes share one table, and it agrees with the decision.
     shift = np.log(np.maximum(shares, 1e-6)) - np.log(np.maximum(points.masses, 1e-6))
     expected = shift if np.abs(shift - shift.mean()).max() > 1e-3 else None
     missed: tuple[tuple[int, float, float], ...] = ()
-    if goal.costs is not None:
+    if keep_votes:
+        pass
+    elif goal.costs is not None:
         plain = fit_shares(_leads(points.votes), points.target, counts, shift)
         costs = plain.probabilities(_leads(points.votes)) @ np.array(goal.costs)
         added = _cheapest(factor * points.votes, added, costs * counts[:, None])
@@ -39,7 +53,7 @@ def decide_several(points: Points, goal: Goal, shares: Floats, *, may_multiply: 
         expected = shift
     leads = _leads(factor * points.votes + added)
     fitted = fit_shares(leads, points.target, counts, expected)
-    low = min(math.floor(max(leads.min(), fitted.lead_at(_SMALL_WEIGHT))), -1)
+    low = _first_lead(fitted, math.floor(leads.min()))
     high = max(math.ceil(leads.max()), 1)
     at_tie = short_decimal(float(fitted(np.zeros(1), 0)[0]))
 
@@ -51,13 +65,23 @@ def decide_several(points: Points, goal: Goal, shares: Floats, *, may_multiply: 
 
     numbers = range(len(shares) if expected is not None else 1)
     table = make_table(
-        [lambda lead, number=number: fitted(lead, number) for number in numbers],
+        [partial(fitted, number=number) for number in numbers],
         low,
         high,
         fixed=(0, 1),
         limit=limit,
+        # The differences of all classes behind add up, and all have the same sign.
+        scale=lambda lead: fitted.pair(lead) / (len(shares) - 1),
+        max_lines=MAX_LINES,
     )
     return Decision(factor, tuple(int(vote) for vote in added), table, missed)
+
+
+def _first_lead(fitted: Shares, least: int) -> int:
+    """Return the first lead of the table."""
+    leads = np.arange(min(least, -1), 0, dtype=np.float64)
+    likely = fitted(leads, int(np.argmax(fitted.log_scales))) / fitted.pair(leads) >= _SMALL
+    return int(leads[np.argmax(likely)]) if likely.any() else -1
 
 
 def _leads(votes: Floats) -> Floats:

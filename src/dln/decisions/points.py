@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dln.core.calibration import Calibration
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +50,8 @@ class Points:
         present = mass > 0
         scale = np.divide(shares, mass, out=np.zeros(len(shares)), where=present)
         found: Floats = self.weight * scale[self.target]
-        return found * (self.rows.sum() / found.sum())
+        counts: Floats = found * (self.rows.sum() / found.sum())
+        return counts
 
 
 @dataclass(frozen=True)

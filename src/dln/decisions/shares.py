@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.calibrate.curve import logistic
+from dln.decisions.curve import logistic
 
 Floats = NDArray[np.float64]
 
@@ -35,9 +35,11 @@ class Shares:
         found: Floats = scale * logistic(self.slope * leads + self.offset)
         return found
 
-    def lead_at(self, weight: float) -> float:
-        """Return the lead at which the largest weight of a class has this value."""
-        return float((np.log(weight / (1 - weight)) - self.offset) / self.slope)
+    def pair(self, leads: Floats) -> Floats:
+        """Return the weights of two classes, one so far ahead and the other so far behind."""
+        ahead = self.slope * np.abs(leads)
+        found: Floats = logistic(ahead + self.offset) + logistic(-ahead + self.offset)
+        return found
 
     def probabilities(self, leads: Floats) -> Floats:
         """Return the probabilities (n, n_classes) of leads (n, n_classes)."""
@@ -66,7 +68,7 @@ def fit_shares(
     def loss(point: Floats) -> float:
         scales = start + (0 if expected is None else point[2:])
         shares = _log_shares(leads, np.exp(point[0]) / unit, point[1], scales)
-        found: float = -(weight @ (wanted * shares).sum(axis=1)) / total
+        found = float(-(weight @ (wanted * shares).sum(axis=1)) / total)
         return found + _PULL / total * float((point[2:] ** 2).sum())
 
     first = np.concatenate([[0.5, 0.0], np.zeros(0 if expected is None else n_classes)])
@@ -79,7 +81,5 @@ def fit_shares(
 def _log_shares(leads: Floats, slope: float, offset: float, scales: Floats) -> Floats:
     weights = scales - np.logaddexp(0.0, -(slope * leads + offset))
     most = weights.max(axis=1, keepdims=True)
-    found: Floats = (
-        weights - most - np.log(np.exp(weights - most).sum(axis=1, keepdims=True))
-    )
+    found: Floats = weights - most - np.log(np.exp(weights - most).sum(axis=1, keepdims=True))
     return found

@@ -15,14 +15,14 @@ from typing import Literal as OneOf
 
 import numpy as np
 
-from dln.calibrate.goal import Floats, Goal, Probabilities, read_goal
-from dln.calibrate.points import Points
-from dln.calibrate.several import decide_several
-from dln.calibrate.two import Grid, decide_two
 from dln.core.circuit import Circuit, check_is_circuit
 from dln.core.parts import MAX_VOTES, Rule
 from dln.data.table import read_table
 from dln.data.target import class_numbers, row_weights
+from dln.decisions.goal import Floats, Goal, Probabilities, read_goal
+from dln.decisions.points import Points
+from dln.decisions.several import decide_several
+from dln.decisions.two import Grid, decide_two
 from dln.errors import OptionError, TableError
 
 
@@ -38,7 +38,13 @@ class Calibrated:
 
 
 def calibrate_votes(
-    circuit: Circuit, points: Points, goal: Goal, shares: Floats, *, may_multiply: bool = True
+    circuit: Circuit,
+    points: Points,
+    goal: Goal,
+    shares: Floats,
+    *,
+    may_multiply: bool = True,
+    keep_votes: bool = False,
 ) -> Calibrated:
     """Fit base votes and a calibration of a circuit on points.
 
@@ -54,6 +60,8 @@ def calibrate_votes(
         (n_classes,): class frequencies of the training rows.
     may_multiply
         Whether all votes may be multiplied by a small number, so that fewer rows tie.
+    keep_votes
+        Whether votes stay as they are, so that only probabilities are fitted.
     """
     if goal.does_nothing or circuit.n_classes < 2:
         return Calibrated(circuit)
@@ -61,9 +69,16 @@ def calibrate_votes(
     meant = meant / meant.sum()
     may_multiply = may_multiply and bool(circuit.rules) and _room(circuit) >= 4
     if circuit.n_classes == 2:
-        decision = decide_two(points, goal, meant, _grid(circuit), may_double=may_multiply)
+        decision = decide_two(
+            points, goal, meant, _grid(circuit), may_double=may_multiply, keep_votes=keep_votes
+        )
     else:
-        decision = decide_several(points, goal, meant, may_multiply=may_multiply)
+        decision = decide_several(
+            points, goal, meant, may_multiply=may_multiply, keep_votes=keep_votes
+        )
+    if keep_votes:
+        readout = replace(circuit.readout, calibration=decision.calibration)
+        return Calibrated(replace(circuit, readout=readout))
     base = [
         decision.factor * vote + more
         for vote, more in zip(circuit.base_votes, decision.added, strict=True)
@@ -130,10 +145,17 @@ def calibrate(
     ...     (Column("age", "integer"),), (Above(0, 54.0),), (), (Rule(0, (0, 1)),),
     ...     (0, 0), ("healthy", "ill"),
     ... )
-    >>> rows = [[50], [52], [58], [60]] * 25
-    >>> labels = (["healthy"] * 4 + ["ill"] * 3 + ["healthy"]) * 12 + ["healthy", "ill"] * 2
-    >>> calibrated = calibrate(circuit, rows, labels)
-    >>> print(calibrated)
+    >>> rows = [[50], [52], [58], [60]] * 50
+    >>> labels = (["healthy", "healthy", "ill", "ill"] * 4 + ["ill", "healthy"] * 2) * 10
+    >>> print(calibrate(circuit, rows, labels))
+    Most votes win; a tie goes to healthy.
+    healthy:
+      +1  always
+    ill:
+      +2  age > 54
+    Probability of ill by its lead in votes (linear in between):
+      -1 or less: 10.8 %
+      +1 or more: 89.2 %
     """
     check_is_circuit(circuit, "calibrate")
     goal = read_goal(
@@ -181,4 +203,4 @@ def _room(circuit: Circuit) -> int:
     """Return the largest factor of all votes that a circuit may have."""
     votes = [circuit.base_votes, *(rule.votes for rule in circuit.rules)]
     most = max(sum(abs(vote) for vote in given) for given in zip(*votes, strict=True))
-    return MAX_VOTES // (2 * most + 1)
+    return int(MAX_VOTES // (2 * most + 1))

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-_BLENDS = (0.0, 0.25, 0.5, 0.75)
-_FEWEST_ROWS = 300
+_BLENDS = (0.0, 0.25, 0.5)
+_FEWEST_ROWS = 1_000
 """From this number of rows, isotonic regression is tried."""
 _N_FOLDS = 5
 _LEAST_GAIN = 2e-4
@@ -107,7 +107,7 @@ def _isotonic(leads: Floats, own: NDArray[np.bool_], weight: Floats) -> tuple[Fl
     hits = np.bincount(places, weight * own)
     x, rows, hits = x[rows > 0], rows[rows > 0], hits[rows > 0]
     steps = isotonic_regression(hits / rows, sample_weight=rows)
-    levels, places = np.unique(steps, return_inverse=True)
+    _, places = np.unique(steps, return_inverse=True)
     mass = np.bincount(places, rows)
     hits = np.bincount(places, steps * rows)
     # The rate of succession: a block of rows that are all of the class is not certain.

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dln.calibrate.curve import Curve, fit_curve
-from dln.calibrate.goal import Goal
-from dln.calibrate.points import Decision, Floats, Points
-from dln.calibrate.table import make_table
+from dln.decisions.curve import Curve, fit_curve
+from dln.decisions.goal import Goal
+from dln.decisions.points import Bools, Decision, Floats, Points
+from dln.decisions.table import make_table
 
 MANY_TIES = 0.02
 """From this share of ties on, votes are doubled so that no row ties."""
@@ -32,17 +32,28 @@ class Grid:
 
 
 def decide_two(
-    points: Points, goal: Goal, shares: Floats, grid: Grid, *, may_double: bool
+    points: Points,
+    goal: Goal,
+    shares: Floats,
+    grid: Grid,
+    *,
+    may_double: bool = True,
+    keep_votes: bool = False,
 ) -> Decision:
-    """Choose the lead from which the second class wins, and make the table of probabilities."""
+    """Choose the lead from which the second class wins, and make the table of probabilities.
+
+    With `keep_votes` the second class wins from the first lead above 0, as it does now.
+    """
     leads, own = points.votes[:, 1] - points.votes[:, 0], points.target == 1
     curve = fit_curve(leads, own, points.counts(shares))
     threshold = _threshold(goal, points, shares)
-    cut = _default_cut(leads, own, points.weight, curve, threshold)
+    cut = 0.0
+    if not keep_votes:
+        cut = _default_cut(leads, own, points.weight, curve, threshold)
     missed: tuple[tuple[int, float, float], ...] = ()
-    if goal.sensitivity:
+    if goal.sensitivity and not keep_votes:
         cut, missed = _sensitive_cut(goal, leads, own, points.weight, grid, cut)
-    elif goal.decides:
+    elif goal.decides and not keep_votes:
         cut = _crossing(curve, threshold, leads)
     first = grid.above(cut)  # the smallest lead of a row that is predicted as the second class
     total = points.rows.sum()
@@ -50,18 +61,21 @@ def decide_two(
     ties = float(points.rows[near].sum() / total)
     factor = 2 if may_double and grid.spacing == 1 and ties >= MANY_TIES else 1
     added = 1 - factor * first
-    before = 1 - factor * grid.spacing
-    if goal.sensitivity:
+    if keep_votes:
+        factor, added = 1, 0
+    after = factor * first + added
+    before = after - factor * grid.spacing
+    if goal.sensitivity or keep_votes:
         threshold = float(curve(np.array([first - grid.spacing / 2.0]))[0])
     low = min(factor * math.floor(leads.min()) + added, before)
-    high = max(factor * math.ceil(leads.max()) + added, 1)
+    high = max(factor * math.ceil(leads.max()) + added, after)
     below, above = _around(threshold)
     table = make_table(
         [lambda lead: curve((lead - added) / factor)],
         low,
         high,
-        fixed=(before, 1),
-        limit=lambda lead, value: max(value, above) if lead >= 1 else min(value, below),
+        fixed=(before, after),
+        limit=lambda lead, value: max(value, above) if lead >= after else min(value, below),
     )
     return Decision(factor, (0, added), table, missed)
 
@@ -80,7 +94,7 @@ def _threshold(goal: Goal, points: Points, shares: Floats) -> float:
 
 
 def _default_cut(
-    leads: Floats, own: Floats, weight: Floats, curve: Curve, threshold: float
+    leads: Floats, own: Bools, weight: Floats, curve: Curve, threshold: float
 ) -> float:
     """Return the number above which leads mean the second class, for the best accuracy.
 
@@ -111,7 +125,7 @@ def _crossing(curve: Curve, threshold: float, leads: Floats) -> float:
 
 
 def _sensitive_cut(
-    goal: Goal, leads: Floats, own: Floats, weight: Floats, grid: Grid, cut: float
+    goal: Goal, leads: Floats, own: Bools, weight: Floats, grid: Grid, cut: float
 ) -> tuple[float, tuple[tuple[int, float, float], ...]]:
     """Return the cut nearest to another at which the asked sensitivities are reached."""
     levels = dict(goal.sensitivity)
