@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-_BLENDS = (0.0, 0.25, 0.5)
+_BLENDS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _FEWEST_ROWS = 1_000
 """From this number of rows, isotonic regression is tried."""
 _N_FOLDS = 5
@@ -73,7 +73,7 @@ def _fit_logistic(leads: Floats, own: NDArray[np.bool_], weight: Floats) -> Curv
     """Fit slope and offset by Newton's method; targets are slightly inside 0 and 1, as Platt's."""
     mass = np.array([weight[~own].sum(), weight[own].sum()])
     target = np.where(own, (mass[1] + 1) / (mass[1] + 2), 1 / (mass[0] + 2))
-    scale = max(float(np.sqrt(weight @ leads**2 / weight.sum())), 1e-9)
+    scale = float(np.sqrt(weight @ leads**2 / weight.sum())) or 1.0
     x = np.stack([leads / scale, np.ones(len(leads))], axis=1)
     point = np.array([1.0, np.log((mass[1] + 1) / (mass[0] + 1))])
     loss = _loss(x @ point, target, weight)

@@ -58,7 +58,7 @@ def fit_shares(
 
     n_classes = leads.shape[1]
     unit = max(float(np.sqrt(np.mean(leads**2))), 1e-9)
-    total = weight.sum()
+    total = float(weight.sum())
     # A row may always be of another class, so that no probability becomes 0.
     doubt = n_classes / (total + n_classes)
     wanted = np.full(leads.shape, doubt / n_classes)
