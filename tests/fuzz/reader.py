@@ -99,7 +99,6 @@ class Model:
         odds = [math.exp((vote - max(votes)) / self.temperature) for vote in votes]
         return [each / sum(odds) for each in odds]
 
-
     def value_at(self, lead: int, number: int) -> float:
         """Interpolate in the table of a class."""
         leads, tables = self.calibration["leads"], self.calibration["values"]

@@ -66,8 +66,6 @@ class Calibration:
 
     def check_classes(self, n_classes: int) -> None:
         """Raise `CircuitError` if there is not one table, or one for each of several classes."""
-        if n_classes < 2:
-            raise CircuitError("a circuit with one class needs no calibration")
         allowed = (1,) if n_classes == 2 else (1, n_classes)
         if len(self.values) not in allowed:
             expected = " or ".join(map(str, allowed))

@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from dln.explain.shortest import WrittenRules
 
 
+_KEPT: Any = object()
+"""Stands for a calibration that is not given: None is one that is removed."""
+
+
 @dataclass(frozen=True, repr=False, init=False)
 class Circuit:
     """A discrete classifier: logic (literals and two-input gates) and a readout (votes).
@@ -137,7 +141,7 @@ class Circuit:
         *,
         logic: Logic | None = None,
         readout: Readout | None = None,
-        calibration: Calibration | None = None,
+        calibration: Any = _KEPT,
     ) -> None:
         of_logic = _given(columns=columns, literals=literals, nodes=nodes)
         of_votes = _given(
@@ -145,8 +149,9 @@ class Circuit:
             base_votes=base_votes,
             classes=classes,
             temperature=temperature,
-            calibration=calibration,
         )
+        if calibration is not _KEPT:
+            of_votes["calibration"] = calibration
         if logic is None:
             logic = Logic(**of_logic)
         elif of_logic:

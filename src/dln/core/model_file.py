@@ -211,7 +211,6 @@ def _read_calibration(part: Any) -> Calibration:
     try:
         _refuse_others(part, ("leads", "values"))
         leads = _read_list(part, "leads")
-        _check_bound("leads in the calibration", len(leads))
         tables = _read_list(part, "values")
         if not all(isinstance(table, list) for table in tables):
             raise ValueError("expected a list of values for each table")
@@ -262,6 +261,9 @@ def _check_bounds(document: dict[str, Any]) -> None:
     for key, size in sizes.items():
         _check_bound(key, size)
     _check_bound("votes (rules times classes)", sizes["rules"] * sizes["classes"])
+    calibration = document.get("calibration")
+    leads = calibration.get("leads") if isinstance(calibration, dict) else None
+    _check_bound("leads in the calibration", len(leads) if isinstance(leads, list) else 0)
     texts = list(parts.get("classes", ()))
     for column in parts.get("columns", ()):
         if isinstance(column, dict):

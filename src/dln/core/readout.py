@@ -54,7 +54,10 @@ class Votes:
         check_temperature(self.temperature)
         if self.calibration is not None:
             check_calibration(self.calibration)
-            self.calibration.check_classes(len(self.classes))
+            if len(self.classes) == 1:  # it is certain
+                object.__setattr__(self, "calibration", None)
+            else:
+                self.calibration.check_classes(len(self.classes))
 
     @classmethod
     def without_rules(cls, classes: tuple[Label, ...], temperature: float = 1.0) -> Votes:

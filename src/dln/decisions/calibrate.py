@@ -74,7 +74,12 @@ def calibrate_votes(
         )
     else:
         decision = decide_several(
-            points, goal, meant, may_multiply=may_multiply, keep_votes=keep_votes
+            points,
+            goal,
+            meant,
+            _largest_lead(circuit),
+            may_multiply=may_multiply,
+            keep_votes=keep_votes,
         )
     if keep_votes:
         readout = replace(circuit.readout, calibration=decision.calibration)
@@ -194,9 +199,20 @@ def missed_text(circuit: Circuit, missed: tuple[tuple[int, float, float], ...]) 
 
 def _grid(circuit: Circuit) -> Grid:
     """Find the leads that a circuit can have."""
-    first, second = circuit.base_votes
-    spacing = math.gcd(*(rule.votes[1] - rule.votes[0] for rule in circuit.rules))
-    return Grid(second - first, max(1, spacing))
+    start = circuit.base_votes[1] - circuit.base_votes[0]
+    given = [rule.votes[1] - rule.votes[0] for rule in circuit.rules]
+    return Grid(
+        start,
+        max(1, math.gcd(*given)),
+        start + sum(min(0, lead) for lead in given),
+        start + sum(max(0, lead) for lead in given),
+    )
+
+
+def _largest_lead(circuit: Circuit) -> int:
+    """Return a bound on the leads of a circuit."""
+    given = [circuit.base_votes, *(rule.votes for rule in circuit.rules)]
+    return sum(max(votes) - min(votes) for votes in given)
 
 
 def _room(circuit: Circuit) -> int:

@@ -28,11 +28,15 @@ def decide_several(
     points: Points,
     goal: Goal,
     shares: Floats,
+    most: int,
     *,
     may_multiply: bool = True,
     keep_votes: bool = False,
 ) -> Decision:
-    """Choose base votes, unless votes are kept, and make the table of weights."""
+    """Choose base votes, unless votes are kept, and make the table of weights.
+
+    `most` is a bound on the leads of the circuit, before the choice.
+    """
     factor, added = 1, np.zeros(len(shares))
     if may_multiply and not keep_votes:
         factor, added = _break_ties(points)
@@ -53,8 +57,9 @@ def decide_several(
         expected = shift
     leads = _leads(factor * points.votes + added)
     fitted = fit_shares(leads, points.target, counts, expected)
-    low = _first_lead(fitted, math.floor(leads.min()))
-    high = max(math.ceil(leads.max()), 1)
+    bound = factor * most + int(added.max() - added.min())
+    low = _first_lead(fitted, max(math.floor(leads.min()), -bound))
+    high = max(min(math.ceil(leads.max()), bound), 1)
     at_tie = short_decimal(float(fitted(np.zeros(1), 0)[0]))
 
     def limit(lead: int, value: float) -> float:

@@ -29,13 +29,14 @@ def make_table(
     limit: Callable[[int, float], float] = lambda lead, value: value,
     scale: CurveOfLeads = np.ones_like,
     max_lines: int = MAX_LINES,
+    spacing: int = 1,
 ) -> Calibration:
     """Make the table of curves, one for each table, for leads from `low` to `high`.
 
     `fixed` leads get a line of their own. `limit` may correct a rounded value. Differences count
-    relative to `scale`.
+    relative to `scale`. Other leads than `low` plus multiples of `spacing` do not occur.
     """
-    step = -(-(high - low + 1) // _MOST_LEADS)
+    step = spacing * -(-(high - low + 1) // (_MOST_LEADS * spacing))
     some = np.unique([*range(low, high + 1, step), high, *(x for x in fixed if low <= x <= high)])
     exact = np.stack([curve(some.astype(np.float64)) for curve in curves])
     chosen = {0, len(some) - 1}

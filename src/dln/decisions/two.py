@@ -15,16 +15,22 @@ from dln.decisions.table import make_table
 MANY_TIES = 0.02
 """From this share of ties on, votes are doubled so that no row ties."""
 
+_LEAST = 1e-6
 _SURE = 2.0
 """The standard errors by which another cut must be more accurate."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """The leads that a circuit can have: `start` and all numbers that differ by multiples."""
+    """The leads that a circuit can have.
+
+    They are `start` plus multiples of `spacing`, from at least `least` to at most `most`.
+    """
 
     start: int
     spacing: int
+    least: int
+    most: int
 
     def above(self, cut: float) -> int:
         """Return the first lead above a number."""
@@ -66,15 +72,17 @@ def decide_two(
     after = factor * first + added
     before = after - factor * grid.spacing
     if goal.sensitivity or keep_votes:
-        threshold = float(curve(np.array([first - grid.spacing / 2.0]))[0])
-    low = min(factor * math.floor(leads.min()) + added, before)
-    high = max(factor * math.ceil(leads.max()) + added, after)
+        middle = np.array([first - grid.spacing / 2.0])
+        threshold = float(np.clip(curve(middle)[0], _LEAST, 1 - _LEAST))
+    low = grid.above(min(max(leads.min(), grid.least), first - grid.spacing) - 0.5)
+    high = grid.above(max(min(leads.max(), grid.most), first) - 0.5)
     below, above = _around(threshold)
     table = make_table(
         [lambda lead: curve((lead - added) / factor)],
-        low,
-        high,
+        factor * low + added,
+        factor * high + added,
         fixed=(before, after),
+        spacing=factor * grid.spacing,
         limit=lambda lead, value: max(value, above) if lead >= after else min(value, below),
     )
     return Decision(factor, (0, added), table, missed)
@@ -90,7 +98,7 @@ def _threshold(goal: Goal, points: Points, shares: Floats) -> float:
         return too_far / (too_far + false_first - right_second)
     # Both classes are equally likely with the class weights of the decision.
     second, first = points.masses[1] / shares[1], points.masses[0] / shares[0]
-    return float(np.clip(first / (first + second), 1e-6, 1 - 1e-6))
+    return float(np.clip(first / (first + second), _LEAST, 1 - _LEAST))
 
 
 def _default_cut(

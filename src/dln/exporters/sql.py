@@ -60,8 +60,8 @@ def write_sql(database: DatabaseName) -> Callable[..., Export]:
             Add the column `explanation`: the votes and the numbers of the rules that fired, as
             JSON.
         proba
-            Add a column for each class: `probability_0`, `probability_1`, … The circuit must be
-            calibrated.
+            Add a column of probabilities for each class, by its number: probability_0,
+            probability_1, … The circuit must be calibrated.
         """
         writer = _Writer(program, DATABASES[database], explain, proba)
         text = writer.statement(table, view)

@@ -16,7 +16,7 @@ from dln.core.circuit import Circuit
 from dln.decisions.calibrate import Calibrated, calibrate_votes
 from dln.decisions.goal import Goal
 from dln.encode.encoder import fit_encoder
-from dln.errors import OptionError
+from dln.errors import OptionError, TableError
 from dln.train.discretise import discretise
 from dln.train.held_out import make_points
 from dln.train.jobs import Engine, Job, OnInterrupt, Trained, TrainingRows
@@ -154,6 +154,12 @@ def fit_circuit(
         points = make_points(parts, problem, [x.network for x in voting], cells) if parts else None
         if points is not None:
             calibrated = calibrate_votes(circuit, points, plan.goal, problem.class_shares())
+        elif plan.goal.decides:
+            raise TableError(
+                "a decision is fitted on rows that are left out, but a class has only one row or "
+                "some rows cannot be read without the others; leave out decision_threshold, costs "
+                "and sensitivity_at_least"
+            )
     return Fitted(
         calibrated.circuit,
         recipe,

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import RepeatedStratifiedKFold
 
 from dln.encode.encoder import EncodeOptions, Encoder, fit_encoder
+from dln.errors import ColumnTypeError
 from dln.train.halving import KEPT, best_candidates, estimate, plan_rounds
 from dln.train.held_out import HeldOut, held_out
 from dln.train.jobs import Engine, Job, OnProgress, TrainingRows
@@ -158,7 +159,10 @@ def leave_out(
     folds = folds[: max(1, -(-HELD_OUT_ROWS * 5 // n_rows))]
     if not folds:
         return ()
-    _, jobs = _validate([recipe], problem, folds, engine, rng, n_threads, on_progress)
+    try:
+        _, jobs = _validate([recipe], problem, folds, engine, rng, n_threads, on_progress)
+    except ColumnTypeError:  # without some rows, a column has another type
+        return ()
     return tuple(held_out(job, np.arange(n_rows)) for job in jobs)
 
 

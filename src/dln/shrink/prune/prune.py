@@ -164,10 +164,13 @@ class _Judge:
 
     def step(self, circuit: Circuit, recalibrate: bool = False) -> PruneStep:
         """Measure one circuit; fit its probabilities again if its votes have changed."""
-        winners = circuit.winners(self._table)
         found = replace(circuit, origin=self._origin)
         if recalibrate and circuit.calibration is not None:
-            found = self._recalibrated(found)
+            votes = circuit.votes(self._table)
+            winners = circuit.readout.winners(votes)
+            found = self._recalibrated(found, votes)
+        else:
+            winners = circuit.winners(self._table)
         return PruneStep(
             circuit=found,
             gate_operations=cost(circuit).gate_operations,
@@ -176,9 +179,9 @@ class _Judge:
             accuracy=round(1.0 - self.loss(winners), 6),
         )
 
-    def _recalibrated(self, circuit: Circuit) -> Circuit:
-        votes = circuit.votes(self._table).astype(np.float64)
-        points = Points(votes, self.target, self.weight, np.ones(len(self.target)))
+    def _recalibrated(self, circuit: Circuit, votes: NDArray[np.int64]) -> Circuit:
+        given = votes.astype(np.float64)
+        points = Points(given, self.target, self.weight, np.ones(len(self.target)))
         fitted = calibrate_votes(circuit, points, Goal(), self._shares, keep_votes=True)
         return fitted.circuit
 
