@@ -132,7 +132,7 @@ def test_an_asked_sensitivity_is_reached(n_classes: int, label: str) -> None:
 
 def test_sensitivities_that_exclude_each_other_are_refused() -> None:
     X, y = make_rows(2)
-    with pytest.raises(OptionError, match="only .* can be reached"):
+    with pytest.raises(OptionError, match=r"only .* can be reached"):
         calibrate(make_circuit(2), X, y, sensitivity_at_least={"a": 0.99, "b": 0.99})
 
 
