@@ -73,8 +73,8 @@ class Features:
     matrix: NDArray[np.float32]
     literals: LiteralSet
 
-    def test(self, feature: int, threshold: float) -> EncodedLiteral:
-        """Return the test that a split makes; it is true on the right-hand side."""
+    def split_literal(self, feature: int, threshold: float) -> EncodedLiteral:
+        """Return the literal of a split; it is true on the right-hand side."""
         kind = LiteralKind(self.literals.kind[feature])
         value = self.literals.value[feature]
         if kind == LiteralKind.ABOVE:
@@ -125,7 +125,9 @@ class Tree:
                 votes = np.rint(self.points[node] / unit).astype(int)
                 yield Leaf(path, tuple((votes - votes.min()).tolist()))
                 continue
-            test = features.test(self.structure.feature[node], self.structure.threshold[node])
+            test = features.split_literal(
+                self.structure.feature[node], self.structure.threshold[node]
+            )
             stack.append((int(right[node]), (*path, (test, True))))
             stack.append((int(left[node]), (*path, (test, False))))
 
