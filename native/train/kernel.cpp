@@ -48,6 +48,9 @@ void Trainer::allocate() {
   score_.assign(static_cast<size_t>(classes) * kRows, 0.0f);
   input_gradient_.assign(static_cast<size_t>(tiles(n_inputs_)) * kLanes * kRows, 0.0f);
   wire_gradient_.assign(static_cast<size_t>(n_wires_) * kRows, 0.0f);
+  input_active_.assign(static_cast<size_t>(tiles(n_inputs_)) * kLanes, 0);
+  for (LaneSums& sums : partial_)
+    for (int lane = 0; lane < kLanes; ++lane) sums.clear(lane);
   reached_.assign(n_wires_, 0);
   gate_sums_.assign(static_cast<size_t>(tiles(gates)) * 4 * kLanes, 0.0f);
   if (options_.gate_gradient == GateGradient::mixture) mixture_.resize(gates);
@@ -97,6 +100,10 @@ void Trainer::list_readers() {
   std::partial_sum(reader_start_.begin(), reader_start_.end(), reader_start_.begin());
   reader_slot_.resize(reader_start_.back());
   reader_input_.resize(reader_start_.back());
+  int most = 0;
+  for (int wire = 0; wire < n_wires_; ++wire)
+    most = std::max(most, reader_start_[wire + 1] - reader_start_[wire]);
+  active_readers_.assign(most + 1, 0);
   Buffer<int32_t> next(reader_start_.begin(), reader_start_.end() - 1);
   each_link([&](int input, size_t slot, int wire) {
     reader_slot_[next[wire]] = static_cast<int32_t>(slot);

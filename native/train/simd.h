@@ -1,7 +1,7 @@
 // Vectors of sixteen floats with bit masks: the operations that the kernels use.
 //
 // Promise: each operation gives the same bits at every instruction-set level. Sums therefore have a
-// fixed order (the tree of sum16), and no operation may be contracted to a fused multiply-add.
+// fixed order (the tree of LaneSums), and no operation may be contracted to a fused multiply-add.
 #pragma once
 
 #include <cmath>
@@ -216,50 +216,72 @@ DLN_INLINE uint64_t missing(const float* cells) {
   return word;
 }
 
-#if !defined(__AVX512F__)
-typedef float v4f __attribute__((vector_size(16)));
-
-// Fold 16 lanes to 4: halves, then quarters.
-DLN_INLINE v4f fold(const v16f& x) {
-  v4f quarter[4];
-  std::memcpy(quarter, &x, sizeof x);
-  return (quarter[0] + quarter[2]) + (quarter[1] + quarter[3]);
-}
-#endif
-
-// Lane i of the result is the sum of x[i]'s lanes: halves, quarters, pairs, in that order.
-DLN_INLINE v16f sum16(const v16f (&x)[kLanes]) {
+// The sums of the lanes of 16 vectors. Each vector is folded when it arrives: lane i is added to
+// lane i + 8, and then halves are added to halves until one number is left.
 #if defined(__AVX512F__)
-  __m512 half[8], quarter[4], pair[2];
-  for (int i = 0; i < 8; ++i) {
-    const __m512 p = (__m512)x[i], q = (__m512)x[i + 8];
-    half[i] = _mm512_shuffle_f32x4(p, q, 0x44) + _mm512_shuffle_f32x4(p, q, 0xEE);
+
+class LaneSums {
+ public:
+  DLN_INLINE void set(int place, const v16f& x) {
+    const __m256 low = _mm512_castps512_ps256((__m512)x);
+    const __m256 high = _mm512_extractf32x8_ps((__m512)x, 1);
+    _mm256_store_ps(half_[place % 8][place / 8], _mm256_add_ps(low, high));
   }
-  for (int i = 0; i < 4; ++i)
-    quarter[i] = _mm512_shuffle_f32x4(half[i], half[i + 4], 0x88) +
-                 _mm512_shuffle_f32x4(half[i], half[i + 4], 0xDD);
-  for (int i = 0; i < 2; ++i)
-    pair[i] = _mm512_shuffle_ps(quarter[i], quarter[i + 2], 0x44) +
-              _mm512_shuffle_ps(quarter[i], quarter[i + 2], 0xEE);
-  const __m512 sums = _mm512_shuffle_ps(pair[0], pair[1], 0x88) +
-                      _mm512_shuffle_ps(pair[0], pair[1], 0xDD);
-  const __m512i order = _mm512_setr_epi32(0, 2, 1, 3, 8, 10, 9, 11, 4, 6, 5, 7, 12, 14, 13, 15);
-  return (v16f)_mm512_permutexvar_ps(order, sums);
+  DLN_INLINE void clear(int place) {
+    _mm256_store_ps(half_[place % 8][place / 8], _mm256_setzero_ps());
+  }
+  // Lane i of the result is the sum of the vector at place i.
+  DLN_INLINE v16f total() const {
+    __m512 half[8], quarter[4], pair[2];
+    for (int i = 0; i < 8; ++i) half[i] = _mm512_load_ps(half_[i]);
+    for (int i = 0; i < 4; ++i)
+      quarter[i] = _mm512_shuffle_f32x4(half[i], half[i + 4], 0x88) +
+                   _mm512_shuffle_f32x4(half[i], half[i + 4], 0xDD);
+    for (int i = 0; i < 2; ++i)
+      pair[i] = _mm512_shuffle_ps(quarter[i], quarter[i + 2], 0x44) +
+                _mm512_shuffle_ps(quarter[i], quarter[i + 2], 0xEE);
+    const __m512 sums = _mm512_shuffle_ps(pair[0], pair[1], 0x88) +
+                        _mm512_shuffle_ps(pair[0], pair[1], 0xDD);
+    const __m512i order = _mm512_setr_epi32(0, 2, 1, 3, 8, 10, 9, 11, 4, 6, 5, 7, 12, 14, 13, 15);
+    return (v16f)_mm512_permutexvar_ps(order, sums);
+  }
+
+ private:
+  alignas(64) float half_[8][2][8];
+};
+
 #else
-  float sums[kLanes];
-  for (int i = 0; i < kLanes; i += 4) {
-    const v4f p = fold(x[i]), q = fold(x[i + 1]), r = fold(x[i + 2]), s = fold(x[i + 3]);
-    const v4f pq = __builtin_shufflevector(p, q, 0, 1, 4, 5) +
-                   __builtin_shufflevector(p, q, 2, 3, 6, 7);
-    const v4f rs = __builtin_shufflevector(r, s, 0, 1, 4, 5) +
-                   __builtin_shufflevector(r, s, 2, 3, 6, 7);
-    const v4f four = __builtin_shufflevector(pq, rs, 0, 2, 4, 6) +
-                     __builtin_shufflevector(pq, rs, 1, 3, 5, 7);
-    std::memcpy(sums + i, &four, sizeof four);
+
+class LaneSums {
+ public:
+  DLN_INLINE void set(int place, const v16f& x) {
+    v4f quarter[4];
+    std::memcpy(quarter, &x, sizeof x);
+    four_[place] = (quarter[0] + quarter[2]) + (quarter[1] + quarter[3]);
   }
-  return load(sums);
+  DLN_INLINE void clear(int place) { four_[place] = v4f{}; }
+  // Lane i of the result is the sum of the vector at place i.
+  DLN_INLINE v16f total() const {
+    float sums[kLanes];
+    for (int i = 0; i < kLanes; i += 4) {
+      const v4f p = four_[i], q = four_[i + 1], r = four_[i + 2], s = four_[i + 3];
+      const v4f pq = __builtin_shufflevector(p, q, 0, 1, 4, 5) +
+                     __builtin_shufflevector(p, q, 2, 3, 6, 7);
+      const v4f rs = __builtin_shufflevector(r, s, 0, 1, 4, 5) +
+                     __builtin_shufflevector(r, s, 2, 3, 6, 7);
+      const v4f four = __builtin_shufflevector(pq, rs, 0, 2, 4, 6) +
+                       __builtin_shufflevector(pq, rs, 1, 3, 5, 7);
+      std::memcpy(sums + i, &four, sizeof four);
+    }
+    return load(sums);
+  }
+
+ private:
+  typedef float v4f __attribute__((vector_size(16)));
+  v4f four_[kLanes];
+};
+
 #endif
-}
 
 // e^x for x <= 0, to about 1 unit in the last place; 0 if x < -87.
 DLN_INLINE v16f exp_nonpositive(v16f x) {

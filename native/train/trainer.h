@@ -68,7 +68,7 @@ class Trainer {
   void backward_gate_tile(int tile);
   void backward_link_tile(int tile);
   void backward_literals(bool soft);
-  bool collect(int wire, bool soft, Gradient& d) const;
+  bool collect(int wire, bool soft, Gradient& d);
   void pass_on(int wire, const Gradient& d);
   void clear_gradients();
   void finish_gradients(Phase phase);
@@ -132,7 +132,9 @@ class Trainer {
   Floats wire_gradient_;               // (n_wires, 64), valid where reached_
   Buffer<uint8_t> reached_;       // (n_wires)
   Floats gate_sums_;                   // [tile][4][lane]: sums of g, ga, gb, gab
-  v16f partial_[4][kLanes] = {};       // the same for one tile and block, before summing lanes
+  LaneSums partial_[4];                // the same for one tile and block
+  Buffer<uint8_t> input_active_;       // (padded n_inputs) whether the input has a gradient
+  Buffer<int32_t> active_readers_;     // of one wire
 
   float inverse_temperature_ = 1.0f;
   Buffer<uint8_t> layer_frozen_;       // (n_layers)
