@@ -61,8 +61,8 @@ void Trainer::pass_on(int wire, const Gradient& d) {
 // every input that might read it. Returns false if there is none.
 bool Trainer::collect(int wire, bool soft, Gradient& d) {
   bool any = reached_[wire];
-  for (int i = 0; i < kChunks; ++i)
-    d[i] = any ? load(&wire_gradient_[static_cast<size_t>(wire) * kRows + i * kLanes]) : v16f{};
+  Gradient sum = {};  // a local variable stays in registers
+  if (any) load_rows(&wire_gradient_[static_cast<size_t>(wire) * kRows], sum);
   if (soft) {
     // Listed first: a branch on each reader would often be mispredicted.
     int32_t* readers = active_readers_.data();
@@ -75,12 +75,13 @@ bool Trainer::collect(int wire, bool soft, Gradient& d) {
       const int e = readers[j];
       const v16f share = fill(link_probability_[reader_slot_[e]]);
       const float* input = &input_gradient_[static_cast<size_t>(reader_input_[e]) * kRows];
-      for (int i = 0; i < kChunks; ++i) d[i] += share * load(input + i * kLanes);
+      for (int i = 0; i < kChunks; ++i) sum[i] += share * load(input + i * kLanes);
     }
     any |= count > 0;
   }
   if (any && options_.grad_factor != 1.0f)
-    for (int i = 0; i < kChunks; ++i) d[i] = d[i] * fill(options_.grad_factor);
+    for (int i = 0; i < kChunks; ++i) sum[i] = sum[i] * fill(options_.grad_factor);
+  for (int i = 0; i < kChunks; ++i) d[i] = sum[i];
   return any;
 }
 

@@ -27,8 +27,8 @@ constexpr int kChunks = kRows / kLanes;  // vectors of a block
 typedef float v16f __attribute__((vector_size(64)));
 typedef int32_t v16i __attribute__((vector_size(64)));
 
-DLN_INLINE v16f fill(float x) { return v16f{} + x; }
-DLN_INLINE v16i fill(int32_t x) { return v16i{} + x; }
+DLN_INLINE v16f fill(float x) { return (v16f)_mm512_set1_ps(x); }
+DLN_INLINE v16i fill(int32_t x) { return (v16i)_mm512_set1_epi32(x); }
 DLN_INLINE v16f select(v16i mask, v16f yes, v16f no) { return mask ? yes : no; }
 DLN_INLINE v16i select(v16i mask, v16i yes, v16i no) { return mask ? yes : no; }
 DLN_INLINE v16f to_power(v16f x) { return (v16f)((__builtin_convertvector(x, v16i) + 127) << 23); }
