@@ -70,13 +70,17 @@ class Trainer {
   void backward_literals(bool soft);
   bool collect(int wire, bool soft, Gradient& d);
   void pass_on(int wire, const Gradient& d);
-  void clear_gradients();
-  void finish_gradients(Phase phase);
+  void clear_gradients(Phase phase);
+  void finish_gate_tile(int tile);
+  void finish_link_tile(int tile);
+  void finish_votes();
   void update(Phase phase, float rate);
 
   // Values derived from the parameters.
   void refresh_gates();
+  void refresh_gate_tile(int tile);
   void refresh_links();
+  void refresh_link_tile(int tile);
   void refresh_votes();
 
   // Settings that change from epoch to epoch.
