@@ -20,9 +20,9 @@ DLN_INLINE v16f masked_sum(const Gradient& d, const uint64_t& word) {
 }
 
 // Candidates whose sums are computed while the gradient of their input is in registers.
-constexpr int kCandidates = 8;
+constexpr int kCandidates = 4;
 
-// For up to 8 candidates of the 16 inputs of a tile, add the sums of d loss / d input over the rows
+// For up to 4 candidates of the 16 inputs of a tile, add the sums of d loss / d input over the rows
 // where the candidate is 1. Inputs that are not active have no gradient.
 template <int kCount>
 DLN_INLINE void add_link_sums(const float* inputs, const uint8_t* active, const uint64_t* bits,
@@ -32,11 +32,11 @@ DLN_INLINE void add_link_sums(const float* inputs, const uint8_t* active, const 
     if (active[lane]) {
       Gradient d;
       load_rows(inputs + lane * kRows, d);
-#pragma GCC unroll 8
+#pragma GCC unroll 4
       for (int k = 0; k < kCount; ++k)
         sums[k].set(lane, masked_sum(d, bits[wires[k * kLanes + lane]]));
     } else {
-#pragma GCC unroll 8
+#pragma GCC unroll 4
       for (int k = 0; k < kCount; ++k) sums[k].clear(lane);
     }
   }

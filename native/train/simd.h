@@ -126,36 +126,37 @@ DLN_INLINE v16f to_power(const v16f& x) {
 DLN_INLINE v16f larger(v16f x, v16f y) { return select(y < x, x, y); }
 DLN_INLINE v16f minus_magnitude(v16f x) { return select(x < fill(0.0f), x, fill(0.0f) - x); }
 
-// The 16 bits of a word that belong to one chunk of the block. The word is passed by reference
-// because loading a mask register from memory is faster than shifting an integer.
-DLN_INLINE uint16_t chunk_bits(const uint64_t& word, int chunk) {
-  uint16_t bits;
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-  std::memcpy(&bits, reinterpret_cast<const char*>(&word) + 2 * chunk, sizeof bits);
-#else
-  bits = static_cast<uint16_t>(word >> (chunk * kLanes));
-#endif
-  return bits;
-}
-
 #if defined(__AVX512F__)
 
+// The 16 bits of a word that belong to one chunk of the block, as a mask register. It is loaded
+// from memory: the compiler would go through an integer register, which is slower.
+using Bits = __mmask16;
+DLN_INLINE Bits chunk_bits(const uint64_t& word, int chunk) {
+  typedef uint16_t Part __attribute__((may_alias));
+  Bits bits;
+  asm("kmovw %1, %0" : "=k"(bits) : "m"(reinterpret_cast<const Part*>(&word)[chunk]));
+  return bits;
+}
 // x where the bit is set, else 0.
-DLN_INLINE v16f keep(uint16_t bits, const v16f& x) {
+DLN_INLINE v16f keep(Bits bits, const v16f& x) {
   return (v16f)_mm512_maskz_mov_ps(bits, (__m512)x);
 }
 // sum + x where the bit is set, else sum.
-DLN_INLINE v16f add_where(const v16f& sum, uint16_t bits, const v16f& x) {
+DLN_INLINE v16f add_where(const v16f& sum, Bits bits, const v16f& x) {
   return (v16f)_mm512_mask_add_ps((__m512)sum, bits, (__m512)sum, (__m512)x);
 }
 // `yes` where the bit is set, else `no`.
-DLN_INLINE v16f choose(uint16_t bits, const v16f& yes, const v16f& no) {
+DLN_INLINE v16f choose(Bits bits, const v16f& yes, const v16f& no) {
   return (v16f)_mm512_mask_mov_ps((__m512)no, bits, (__m512)yes);
 }
 
 #else
 
-DLN_INLINE v16i lane_mask(uint16_t bits) {
+using Bits = uint16_t;
+DLN_INLINE Bits chunk_bits(const uint64_t& word, int chunk) {
+  return static_cast<Bits>(word >> (chunk * kLanes));
+}
+DLN_INLINE v16i lane_mask(Bits bits) {
   constexpr int32_t lane[kLanes] = {1,      1 << 1, 1 << 2,  1 << 3,  1 << 4,  1 << 5,
                                     1 << 6, 1 << 7, 1 << 8,  1 << 9,  1 << 10, 1 << 11,
                                     1 << 12, 1 << 13, 1 << 14, 1 << 15};
@@ -164,14 +165,14 @@ DLN_INLINE v16i lane_mask(uint16_t bits) {
     return ((PartI{} + static_cast<int32_t>(bits)) & bit.part[i]) == bit.part[i];
   });
 }
-DLN_INLINE v16f keep(uint16_t bits, const v16f& x) {
+DLN_INLINE v16f keep(Bits bits, const v16f& x) {
   const v16i mask = lane_mask(bits);
   return each<v16f>([&](int i) { return (PartF)((PartI)x.part[i] & mask.part[i]); });
 }
-DLN_INLINE v16f add_where(const v16f& sum, uint16_t bits, const v16f& x) {
+DLN_INLINE v16f add_where(const v16f& sum, Bits bits, const v16f& x) {
   return sum + keep(bits, x);
 }
-DLN_INLINE v16f choose(uint16_t bits, const v16f& yes, const v16f& no) {
+DLN_INLINE v16f choose(Bits bits, const v16f& yes, const v16f& no) {
   return select(lane_mask(bits), yes, no);
 }
 
