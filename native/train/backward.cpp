@@ -61,6 +61,7 @@ void Trainer::pass_on(int wire, const Gradient& d) {
 // every input that might read it. Returns false if there is none.
 bool Trainer::collect(int wire, bool soft, Gradient& d) {
   bool any = reached_[wire];
+  if (!any && !soft) return false;
   Gradient sum = {};  // a local variable stays in registers
   if (any) load_rows(&wire_gradient_[static_cast<size_t>(wire) * kRows], sum);
   if (soft) {
@@ -137,50 +138,63 @@ void Trainer::backward_link_tile(int tile) {
   for (; k < net_.n_links; ++k) add(std::integral_constant<int, 1>{}, k);
 }
 
+// Pass the gradient of a gate on to its inputs, and sum it for the functions of the gate.
+void Trainer::backward_gate(int gate, Phase phase, const Gradient& d) {
+  const bool trains_gates = phase != Phase::links, trains_links = phase != Phase::gates;
+  const int32_t source_a = source_[2 * gate], source_b = source_[2 * gate + 1];
+  const uint64_t &a = bits_[source_a], &b = bits_[source_b], both = a & b;
+  if (trains_gates) {
+    v16f sums[4] = {};
+    for (int i = 0; i < kChunks; ++i) {
+      sums[0] += d[i];
+      sums[1] = add_where(sums[1], chunk_bits(a, i), d[i]);
+      sums[2] = add_where(sums[2], chunk_bits(b, i), d[i]);
+      sums[3] = add_where(sums[3], chunk_bits(both, i), d[i]);
+    }
+    for (int j = 0; j < 4; ++j) partial_[j].set(gate % kLanes, sums[j]);
+  }
+  // Differs from the paper: unless the mixture gradient is requested, the gradient passes through
+  // the hard gate, also while gates are trained.
+  const Bilinear c = trains_gates && options_.gate_gradient == GateGradient::mixture
+                         ? mixture_[gate]
+                         : bilinear(code_[gate]);
+  // Some functions depend on one input or on none.
+  const bool reads_a = c.c1 != 0.0f || c.c3 != 0.0f, reads_b = c.c2 != 0.0f || c.c3 != 0.0f;
+  const auto times = [&](const uint64_t& other, float low, float high, auto&& use) {
+    for (int i = 0; i < kChunks; ++i)
+      use(i, d[i] * choose(chunk_bits(other, i), fill(high), fill(low)));
+  };
+  if (trains_links) {
+    input_active_[2 * gate] = reads_a;
+    input_active_[2 * gate + 1] = reads_b;
+    float* inputs = &input_gradient_[static_cast<size_t>(2 * gate) * kRows];
+    times(b, c.c1, c.c1 + c.c3, [&](int i, v16f x) { store(inputs + i * kLanes, x); });
+    times(a, c.c2, c.c2 + c.c3, [&](int i, v16f x) { store(inputs + kRows + i * kLanes, x); });
+    return;
+  }
+  const auto wants = [&](int wire) {
+    return wire >= net_.n_literals || (options_.threshold_rate > 0.0f && trains_literal(wire));
+  };
+  Gradient to;
+  const auto keep_it = [&](int i, v16f x) { to[i] = x; };
+  if (reads_a && wants(source_a)) {
+    times(b, c.c1, c.c1 + c.c3, keep_it);
+    pass_on(source_a, to);
+  }
+  if (reads_b && wants(source_b)) {
+    times(a, c.c2, c.c2 + c.c3, keep_it);
+    pass_on(source_b, to);
+  }
+}
+
 void Trainer::backward_gates(Phase phase) {
   const bool trains_gates = phase != Phase::links, trains_links = phase != Phase::gates;
-  const bool trains_thresholds = trains_gates && options_.threshold_rate > 0.0f;
   for (int g = net_.n_gates - 1; g >= 0; --g) {
-    const uint64_t &a = bits_[source_[2 * g]], &b = bits_[source_[2 * g + 1]], both = a & b;
-    Gradient d, to_a, to_b;
-    const bool any = collect(net_.n_literals + g, trains_links, d);
-    // Differs from the paper: unless the mixture gradient is requested, the gradient passes
-    // through the hard gate, also while gates are trained.
-    const Bilinear c = trains_gates && options_.gate_gradient == GateGradient::mixture
-                           ? mixture_[g]
-                           : bilinear(code_[g]);
-    // Many functions depend on one input or none.
-    const bool reads_a = any && (c.c1 != 0.0f || c.c3 != 0.0f);
-    const bool reads_b = any && (c.c2 != 0.0f || c.c3 != 0.0f);
-    for (int i = 0; i < kChunks; ++i) {
-      to_a[i] = d[i] * choose(chunk_bits(b, i), fill(c.c1 + c.c3), fill(c.c1));
-      to_b[i] = d[i] * choose(chunk_bits(a, i), fill(c.c2 + c.c3), fill(c.c2));
-    }
-    if (trains_gates && any) {
-      v16f sums[4] = {};
-      for (int i = 0; i < kChunks; ++i) {
-        sums[0] += d[i];
-        sums[1] = add_where(sums[1], chunk_bits(a, i), d[i]);
-        sums[2] = add_where(sums[2], chunk_bits(b, i), d[i]);
-        sums[3] = add_where(sums[3], chunk_bits(both, i), d[i]);
-      }
-      for (int j = 0; j < 4; ++j) partial_[j].set(g % kLanes, sums[j]);
-    }
-    if (trains_links) {
-      input_active_[2 * g] = reads_a;
-      input_active_[2 * g + 1] = reads_b;
-      float* inputs = &input_gradient_[static_cast<size_t>(2 * g) * kRows];
-      for (int i = 0; i < kChunks; ++i) {
-        store(inputs + i * kLanes, to_a[i]);
-        store(inputs + kRows + i * kLanes, to_b[i]);
-      }
-    } else {
-      const auto wants = [&](int wire) {
-        return wire >= net_.n_literals || (trains_thresholds && trains_literal(wire));
-      };
-      if (reads_a && wants(source_[2 * g])) pass_on(source_[2 * g], to_a);
-      if (reads_b && wants(source_[2 * g + 1])) pass_on(source_[2 * g + 1], to_b);
-    }
+    Gradient d;
+    if (collect(net_.n_literals + g, trains_links, d))
+      backward_gate(g, phase, d);
+    else
+      input_active_[2 * g] = input_active_[2 * g + 1] = 0;
     if (trains_gates && g % kLanes == 0) backward_gate_tile(g / kLanes);
     if (trains_links && 2 * g % kLanes == 0) backward_link_tile(2 * g / kLanes);
   }

@@ -123,7 +123,12 @@ DLN_INLINE v16f to_power(const v16f& x) {
 
 #endif
 
+// x if it is larger, else y.
+#if defined(__AVX512F__)
+DLN_INLINE v16f larger(v16f x, v16f y) { return (v16f)_mm512_max_ps((__m512)x, (__m512)y); }
+#else
 DLN_INLINE v16f larger(v16f x, v16f y) { return select(y < x, x, y); }
+#endif
 DLN_INLINE v16f minus_magnitude(v16f x) { return select(x < fill(0.0f), x, fill(0.0f) - x); }
 
 #if defined(__AVX512F__)

@@ -26,8 +26,17 @@ struct Bilinear {
 };
 
 inline Bilinear bilinear(uint8_t code) {
-  const float t00 = code >> 3 & 1, t01 = code >> 2 & 1, t10 = code >> 1 & 1, t11 = code & 1;
-  return {t00, t10 - t00, t01 - t00, t00 - t01 - t10 + t11};
+  struct All {
+    Bilinear of[16];
+    constexpr All() : of() {
+      for (int i = 0; i < 16; ++i) {
+        const float t00 = i >> 3 & 1, t01 = i >> 2 & 1, t10 = i >> 1 & 1, t11 = i & 1;
+        of[i] = {t00, t10 - t00, t01 - t00, t00 - t01 - t10 + t11};
+      }
+    }
+  };
+  static constexpr All all;
+  return all.of[code];
 }
 
 class Trainer {
@@ -65,6 +74,7 @@ class Trainer {
   void backward(Phase phase);
   void backward_votes(bool soft);
   void backward_gates(Phase phase);
+  void backward_gate(int gate, Phase phase, const Gradient& d);
   void backward_gate_tile(int tile);
   void backward_link_tile(int tile);
   void backward_literals(bool soft);
