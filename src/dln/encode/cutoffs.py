@@ -42,7 +42,8 @@ def nested_cutoffs(
         return [np.unique(splits[:count].astype(np.float32)) for count in counts]
     distinct = np.unique(values)
     middle = len(distinct) // 2
-    median: Floats = (distinct[middle - 1 : middle] + distinct[middle : middle + 1]) / 2
+    halves = distinct[middle - 1 : middle] + distinct[middle : middle + 1]
+    median = np.asarray(halves / 2, dtype=np.float32)
     return [median for _ in counts]
 
 
