@@ -47,8 +47,9 @@ bool Trainer::collect(int wire, bool soft, Gradient& d) const {
 }
 
 void Trainer::backward_votes(bool soft) {
+  const bool soft_rules = soft && options_.vote_gradient == VoteGradient::soft;
   for (int r = 0; r < net_.n_rules; ++r) {
-    if (!soft) break;
+    if (!soft_rules) break;
     Gradient d = {};
     for (int c = 0; c < net_.n_classes; ++c) {
       const v16f weight = fill(vote_weight_[static_cast<size_t>(c) * n_rules_padded_ + r]);
@@ -58,12 +59,12 @@ void Trainer::backward_votes(bool soft) {
   }
   for (int c = 0; c < net_.n_classes; ++c) {
     const float* rows = &score_[c * kRows];
-    if (!soft) {
+    if (!soft_rules) {
       Gradient d;
       for (int i = 0; i < kChunks; ++i) d[i] = load(rows + i * kLanes);
       for (int32_t rule : voters_[c]) pass_on(net_.rule_wire[rule], d);
-      continue;
     }
+    if (!soft) continue;
     float* gradient = &vote_logits_.gradient[static_cast<size_t>(c) * n_rules_padded_];
     for (int r = 0; r < n_rules_padded_; r += kLanes) {
       v16f sums[kLanes];

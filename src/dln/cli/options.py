@@ -81,8 +81,11 @@ Kind = Annotated[
     ),
 ]
 ClassWeight = Annotated[
-    OneOf["balanced", "none"],
-    typer.Option(help="Weight classes equally (balanced) or rows equally (none)."),
+    OneOf["balanced", "smoothed", "none"],
+    typer.Option(
+        help="Weight classes equally (balanced), nearly equally (smoothed, the authors' program) "
+        "or rows equally (none)."
+    ),
 ]
 Seed = Annotated[
     int, typer.Option(min=0, metavar="N", help="Random seed, also of the choice of test rows.")

@@ -56,7 +56,10 @@ def search(
         int, typer.Option(min=1, metavar="N", help="Number of parameter sets to try.")
     ] = 32,
     space: Annotated[
-        OneOf["default", "paper"], typer.Option(help="Search space: the default, or the paper's.")
+        OneOf["default", "paper", "program"],
+        typer.Option(
+            help="Search space: the default, or the paper's with its text or the authors' program."
+        ),
     ] = "default",
     objective: Annotated[
         OneOf["accuracy", "pareto"],

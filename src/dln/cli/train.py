@@ -40,6 +40,7 @@ from dln.cli.options import (
 from dln.cli.output import print_message
 from dln.cli.table_options import reads_table
 from dln.errors import OptionError
+from dln.estimators.presets import PresetName
 from dln.train.options import FitEffort
 
 _EffortOrNone = OneOf["quick", "normal", "high", "none"]
@@ -54,6 +55,7 @@ def train(
     ignore: Ignore = None,
     only: Only = None,
     kind: Kind = None,
+    preset: Annotated[PresetName | None, parameter("preset", show_default=False)] = None,
     effort: Annotated[FitEffort, parameter("effort")] = "normal",
     layers: Annotated[str, parameter("layers", metavar="N,N,...")] = "auto",
     networks: Annotated[str, parameter("n_networks", metavar="N")] = "auto",
@@ -82,6 +84,7 @@ def train(
 
     check_output(output, data)
     classifier = dln.DLNClassifier(
+        preset=preset,
         effort=effort,
         layers=_layers(layers),
         n_networks=_number("--networks", networks, int),
