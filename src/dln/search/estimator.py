@@ -34,7 +34,7 @@ from dln.search.progress import search_bar
 from dln.search.results import make_results
 from dln.search.run import DIRECTIONS, Objective, Search, SearchState
 from dln.search.smooth import smooth
-from dln.search.space import describe, import_optuna
+from dln.search.space import Between, check_space, describe, import_optuna
 from dln.search.storage import Storage, StudyStorage
 from dln.search.trial import CHOICES, Choice, Trial, find_front
 from dln.shrink.simplify.simplify import Effort
@@ -60,6 +60,8 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "paper" and "program" are the search of the paper, with the options of that preset: the
         text of the paper, or the authors' program. A dict maps parameters of `DLNClassifier` to a
         `Between`, a list of values, or a fixed value.
+    fixed : dict or None, default=None
+        Parameters of `DLNClassifier` that every trial has, instead of those of the space.
     n_trials : int, default=32
         Number of parameter settings that are tried.
     objective : {"accuracy", "pareto"}, default="accuracy"
@@ -142,6 +144,7 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         *,
         space: SpaceName | Mapping[str, Any] = "default",
+        fixed: Mapping[str, Any] | None = None,
         n_trials: int = 32,
         objective: Objective = "accuracy",
         refit: Choice | bool = "best",
@@ -161,6 +164,7 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         on_interrupt: OnInterrupt = "raise",
     ) -> None:
         self.space = space
+        self.fixed = fixed
         self.n_trials = n_trials
         self.objective = objective
         self.refit = refit
@@ -198,7 +202,7 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._check()
         read, classes = read_problem(self, X, y, sample_weight, self._class_weight())
         problem = read.counting().kept()
-        preset = find_preset(self.space, problem)
+        preset = find_preset(self.space, problem).with_fixed(self._fixed())
         self.space_ = dict(preset.space)
         self._final_fit = preset.final
         storage = self._open_storage()
@@ -301,6 +305,14 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             n_jobs=self.n_jobs,
             on_interrupt=self.on_interrupt,
         )
+
+    def _fixed(self) -> dict[str, Any]:
+        fixed = {} if self.fixed is None else dict(self.fixed)
+        for name, value in fixed.items():
+            if isinstance(value, (list, Between)):
+                raise OptionError(f"fixed has {value!r} for {name!r}, expected one value")
+            check_space({name: value})
+        return fixed
 
     def _class_weight(self) -> Any:
         return preset_class_weight(self.space, self.class_weight)

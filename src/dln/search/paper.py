@@ -93,8 +93,8 @@ def _preset(problem: Problem, fixed: Mapping[str, Any], final: FinalFit) -> Pres
     n_classes = len(problem.classes)
     low, high = _first_layers(problem)
     return Preset(
+        # The order of what is searched matters, because Optuna draws in it.
         space={
-            **fixed,
             "learning_rate": Between(0.01, 0.3, log=True),
             "n_layers": Between(2, 5),
             "ratio": Between(0.25, 1.0, log=True),
@@ -103,6 +103,7 @@ def _preset(problem: Problem, fixed: Mapping[str, Any], final: FinalFit) -> Pres
             "grad_factor": Between(1.0, 2.0),
             "first": Between(low, high),
             "batch_size": batch_size(n_classes),
+            **{name: value for name, value in fixed.items() if name != "n_cutoffs"},
         },
         scoring=Scoring(
             paper_folds,
