@@ -36,10 +36,13 @@ class FitPlan:
         Recipes. If there are several, cross-validation chooses one.
     validation_fraction
         Fraction of the rows used to choose the best epoch; 0 trains on all rows to the end.
+    validation_every
+        Epochs between two looks at these rows.
     """
 
     candidates: Candidates
     validation_fraction: float = 0.0
+    validation_every: int = 1
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ def fit_circuit(
     data = TrainingRows(cells, problem.target, problem.weight)
     options = recipe.options
     if len(valid_rows):
-        options = replace(options, eval_every=options.eval_every or 1, keep_best=True)
+        options = replace(options, eval_every=plan.validation_every, keep_best=True)
 
     def draw_job() -> Job:
         seed = int(rng.integers(2**63))
