@@ -75,6 +75,16 @@ def test_only_kept_columns_get_literals() -> None:
     assert len(encoder.columns) == WIDE + 100
 
 
+def test_screening_can_be_switched_off() -> None:
+    X, y = wide(100, WIDE + 50)
+    model = DLNClassifier(layers=(64, 32), n_networks=1, tau=4.0, epochs=10, random_state=0)
+    circuits = [model.set_params(screening=on).fit(X, y).circuit_ for on in (True, False)]
+    columns = [{literal.column for literal in circuit.literals} for circuit in circuits]
+    kept = set(choose_columns(X, y, np.ones(100, dtype=np.float32)).tolist())
+    assert columns[0] <= kept
+    assert not columns[1] <= kept
+
+
 def test_a_fit_finds_two_columns_among_two_thousand() -> None:
     X, y = wide(1400, 2000)
     model = DLNClassifier(layers=(32, 16), n_networks=3, tau=4.0, random_state=0)

@@ -99,6 +99,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n_trees: Auto | int = "auto",
         n_cutoffs: Auto | int = "auto",
         scaling: Scaling = "quantiles",
+        screening: bool = True,
         n_links: int | None = 16,
         link_drawing: LinkDrawing = "distinct",
         n_gates: int = 16,
@@ -142,6 +143,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_trees = n_trees
         self.n_cutoffs = n_cutoffs
         self.scaling = scaling
+        self.screening = screening
         self.n_links = n_links
         self.link_drawing = link_drawing
         self.n_gates = n_gates

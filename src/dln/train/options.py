@@ -157,6 +157,11 @@ class FitOptions(SharedOptions):
         "How numeric columns are scaled to [0, 1] for training: by their quantiles, or linearly "
         "from minimum to maximum (the paper).",
     )
+    screening: bool = option(
+        True,
+        "Whether tables of more than 200 columns get thresholds only on columns that say more "
+        "about the classes than noise does.",
+    )
     n_links: int | None = option(
         16,
         "Number of candidate wires for each input of a gate (the paper's link subspace).",

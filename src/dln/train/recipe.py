@@ -177,7 +177,9 @@ def _usual_recipe(requested: FitOptions, n_rows: int, n_classes: int, heaviest: 
         vote_threshold=requested.vote_threshold,
         vote_density=_or(requested.vote_density, _vote_density(n_classes)),
         encode=EncodeOptions(
-            _or(requested.n_cutoffs, EncodeOptions.n_cutoffs), _KNOTS[requested.scaling]
+            _or(requested.n_cutoffs, EncodeOptions.n_cutoffs),
+            _KNOTS[requested.scaling],
+            screening=requested.screening,
         ),
         n_networks=1,
     )
