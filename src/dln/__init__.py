@@ -32,6 +32,7 @@ from dln.errors import (
     TableError,
     TrainingError,
 )
+from dln.estimators.presets import preset_options
 from dln.evaluate.evaluation import Evaluation
 from dln.explain.change import Change
 from dln.explain.explanation import Explanation
@@ -114,6 +115,7 @@ __all__ = [
     "cost_of_model",
     "export",
     "find_trends",
+    "preset_options",
     "prove_equal",
     "prove_monotone",
     "prune",

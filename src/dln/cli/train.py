@@ -34,16 +34,20 @@ from dln.cli.options import (
     ModelOutput,
     NoRows,
     Only,
+    OptionsFile,
     Quiet,
     Seed,
     Target,
     TestPart,
     parameter,
 )
+from dln.cli.options_file import merge_options
 from dln.cli.output import print_message
 from dln.cli.table_options import reads_table
+from dln.cli.traces import check_trace_path, save_trace
 from dln.decisions.goal import Probabilities
 from dln.errors import OptionError
+from dln.estimators.presets import PresetName
 from dln.train.options import FitEffort
 
 _EffortOrNone = OneOf["quick", "normal", "high", "none"]
@@ -58,6 +62,8 @@ def train(
     ignore: Ignore = None,
     only: Only = None,
     kind: Kind = None,
+    options: OptionsFile = None,
+    preset: Annotated[PresetName | None, parameter("preset", show_default=False)] = None,
     effort: Annotated[FitEffort, parameter("effort")] = "normal",
     layers: Annotated[str, parameter("layers", metavar="N,N,...")] = "auto",
     networks: Annotated[str, parameter("n_networks", metavar="N")] = "auto",
@@ -88,6 +94,14 @@ def train(
     engine: EngineChoice = "native",
     device: Device = "cpu",
     jobs: Jobs = -1,
+    trace: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.npz",
+            help="Also record the training, for dln draw --training.",
+            show_default=False,
+        ),
+    ] = None,
     layout: Layout = DETECT,
     json: Json = False,
     no_rows: NoRows = False,
@@ -103,21 +117,28 @@ def train(
     from dln.cli.prepare import Prepared, prepare
 
     check_output(output, data)
+    if trace is not None:
+        check_trace_path(trace, data, output)
+    given = {
+        "preset": preset,
+        "effort": effort,
+        "layers": _layers(layers),
+        "n_networks": _number("--networks", networks, int),
+        "n_cutoffs": _number("--cutoffs", cutoffs, int),
+        "tau": _number("--tau", tau, float),
+        "epochs": _number("--epochs", epochs, int),
+        "class_weight": None if class_weight == "none" else class_weight,
+        "probabilities": probabilities,
+        "decision_threshold": decision_threshold,
+        "simplify": None if simplify == "none" else simplify,
+        "engine": engine,
+        "device": device,
+    }
     classifier = dln.DLNClassifier(
-        effort=effort,
-        layers=_layers(layers),
-        n_networks=_number("--networks", networks, int),
-        n_cutoffs=_number("--cutoffs", cutoffs, int),
-        tau=_number("--tau", tau, float),
-        epochs=_number("--epochs", epochs, int),
-        class_weight=None if class_weight == "none" else class_weight,
-        probabilities=probabilities,
-        decision_threshold=decision_threshold,
-        simplify=None if simplify == "none" else simplify,
+        **merge_options(options, given),
         random_state=seed,
-        engine=engine,
-        device=device,
         n_jobs=jobs,
+        trace_every=0 if trace is None else 1,
         verbose=int(sys.stderr.isatty() and not quiet),
         on_interrupt="keep",
     )
@@ -138,6 +159,8 @@ def train(
             print_message(f"note: {note}")
     total = measure_test_rows(circuit, split)
     save_model(circuit, output)
+    if trace is not None:
+        save_trace(classifier, trace)
     document = {
         **prepared.document(),
         "notes": [*prepared.notes, *notes],

@@ -41,6 +41,12 @@ def held_out(job: Job, numbers: NDArray[np.int64]) -> HeldOut:
     return HeldOut(numbers[job.valid_rows], votes)
 
 
+def points_of(votes: Floats, rows: NDArray[np.int64], problem: Problem) -> Points:
+    """Make points of the votes (n, n_classes) of the whole circuit on rows (n,)."""
+    weight = problem.weight[rows].astype(np.float64)
+    return Points(votes, problem.target[rows].astype(np.int64), weight, np.ones(len(rows)))
+
+
 def make_points(
     parts: Sequence[HeldOut],
     problem: Problem,
