@@ -19,7 +19,7 @@ from dln.encode.encoder import fit_encoder
 from dln.errors import OptionError, TableError
 from dln.train.discretise import discretise
 from dln.train.growth import grow
-from dln.train.held_out import make_points, points_of
+from dln.train.held_out import make_points, network_noise, points_of
 from dln.train.jobs import Engine, Job, OnInterrupt, Trained, TrainingRows
 from dln.train.problem import Problem
 from dln.train.recipe import Candidates, Recipe
@@ -175,7 +175,10 @@ def fit_circuit(
             )
         points = None
         if grown is not None:
-            points = points_of(grown.held_out / unit, grown.rows, problem)
+            # Points come from one network and trees, the circuit has several networks.
+            noise = network_noise(parts, [x.network for x in voting], cells) * votes**2
+            surplus = noise * len(voting) * (len(voting) - 1)
+            points = points_of(grown.held_out / unit, grown.rows, problem, surplus)
         elif parts:
             points = make_points(parts, problem, [x.network for x in voting], cells)
         if points is not None:
