@@ -1,6 +1,6 @@
 """Accuracy, probabilities, size and time of `DLNClassifier` at each `effort`, and of peers.
 
-    DLN_DATA=FOLDER/data python -m benchmarks.levels FOLDER              # all tables, four seeds
+    python -m benchmarks.levels FOLDER                                   # all tables, four seeds
     … --tables Heart,vowel --models quick,normal --seeds 1
     … --models normal,ebm,lightgbm --jobs 16 --seconds-limit 500
 
@@ -228,6 +228,7 @@ def main() -> None:
     parser.add_argument("--seconds-limit", type=float, default=np.inf, help="start no fit later")
     parser.add_argument("--output", type=Path, default=DEFAULT_OUTPUT, help="JSON Lines")
     arguments = parser.parse_args()
+    os.environ["DLN_DATA"] = str(arguments.folder / "data")  # for `reproduction`, in all workers
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.touch()
     results = [json.loads(line) for line in arguments.output.read_text().splitlines()]
