@@ -20,6 +20,7 @@ from dln.data.table import RawColumn, Table
 from dln.encode.bits import LiteralSet
 from dln.encode.cutoffs import nested_cutoffs
 from dln.encode.scale import Scale, fit_scale
+from dln.encode.screen import choose_columns
 
 MAX_GROUPS = 64
 """Maximum number of category literals of a column; the rarest categories are pooled into one."""
@@ -112,16 +113,19 @@ def fit_encoders(
 ) -> tuple[list[Encoder], NDArray[np.float32]]:
     """Fit encoders that differ only in their number of cutoffs; return them and the encoded rows.
 
-    `n_cutoffs` has the number for each encoder; that of the options is not used.
+    `n_cutoffs` has the number for each encoder; that of the options is not used. In a wide table,
+    columns that say nothing about the target get no literals.
     """
     cells = np.empty((table.n_rows, table.n_columns), dtype=np.float32)
     codes: list[ColumnCode] = []
-    literals: list[list[LiteralSet]] = [[] for _ in n_cutoffs]
     for index, name in enumerate(table.column_names()):
         raw = table.read(index)
         fit = _fit_categories if raw.kind == "category" else _fit_numbers
-        code = fit(name, raw, options)
-        encoded = code.encode(raw)
+        codes.append(fit(name, raw, options))
+        cells[:, index] = codes[-1].encode(raw)
+    literals: list[list[LiteralSet]] = [[] for _ in n_cutoffs]
+    for index in choose_columns(cells, target, weight).tolist():
+        code, encoded = codes[index], cells[:, index]
         missing = np.isnan(encoded)
         if code.scale is not None:
             found = nested_cutoffs(encoded, target, weight, tuple(n_cutoffs))
@@ -134,8 +138,6 @@ def fit_encoders(
         if missing.any() and not missing.all():
             for own in literals:
                 own.append(LiteralSet.on_column(index, LiteralKind.MISSING, _NO_VALUE))
-        codes.append(code)
-        cells[:, index] = encoded
     for own in literals:
         if not any(map(len, own)):
             # No column varies; add a constant literal so that a network can be built.
