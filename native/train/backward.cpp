@@ -87,8 +87,9 @@ bool Trainer::collect(int wire, bool soft, Gradient& d) {
 }
 
 void Trainer::backward_votes(bool soft) {
+  const bool soft_rules = soft && options_.vote_gradient == VoteGradient::soft;
   for (int r = 0; r < net_.n_rules; ++r) {
-    if (!soft) break;
+    if (!soft_rules) break;
     Gradient d = {};
     for (int c = 0; c < net_.n_classes; ++c) {
       const v16f weight = fill(vote_weight_[static_cast<size_t>(c) * n_rules_padded_ + r]);
@@ -99,10 +100,10 @@ void Trainer::backward_votes(bool soft) {
   for (int c = 0; c < net_.n_classes; ++c) {
     Gradient d;
     load_rows(&score_[c * kRows], d);
-    if (!soft) {
+    if (!soft_rules) {
       for (int32_t rule : voters_[c]) pass_on(net_.rule_wire[rule], d);
-      continue;
     }
+    if (!soft) continue;
     float* gradient = &vote_logits_.gradient[static_cast<size_t>(c) * n_rules_padded_];
     for (int r = 0; r < n_rules_padded_; r += kLanes) {
       LaneSums sums;

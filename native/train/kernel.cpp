@@ -307,7 +307,9 @@ void Trainer::run(const std::atomic<bool>& stop) {
   stop_ = &stop;
   order_.assign(job_.rows.begin(), job_.rows.end());
   const int64_t n = static_cast<int64_t>(order_.size());
-  const int64_t n_batches = (n + options_.batch_size - 1) / options_.batch_size;
+  const int64_t size = options_.batch_size;
+  const bool drops = options_.last_batch == LastBatch::drop;
+  const int64_t n_batches = drops ? std::max<int64_t>(1, n / size) : (n + size - 1) / size;
   const double n_steps = static_cast<double>(n_batches) * options_.epochs;
   double best = -1.0, step = 0.0;
   int64_t batch_number = 0;
@@ -319,8 +321,10 @@ void Trainer::run(const std::atomic<bool>& stop) {
     std::fill(right_.begin(), right_.end(), 0);
     std::fill(total_.begin(), total_.end(), 0);
     for (int64_t batch = 0; batch < n_batches; ++batch, ++batch_number, step += 1.0) {
-      // Batches of nearly equal size: no row is dropped and no batch is tiny.
-      const int64_t start = n * batch / n_batches, end = n * (batch + 1) / n_batches;
+      // Batches of nearly equal size: no row is dropped and no batch is tiny. Or batches of one
+      // size, and the rest is dropped.
+      const int64_t start = drops ? size * batch : n * batch / n_batches;
+      const int64_t end = drops ? std::min(n, start + size) : n * (batch + 1) / n_batches;
       const Phase phase = phase_of(epoch, batch_number);
       clear_gradients(phase);
       if (!accumulate(&order_[start], static_cast<int>(end - start), order_.data() + n, phase))
@@ -339,10 +343,12 @@ void Trainer::run(const std::atomic<bool>& stop) {
                       ((epoch + 1) % options_.eval_every == 0 || last);
     if (look) {
       const double accuracy = evaluate(job_.valid_rows);
+      const bool both = options_.validation_score == ValidationScore::both;
+      const double score = both ? accuracy + evaluate(job_.rows) : accuracy;
       if (stopped()) return finish();
       record.valid_accuracy = static_cast<float>(accuracy);
-      if (accuracy >= best) {  // on a tie the later epoch wins: it was trained longer
-        best = accuracy;
+      if (score >= best) {  // on a tie the later epoch wins: it was trained longer
+        best = score;
         job_.best_epoch = epoch;
         if (options_.keep_best) unpack();
       }

@@ -17,7 +17,7 @@ from dln.encode.encoder import EncodeOptions
 from dln.train.effort import LEVELS, Level
 from dln.train.halving import plan_rounds
 from dln.train.network import Network, Shape, build_network
-from dln.train.options import Auto, FitOptions, SharedOptions, TrainOptions
+from dln.train.options import Auto, FitOptions, SharedOptions, TrainOptions, VoteStart
 from dln.train.trees import Growth, TreeOptions
 
 T = TypeVar("T")
@@ -61,7 +61,7 @@ class Recipe:
     options: TrainOptions
     slope: float
     vote_threshold: float
-    vote_density: float
+    vote_density: float | VoteStart
     encode: EncodeOptions
     n_networks: int
 
@@ -160,7 +160,13 @@ def _usual_recipe(requested: FitOptions, n_rows: int, n_classes: int, heaviest: 
     first = min(MAX_WIDTH, widen(width, n_classes))
     layers = _or(requested.layers, (first, -(-first // 2)))
     return Recipe(
-        shape=Shape(layers, requested.n_links, requested.n_gates, requested.concatenation),
+        shape=Shape(
+            layers,
+            requested.n_links,
+            requested.n_gates,
+            requested.concatenation,
+            requested.link_drawing,
+        ),
         options=TrainOptions(
             tau=_or(requested.tau, TrainOptions.tau),
             epochs=_or(requested.epochs, _epochs(n_rows)),
@@ -171,7 +177,9 @@ def _usual_recipe(requested: FitOptions, n_rows: int, n_classes: int, heaviest: 
         vote_threshold=requested.vote_threshold,
         vote_density=_or(requested.vote_density, _vote_density(n_classes)),
         encode=EncodeOptions(
-            _or(requested.n_cutoffs, EncodeOptions.n_cutoffs), _KNOTS[requested.scaling]
+            _or(requested.n_cutoffs, EncodeOptions.n_cutoffs),
+            _KNOTS[requested.scaling],
+            screening=requested.screening,
         ),
         n_networks=1,
     )
@@ -210,7 +218,8 @@ def _taus(requested: FitOptions, recipe: Recipe) -> tuple[float, ...]:
     """
     if requested.tau != "auto":
         return (requested.tau,)
-    votes = max(1.0, recipe.shape.layers[-1] * recipe.vote_density)
+    density = 0.0 if recipe.vote_density == "undecided" else recipe.vote_density
+    votes = max(1.0, recipe.shape.layers[-1] * density)
     return tuple(float(f"{scale * math.sqrt(votes):.2g}") for scale in TEMPERATURES)
 
 
