@@ -97,6 +97,7 @@ def test_every_parameter_is_tested() -> None:
     elsewhere |= {"simplify"}  # test_simplify.py
     elsewhere |= {"effort"}  # test_select.py
     elsewhere |= {"validation_every", "validation_score"}  # test_presets.py
+    elsewhere |= {"n_trees"}  # test_growth.py
     assert {name for name, _ in OTHER_VALUES} | elsewhere == set(DLNClassifier().get_params())
 
 
@@ -111,6 +112,7 @@ BAD_VALUES: dict[str, list[Any]] = {
     "scaling": ["log", None, 2],
     "layers": [(), (0,), (2.5,), "wide", None, 7],
     "n_networks": [0, 1.5, "many", None],
+    "n_trees": [-1, 1.5, "many", None, 601],
     "n_cutoffs": [0, 2.5, "many", None, True],
     "n_links": [0, 2.5, "all"],
     "n_gates": [0, 17, None, "all"],

@@ -96,6 +96,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         effort: FitEffort = "normal",
         layers: Auto | tuple[int, ...] = "auto",
         n_networks: Auto | int = "auto",
+        n_trees: Auto | int = "auto",
         n_cutoffs: Auto | int = "auto",
         scaling: Scaling = "quantiles",
         n_links: int | None = 16,
@@ -138,6 +139,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.effort = effort
         self.layers = layers
         self.n_networks = n_networks
+        self.n_trees = n_trees
         self.n_cutoffs = n_cutoffs
         self.scaling = scaling
         self.n_links = n_links

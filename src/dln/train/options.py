@@ -137,6 +137,14 @@ class FitOptions(SharedOptions):
         low=1,
         high=10_000,
     )
+    n_trees: Auto | int = option(
+        "auto",
+        "Maximum number of small trees that are grown on what the networks leave unexplained.",
+        more="Each leaf becomes a rule of the circuit. Cross-validation chooses the number. 0 "
+        'grows none; so does "auto" if the size of the networks is stated or not compared.',
+        low=0,
+        high=600,
+    )
     n_cutoffs: Auto | int = option(
         "auto",
         "Maximum number of thresholds that a numeric column starts with.",

@@ -18,6 +18,7 @@ from dln.train.effort import LEVELS, Level
 from dln.train.halving import plan_rounds
 from dln.train.network import Network, Shape, build_network
 from dln.train.options import Auto, FitOptions, SharedOptions, TrainOptions, VoteStart
+from dln.train.trees import Growth, TreeOptions
 
 T = TypeVar("T")
 
@@ -38,6 +39,9 @@ SHORT_FROM_ROWS = 1_000
 
 TEMPERATURES = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Temperatures to compare, in units of the square root of a class's votes at the start."""
+
+TREE_RATE = 0.1
+"""Part of a Newton step that each grown tree takes."""
 
 N_RESTARTS = 2
 """How often a network that failed to learn is trained again, from other starts."""
@@ -102,12 +106,15 @@ class Candidates:
         Number of networks that are trained to compare the best recipes; 0 without a comparison.
     n_restarts
         How often a network of the final fit that failed to learn is trained again.
+    growth
+        The trees that may be grown on what the networks leave unexplained; None: none.
     """
 
     grid: tuple[tuple[Recipe, ...], ...]
     usual: Recipe
     n_fits: int
     n_restarts: int
+    growth: Growth | None = None
 
 
 def make_candidates(
@@ -136,7 +143,15 @@ def make_candidates(
         usual=_with_networks(usual, requested, level, n_rows, n_classes),
         n_fits=n_fits,
         n_restarts=N_RESTARTS if is_choice else 0,
+        growth=_growth(requested, level, is_choice),
     )
+
+
+def _growth(requested: FitOptions, level: Level, is_choice: bool) -> Growth | None:
+    """Return what may be grown: nothing beside networks of a stated size, unless asked for."""
+    is_open = requested.layers == requested.n_networks == "auto" and is_choice
+    n_trees = _or(requested.n_trees, level.n_trees if is_open else 0)
+    return Growth(n_trees, TreeOptions(level.n_leaves, TREE_RATE)) if n_trees else None
 
 
 def _usual_recipe(requested: FitOptions, n_rows: int, n_classes: int, heaviest: float) -> Recipe:
