@@ -96,13 +96,8 @@ def test_every_parameter_is_tested() -> None:
     elsewhere |= {"relaxation", "engine", "device", "trace_every"}  # test_engine_runs.py
     elsewhere |= {"simplify"}  # test_simplify.py
     elsewhere |= {"effort"}  # test_select.py
-<<<<<<< HEAD
     elsewhere |= {"validation_every", "validation_score"}  # test_presets.py
     elsewhere |= {"n_trees"}  # test_growth.py
-=======
-    elsewhere |= {"n_trees"}  # test_growth.py
-    elsewhere |= {"validation_every", "validation_score"}  # test_presets.py
->>>>>>> 17645ddb73b16d5f5ca31e16b77378ba07e90759
     assert {name for name, _ in OTHER_VALUES} | elsewhere == set(DLNClassifier().get_params())
 
 
