@@ -96,14 +96,16 @@ def test_every_parameter_is_tested() -> None:
     elsewhere |= {"relaxation", "engine", "device", "trace_every"}  # test_engine_runs.py
     elsewhere |= {"simplify"}  # test_simplify.py
     elsewhere |= {"effort"}  # test_select.py
+    elsewhere |= {"n_trees", "screening"}  # test_growth.py, test_screen.py
     elsewhere |= {"validation_every", "validation_score"}  # test_presets.py
-    elsewhere |= {"n_trees"}  # test_growth.py
+    elsewhere |= {"ensemble"}  # test_ensemble.py
     assert {name for name, _ in OTHER_VALUES} | elsewhere == set(DLNClassifier().get_params())
 
 
 BAD_VALUES: dict[str, list[Any]] = {
     "preset": ["default", 1, True],
     "link_drawing": ["all", None, 2],
+    "ensemble": ["stacking", None, 3],
     "last_batch": ["keep", None, False],
     "vote_gradient": ["mixture", None, True],
     "validation_every": [0, 1.5, None, "ten"],
@@ -112,6 +114,7 @@ BAD_VALUES: dict[str, list[Any]] = {
     "scaling": ["log", None, 2],
     "layers": [(), (0,), (2.5,), "wide", None, 7],
     "n_networks": [0, 1.5, "many", None],
+    "screening": [None, "yes", 2],
     "n_trees": [-1, 1.5, "many", None, 601],
     "n_cutoffs": [0, 2.5, "many", None, True],
     "n_links": [0, 2.5, "all"],

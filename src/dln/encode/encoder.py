@@ -44,11 +44,14 @@ class EncodeOptions:
         Number of knots of the scaling: 2 is the paper's min-max scaling, more follow the quantiles.
     rare
         A category in less than this fraction of the training rows is pooled with other rare ones.
+    screening
+        Whether columns of a wide table that say nothing about the target get no literals.
     """
 
     n_cutoffs: int = 6
     n_knots: int = 33
     rare: float = 0.005
+    screening: bool = True
 
 
 @dataclass(frozen=True)
@@ -113,8 +116,7 @@ def fit_encoders(
 ) -> tuple[list[Encoder], NDArray[np.float32]]:
     """Fit encoders that differ only in their number of cutoffs; return them and the encoded rows.
 
-    `n_cutoffs` has the number for each encoder; that of the options is not used. In a wide table,
-    columns that say nothing about the target get no literals.
+    `n_cutoffs` has the number for each encoder; that of the options is not used.
     """
     cells = np.empty((table.n_rows, table.n_columns), dtype=np.float32)
     codes: list[ColumnCode] = []
@@ -124,7 +126,9 @@ def fit_encoders(
         codes.append(fit(name, raw, options))
         cells[:, index] = codes[-1].encode(raw)
     literals: list[list[LiteralSet]] = [[] for _ in n_cutoffs]
-    for index in choose_columns(cells, target, weight).tolist():
+    every = np.arange(table.n_columns)
+    worth = choose_columns(cells, target, weight) if options.screening else every
+    for index in worth.tolist():
         code, encoded = codes[index], cells[:, index]
         missing = np.isnan(encoded)
         if code.scale is not None:

@@ -26,6 +26,7 @@ from dln.train.jobs import HISTORY, OnInterrupt
 from dln.train.options import (
     Auto,
     Concatenation,
+    Ensemble,
     FitEffort,
     GateGradient,
     LastBatch,
@@ -96,9 +97,11 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         effort: FitEffort = "normal",
         layers: Auto | tuple[int, ...] = "auto",
         n_networks: Auto | int = "auto",
+        ensemble: Ensemble = "sum",
         n_trees: Auto | int = "auto",
         n_cutoffs: Auto | int = "auto",
         scaling: Scaling = "quantiles",
+        screening: bool = True,
         n_links: int | None = 16,
         link_drawing: LinkDrawing = "distinct",
         n_gates: int = 16,
@@ -139,9 +142,11 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.effort = effort
         self.layers = layers
         self.n_networks = n_networks
+        self.ensemble = ensemble
         self.n_trees = n_trees
         self.n_cutoffs = n_cutoffs
         self.scaling = scaling
+        self.screening = screening
         self.n_links = n_links
         self.link_drawing = link_drawing
         self.n_gates = n_gates

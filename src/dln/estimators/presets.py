@@ -23,6 +23,7 @@ _COMMON: dict[str, Any] = {
     "n_networks": 1,
     "n_cutoffs": 4,
     "scaling": "range",
+    "screening": False,
     "n_links": 8,
     "n_gates": 8,
     "concatenation": "separate",

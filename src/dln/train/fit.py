@@ -16,11 +16,11 @@ from dln.core.circuit import Circuit
 from dln.encode.encoder import fit_encoder
 from dln.errors import OptionError
 from dln.train.discretise import discretise
+from dln.train.ensemble import train_members
 from dln.train.growth import grow
 from dln.train.jobs import Engine, Job, OnInterrupt, Trained, TrainingRows
 from dln.train.problem import Problem
 from dln.train.recipe import Candidates, Recipe
-from dln.train.restart import train_with_restarts
 from dln.train.select import Score, compare
 from dln.train.trace import Trace
 from dln.train.trees import make_features
@@ -114,14 +114,17 @@ def fit_circuit(
         report = _reporter("train", jobs, on_progress)
         return engine(jobs, n_threads=n_threads, on_progress=report, on_interrupt=on_interrupt)
 
-    trained = train_with_restarts(
-        lambda n: [draw_job() for _ in range(n)],
+    members = train_members(
+        recipe.ensemble,
+        draw_job,
         train,
         recipe.n_networks,
         0 if interrupted else plan.candidates.n_restarts,
+        rng,
     )
+    trained = [member.trained for member in members]
     # After Ctrl-C some networks may not have started. They have learned nothing and do not vote.
-    voting = [result for result in trained if len(result.history)] or trained[:1]
+    voting = [member for member in members if len(member.trained.history)] or members[:1]
     interrupted = interrupted or any(result.interrupted for result in trained)
     grown = None
     if plan.candidates.growth is not None and not interrupted:
@@ -135,11 +138,13 @@ def fit_circuit(
             n_threads=n_threads,
             on_progress=lambda jobs: _reporter("select", jobs, on_progress),
         )
-    votes, unit = (1, 1.0 / (recipe.options.tau * len(voting)))
-    if grown is not None:
-        votes, unit = grown.units(recipe.options.tau, len(voting))
+    votes = [member.votes for member in voting]
+    unit = 1.0 / (recipe.options.tau * sum(votes))
+    if grown is not None:  # all networks have one vote then
+        each, unit = grown.units(recipe.options.tau, len(voting))
+        votes = [each] * len(voting)
     circuit = discretise(
-        [result.network for result in voting],
+        [member.trained.network for member in voting],
         encoder,
         problem.table,
         cells,

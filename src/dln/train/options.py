@@ -15,6 +15,7 @@ from dln.train.settings import Alternating, Annealing, Freezing, Gumbel, Pruning
 
 Auto = OneOf["auto"]
 Concatenation = OneOf["separate", "shared", "none"]
+Ensemble = OneOf["sum", "bagging", "boosting"]
 FitEffort = OneOf["quick", "normal", "high", "best"]
 GateGradient = OneOf["hard", "mixture"]
 LastBatch = OneOf["spread", "drop"]
@@ -137,6 +138,15 @@ class FitOptions(SharedOptions):
         low=1,
         high=10_000,
     )
+    ensemble: Ensemble = option(
+        "sum",
+        "How networks that vote together are trained: from different starts on all rows, on "
+        "bootstrap samples, or one after another with more weight on rows that the last one got "
+        "wrong.",
+        more="All become one circuit. Boosted networks give more votes if they are more accurate. "
+        'Trees (`n_trees`) are grown only with "sum".',
+        searched=False,
+    )
     n_trees: Auto | int = option(
         "auto",
         "Maximum number of small trees that are grown on what the networks leave unexplained.",
@@ -156,6 +166,11 @@ class FitOptions(SharedOptions):
         "quantiles",
         "How numeric columns are scaled to [0, 1] for training: by their quantiles, or linearly "
         "from minimum to maximum (the paper).",
+    )
+    screening: bool = option(
+        True,
+        "Whether tables of more than 200 columns get thresholds only on columns that say more "
+        "about the classes than noise does.",
     )
     n_links: int | None = option(
         16,
