@@ -47,6 +47,20 @@ def row_weights(
     return normal
 
 
+def class_shares(
+    target: NDArray[np.int32], n_classes: int, sample_weight: Any
+) -> tuple[float, ...]:
+    """Return the class frequencies of rows with these weights, which are known to be valid.
+
+    >>> class_shares(np.array([0, 1, 1, 1], dtype=np.int32), 2, None)
+    (0.25, 0.75)
+    """
+    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    scaled = None if weight is None else np.broadcast_to(weight / weight.max(), target.shape)
+    mass = np.bincount(target, scaled, minlength=n_classes)
+    return tuple((mass / mass.sum()).tolist())
+
+
 def read_target(y: Any, n_rows: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
     """Return the index of each row's class, and the classes; missing classes are refused."""
     from sklearn.utils.multiclass import check_classification_targets  # slow to load

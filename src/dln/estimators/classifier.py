@@ -14,6 +14,8 @@ from dln._util.cores import count_threads
 from dln._util.option import documented
 from dln.core.circuit import Circuit
 from dln.data.target import ClassWeight
+from dln.decisions.calibrate import missed_text
+from dln.decisions.goal import Probabilities
 from dln.estimators.fit_warnings import warn_of_lost_classes, warn_of_mixtures, warn_user
 from dln.estimators.parameters import Parameters
 from dln.estimators.plan import plan_fit, read_parameters
@@ -129,6 +131,10 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         validation_score: ValidationScore = "validation",
         selection_fits: Auto | int = "auto",
         class_weight: ClassWeight | Mapping[Any, float] | None = "balanced",
+        probabilities: Probabilities = "rows",
+        decision_threshold: float | None = None,
+        costs: Any = None,
+        sensitivity_at_least: float | Mapping[Any, float] | None = None,
         engine: EngineName = "native",
         device: str = "cpu",
         simplify: Effort | None = "quick",
@@ -174,6 +180,10 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.validation_score = validation_score
         self.selection_fits = selection_fits
         self.class_weight = class_weight
+        self.probabilities = probabilities
+        self.decision_threshold = decision_threshold
+        self.costs = costs
+        self.sensitivity_at_least = sensitivity_at_least
         self.engine = engine
         self.device = device
         self.simplify = simplify
@@ -242,6 +252,8 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             warn_user("The fit was interrupted. The model keeps what it had learned so far.")
         else:
             warn_of_lost_classes(self.circuit_, problem, class_weight)
+        if fitted.missed:
+            warn_user(missed_text(self.circuit_, fitted.missed))
         return self
 
     def _simplified(self, circuit: Circuit) -> Circuit:
@@ -272,9 +284,11 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return winners
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probability of each class: the softmax of votes / temperature.
+        """Return the probability of each class.
 
-        With class_weight="balanced" the probabilities assume that all classes are equally frequent.
+        The probabilities are those of rows like the training rows; with probabilities="balanced"
+        they assume that all classes are equally frequent. `predict` follows the votes: with
+        class_weight="balanced" it may choose a rare class whose probability is below one half.
 
         Parameters
         ----------

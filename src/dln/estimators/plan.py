@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dln._util.option import options_of
+from dln.decisions.goal import read_goal
 from dln.estimators.parameters import Parameters
 from dln.estimators.presets import apply_preset, suit_classes
 from dln.shrink.simplify.simplify import choose_effort
@@ -29,7 +30,14 @@ def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
         problem.table.n_columns,
         problem.heaviest_class(),
     )
-    return FitPlan(candidates, parameters.validation_fraction, parameters.validation_every)
+    goal = read_goal(
+        problem.classes,
+        parameters.probabilities,
+        parameters.decision_threshold,
+        parameters.costs,
+        parameters.sensitivity_at_least,
+    )
+    return FitPlan(candidates, parameters.validation_fraction, parameters.validation_every, goal)
 
 
 def read_parameters(model: DLNClassifier) -> Parameters:

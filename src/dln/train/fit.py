@@ -13,17 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.core.circuit import Circuit
+from dln.decisions.calibrate import Calibrated, calibrate_votes
+from dln.decisions.goal import Goal
 from dln.encode.encoder import fit_encoder
-from dln.errors import OptionError
+from dln.errors import OptionError, TableError
 from dln.train.discretise import discretise
 from dln.train.ensemble import train_members
 from dln.train.growth import grow
+from dln.train.held_out import make_points, points_of
 from dln.train.jobs import Engine, Job, OnInterrupt, Trained, TrainingRows
 from dln.train.problem import Problem
 from dln.train.recipe import Candidates, Recipe
-from dln.train.select import Score, compare
+from dln.train.select import Score, compare, leave_out
 from dln.train.trace import Trace
 from dln.train.trees import make_features
+
+UNCHANGED = Goal("votes")
+"""Votes stay as they were trained, and probabilities are a softmax of votes."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +44,14 @@ class FitPlan:
         Fraction of the rows used to choose the best epoch; 0 trains on all rows to the end.
     validation_every
         Epochs between two looks at these rows.
+    goal
+        What base votes and probabilities are fitted for.
     """
 
     candidates: Candidates
     validation_fraction: float = 0.0
     validation_every: int = 1
+    goal: Goal = UNCHANGED
 
 
 @dataclass(frozen=True)
@@ -56,7 +65,10 @@ class Progress:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A circuit and information about its training."""
+    """A circuit and information about its training.
+
+    `missed` are the classes whose sensitivity was not reached: number, asked and reached.
+    """
 
     circuit: Circuit
     recipe: Recipe
@@ -64,6 +76,7 @@ class Fitted:
     traces: list[Trace]
     scores: tuple[Score, ...] = ()
     interrupted: bool = False
+    missed: tuple[tuple[int, float, float], ...] = ()
 
 
 def fit_circuit(
@@ -153,13 +166,42 @@ def fit_circuit(
         network_votes=votes,
         leaves=grown.leaves(unit) if grown is not None else (),
     )
+    calibrated = Calibrated(circuit)
+    if not plan.goal.does_nothing and not interrupted:
+        parts = next((score.held_out for score in scores if score.chosen), ())
+        if grown is None and not parts and (plan.candidates.n_fits or plan.goal.decides):
+            parts = leave_out(
+                recipe,
+                problem,
+                engine=engine,
+                rng=rng.spawn(1)[0],
+                n_threads=n_threads,
+                on_progress=lambda jobs: _reporter("select", jobs, on_progress),
+            )
+        points = None
+        if grown is not None:
+            points = points_of(grown.held_out / unit, grown.rows, problem)
+        elif parts:
+            # A network with several votes counts several times. The networks that leave rows out
+            # are trained without boosting.
+            networks = [x.trained.network for x in voting for _ in range(x.votes)]
+            points = make_points(parts, problem, networks, cells)
+        if points is not None:
+            calibrated = calibrate_votes(circuit, points, plan.goal, problem.class_shares())
+        elif plan.goal.decides:
+            raise TableError(
+                "a decision is fitted on rows that are left out, but a class has only one row or "
+                "some rows cannot be read without the others; leave out decision_threshold, costs "
+                "and sensitivity_at_least"
+            )
     return Fitted(
-        circuit,
+        calibrated.circuit,
         recipe,
         [result.history for result in trained],
         [result.trace for result in trained if result.trace is not None],
         scores,
         interrupted,
+        calibrated.missed,
     )
 
 
