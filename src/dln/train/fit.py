@@ -18,13 +18,13 @@ from dln.decisions.goal import Goal
 from dln.encode.encoder import fit_encoder
 from dln.errors import OptionError, TableError
 from dln.train.discretise import discretise
+from dln.train.ensemble import train_members
 from dln.train.folds import make_folds
 from dln.train.growth import grow
 from dln.train.held_out import make_points, network_noise, points_of
 from dln.train.jobs import Engine, Job, OnInterrupt, Trained, TrainingRows
 from dln.train.problem import Problem
 from dln.train.recipe import Candidates, Recipe
-from dln.train.restart import train_with_restarts
 from dln.train.select import Score, compare, leave_out
 from dln.train.trace import Trace
 from dln.train.trees import make_features
@@ -130,14 +130,17 @@ def fit_circuit(
         report = _reporter("train", jobs, on_progress)
         return engine(jobs, n_threads=n_threads, on_progress=report, on_interrupt=on_interrupt)
 
-    trained = train_with_restarts(
-        lambda n: [draw_job() for _ in range(n)],
+    members = train_members(
+        recipe.ensemble,
+        draw_job,
         train,
         recipe.n_networks,
         0 if interrupted else plan.candidates.n_restarts,
+        rng,
     )
+    trained = [member.trained for member in members]
     # After Ctrl-C some networks may not have started. They have learned nothing and do not vote.
-    voting = [result for result in trained if len(result.history)] or trained[:1]
+    voting = [member for member in members if len(member.trained.history)] or members[:1]
     interrupted = interrupted or any(result.interrupted for result in trained)
     grown = None
     if plan.candidates.growth is not None and not interrupted:
@@ -151,11 +154,13 @@ def fit_circuit(
             n_threads=n_threads,
             on_progress=lambda jobs: _reporter("select", jobs, on_progress),
         )
-    votes, unit = (1, 1.0 / (recipe.options.tau * len(voting)))
-    if grown is not None:
-        votes, unit = grown.units(recipe.options.tau, len(voting))
+    votes = [member.votes for member in voting]
+    unit = 1.0 / (recipe.options.tau * sum(votes))
+    if grown is not None:  # all networks have one vote then
+        each, unit = grown.units(recipe.options.tau, len(voting))
+        votes = [each] * len(voting)
     circuit = discretise(
-        [result.network for result in voting],
+        [member.trained.network for member in voting],
         encoder,
         problem.table,
         cells,
@@ -179,11 +184,15 @@ def fit_circuit(
         points = None
         if grown is not None:
             # Points come from one network and trees, the circuit has several networks.
-            noise = network_noise(parts, [x.network for x in voting], cells) * votes**2
+            networks = [member.trained.network for member in voting]
+            noise = network_noise(parts, networks, cells) * votes[0] ** 2
             surplus = noise * len(voting) * (len(voting) - 1)
             points = points_of(grown.held_out / unit, grown.rows, problem, surplus)
         elif parts:
-            points = make_points(parts, problem, [x.network for x in voting], cells)
+            # A network with several votes counts several times. The networks that leave rows out
+            # are trained without boosting.
+            networks = [x.trained.network for x in voting for _ in range(x.votes)]
+            points = make_points(parts, problem, networks, cells)
         if points is not None:
             calibrated = calibrate_votes(circuit, points, plan.goal, problem.class_shares())
         elif plan.goal.decides:
