@@ -195,7 +195,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- fitting --------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DLNClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> DLNClassifier:
         """Learn a circuit from a table and the class of each row.
 
         Parameters
@@ -206,6 +206,9 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The class labels: text, numbers, booleans or dates. Missing labels are refused.
         sample_weight : array-like of shape (n_rows,), optional
             Weights of the rows, not negative. Rows of weight 0 are ignored.
+        groups : array-like of shape (n_rows,), optional
+            Rows that belong together, for example those of one patient, have the same value.
+            Cross-validation inside the fit does not separate them.
 
         Returns
         -------
@@ -217,7 +220,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         engine = find_engine(self.engine, self.device)
         n_threads = count_threads(self.n_jobs)
         rng = np.random.default_rng(draw_seed(self.random_state))
-        read, classes = read_problem(self, X, y, sample_weight, class_weight)
+        read, classes = read_problem(self, X, y, sample_weight, class_weight, groups)
         problem = read.counting()
         plan = plan_fit(self, problem)
         with progress_bar(enabled=bool(self.verbose)) as on_progress:

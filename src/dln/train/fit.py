@@ -19,8 +19,9 @@ from dln.encode.encoder import fit_encoder
 from dln.errors import OptionError, TableError
 from dln.train.discretise import discretise
 from dln.train.ensemble import train_members
+from dln.train.folds import make_folds
 from dln.train.growth import grow
-from dln.train.held_out import make_points, points_of
+from dln.train.held_out import make_points, network_noise, points_of
 from dln.train.jobs import Engine, Job, OnInterrupt, Trained, TrainingRows
 from dln.train.problem import Problem
 from dln.train.recipe import Candidates, Recipe
@@ -112,7 +113,9 @@ def fit_circuit(
     recipe = next((score.recipe for score in scores if score.chosen), plan.candidates.usual)
 
     encoder, cells = fit_encoder(problem.table, problem.target, problem.weight, recipe.encode)
-    rows, valid_rows = _split_validation(problem.target, plan.validation_fraction, rng)
+    rows, valid_rows = _split_validation(
+        problem.target, plan.validation_fraction, rng, problem.groups
+    )
     data = TrainingRows(cells, problem.target, problem.weight)
     options = recipe.options
     if len(valid_rows):
@@ -180,7 +183,11 @@ def fit_circuit(
             )
         points = None
         if grown is not None:
-            points = points_of(grown.held_out / unit, grown.rows, problem)
+            # Points come from one network and trees, the circuit has several networks.
+            networks = [member.trained.network for member in voting]
+            noise = network_noise(parts, networks, cells) * votes[0] ** 2
+            surplus = noise * len(voting) * (len(voting) - 1)
+            points = points_of(grown.held_out / unit, grown.rows, problem, surplus)
         elif parts:
             # A network with several votes counts several times. The networks that leave rows out
             # are trained without boosting.
@@ -206,12 +213,25 @@ def fit_circuit(
 
 
 def _split_validation(
-    target: NDArray[np.int32], fraction: float, rng: np.random.Generator
+    target: NDArray[np.int32],
+    fraction: float,
+    rng: np.random.Generator,
+    groups: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Split the rows into training rows and validation rows, which choose the epoch.
 
-    Each class is split in the same proportion, but keeps at least one training row.
+    Each class is split in the same proportion, but keeps at least one training row. Groups stay
+    together, so the proportion is only about right.
     """
+    if groups is not None and fraction > 0.0:
+        n_folds = max(2, round(1 / fraction))
+        found = make_folds(target, 1, int(rng.integers(2**31)), groups, n_folds)
+        if not found:
+            raise OptionError(
+                f"validation_fraction is {fraction}, but a class is in a single group, which "
+                "cannot be split; use 0"
+            )
+        return found[0]
     is_validation = np.zeros(len(target), dtype=bool)
     if fraction > 0.0:
         for number in np.unique(target):
