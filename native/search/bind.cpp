@@ -137,12 +137,7 @@ class VoteSearch {
     const Box box = read_box(allowed);
     require(!demands.empty(), "there is no demand");
     std::vector<Demand> goal;
-    for (const auto& [more, less, by] : demands) {
-      require(more >= 0 && more < problem_.n_classes && less >= 0 && less < problem_.n_classes,
-              "there is no class ", more, " or ", less);
-      require(std::abs(by) < (std::int64_t{1} << 32), "a demand is out of range");
-      goal.push_back({more, less, by});
-    }
+    for (const auto& demand : demands) goal.push_back(read_demand(demand));
     if (costs) {
       require_size(costs->size(), problem_.atom[problem_.n_columns], "costs");
       for (std::size_t i = 0; i < costs->size(); ++i)
@@ -166,9 +161,30 @@ class VoteSearch {
     return nb::make_tuple(row, answer.cost, !incomplete, n_visited);
   }
 
+  // Prove that no row of a box fulfils a demand, and return the proof; None if there is such a row
+  // or the limit was reached.
+  nb::object prove(const Flat<std::uint8_t>& allowed, int more, int less, std::int64_t by,
+                   double seconds, std::int64_t n_nodes) {
+    const Box box = read_box(allowed);
+    const std::vector<Demand> goal{read_demand({more, less, by})};
+    Proof proof;
+    Answer answer;
+    {
+      nb::gil_scoped_release release;
+      const std::lock_guard lock(mutex_);
+      solver_.record(&proof);
+      answer = solver_.solve(box, goal, nullptr, 0, limit_of(seconds, n_nodes));
+      solver_.record(nullptr);
+    }
+    if (answer.status != Status::none) return nb::none();
+    const std::size_t n_tree = proof.tree.size(), n_sets = static_cast<std::size_t>(proof.n);
+    return nb::make_tuple(to_numpy(std::move(proof.tree), {n_tree}),
+                          to_numpy(std::move(proof.messages), {n_sets, problem_.n_messages}));
+  }
+
   // Find a reason for each row (n_rows, n_columns).
   nb::tuple reasons(const Table<std::int32_t>& rows, const Flat<std::uint8_t>& domain,
-                    const Flat<double>& ranks, bool widen, double seconds, std::int64_t n_nodes,
+                    const Flat<double>& ranks, std::int64_t widen_nodes, double seconds,
                     int n_threads) {
     const std::size_t n_columns = problem_.n_columns, n_rows = rows.shape(0);
     require(rows.shape(1) == n_columns, "rows have ", rows.shape(1), " columns; expected ", n_columns);
@@ -184,8 +200,8 @@ class VoteSearch {
       const auto work = [&] {
         Reasoner reasoner(problem_, box);
         for (std::size_t i; (i = next++) < n_rows;)
-          found[i] = reasoner.find(rows.data() + i * n_columns, ranks.data(), widen,
-                                   limit_of(seconds, n_nodes));
+          found[i] = reasoner.find(rows.data() + i * n_columns, ranks.data(), widen_nodes,
+                                   limit_of(seconds, 0));
       };
       std::vector<std::thread> threads;
       const int n = std::clamp<int>(n_threads, 1, static_cast<int>(std::max<std::size_t>(1, n_rows)));
@@ -204,6 +220,14 @@ class VoteSearch {
                   std::chrono::microseconds(static_cast<std::int64_t>(std::max(0.0, seconds) * 1e6));
     if (n_nodes > 0) limit.n_nodes = n_nodes;
     return limit;
+  }
+
+  Demand read_demand(const std::tuple<int, int, std::int64_t>& demand) const {
+    const auto& [more, less, by] = demand;
+    require(more >= 0 && more < problem_.n_classes && less >= 0 && less < problem_.n_classes,
+            "there is no class ", more, " or ", less);
+    require(by > -(std::int64_t{1} << 33) && by < (std::int64_t{1} << 33), "a demand is out of range");
+    return {more, less, by};
   }
 
   Box read_box(const Flat<std::uint8_t>& allowed) const {
@@ -268,6 +292,8 @@ void bind_search(nb::module_& module) {
            nb::arg("pattern"), nb::arg("output"), nb::arg("table"), nb::arg("base"))
       .def("solve", &VoteSearch::solve, nb::arg("allowed"), nb::arg("demands"),
            nb::arg("costs").none(), nb::arg("below").none(), nb::arg("seconds"), nb::arg("n_nodes"))
+      .def("prove", &VoteSearch::prove, nb::arg("allowed"), nb::arg("more"), nb::arg("less"),
+           nb::arg("by"), nb::arg("seconds"), nb::arg("n_nodes"))
       .def("reasons", &VoteSearch::reasons, nb::arg("rows"), nb::arg("domain"), nb::arg("ranks"),
-           nb::arg("widen"), nb::arg("seconds"), nb::arg("n_nodes"), nb::arg("n_threads"));
+           nb::arg("widen_nodes"), nb::arg("seconds"), nb::arg("n_threads"));
 }

@@ -23,8 +23,10 @@ class Reasoner {
       : p_(problem), solver_(problem), domain_(std::move(domain)) {}
 
   // `ranks`: columns of a higher rank are left out first. Within a rank, those whose change alone
-  // costs the class the fewest votes.
-  Reason find(const std::int32_t* row, const double* ranks, bool widen, const Limit& limit) {
+  // costs the class the fewest votes. `n_nodes` is the limit of each question about a wider box, 0
+  // if the values shall not be widened.
+  Reason find(const std::int32_t* row, const double* ranks, std::int64_t n_nodes,
+              const Limit& limit) {
     row_ = row;
     limit_ = limit;
     const std::vector<Number> votes = solver_.votes(row);
@@ -39,7 +41,8 @@ class Reasoner {
     reason.witnessed.assign(p_.n_columns, 0);
     reason.witnesses.assign(static_cast<std::size_t>(p_.n_columns) * p_.n_columns, 0);
     minimal(order(ranks), reason);
-    if (widen) extend(reason);
+    limit_.n_nodes = n_nodes;
+    if (n_nodes > 0) extend(reason);
     reason.allowed.assign(p_.atom[p_.n_columns], 0);
     for (int v = 0; v < p_.n_columns; ++v)
       for (int i = 0; i < box_.size[v]; ++i) reason.allowed[p_.atom[v] + box_.begin(p_, v)[i]] = 1;
@@ -90,17 +93,15 @@ class Reasoner {
   std::vector<int> order(const double* ranks) {
     std::vector<int> columns;
     std::vector<Number> damage(p_.n_columns, 0);
-    std::vector<std::int32_t> row(row_, row_ + p_.n_columns);
+    const std::vector<Number> now = solver_.votes(row_);
+    std::vector<Number> votes;
     for (int v = 0; v < p_.n_columns; ++v) {
       if (p_.readers[v].empty()) continue;
       columns.push_back(v);
       Number least = infinite;
-      for (int i = 0; i < domain_.size[v]; ++i) {
-        row[v] = domain_.begin(p_, v)[i];
-        const std::vector<Number> votes = solver_.votes(row.data());
-        for (int rival : rivals_) least = std::min(least, votes[winner_] - votes[rival]);
-      }
-      row[v] = row_[v];
+      solver_.votes_of_atoms(v, domain_, now, votes);
+      for (std::size_t i = 0; i < votes.size(); i += p_.n_classes)
+        for (int rival : rivals_) least = std::min(least, votes[i + winner_] - votes[i + rival]);
       damage[v] = -least;
     }
     std::stable_sort(columns.begin(), columns.end(), [&](int a, int b) {

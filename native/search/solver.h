@@ -36,6 +36,25 @@ struct Answer {
   Number cost = 0;
 };
 
+// Why a box has no row that fulfils one demand: a tree of boxes, and messages for each of its leaves.
+struct Proof {
+  // Nodes in preorder. A leaf is -1 - k, where k is the number of its messages. An inner node is a
+  // variable, a number of atoms and these atoms: the first child has these atoms of the variable,
+  // the second child the others of the box.
+  std::vector<std::int32_t> tree;
+  std::vector<Number> messages;  // (n, n_messages)
+  std::int32_t n = 0;
+
+  void add_leaf(const std::vector<Number>& message) {
+    const std::size_t size = message.size();
+    if (n == 0 || !std::equal(message.begin(), message.end(), messages.end() - size)) {
+      messages.insert(messages.end(), message.begin(), message.end());
+      ++n;
+    }
+    tree.push_back(-n);
+  }
+};
+
 struct Limit {
   std::chrono::steady_clock::time_point end = std::chrono::steady_clock::time_point::max();
   std::int64_t n_nodes = std::numeric_limits<std::int64_t>::max();
@@ -81,6 +100,45 @@ class Solver {
     std::copy(row, row + p_.n_columns, x_.begin());
     return count_votes();
   }
+
+  // The votes (n_atoms, n_classes) of a row with each of the allowed atoms of one column. The row
+  // is the last argument of `votes`, which returned `now`.
+  void votes_of_atoms(int v, const Box& box, const std::vector<Number>& now,
+                      std::vector<Number>& votes) {
+    const std::int32_t* atoms = box.begin(p_, v);
+    const std::int32_t own = x_[v];
+    votes.clear();
+    for (int i = 0; i < box.size[v]; ++i) {
+      if (p_.has_definitions) {
+        x_[v] = atoms[i];
+        const std::vector<Number> found = count_votes();
+        votes.insert(votes.end(), found.begin(), found.end());
+        continue;
+      }
+      votes.insert(votes.end(), now.begin(), now.end());
+    }
+    x_[v] = own;
+    if (p_.has_definitions) {
+      count_votes();
+      return;
+    }
+    for (int at : p_.readers[v]) {
+      const Factor& factor = p_.factors[p_.factor_of[at]];
+      const Place& place = p_.places[at];
+      const std::size_t here = static_cast<std::size_t>(pattern_of(place, own)) * place.stride;
+      const std::size_t cell = factor.first_cell + cell_of(factor, factor.last_place) - here;
+      const std::int32_t* before = p_.table.data() + (cell + here) * p_.n_classes;
+      for (int i = 0; i < box.size[v]; ++i) {
+        const std::int32_t* after =
+            p_.table.data() +
+            (cell + static_cast<std::size_t>(pattern_of(place, atoms[i])) * place.stride) * p_.n_classes;
+        for (int c = 0; c < p_.n_classes; ++c) votes[i * p_.n_classes + c] += after[c] - before[c];
+      }
+    }
+  }
+
+  // Record the proof of the next calls, if they find no row.
+  void record(Proof* proof) { proof_ = proof; }
 
  private:
   static constexpr Number scale = 256;  // units of a vote, so that messages can be fractions
@@ -319,20 +377,18 @@ class Solver {
   // A row that fulfils the goal and costs less than the best one has at most this value.
   Number most() const { return costs_ ? best_.cost - 1 : 0; }
 
-  // Remove the atoms that no better row has. Returns false if no row is left.
-  bool filter(Box& box, Number bound) {
+  // Remove the atoms that no better row has.
+  void filter(Box& box, Number bound) {
     for (int v = 0; v < p_.n_variables(); ++v) {
       if (box.size[v] == 1) continue;
       const Number* unary = unary_.data() + p_.atom[v];
       const Number most_here = most() - bound + least_unary(box, v);
       std::int32_t* atoms = box.atoms.data() + p_.atom[v];
-      int kept = 0;
-      for (int i = 0; i < box.size[v]; ++i)
-        if (unary[atoms[i]] <= most_here) atoms[kept++] = atoms[i];
-      if (kept == 0) return false;
-      box.size[v] = kept;
+      // The least atom stays: otherwise the bound of the whole box would be too large.
+      std::int32_t* rest = std::stable_partition(
+          atoms, atoms + box.size[v], [&](int atom) { return unary[atom] <= most_here; });
+      box.size[v] = static_cast<std::int32_t>(rest - atoms);
     }
-    return true;
   }
 
   // -- rows -----------------------------------------------------------------------------------
@@ -443,8 +499,11 @@ class Solver {
       for (int i = 0; i < n_sweeps; ++i) {
         Number lower = constant_ + sweep(box);
         for (int v = 0; v < p_.n_variables(); ++v) lower += least_unary(box, v);
-        if (lower > most()) return false;
-        if (!filter(box, lower)) return false;
+        if (lower > most()) {
+          if (proof_) proof_->add_leaf(message_);
+          return false;
+        }
+        if (!proof_) filter(box, lower);  // a proof has no node for what is removed
         const Number gain = lower - last, missing = most() - lower;
         last = lower;
         if (i && gain * (n_sweeps - i) < missing) break;  // will not get there at this rate
@@ -499,12 +558,16 @@ class Solver {
     try_row();  // the inner wires of the row, and its votes
     if (is_done()) return;
     const int v = choose(box);
-    if (v < 0) return;  // a single row, which has been tried
+    if (v < 0) return;  // a single row, which has been tried; its bound is exact unless it is found
     const Number* unary = unary_.data() + p_.atom[v];
     std::vector<std::int32_t> atoms(box.begin(p_, v), box.begin(p_, v) + box.size[v]);
     std::stable_sort(atoms.begin(), atoms.end(), [&](int a, int b) { return unary[a] < unary[b]; });
     const int n_first = atoms.size() <= 3 ? 1 : static_cast<int>(atoms.size() / 2);
     const std::vector<Number> multiplier = multiplier_;
+    if (proof_) {
+      proof_->tree.insert(proof_->tree.end(), {v, n_first});
+      proof_->tree.insert(proof_->tree.end(), atoms.begin(), atoms.begin() + n_first);
+    }
     for (int half = 0; half < 2; ++half) {
       Box child = box;
       const auto first = atoms.begin() + (half ? n_first : 0);
@@ -530,6 +593,7 @@ class Solver {
   std::vector<int> odometer_;
   const std::vector<Demand>* goal_ = nullptr;
   const Number* costs_ = nullptr;
+  Proof* proof_ = nullptr;
   std::unordered_map<std::size_t, std::vector<Number>> stored_;
   Number constant_ = 0, violation_ = 0, most_cost_ = 0;
   Answer best_;

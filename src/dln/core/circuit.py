@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from dln.evaluate.predictor import Predictor
     from dln.explain.explanation import Explanation
     from dln.explain.shortest import WrittenRules
+    from dln.prove.search import Search
 
 
 @dataclass(frozen=True, repr=False, init=False)
@@ -285,6 +286,13 @@ class Circuit:
         from dln.explain.shortest import write_rules
 
         return write_rules(self.logic, self.readout.wires)
+
+    @cached_property
+    def _search(self) -> Search:
+        """The circuit prepared for questions about all rows."""
+        from dln.prove.search import Search
+
+        return Search(self)
 
     # -- files --------------------------------------------------------------------------------
 

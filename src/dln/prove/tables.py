@@ -84,11 +84,32 @@ def variables_of(circuit: Circuit) -> Variables:
     return Variables(read, tuple(atoms), members, tuple(truths))
 
 
-def search_arguments(circuit: Circuit, variables: Variables) -> dict[str, NDArray[Any]]:
-    """Return the tables of a circuit as arrays, by the names of the arguments of `VoteSearch`."""
+@dataclass(frozen=True)
+class VoteTables:
+    """The tables of a circuit.
+
+    Attributes
+    ----------
+    arguments
+        Arrays, by the names of the arguments of `VoteSearch`.
+    rules
+        The rules of each table; empty for the definition of an inner wire.
+    """
+
+    arguments: Mapping[str, NDArray[Any]]
+    rules: tuple[tuple[int, ...], ...]
+
+    @property
+    def has_definitions(self) -> bool:
+        """Whether inner wires are variables."""
+        return bool((self.arguments["output"] >= 0).any())
+
+
+def vote_tables(circuit: Circuit, variables: Variables) -> VoteTables:
+    """Compute the tables of a circuit."""
     builder = _Builder(circuit, variables)
     builder.build()
-    return builder.arguments()
+    return VoteTables(builder.arguments(), tuple(factor.rules for factor in builder.factors))
 
 
 @dataclass
@@ -97,6 +118,7 @@ class _Factor:
     patterns: list[NDArray[np.int32]]
     table: NDArray[np.int64]
     output: int = -1
+    rules: tuple[int, ...] = ()
 
 
 class _Builder:
@@ -112,7 +134,7 @@ class _Builder:
         self._supports: dict[int, Support] = {}
         self._inner: dict[int, int] = {}  # wire -> its variable
         self._wire_of: dict[int, int] = {}  # variable -> its wire
-        self._factors: list[_Factor] = []
+        self.factors: list[_Factor] = []
 
     def build(self) -> None:
         for wire in self._logic.cone(self._circuit.readout.wires):
@@ -170,7 +192,7 @@ class _Builder:
         table = np.zeros((violated.size, self._circuit.n_classes), dtype=np.int64)
         table[:, 0] = violated.ravel()
         bit = np.arange(2, dtype=np.int32)
-        self._factors.append(_Factor([*scope, variable], [*patterns, bit], table, variable))
+        self.factors.append(_Factor([*scope, variable], [*patterns, bit], table, variable))
         self._supports[wire] = {variable: frozenset()}
 
     def _add_votes(self, support: Support, rules: Sequence[int]) -> None:
@@ -183,7 +205,7 @@ class _Builder:
             table += true[..., np.newaxis] * np.array(rule.votes, dtype=np.int64)
         flat = table.reshape(-1, self._circuit.n_classes)
         if scope or flat.any():
-            self._factors.append(_Factor(scope, patterns, flat))
+            self.factors.append(_Factor(scope, patterns, flat, rules=tuple(rules)))
 
     def _axes(
         self, support: Support, n_more: int
@@ -239,7 +261,7 @@ class _Builder:
         return leaves[wire]
 
     def arguments(self) -> dict[str, NDArray[Any]]:
-        factors = self._factors
+        factors = self.factors
         scopes = [len(factor.scope) for factor in factors]
         first_ordered = [
             next((n for n, atom in enumerate(found.atoms) if isinstance(atom, Gap)), len(found.atoms))
