@@ -83,6 +83,7 @@ class Solver {
     for (int v = 0; v < p_.n_variables(); ++v)
       if (box.size[v] == 0) return best_;
     Box root = box;
+    whole_ = &box;
     most_cost_ = 0;
     if (costs) start_costs(root);
     set_objective();
@@ -429,10 +430,38 @@ class Solver {
     found_ = count_votes();
     for (const Demand& demand : *goal_)
       if (lack(demand, found_) > 0) return false;
-    const Number cost = cost_of_row();
+    Number cost = cost_of_row();
+    if (costs_ && cost > 0 && !p_.has_definitions) cost = make_cheaper(cost);
     if (costs_ && cost >= best_.cost) return true;
     best_ = Answer{Status::found, {x_.begin(), x_.begin() + p_.n_columns}, cost};
     return true;
+  }
+
+  // Give each column the cheapest atom with which the row still fulfils the goal.
+  Number make_cheaper(Number cost) {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (int v = 0; v < p_.n_columns; ++v) {
+        if (cost_of(v, x_[v]) == 0) continue;
+        votes_of_atoms(v, *whole_, found_, column_votes_);
+        const std::int32_t* atoms = whole_->begin(p_, v);
+        int best = x_[v];
+        for (int i = 0; i < whole_->size[v]; ++i) {
+          const auto first = column_votes_.begin() + static_cast<std::ptrdiff_t>(i) * p_.n_classes;
+          atom_votes_.assign(first, first + p_.n_classes);
+          const bool fulfils = std::all_of(goal_->begin(), goal_->end(), [&](const Demand& demand) {
+            return lack(demand, atom_votes_) <= 0;
+          });
+          if (fulfils && cost_of(v, atoms[i]) < cost_of(v, best)) best = atoms[i];
+        }
+        if (best == x_[v]) continue;
+        cost += cost_of(v, best) - cost_of(v, x_[v]);
+        x_[v] = best;
+        found_ = count_votes();
+        moved = true;
+      }
+    }
+    return cost;
   }
 
   void take_least(const Box& box) {
@@ -486,7 +515,9 @@ class Solver {
   // Bound the box and filter it. Returns false if it has no better row, or one has been found.
   bool bound(Box& box, int depth) {
     const int n_sweeps = depth == 0 ? 24 : 6;
-    const int n_rounds = costs_ || goal_->size() > 1 ? (depth == 0 ? 12 : 3) : 1;
+    const int n_rounds = costs_ || goal_->size() > 1 ? (depth == 0 ? 20 : 2) : 1;
+    Number best_bound = -infinite;
+    std::vector<Number> best_multiplier = multiplier_;
     for (int round = 0; round < n_rounds; ++round) {
       sum_messages(box);
       if (round == 0) {
@@ -509,20 +540,32 @@ class Solver {
         if (i && gain * (n_sweeps - i) < missing) break;  // will not get there at this rate
       }
       take_least(box);
-      if (try_row() && !costs_) return false;
-      if (round + 1 < n_rounds) adapt();
+      const bool fulfils = try_row();
+      if (fulfils && !costs_) return false;
+      if (n_rounds == 1) return true;
+      if (last > best_bound || !costs_) best_bound = last, best_multiplier = multiplier_;
+      if (round + 1 < n_rounds) {
+        take_least(box);  // the row may have been made cheaper
+        found_ = count_votes();
+        adapt(depth == 0 ? 1.0 / (1 + round / 2) : 0.1);
+      }
+    }
+    if (multiplier_ != best_multiplier) {
+      multiplier_ = best_multiplier;
+      set_objective();
     }
     return true;
   }
 
   // Raise the multipliers of demands that the last row does not fulfil, and lower the others.
-  void adapt() {
+  void adapt(double step) {
     Number sum = 0;
     for (std::size_t d = 0; d < goal_->size(); ++d) {
       Number& multiplier = multiplier_[d];
+      const Number change = static_cast<Number>(static_cast<double>(multiplier) * step) + 1;
       const bool lacks = lack((*goal_)[d], found_) > 0;
-      multiplier = std::clamp<Number>(lacks ? multiplier + multiplier / 2 + 1
-                                            : multiplier - multiplier / 3, 1, most_multiplier());
+      multiplier = std::clamp<Number>(lacks ? multiplier + change : static_cast<Number>(static_cast<double>(multiplier) / (1 + step)),
+                                      1, most_multiplier());
       sum += multiplier;
     }
     if (!costs_)
@@ -562,7 +605,13 @@ class Solver {
     const Number* unary = unary_.data() + p_.atom[v];
     std::vector<std::int32_t> atoms(box.begin(p_, v), box.begin(p_, v) + box.size[v]);
     std::stable_sort(atoms.begin(), atoms.end(), [&](int a, int b) { return unary[a] < unary[b]; });
-    const int n_first = atoms.size() <= 3 ? 1 : static_cast<int>(atoms.size() / 2);
+    int n_first = atoms.size() <= 3 ? 1 : static_cast<int>(atoms.size() / 2);
+    if (costs_) {  // whether the column changes at all matters most
+      const auto same = std::stable_partition(atoms.begin(), atoms.end(),
+                                              [&](int atom) { return cost_of(v, atom) == 0; });
+      if (same != atoms.begin() && same != atoms.end())
+        n_first = static_cast<int>(same - atoms.begin());
+    }
     const std::vector<Number> multiplier = multiplier_;
     if (proof_) {
       proof_->tree.insert(proof_->tree.end(), {v, n_first});
@@ -587,13 +636,14 @@ class Solver {
   std::vector<Number> message_, unary_, objective_;
   std::vector<std::int64_t> stamp_;
   std::int64_t objective_number_ = 0;
-  std::vector<Number> weight_, multiplier_, found_, scores_, gaps_;
+  std::vector<Number> weight_, multiplier_, found_, scores_, gaps_, column_votes_, atom_votes_;
   std::vector<std::int32_t> x_;
   std::vector<Dim> dims_;
   std::vector<int> odometer_;
   const std::vector<Demand>* goal_ = nullptr;
   const Number* costs_ = nullptr;
   Proof* proof_ = nullptr;
+  const Box* whole_ = nullptr;
   std::unordered_map<std::size_t, std::vector<Number>> stored_;
   Number constant_ = 0, violation_ = 0, most_cost_ = 0;
   Answer best_;

@@ -32,11 +32,15 @@ from dln.errors import (
 )
 from dln.evaluate.evaluation import Evaluation
 from dln.explain.change import Change
+from dln.explain.codes import reason_codes
 from dln.explain.explanation import Explanation
+from dln.explain.options import ChangeOption, ChangeOptions
 from dln.explain.reasons import Reason
 from dln.explain.rules import RuleRow, RuleTable, rule_table, score_card
 from dln.explain.score_card import ScoreCard
+from dln.explain.several import ClassReasons
 from dln.explain.trends import Trends, find_trends
+from dln.explain.why import ClassReason, ReasonPart
 from dln.exporters.export import export
 from dln.exporters.result import Export
 from dln.prove.equal import prove_equal
@@ -64,9 +68,13 @@ __all__ = [
     "Annealing",
     "Between",
     "Change",
+    "ChangeOption",
+    "ChangeOptions",
     "Circuit",
     "CircuitError",
     "CircuitFileError",
+    "ClassReason",
+    "ClassReasons",
     "Column",
     "ColumnTypeError",
     "Cost",
@@ -95,6 +103,7 @@ __all__ = [
     "PruneStep",
     "Pruning",
     "Reason",
+    "ReasonPart",
     "Reversal",
     "Rule",
     "RuleRow",
@@ -113,6 +122,7 @@ __all__ = [
     "prove_equal",
     "prove_monotone",
     "prune",
+    "reason_codes",
     "rule_table",
     "score_card",
     "simplify",

@@ -149,7 +149,7 @@ def train(
     """Train all jobs in place, on n_threads threads."""
 
 class VoteSearch:
-    """The votes of a circuit as tables over the atoms of its columns; answers questions about boxes.
+    """The votes of a circuit as tables over the atoms of its columns; questions about boxes.
 
     A box is one byte for each atom of each column: whether its rows may have the atom. A demand
     (a, b, n) means that class a has at least n votes more than class b. Raises ValueError or

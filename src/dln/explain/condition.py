@@ -74,11 +74,11 @@ def _interval(columns: tuple[Column, ...], number: int, low: float, high: float)
 def _categories(logic: Logic, number: int, found: ColumnAtoms, chosen: set[int]) -> str:
     column = logic.columns[number]
     name = format_name(column.name)
-    members = _members(logic, number, found)
+    of_atom = members(logic, number, found)
     missing = next((p for p, a in enumerate(found.atoms) if a == Choice(None)), None)
     unread = 0 if missing is None else 1  # the atom of unknown categories
-    inside = [c for place in sorted(chosen) for c in members[place]]
-    outside = [c for place in range(len(members)) if place not in chosen for c in members[place]]
+    inside = [c for place in sorted(chosen) for c in of_atom[place]]
+    outside = [c for place in range(len(of_atom)) if place not in chosen for c in of_atom[place]]
     if unread not in chosen:
         text = _equals(name, inside, "=", "in")
         if missing in chosen:
@@ -97,14 +97,14 @@ def _equals(name: str, categories: Sequence[Cell], one: str, several: str) -> st
     return f"{name} {several} {{{', '.join(shown)}}}"
 
 
-def _members(logic: Logic, number: int, found: ColumnAtoms) -> list[list[Cell]]:
+def members(logic: Logic, number: int, found: ColumnAtoms) -> list[list[Cell]]:
     """List the known categories of each atom."""
     literals = [literal for literal in logic.literals if literal.column == number]
     truths = {found.truths(place): place for place in range(len(found.atoms))}
-    members: list[list[Cell]] = [[] for _ in found.atoms]
+    of_atom: list[list[Cell]] = [[] for _ in found.atoms]
     for code, category in enumerate(logic.columns[number].categories):
-        members[truths[tuple(code in literal.categories for literal in literals)]].append(category)
-    return members
+        of_atom[truths[tuple(code in literal.categories for literal in literals)]].append(category)
+    return of_atom
 
 
 def _runs(places: Sequence[int]) -> list[tuple[int, int]]:

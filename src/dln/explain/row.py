@@ -33,19 +33,7 @@ class OneRow:
 
     def cell(self, column: int) -> Cell:
         """Return the value as a person would write it; None if missing."""
-        raw = self.cells[column]
-        value = raw.values.tolist()[0]
-        kind = self.columns[column].kind
-        if is_missing(value):
-            return None
-        if kind == "date":
-            return moment_of(value)
-        if kind == "integer" and float(value).is_integer():
-            return int(value)
-        if kind == "boolean" and value in (0, 1):
-            return bool(value)
-        found: Cell = value
-        return found
+        return readable_cells(self.columns[column], self.cells[column])[0]
 
     def with_cells(self, column: int, cells: Sequence[Cell]) -> Table:
         """Repeat the row, each time with another value in one column."""
@@ -56,6 +44,24 @@ class OneRow:
         }
         changed[column] = _raw_column(self.columns[column], cells)
         return Table(n_rows, len(self.columns), None, changed.__getitem__)
+
+
+def readable_cells(column: Column, raw: RawColumn) -> list[Cell]:
+    """Return the values of a column as a person would write them; None if missing."""
+    return [_readable(column, value) for value in raw.values.tolist()]
+
+
+def _readable(column: Column, value: Any) -> Cell:
+    if is_missing(value):
+        return None
+    if column.kind == "date":
+        return moment_of(value)
+    if column.kind == "integer" and float(value).is_integer():
+        return int(value)
+    if column.kind == "boolean" and value in (0, 1):
+        return bool(value)
+    found: Cell = value
+    return found
 
 
 def read_row(circuit: Circuit, row: Any) -> tuple[OneRow, Evaluation]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +66,11 @@ class BoundChecker:
         for first, cells in zip(first_cells, cells_of, strict=True):
             self._cells[: len(cells), first : first + cells.shape[1]] = cells
 
+    @property
+    def n_cells(self) -> int:
+        """The number of cells of all tables: the time that the check of a leaf takes."""
+        return self._cells.shape[1]
+
     @cached_property
     def _atoms(self) -> tuple[Integers, Integers]:
         """For each use of an atom by a table: the atom and the message."""
@@ -76,8 +82,7 @@ class BoundChecker:
     def tables_are_right(self) -> bool:
         """Whether every cell of every table has the votes that prediction gives for its rules."""
         circuit, n_cells = self._search.circuit, self._cells.shape[1]
-        last_cells = [*self._first_cells[1:].tolist(), n_cells]
-        spans = list(zip(self._first_cells.tolist(), last_cells, strict=True))
+        spans = list(pairwise([*self._first_cells.tolist(), n_cells]))
         for start in range(0, n_cells, _CELLS_AT_ONCE):
             stop = min(start + _CELLS_AT_ONCE, n_cells)
             for examples in self._examples(self._cells[:, start:stop]):
@@ -95,7 +100,7 @@ class BoundChecker:
         return True
 
     def _examples(self, cells: Integers) -> Iterator[NDArray[np.int32]]:
-        """Yield rows of atoms, one for each cell: with the first atoms of the patterns, the last."""
+        """Yield rows of atoms, one for each cell: the first atoms of its patterns, the last."""
         atoms, messages = self._atoms
         column = np.searchsorted(self._search.starts, atoms, side="right") - 1
         number = atoms - np.array(self._search.starts)[column]

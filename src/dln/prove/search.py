@@ -24,6 +24,7 @@ from dln.prove.tables import Variables, VoteTables, variables_of, vote_tables
 
 if TYPE_CHECKING:
     from dln._native import VoteSearch
+    from dln.prove.bounds import BoundChecker
 
 Box = NDArray[np.uint8]
 Atoms = NDArray[np.int32]
@@ -71,6 +72,13 @@ class Search:
         return VoteSearch(**self.tables.arguments)
 
     @cached_property
+    def checker(self) -> BoundChecker:
+        """Checks the proofs of the search."""
+        from dln.prove.bounds import BoundChecker
+
+        return BoundChecker(self)
+
+    @cached_property
     def tables(self) -> VoteTables:
         """The tables that the search reads."""
         return vote_tables(self.circuit, self.variables)
@@ -92,7 +100,9 @@ class Search:
         for number, (wires, truths) in enumerate(
             zip(self.variables.literals, self.variables.truths, strict=True)
         ):
-            known = {bits.tobytes(): atom for atom, bits in enumerate(np.packbits(truths.T, axis=1))}
+            known = {
+                bits.tobytes(): atom for atom, bits in enumerate(np.packbits(truths.T, axis=1))
+            }
             packed = np.packbits(literals[:, list(wires)], axis=1)
             distinct, places = np.unique(packed, axis=0, return_inverse=True)
             codes = [known.get(bits.tobytes(), -1) for bits in distinct]
@@ -108,14 +118,14 @@ class Search:
                 f"of its kind ({column.kind}); no claim about all rows includes such a row"
             )
 
-    def atom(self, place: int, number: int) -> Atom:
+    def atom_at(self, place: int, number: int) -> Atom:
         """Return an atom of a column."""
         return self.variables.atoms[place].atoms[number]
 
     def cells(self, atoms: Atoms) -> dict[str, Cell]:
         """Return an example row of the user's table: the values by name; None means missing."""
         return {
-            name: self.atom(place, int(atom)).cell
+            name: self.atom_at(place, int(atom)).cell
             for place, (name, atom) in enumerate(zip(self.names, atoms.tolist(), strict=True))
         }
 
@@ -184,9 +194,7 @@ class Search:
         others = range(self.circuit.n_classes)
         return [self.beats(winner, other) for other in others if other != winner]
 
-    def find_other(
-        self, box: Box, winner: int, *, seconds: float = math.inf
-    ) -> Found:
+    def find_other(self, box: Box, winner: int, *, seconds: float = math.inf) -> Found:
         """Find a row of a box that does not get a class."""
         complete = True
         for rival in range(self.circuit.n_classes):

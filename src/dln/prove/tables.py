@@ -264,7 +264,9 @@ class _Builder:
         factors = self.factors
         scopes = [len(factor.scope) for factor in factors]
         first_ordered = [
-            next((n for n, atom in enumerate(found.atoms) if isinstance(atom, Gap)), len(found.atoms))
+            next(
+                (n for n, atom in enumerate(found.atoms) if isinstance(atom, Gap)), len(found.atoms)
+            )
             if self._circuit.columns[column].is_numeric
             else -1
             for column, found in zip(self._variables.read, self._variables.atoms, strict=True)
