@@ -161,12 +161,15 @@ class VoteSearch {
     return nb::make_tuple(row, answer.cost, !incomplete, n_visited);
   }
 
-  // Prove that no row of a box fulfils a demand, and return the proof; None if there is such a row
+  // Prove that no row of a box fulfils all demands, and return the proof; None if there is such a row
   // or the limit was reached.
-  nb::object prove(const Flat<std::uint8_t>& allowed, int more, int less, std::int64_t by,
-                   double seconds, std::int64_t n_nodes) {
+  nb::object prove(const Flat<std::uint8_t>& allowed,
+                   const std::vector<std::tuple<int, int, std::int64_t>>& demands, double seconds,
+                   std::int64_t n_nodes) {
     const Box box = read_box(allowed);
-    const std::vector<Demand> goal{read_demand({more, less, by})};
+    require(!demands.empty(), "there is no demand");
+    std::vector<Demand> goal;
+    for (const auto& demand : demands) goal.push_back(read_demand(demand));
     Proof proof;
     Answer answer;
     {
@@ -179,7 +182,8 @@ class VoteSearch {
     if (answer.status != Status::none) return nb::none();
     const std::size_t n_tree = proof.tree.size(), n_sets = static_cast<std::size_t>(proof.n);
     return nb::make_tuple(to_numpy(std::move(proof.tree), {n_tree}),
-                          to_numpy(std::move(proof.messages), {n_sets, problem_.n_messages}));
+                          to_numpy(std::move(proof.messages), {n_sets, problem_.n_messages}),
+                          to_numpy(std::move(proof.multipliers), {n_sets, goal.size()}));
   }
 
   // Find a reason for each row (n_rows, n_columns).
@@ -292,8 +296,8 @@ void bind_search(nb::module_& module) {
            nb::arg("pattern"), nb::arg("output"), nb::arg("table"), nb::arg("base"))
       .def("solve", &VoteSearch::solve, nb::arg("allowed"), nb::arg("demands"),
            nb::arg("costs").none(), nb::arg("below").none(), nb::arg("seconds"), nb::arg("n_nodes"))
-      .def("prove", &VoteSearch::prove, nb::arg("allowed"), nb::arg("more"), nb::arg("less"),
-           nb::arg("by"), nb::arg("seconds"), nb::arg("n_nodes"))
+      .def("prove", &VoteSearch::prove, nb::arg("allowed"), nb::arg("demands"), nb::arg("seconds"),
+           nb::arg("n_nodes"))
       .def("reasons", &VoteSearch::reasons, nb::arg("rows"), nb::arg("domain"), nb::arg("ranks"),
            nb::arg("widen_nodes"), nb::arg("seconds"), nb::arg("n_threads"));
 }

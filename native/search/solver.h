@@ -36,22 +36,20 @@ struct Answer {
   Number cost = 0;
 };
 
-// Why a box has no row that fulfils one demand: a tree of boxes, and messages for each of its leaves.
+// Why a box has no row that fulfils all demands: a tree of boxes, and messages for each of its leaves.
 struct Proof {
   // Nodes in preorder. A leaf is -1 - k, where k is the number of its messages. An inner node is a
   // variable, a number of atoms and these atoms: the first child has these atoms of the variable,
   // the second child the others of the box.
   std::vector<std::int32_t> tree;
-  std::vector<Number> messages;  // (n, n_messages)
+  std::vector<Number> messages;     // (n, n_messages)
+  std::vector<Number> multipliers;  // (n, n_demands)
   std::int32_t n = 0;
 
-  void add_leaf(const std::vector<Number>& message) {
-    const std::size_t size = message.size();
-    if (n == 0 || !std::equal(message.begin(), message.end(), messages.end() - size)) {
-      messages.insert(messages.end(), message.begin(), message.end());
-      ++n;
-    }
-    tree.push_back(-n);
+  void add_leaf(const std::vector<Number>& message, const std::vector<Number>& multiplier) {
+    messages.insert(messages.end(), message.begin(), message.end());
+    multipliers.insert(multipliers.end(), multiplier.begin(), multiplier.end());
+    tree.push_back(-++n);
   }
 };
 
@@ -531,7 +529,7 @@ class Solver {
         Number lower = constant_ + sweep(box);
         for (int v = 0; v < p_.n_variables(); ++v) lower += least_unary(box, v);
         if (lower > most()) {
-          if (proof_) proof_->add_leaf(message_);
+          if (proof_) proof_->add_leaf(message_, multiplier_);
           return false;
         }
         if (!proof_) filter(box, lower);  // a proof has no node for what is removed

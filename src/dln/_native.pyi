@@ -184,15 +184,13 @@ class VoteSearch:
     def prove(
         self,
         allowed: NDArray[np.uint8],
-        more: int,
-        less: int,
-        by: int,
+        demands: Sequence[tuple[int, int, int]],
         seconds: float,
         n_nodes: int,
-    ) -> tuple[NDArray[np.int32], NDArray[np.int64]] | None:
-        """Prove that no row of a box fulfils a demand.
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]] | None:
+        """Prove that no row of a box fulfils all demands.
 
-        Returns a tree of boxes and the messages that its leaves name.
+        Returns a tree of boxes, and the messages and multipliers that its leaves name.
         """
 
     def reasons(

@@ -108,7 +108,16 @@ def test_explain_writes_a_reason_for_every_row(
         found = pd.read_parquet(path)
     else:
         found = pd.read_json(path, lines=True) if name.endswith("l") else pd.read_csv(path)
-    assert list(found) == ["age", "row", "class", "reason", "features", "minimal", "checked", "text"]
+    assert list(found) == [
+        "age",
+        "row",
+        "class",
+        "reason",
+        "features",
+        "minimal",
+        "checked",
+        "text",
+    ]
     assert len(found) == 4
     assert found["minimal"].all()
     assert found["checked"].all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -146,6 +147,18 @@ def test_limits_are_kept() -> None:
     assert found.options[0].changes[0].after == 51
     found = circuit.changes({**ROW, "income": 99}, within={"income": (25, 28.5)})
     assert found.options[0].changes[0].after in (28, 28.0)
+
+
+def test_immutable_columns_are_kept_in_the_file_and_never_change(tmp_path: Path) -> None:
+    circuit = loan().with_immutable(["age"])
+    circuit.save(tmp_path / "loan.json")
+    loaded = Circuit.load(tmp_path / "loan.json")
+    assert [column.name for column in loaded.columns if column.immutable] == ["age"]
+    assert loaded == loan()  # the marks are not compared
+    assert features(loaded, within={"income": (0, 45)}) == [["income", "debt"]]
+    assert not any(column.immutable for column in loaded.with_immutable([]).columns)
+    with pytest.raises(OptionError, match="no column 'sex'"):
+        circuit.with_immutable(["sex"])
 
 
 def test_no_change_is_said_so() -> None:

@@ -19,7 +19,7 @@ from typing import Literal as OneOf
 import numpy as np
 from numpy.typing import NDArray
 
-from dln._util.messages import type_name
+from dln._util.messages import list_names, type_name
 from dln.core.checks import check_wires
 from dln.core.labels import Label
 from dln.core.literals import Column, Literal
@@ -391,7 +391,8 @@ class Circuit:
         to
             The class to get; by default any other class.
         fixed
-            Columns that must not change.
+            Columns that must not change, in addition to immutable ones (`with_immutable`,
+            `dln train --immutable`).
         only_up, only_down
             Columns that may only grow, or only shrink.
         within
@@ -448,6 +449,30 @@ class Circuit:
         from dln.prove.search import Search
 
         return Search(self)
+
+    def with_immutable(self, names: Iterable[str]) -> Circuit:
+        """Return the circuit with exactly these columns marked as immutable.
+
+        `changes` never proposes another value for them. The marks are saved with the circuit.
+
+        Examples
+        --------
+        >>> from dln import Above
+        >>> circuit = Circuit(
+        ...     (Column("age", "integer"),), (Above(0, 54.0),), (), (Rule(0, (0, 1)),),
+        ...     (0, 0), ("healthy", "ill"),
+        ... ).with_immutable(["age"])
+        >>> print(circuit.changes({"age": 60}))
+        No allowed change gives another class.
+        """
+        wanted = set(names)
+        known = {column.name for column in self.columns}
+        for name in wanted - known:
+            raise OptionError(
+                f"the circuit has no column {name!r}; it has {list_names(sorted(known))}"
+            )
+        columns = (replace(column, immutable=column.name in wanted) for column in self.columns)
+        return replace(self, logic=replace(self.logic, columns=tuple(columns)))
 
     # -- files --------------------------------------------------------------------------------
 

@@ -11,10 +11,10 @@ from dln.core.circuit import Circuit, check_is_circuit
 from dln.core.labels import label_text
 from dln.core.literals import format_name
 from dln.core.values import cell_text
+from dln.data.cells import readable_cells
 from dln.data.codes import places_of
 from dln.data.table import read_table
 from dln.errors import OptionError
-from dln.explain.row import readable_cells
 from dln.explain.why import ClassReason, Widen, ranks_of, reasons_of_rows
 from dln.prove.clock import check_time_limit
 

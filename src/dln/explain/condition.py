@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dln.core.conditions import Atom, Cell, Choice, ColumnAtoms, Gap
 from dln.core.literals import Above, Column, format_category, format_name, format_value
+from dln.prove.region import members
 
 if TYPE_CHECKING:
     from dln.core.logic import Logic
@@ -95,16 +96,6 @@ def _equals(name: str, categories: Sequence[Cell], one: str, several: str) -> st
     if len(shown) == 1:
         return f"{name} {one} {shown[0]}"
     return f"{name} {several} {{{', '.join(shown)}}}"
-
-
-def members(logic: Logic, number: int, found: ColumnAtoms) -> list[list[Cell]]:
-    """List the known categories of each atom."""
-    literals = [literal for literal in logic.literals if literal.column == number]
-    truths = {found.truths(place): place for place in range(len(found.atoms))}
-    of_atom: list[list[Cell]] = [[] for _ in found.atoms]
-    for code, category in enumerate(logic.columns[number].categories):
-        of_atom[truths[tuple(code in literal.categories for literal in literals)]].append(category)
-    return of_atom
 
 
 def _runs(places: Sequence[int]) -> list[tuple[int, int]]:

@@ -23,18 +23,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln._util.messages import list_names
-from dln.core.conditions import Cell, Gap, least_above
+from dln.core.conditions import Cell, Gap
 from dln.core.labels import Label, label_text, label_to_json
 from dln.core.literals import Column, format_name, sorted_cutoffs
 from dln.core.values import cell_text
 from dln.errors import OptionError
 from dln.explain.change import Change, Step, step_to_gap
-from dln.explain.condition import members
 from dln.explain.document import Document, Section
 from dln.explain.formatted import Formatted
 from dln.explain.row import OneRow, read_row
 from dln.explain.why import Question, condition_of, ranks_of
 from dln.prove.clock import Clock, check_time_limit
+from dln.prove.region import check_names, members, narrowed
 from dln.prove.search import Box, Demand
 from dln.prove.votes import votes_of
 
@@ -250,13 +250,12 @@ class _Steps:
         self._search = search = question.search
         self._row = row
         weights = ranks_of(search, (), costs)
-        known = [column.name for column in search.circuit.columns]
-        for name in (*fixed, *only_up, *only_down, *within):
-            if name not in known:
-                raise OptionError(
-                    f"there is no column {name!r}; the columns are: {list_names(known)}"
-                )
-        self.fixed = {place for place, name in enumerate(search.names) if name in fixed}
+        check_names(search, (*fixed, *only_up, *only_down, *within))
+        self.fixed = {
+            place
+            for place, index in enumerate(search.variables.read)
+            if search.names[place] in fixed or search.circuit.columns[index].immutable
+        }
         self.box: Box = np.zeros(search.starts[-1], dtype=np.uint8)
         self.costs: NDArray[np.int64] = np.zeros(search.starts[-1], dtype=np.int64)
         self._steps: dict[tuple[int, int], Step] = {}
@@ -300,7 +299,7 @@ class _Steps:
         found = self._search.atom_at(place, atom)
         if isinstance(found, Gap):
             assert isinstance(limits, tuple)
-            gap = _narrowed(found, *limits)
+            gap = narrowed(found, *limits)
             number = self._row.number(self._search.variables.read[place])
             return None if gap is None else step_to_gap(number, gap, self._cutoffs(place))
         members = [
@@ -398,11 +397,3 @@ def _limits(column: Column, given: Any) -> Range | Collection[Any]:
             "None for no limit"
         )
     return bounds[0], bounds[1]
-
-
-def _narrowed(gap: Gap, lowest: float | None, highest: float | None) -> Gap | None:
-    """Restrict a gap to a range; None if nothing is left."""
-    low = gap.low if lowest is None else max(gap.low, math.nextafter(float(lowest), -math.inf))
-    high = gap.high if highest is None else min(gap.high, float(highest))
-    least = least_above(low, gap.kind)
-    return None if least is None or least > high else Gap(gap.kind, low, high, gap.binary)

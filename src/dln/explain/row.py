@@ -10,9 +10,9 @@ import numpy as np
 
 from dln.core.conditions import Cell
 from dln.core.literals import Column
-from dln.core.moments import moment_of
+from dln.data.cells import readable_cells
 from dln.data.codes import encode_cells
-from dln.data.table import RawColumn, Table, is_missing, is_row, read_table
+from dln.data.table import RawColumn, Table, is_row, read_table
 from dln.errors import TableError
 from dln.evaluate.evaluation import Evaluation
 
@@ -44,24 +44,6 @@ class OneRow:
         }
         changed[column] = _raw_column(self.columns[column], cells)
         return Table(n_rows, len(self.columns), None, changed.__getitem__)
-
-
-def readable_cells(column: Column, raw: RawColumn) -> list[Cell]:
-    """Return the values of a column as a person would write them; None if missing."""
-    return [_readable(column, value) for value in raw.values.tolist()]
-
-
-def _readable(column: Column, value: Any) -> Cell:
-    if is_missing(value):
-        return None
-    if column.kind == "date":
-        return moment_of(value)
-    if column.kind == "integer" and float(value).is_integer():
-        return int(value)
-    if column.kind == "boolean" and value in (0, 1):
-        return bool(value)
-    found: Cell = value
-    return found
 
 
 def read_row(circuit: Circuit, row: Any) -> tuple[OneRow, Evaluation]:

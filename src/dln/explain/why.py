@@ -22,7 +22,6 @@ from typing import Literal as OneOf
 import numpy as np
 from numpy.typing import NDArray
 
-from dln._util.messages import list_names
 from dln.core.conditions import Cell
 from dln.core.labels import Label, label_text, label_to_json
 from dln.core.literals import format_name
@@ -33,6 +32,7 @@ from dln.explain.document import Document, Section
 from dln.explain.formatted import Formatted
 from dln.explain.row import read_row
 from dln.prove.clock import Clock, check_time_limit
+from dln.prove.region import check_names
 from dln.prove.search import Atoms, Box, Search
 
 if TYPE_CHECKING:
@@ -207,10 +207,7 @@ def ranks_of(
     search: Search, prefer: Sequence[str], costs: Mapping[str, float] | None
 ) -> NDArray[np.float64]:
     """Return the cost of each column that is read: 1 unless stated, and less if preferred."""
-    known = [column.name for column in search.circuit.columns]
-    for name in (*prefer, *(costs or ())):
-        if name not in known:
-            raise OptionError(f"there is no column {name!r}; the columns are: {list_names(known)}")
+    check_names(search, (*prefer, *(costs or ())))
     for name, cost in (costs or {}).items():
         if not (isinstance(cost, (int, float)) and 0 < cost < math.inf):
             raise OptionError(f"costs has {cost!r} for {name!r}, expected a positive number")
@@ -292,11 +289,11 @@ def box_is_checked(search: Search, box: Box, winner: int) -> bool:
     for rival in range(search.circuit.n_classes):
         if rival == winner:
             continue
-        demand = search.beats(rival, winner)
-        proof = search.native.prove(box, *demand, clock.left or 0.0, _CHECK_NODES)
+        demands = [search.beats(rival, winner)]
+        proof = search.prove(box, demands, seconds=clock.left or 0.0, n_nodes=_CHECK_NODES)
         if proof is None or len(proof[1]) * search.checker.n_cells > _CHECK_CELLS:
             return False
         if search.tables.has_definitions:
             return False
-        assert search.checker.check(box, demand, proof), "a proof is wrong"
+        assert search.checker.check(box, demands, proof), "a proof is wrong"
     return True

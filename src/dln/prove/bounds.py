@@ -1,10 +1,11 @@
 """Check the proofs of the native search, with other code than the one that found them.
 
-A proof shows that no row of a box has enough votes for one class against another. It is a tree of
-boxes that cover the box, and for each leaf a *bound*: the lead, written as a sum over tables, is at
-least the sum of the least values of its parts. Messages move votes between the parts: what a
-message adds to the atoms of a column it subtracts from the cells of a table, so every row keeps its
-sum. A check is a few additions and minima of integers.
+A proof shows that no row of a box fulfils some demands, each of which is a number of votes that a
+class has more than another. It is a tree of boxes that cover the box, and for each leaf a *bound*:
+what the demands lack, times factors that are not negative, is a sum over tables, which is at least
+the sum of the least values of its parts. If that is positive, no row fulfils all demands. Messages
+move votes between the parts: what a message adds to the atoms of a column it subtracts from the
+cells of a table, so every row keeps its sum. A check is a few additions and minima of integers.
 
 The tables themselves are compared once per circuit with the votes that prediction gives.
 """
@@ -12,19 +13,17 @@ The tables themselves are compared once per circuit with the votes that predicti
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.prove.search import Box, Demand, Search
+from dln.prove.search import Box, BoxProof, Demand, Search
 
 Integers = NDArray[np.int64]
 
-SCALE = 256
-"""Units of a vote, so that messages can be fractions; as `scale` in native/search/solver.h."""
 _NEVER = np.int64(2**60)
 _CELLS_AT_ONCE = 4096
 _MOST = 2**50
@@ -114,15 +113,15 @@ class BoundChecker:
                 rows[np.flatnonzero(used), columns] = atom
             yield rows
 
-    def check(self, box: Box, demand: Demand, proof: tuple[NDArray[np.int32], Integers]) -> bool:
-        """Return whether a proof shows that no row of the box fulfils the demand."""
+    def check(self, box: Box, demands: Sequence[Demand], proof: BoxProof) -> bool:
+        """Return whether a proof shows that no row of the box fulfils all demands."""
         if self._search.tables.has_definitions or not self.tables_are_right:
             return False
-        tree, messages = proof
-        more, less, by = demand
-        values = SCALE * (self._table[:, less] - self._table[:, more])
+        tree, messages, multipliers = proof
         base = self._search.circuit.base_votes
-        constant = SCALE * (by + base[less] - base[more])
+        more, less = [demand[0] for demand in demands], [demand[1] for demand in demands]
+        lacks = self._table[:, less] - self._table[:, more]
+        needs = np.array([by + base[b] - base[a] for a, b, by in demands], dtype=np.int64)
         tokens = iter(tree.tolist())
         stack = [box.astype(bool)]
         while stack:
@@ -131,8 +130,11 @@ class BoundChecker:
             if variable is None:
                 return False
             if variable < 0:
-                known = -variable <= len(messages)
-                if not known or self._bound(part, values, messages[~variable]) + constant <= 0:
+                if -variable > len(messages):
+                    return False
+                factors = multipliers[~variable]
+                bound = self._bound(part, lacks @ factors, messages[~variable])
+                if (factors < 0).any() or bound + int(needs @ factors) <= 0:
                     return False
                 continue
             chosen = [next(tokens) for _ in range(next(tokens))]

@@ -33,6 +33,10 @@ Demand = tuple[int, int, int]
 """(a, b, n): class a has at least n votes more than class b."""
 
 
+BoxProof = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
+"""A tree of boxes, and the messages and multipliers that its leaves name."""
+
+
 class Found(NamedTuple):
     """The answer to a question.
 
@@ -183,6 +187,12 @@ class Search:
             raise AssertionError("a question has at least one demand")
         row, cost, complete, _ = self.native.solve(box, list(demands), costs, below, seconds, 0)
         return Found(row, cost, complete)
+
+    def prove(
+        self, box: Box, demands: Sequence[Demand], *, seconds: float, n_nodes: int = 0
+    ) -> BoxProof | None:
+        """Prove that no row of a box fulfils all demands; None if there is one, or no time."""
+        return self.native.prove(box, list(demands), seconds, n_nodes)
 
     def beats(self, rival: int, winner: int) -> Demand:
         """Return the demand that a class is chosen rather than another one."""
