@@ -14,7 +14,7 @@ from dln.core.logic import Logic
 from dln.core.origin import Origin
 from dln.core.parts import Node, Rule
 from dln.core.readout import Votes
-from dln.core.verdict import Counterexample, Proof, Reversal, Undecided
+from dln.core.verdict import Counterexample, Proof, Reversal, Undecided, Violation
 from dln.costs.circuit import cost
 from dln.costs.report import Cost, PartCost
 from dln.errors import (
@@ -43,6 +43,14 @@ from dln.explain.trends import Trends, find_trends
 from dln.explain.why import ClassReason, ReasonPart
 from dln.exporters.export import export
 from dln.exporters.result import Export
+from dln.prove.certify import (
+    Robustness,
+    certified_radius,
+    prove_independent,
+    prove_range,
+    prove_robust,
+    prove_rule,
+)
 from dln.prove.equal import prove_equal
 from dln.prove.monotone import prove_monotone
 from dln.shrink.prune.curve import PruneCurve, PruneStep
@@ -105,6 +113,7 @@ __all__ = [
     "Reason",
     "ReasonPart",
     "Reversal",
+    "Robustness",
     "Rule",
     "RuleRow",
     "RuleTable",
@@ -114,13 +123,19 @@ __all__ = [
     "TrainingError",
     "Trends",
     "Undecided",
+    "Violation",
     "Votes",
+    "certified_radius",
     "cost",
     "cost_of_model",
     "export",
     "find_trends",
     "prove_equal",
+    "prove_independent",
     "prove_monotone",
+    "prove_range",
+    "prove_robust",
+    "prove_rule",
     "prune",
     "reason_codes",
     "rule_table",

@@ -89,7 +89,8 @@ def test_independence_is_proven_if_and_only_if_no_pair_differs(
     if isinstance(found, Violation):
         assert set(found.changed) <= set(features)
         pair = [
-            [{**found.row, **changed}.get(name) for name in names] for changed in ({}, found.changed)
+            [{**found.row, **changed}.get(name) for name in names]
+            for changed in ({}, found.changed)
         ]
         first, second = winners(circuit, pair)
         assert first != second
@@ -100,8 +101,12 @@ def test_independence_is_proven_if_and_only_if_no_pair_differs(
 @given(data=st.data())
 def test_robust_rows_and_radii_agree_with_trying_all_values(data: st.DataObject) -> None:
     cutoffs = data.draw(st.lists(st.integers(0, 8), min_size=4, max_size=4))
-    gates = [GATE_BY_NAME[name] for name in data.draw(
-        st.lists(st.sampled_from(["AND", "OR", "XOR", "NAND"]), min_size=3, max_size=3))]
+    gates = [
+        GATE_BY_NAME[name]
+        for name in data.draw(
+            st.lists(st.sampled_from(["AND", "OR", "XOR", "NAND"]), min_size=3, max_size=3)
+        )
+    ]
     circuit = Circuit(
         (Column("a", "integer"), Column("b", "integer")),
         [Above(at % 2, float(cutoff)) for at, cutoff in enumerate(cutoffs)],
@@ -114,9 +119,7 @@ def test_robust_rows_and_radii_agree_with_trying_all_values(data: st.DataObject)
     tolerances = {"a": 1.0, "b": 2.0}
     found = prove_robust(circuit, rows, tolerances)
     radii = certified_radius(circuit, rows, tolerances, most=10.0)
-    every = {
-        (a, b): winners(circuit, [[a, b]])[0] for a in range(-12, 22) for b in range(-22, 32)
-    }
+    every = {(a, b): winners(circuit, [[a, b]])[0] for a in range(-12, 22) for b in range(-22, 32)}
     for place, (a, b) in enumerate(rows):
         factors = [
             max(abs(x - a), abs(y - b) / 2)
@@ -159,7 +162,9 @@ def test_conditions_restrict_the_rows() -> None:
     assert isinstance(found, Violation)
     assert found.label == "high"
     assert 60 <= found.row["age"] <= 70  # type: ignore[operator]
-    assert str(prove_rule(circuit, "low", where={"age": 50})).startswith("always low where age = 50")
+    assert str(prove_rule(circuit, "low", where={"age": 50})).startswith(
+        "always low where age = 50"
+    )
     assert prove_independent(circuit, ["sex"], where={"age": (None, 50)})
     found = prove_independent(circuit, ["sex"])
     assert isinstance(found, Violation)
@@ -182,9 +187,13 @@ def test_counterexamples_use_values_of_the_data() -> None:
     [
         (lambda c: prove_rule(c, "none"), "no class 'none'"),
         (lambda c: prove_rule(c, "low", where={"size": 1}), "no column 'size'"),
-        (lambda c: prove_rule(c, "low", where={"sex": "x"}), "has 'x'; the categories are 'f', 'm'"),
+        (
+            lambda c: prove_rule(c, "low", where={"sex": "x"}),
+            "has 'x'; the categories are 'f', 'm'",
+        ),
         (lambda c: prove_rule(c, "low", where={"age": "x"}), "has 'x', expected a number"),
         (lambda c: prove_rule(c, "low", where={"age": (1, 2, 3)}), "expected a number, or"),
+        (lambda c: prove_rule(c, "low", where={"age": (1.2, 1.8)}), "no value of 'age' fulfils"),
         (lambda c: prove_range(c, "low"), "give at_least or at_most"),
         (lambda c: prove_range(c, "low", at_least=0.5), "expected a whole number"),
         (lambda c: prove_independent(c, []), "features is empty"),

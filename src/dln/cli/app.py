@@ -20,6 +20,7 @@ from dln.cli.explain import explain
 from dln.cli.export import export
 from dln.cli.output import print_message
 from dln.cli.predict import predict
+from dln.cli.prove import prove
 from dln.cli.prune import prune
 from dln.cli.report import report
 from dln.cli.rules import rules
@@ -97,6 +98,7 @@ for _command in (
     prune,
     export,
     verify,
+    prove,
 ):
     app.command(cls=_Command)(_command)
 

@@ -18,7 +18,7 @@ import numpy as np
 from dln._util.messages import list_names
 from dln.core.circuit import Circuit, check_is_circuit
 from dln.core.conditions import Cell, Gap
-from dln.core.labels import Label, label_text
+from dln.core.labels import Label, label_text, label_to_json
 from dln.core.literals import format_name
 from dln.core.values import cell_text
 from dln.core.verdict import Proof, Undecided, Violation
@@ -27,7 +27,7 @@ from dln.data.table import Table, read_table
 from dln.errors import OptionError, TableError
 from dln.prove.clock import Clock, check_time_limit
 from dln.prove.pairs import pair_circuit
-from dln.prove.region import Region, check_names, narrowed
+from dln.prove.region import Region, check_names, narrowed, number_of
 from dln.prove.search import Atoms, Box, Demand, Search
 from dln.prove.votes import votes_of
 
@@ -48,12 +48,15 @@ class Claim:
         The rows.
     goals
         Lists of demands.
+    question
+        The claim as plain values, from which a checker derives the goals by itself.
     """
 
     text: str
     search: Search
     region: Region
     goals: Sequence[Sequence[Demand]] = field(hash=False)
+    question: Mapping[str, Any] = field(hash=False)
 
     def find(self, clock: Clock) -> Atoms | bool:
         """Return a row that refutes the claim, True if there is none, False if undecided."""
@@ -123,7 +126,12 @@ def rule_claim(
     text = f"{'never' if never else 'always'} {label_text(label)}{where_text(where)}"
     if never and circuit.n_classes == 1:
         raise OptionError("the circuit has a single class, which is always predicted")
-    return Claim(text, search, Region(search, where, data), goals)
+    question = {
+        "kind": "never" if never else "always",
+        "class": number,
+        "where": plain_where(circuit, where),
+    }
+    return Claim(text, search, Region(search, where, data), goals, question)
 
 
 def prove_range(
@@ -176,7 +184,14 @@ def range_claim(
     low = "" if at_least is None else f" at least {at_least}"
     high = "" if at_most is None else f" at most {at_most}"
     text = f"the lead of {label_text(label)} is{' and'.join(filter(None, (low, high)))}"
-    return Claim(text + where_text(where), search, Region(search, where, data), goals)
+    question = {
+        "kind": "range",
+        "class": number,
+        "at_least": at_least,
+        "at_most": at_most,
+        "where": plain_where(circuit, where),
+    }
+    return Claim(text + where_text(where), search, Region(search, where, data), goals, question)
 
 
 def prove_independent(
@@ -222,7 +237,13 @@ def independence_claim(
     second = {pair.second[name]: where[name] for name in names if name in where}
     region = Region(search, {**where, **second}, None if data is None else pair.table(data))
     text = f"the class never changes with {list_names(map(format_name, names))} alone"
-    return PairClaim(text + where_text(where), search, region, goals, circuit, pair.second)
+    question = {
+        "kind": "independent",
+        "features": list(pair.second),
+        "where": plain_where(circuit, where),
+    }
+    said = text + where_text(where)
+    return PairClaim(said, search, region, goals, question, circuit, pair.second)
 
 
 @dataclass(frozen=True)
@@ -271,6 +292,23 @@ def find_class(circuit: Circuit, label: Label) -> int:
         classes = list_names(map(repr, circuit.classes))
         raise OptionError(f"the circuit has no class {label!r}; its classes are {classes}")
     return circuit.classes.index(label)
+
+
+def plain_where(circuit: Circuit, where: Mapping[str, Any]) -> dict[str, Any]:
+    """Return conditions as plain values: null, a range of two numbers, or a list of categories."""
+    check_names(circuit._search, where)
+    columns = {column.name: column for column in circuit.columns}
+    plain: dict[str, Any] = {}
+    for name, given in where.items():
+        if given is None:
+            plain[name] = None
+        elif columns[name].is_numeric:
+            ends = tuple(given) if isinstance(given, (tuple, list)) else (given, given)
+            plain[name] = [number_of(end, columns[name]) for end in ends]
+        else:
+            several = isinstance(given, (list, tuple, set, frozenset))
+            plain[name] = [label_to_json(c) for c in (given if several else [given])]
+    return plain
 
 
 def where_text(where: Mapping[str, Any]) -> str:

@@ -74,6 +74,10 @@ class Region:
             column = search.circuit.columns[index]
             if column.name in where:
                 self._restrict(place, column, where[column.name])
+                if not search.part(self.box, place).any():
+                    raise OptionError(
+                        f"no value of {column.name!r} fulfils the condition {where[column.name]!r}"
+                    )
         self._observed = None if data is None else Observed(search, data)
 
     @property
@@ -140,12 +144,13 @@ def _number_in(atom: Atom, column: Column, given: Any) -> Cell:
             f"the condition on {column.name!r} is {given!r}, expected a number, or "
             "(lowest, highest) with None for no limit"
         )
-    low, high = (_to_number(bound, column) for bound in bounds)
+    low, high = (number_of(bound, column) for bound in bounds)
     gap = narrowed(atom, low, high) if isinstance(atom, Gap) else None
     return None if gap is None else gap.cell
 
 
-def _to_number(value: Any, column: Column) -> float | None:
+def number_of(value: Any, column: Column) -> float | None:
+    """Return the end of a range as a number; dates as seconds since 1970."""
     if value is None:
         return None
     if isinstance(value, datetime.datetime):
