@@ -88,7 +88,10 @@ class Model:
             if wire not in found:
                 found.add(wire)
                 if wire >= len(self.literals):
-                    stack += self.gates[wire - len(self.literals)][1:]
+                    gate, a, b = self.gates[wire - len(self.literals)]
+                    # Some gates, such as NOT_B, do not depend on both inputs.
+                    stack += [a] if gate >> 2 != gate & 3 else []
+                    stack += [b] if gate >> 1 & 5 != gate & 5 else []
         return sorted(found)
 
 
@@ -296,7 +299,8 @@ class Tables:
                 value.update(truths[place, pattern])
             for wire in gates:
                 gate, a, b = self.model.gates[wire - len(self.model.literals)]
-                value[wire] = bool(gate >> (3 - 2 * value[a] - value[b]) & 1)
+                a, b = value.get(a, False), value.get(b, False)  # outside the cone: not read
+                value[wire] = bool(gate >> (3 - 2 * a - b) & 1)
             votes = [0] * self.model.n_classes
             for rule in table["rules"]:
                 wire, given = self.model.rules[rule]
