@@ -591,6 +591,17 @@ class Solver {
     return best;
   }
 
+  // The bound of a single row is exact. It shows a demand that the row does not fulfil.
+  void prove_row() {
+    std::vector<Number> multiplier(goal_->size(), 0);
+    for (std::size_t d = 0; d < goal_->size(); ++d)
+      if (lack((*goal_)[d], found_) > 0) {
+        multiplier[d] = 1;
+        break;
+      }
+    proof_->add_leaf(message_, multiplier);
+  }
+
   void search(Box& box, int depth) {
     if (is_over()) return;
     if (!bound(box, depth) || is_done()) return;
@@ -599,7 +610,10 @@ class Solver {
     try_row();  // the inner wires of the row, and its votes
     if (is_done()) return;
     const int v = choose(box);
-    if (v < 0) return;  // a single row, which has been tried; its bound is exact unless it is found
+    if (v < 0) {  // a single row, which has been tried
+      if (proof_) prove_row();
+      return;
+    }
     const Number* unary = unary_.data() + p_.atom[v];
     std::vector<std::int32_t> atoms(box.begin(p_, v), box.begin(p_, v) + box.size[v]);
     std::stable_sort(atoms.begin(), atoms.end(), [&](int a, int b) { return unary[a] < unary[b]; });

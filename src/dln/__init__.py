@@ -7,6 +7,7 @@ from importlib import import_module as _import_module
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from dln.core.calibration import Calibration
 from dln.core.circuit import Circuit
 from dln.core.gates import GATE_BY_NAME, GATES, Gate
 from dln.core.literals import Above, Among, Column, Missing
@@ -17,6 +18,7 @@ from dln.core.readout import Votes
 from dln.core.verdict import Counterexample, Proof, Reversal, Undecided, Violation
 from dln.costs.circuit import cost
 from dln.costs.report import Cost, PartCost
+from dln.decisions.calibrate import calibrate
 from dln.errors import (
     CircuitError,
     CircuitFileError,
@@ -30,6 +32,7 @@ from dln.errors import (
     TableError,
     TrainingError,
 )
+from dln.estimators.presets import preset_options
 from dln.evaluate.evaluation import Evaluation
 from dln.explain.change import Change
 from dln.explain.codes import reason_codes
@@ -75,6 +78,7 @@ __all__ = [
     "Among",
     "Annealing",
     "Between",
+    "Calibration",
     "Change",
     "ChangeOption",
     "ChangeOptions",
@@ -125,11 +129,13 @@ __all__ = [
     "Undecided",
     "Violation",
     "Votes",
+    "calibrate",
     "certified_radius",
     "cost",
     "cost_of_model",
     "export",
     "find_trends",
+    "preset_options",
     "prove_equal",
     "prove_independent",
     "prove_monotone",

@@ -214,3 +214,11 @@ class VoteSearch:
         witness (n, n_columns), these witnesses (n_witnesses, n_columns), and whether the columns
         are minimal and the box cannot be extended (n, 2).
         """
+
+def tree_splits(
+    values: NDArray[np.float32],
+    target: NDArray[np.int32],
+    weight: NDArray[np.float32],
+    n_splits: int,
+) -> NDArray[np.float64]:
+    """Return the first splits of a tree on one column, grown best first by the Gini impurity."""

@@ -39,6 +39,12 @@ OTHER_VALUES: list[tuple[str, Any]] = [
     ("scaling", "range"),
     ("vote_threshold", 0.6),
     ("vote_density", 0.9),
+    ("vote_density", "undecided"),
+    ("vote_gradient", "hard"),
+    ("link_drawing", "repeated"),
+    ("last_batch", "drop"),
+    ("preset", "paper"),
+    ("preset", "program"),
     ("phases", Alternating(5)),
     ("gate_gradient", "mixture"),
     ("temperature", 0.5),
@@ -48,7 +54,12 @@ OTHER_VALUES: list[tuple[str, Any]] = [
     ("pruning", Pruning(0.3, 0.6, convergence=0.9)),
     ("validation_fraction", 0.3),
     ("class_weight", None),
+    ("class_weight", "smoothed"),
     ("class_weight", {"ill": 3.0}),
+    ("probabilities", "votes"),
+    ("decision_threshold", 0.01),
+    ("costs", [[0, 1], [50, 0]]),
+    ("sensitivity_at_least", 0.999),
     ("random_state", 9),
 ]
 
@@ -58,6 +69,7 @@ def usual_circuit(mixed: Any) -> Circuit:
     return small(concatenation="separate", phases="batches").fit(*mixed).circuit_
 
 
+@UNDERTRAINED
 @pytest.mark.parametrize(("name", "value"), OTHER_VALUES)
 def test_every_parameter_has_an_effect(
     name: str, value: Any, mixed: Any, usual_circuit: Circuit
@@ -89,14 +101,24 @@ def test_every_parameter_is_tested() -> None:
     elsewhere |= {"relaxation", "engine", "device", "trace_every"}  # test_engine_runs.py
     elsewhere |= {"simplify"}  # test_simplify.py
     elsewhere |= {"effort"}  # test_select.py
+    elsewhere |= {"n_trees", "screening"}  # test_growth.py, test_screen.py
+    elsewhere |= {"validation_every", "validation_score"}  # test_presets.py
     assert {name for name, _ in OTHER_VALUES} | elsewhere == set(DLNClassifier().get_params())
 
 
 BAD_VALUES: dict[str, list[Any]] = {
+    "preset": ["default", 1, True],
+    "link_drawing": ["all", None, 2],
+    "last_batch": ["keep", None, False],
+    "vote_gradient": ["mixture", None, True],
+    "validation_every": [0, 1.5, None, "ten"],
+    "validation_score": ["sum", None, 2],
     "effort": ["auto", "much", None, 1],
     "scaling": ["log", None, 2],
     "layers": [(), (0,), (2.5,), "wide", None, 7],
     "n_networks": [0, 1.5, "many", None],
+    "screening": [None, "yes", 2],
+    "n_trees": [-1, 1.5, "many", None, 601],
     "n_cutoffs": [0, 2.5, "many", None, True],
     "n_links": [0, 2.5, "all"],
     "n_gates": [0, 17, None, "all"],
@@ -120,10 +142,14 @@ BAD_VALUES: dict[str, list[Any]] = {
     "trace_every": [-1, 0.5, None],
     "grad_factor": [-1, None, "big"],
     "vote_threshold": [0, 1, 1.5, None],
-    "vote_density": [-0.1, 1.1, None],
+    "vote_density": [-0.1, 1.1, None, "off"],
     "validation_fraction": [-0.1, 1, 1.0, np.nan, None, "some", True],
     "selection_fits": [-1, 1.5, None],
     "class_weight": ["even", 3, {"nobody": 1.0}, {"ill": -1.0}, {"ill": "much"}, {"ill": np.nan}],
+    "probabilities": ["even", None, 1],
+    "decision_threshold": [0, 1, "half", True, np.nan],
+    "costs": [3, [[0, 1]], {"ill": 1.0}, {("ill", "well"): -1.0}],
+    "sensitivity_at_least": [0, 1.5, "ill", {"nobody": 0.5}, {"ill": 2}],
     "random_state": ["seed", -1, 1.5],
     "n_jobs": [0, 1.5, "all"],
     "verbose": [-1, "loud", None],

@@ -250,10 +250,11 @@ def test_the_same_seed_gives_the_same_choice_for_any_number_of_jobs() -> None:
 def test_stating_what_was_chosen_gives_the_same_circuit() -> None:
     problem = table(150)
     X = np.column_stack([problem.table.read(column).values for column in range(3)])
-    chosen = DLNClassifier(effort="quick", n_networks=2, epochs=30, random_state=1)
+    same = {"n_networks": 2, "epochs": 30, "random_state": 1, "probabilities": "votes"}
+    chosen = DLNClassifier(effort="quick", **same)
     (choice,) = (row for row in chosen.fit(X, problem.target).selection_ if row["chosen"])
     own = {name: choice[name] for name in ("layers", "n_cutoffs", "tau")}
-    stated = DLNClassifier(**own, n_networks=2, epochs=30, random_state=1).fit(X, problem.target)
+    stated = DLNClassifier(**own, **same).fit(X, problem.target)
     assert stated.selection_ == []
     assert stated.circuit_ == chosen.circuit_
 

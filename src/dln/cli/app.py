@@ -18,6 +18,7 @@ from dln.cli.draw import draw
 from dln.cli.evaluate import evaluate
 from dln.cli.explain import explain
 from dln.cli.export import export
+from dln.cli.model_options import options
 from dln.cli.output import print_message
 from dln.cli.predict import predict
 from dln.cli.prove import prove
@@ -99,6 +100,7 @@ for _command in (
     export,
     verify,
     prove,
+    options,
 ):
     app.command(cls=_Command)(_command)
 

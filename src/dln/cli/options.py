@@ -11,6 +11,17 @@ from dln._util.option import options_of
 from dln.estimators.parameters import Parameters
 from dln.train.engines import EngineName
 
+OptionsFile = Annotated[
+    str | None,
+    typer.Option(
+        "--options",
+        metavar="FILE",
+        help="TOML file with options of training, as dln options writes it. Options of the command "
+        "that are not at their default override it.",
+        show_default=False,
+    ),
+]
+
 
 def parameter(name: str, **settings: Any) -> Any:
     """Return the option of a command that sets a parameter of `DLNClassifier`."""
@@ -81,8 +92,11 @@ Kind = Annotated[
     ),
 ]
 ClassWeight = Annotated[
-    OneOf["balanced", "none"],
-    typer.Option(help="Weight classes equally (balanced) or rows equally (none)."),
+    OneOf["balanced", "smoothed", "none"],
+    typer.Option(
+        help="Weight classes equally (balanced), nearly equally (smoothed, the authors' program) "
+        "or rows equally (none)."
+    ),
 ]
 Seed = Annotated[
     int, typer.Option(min=0, metavar="N", help="Random seed, also of the choice of test rows.")

@@ -9,6 +9,7 @@ from typing import Literal as OneOf
 import typer
 
 import dln
+from dln.cli.decisions import read_decision
 from dln.cli.files import check_output, save_model
 from dln.cli.fit_results import (
     Split,
@@ -33,15 +34,20 @@ from dln.cli.options import (
     ModelOutput,
     NoRows,
     Only,
+    OptionsFile,
     Quiet,
     Seed,
     Target,
     TestPart,
     parameter,
 )
+from dln.cli.options_file import merge_options
 from dln.cli.output import no_such_column, print_message
 from dln.cli.table_options import reads_table
+from dln.cli.traces import check_trace_path, save_trace
+from dln.decisions.goal import Probabilities
 from dln.errors import OptionError
+from dln.estimators.presets import PresetName
 from dln.train.options import FitEffort
 
 _EffortOrNone = OneOf["quick", "normal", "high", "none"]
@@ -56,6 +62,8 @@ def train(
     ignore: Ignore = None,
     only: Only = None,
     kind: Kind = None,
+    options: OptionsFile = None,
+    preset: Annotated[PresetName | None, parameter("preset", show_default=False)] = None,
     effort: Annotated[FitEffort, parameter("effort")] = "normal",
     layers: Annotated[str, parameter("layers", metavar="N,N,...")] = "auto",
     networks: Annotated[str, parameter("n_networks", metavar="N")] = "auto",
@@ -63,11 +71,37 @@ def train(
     tau: Annotated[str, parameter("tau", metavar="NUMBER")] = "auto",
     epochs: Annotated[str, parameter("epochs", metavar="N")] = "auto",
     class_weight: ClassWeight = "balanced",
+    probabilities: Annotated[Probabilities, parameter("probabilities")] = "rows",
+    decision_threshold: Annotated[
+        float | None, parameter("decision_threshold", metavar="SHARE")
+    ] = None,
+    cost: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TRUE:PREDICTED=COST",
+            help="Cost of predicting a class for rows of another class. Repeatable; others cost 1.",
+        ),
+    ] = None,
+    sensitivity: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CLASS=SHARE",
+            help="Share of the rows of a class that must be predicted correctly. Repeatable.",
+        ),
+    ] = None,
     simplify: Annotated[_EffortOrNone, parameter("simplify")] = "quick",
     seed: Seed = 0,
     engine: EngineChoice = "native",
     device: Device = "cpu",
     jobs: Jobs = -1,
+    trace: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.npz",
+            help="Also record the training, for dln draw --training.",
+            show_default=False,
+        ),
+    ] = None,
     layout: Layout = DETECT,
     json: Json = False,
     no_rows: NoRows = False,
@@ -90,25 +124,35 @@ def train(
     from dln.cli.prepare import Prepared, prepare
 
     check_output(output, data)
+    if trace is not None:
+        check_trace_path(trace, data, output)
+    given = {
+        "preset": preset,
+        "effort": effort,
+        "layers": _layers(layers),
+        "n_networks": _number("--networks", networks, int),
+        "n_cutoffs": _number("--cutoffs", cutoffs, int),
+        "tau": _number("--tau", tau, float),
+        "epochs": _number("--epochs", epochs, int),
+        "class_weight": None if class_weight == "none" else class_weight,
+        "probabilities": probabilities,
+        "decision_threshold": decision_threshold,
+        "simplify": None if simplify == "none" else simplify,
+        "engine": engine,
+        "device": device,
+    }
     classifier = dln.DLNClassifier(
-        effort=effort,
-        layers=_layers(layers),
-        n_networks=_number("--networks", networks, int),
-        n_cutoffs=_number("--cutoffs", cutoffs, int),
-        tau=_number("--tau", tau, float),
-        epochs=_number("--epochs", epochs, int),
-        class_weight=None if class_weight == "none" else class_weight,
-        simplify=None if simplify == "none" else simplify,
+        **merge_options(options, given),
         random_state=seed,
-        engine=engine,
-        device=device,
         n_jobs=jobs,
+        trace_every=0 if trace is None else 1,
         verbose=int(sys.stderr.isatty() and not quiet),
         on_interrupt="keep",
     )
     prepared: Prepared = prepare(
         data, layout, target, kinds=kind or [], ignore=ignore or [], only=only or []
     )
+    classifier.set_params(**read_decision(cost or [], sensitivity or [], prepared.y))
     if not quiet:
         print_message(prepared.text())
     fixed = _known_names(immutable or [], prepared.X.column_names)
@@ -124,6 +168,8 @@ def train(
     circuit = circuit.with_immutable(fixed)
     total = measure_test_rows(circuit, split)
     save_model(circuit, output)
+    if trace is not None:
+        save_trace(classifier, trace)
     document = {
         **prepared.document(),
         "notes": [*prepared.notes, *notes],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from typing import Literal as OneOf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from dln._util.cores import count_threads
 from dln._util.option import documented
 from dln.core.circuit import Circuit
+from dln.data.target import ClassWeight
+from dln.decisions.calibrate import missed_text
+from dln.decisions.goal import Probabilities
 from dln.estimators.fit_warnings import warn_of_lost_classes, warn_of_mixtures, warn_user
 from dln.estimators.parameters import Parameters
 from dln.estimators.plan import plan_fit, read_parameters
+from dln.estimators.presets import PresetName
 from dln.estimators.reading import draw_seed, read_features, read_problem
 from dln.shrink.simplify.simplify import Effort, choose_effort, simplify
 from dln.train.engines import EngineName, find_engine
@@ -27,9 +30,14 @@ from dln.train.options import (
     Concatenation,
     FitEffort,
     GateGradient,
+    LastBatch,
+    LinkDrawing,
     Phases,
     Relaxation,
     Scaling,
+    ValidationScore,
+    VoteGradient,
+    VoteStart,
 )
 from dln.train.progress import progress_bar
 from dln.train.settings import Annealing, Freezing, Pruning
@@ -86,17 +94,22 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
+        preset: PresetName | None = None,
         effort: FitEffort = "normal",
         layers: Auto | tuple[int, ...] = "auto",
         n_networks: Auto | int = "auto",
+        n_trees: Auto | int = "auto",
         n_cutoffs: Auto | int = "auto",
         scaling: Scaling = "quantiles",
+        screening: bool = True,
         n_links: int | None = 16,
+        link_drawing: LinkDrawing = "distinct",
         n_gates: int = 16,
         concatenation: Concatenation = "separate",
         tau: Auto | float = "auto",
         epochs: Auto | int = "auto",
         batch_size: Auto | int = "auto",
+        last_batch: LastBatch = "spread",
         learning_rate: float = 0.05,
         final_rate: float = 0.03,
         threshold_rate: float = 0.1,
@@ -104,15 +117,22 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         phases: Phases = "batches",
         relaxation: Relaxation = "straight-through",
         gate_gradient: GateGradient = "hard",
+        vote_gradient: VoteGradient = "soft",
         temperature: float | Annealing = 1.0,
         freezing: Freezing | None = None,
         pruning: Pruning | None = None,
         grad_factor: float = 1.0,
         vote_threshold: float = 0.8,
-        vote_density: Auto | float = "auto",
+        vote_density: Auto | VoteStart | float = "auto",
         validation_fraction: float = 0.0,
+        validation_every: int = 1,
+        validation_score: ValidationScore = "validation",
         selection_fits: Auto | int = "auto",
-        class_weight: OneOf["balanced"] | Mapping[Any, float] | None = "balanced",
+        class_weight: ClassWeight | Mapping[Any, float] | None = "balanced",
+        probabilities: Probabilities = "rows",
+        decision_threshold: float | None = None,
+        costs: Any = None,
+        sensitivity_at_least: float | Mapping[Any, float] | None = None,
         engine: EngineName = "native",
         device: str = "cpu",
         simplify: Effort | None = "quick",
@@ -122,17 +142,22 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         verbose: int | bool = 0,
         on_interrupt: OnInterrupt = "raise",
     ) -> None:
+        self.preset = preset
         self.effort = effort
         self.layers = layers
         self.n_networks = n_networks
+        self.n_trees = n_trees
         self.n_cutoffs = n_cutoffs
         self.scaling = scaling
+        self.screening = screening
         self.n_links = n_links
+        self.link_drawing = link_drawing
         self.n_gates = n_gates
         self.concatenation = concatenation
         self.tau = tau
         self.epochs = epochs
         self.batch_size = batch_size
+        self.last_batch = last_batch
         self.learning_rate = learning_rate
         self.final_rate = final_rate
         self.threshold_rate = threshold_rate
@@ -140,6 +165,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.phases = phases
         self.relaxation = relaxation
         self.gate_gradient = gate_gradient
+        self.vote_gradient = vote_gradient
         self.temperature = temperature
         self.freezing = freezing
         self.pruning = pruning
@@ -147,8 +173,14 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.vote_threshold = vote_threshold
         self.vote_density = vote_density
         self.validation_fraction = validation_fraction
+        self.validation_every = validation_every
+        self.validation_score = validation_score
         self.selection_fits = selection_fits
         self.class_weight = class_weight
+        self.probabilities = probabilities
+        self.decision_threshold = decision_threshold
+        self.costs = costs
+        self.sensitivity_at_least = sensitivity_at_least
         self.engine = engine
         self.device = device
         self.simplify = simplify
@@ -177,11 +209,12 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self : DLNClassifier
             The fitted classifier.
         """
-        read_parameters(self)  # refuses parameters out of range before the table is read
+        # Refuses parameters out of range before the table is read.
+        class_weight = read_parameters(self).class_weight
         engine = find_engine(self.engine, self.device)
         n_threads = count_threads(self.n_jobs)
         rng = np.random.default_rng(draw_seed(self.random_state))
-        read, classes = read_problem(self, X, y, sample_weight, self.class_weight)
+        read, classes = read_problem(self, X, y, sample_weight, class_weight)
         problem = read.counting()
         plan = plan_fit(self, problem)
         with progress_bar(enabled=bool(self.verbose)) as on_progress:
@@ -215,7 +248,9 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if fitted.interrupted:
             warn_user("The fit was interrupted. The model keeps what it had learned so far.")
         else:
-            warn_of_lost_classes(self.circuit_, problem, self.class_weight)
+            warn_of_lost_classes(self.circuit_, problem, class_weight)
+        if fitted.missed:
+            warn_user(missed_text(self.circuit_, fitted.missed))
         return self
 
     def _simplified(self, circuit: Circuit) -> Circuit:
@@ -246,9 +281,11 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return winners
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probability of each class: the softmax of votes / temperature.
+        """Return the probability of each class.
 
-        With class_weight="balanced" the probabilities assume that all classes are equally frequent.
+        The probabilities are those of rows like the training rows; with probabilities="balanced"
+        they assume that all classes are equally frequent. `predict` follows the votes: with
+        class_weight="balanced" it may choose a rare class whose probability is below one half.
 
         Parameters
         ----------

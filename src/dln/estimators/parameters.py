@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from typing import Literal as OneOf
 
 import numpy as np
 
 from dln._util.option import option
+from dln.data.target import ClassWeight
+from dln.decisions.goal import Probabilities
+from dln.estimators.presets import PresetName
 from dln.shrink.simplify.simplify import Effort
 from dln.train.engines import EngineName
 from dln.train.jobs import OnInterrupt
@@ -20,6 +22,13 @@ from dln.train.options import FitOptions
 class Parameters(FitOptions):
     """All parameters, each stated once; the constructor of `DLNClassifier` repeats them."""
 
+    preset: PresetName | None = option(
+        None,
+        "A set of options with a name: the text of the paper, or the authors' program.",
+        more="Options that are not at their default override it. `preset_options(name)` returns "
+        "the options as a dict.",
+        searched=False,
+    )
     validation_fraction: float = option(
         0.0,
         "Fraction of the rows that are set aside to choose the best epoch.",
@@ -28,10 +37,47 @@ class Parameters(FitOptions):
         high=1,
         below=True,
     )
-    class_weight: OneOf["balanced"] | Mapping[Any, float] | None = option(
+    validation_every: int = option(
+        1, "Epochs between two looks at the validation rows.", low=1, high=10**9
+    )
+    class_weight: ClassWeight | Mapping[Any, float] | None = option(
         "balanced",
         "Weights of the classes.",
-        more='"balanced" gives all classes the same total weight.',
+        more='"balanced" gives all classes the same total weight. "smoothed" counts 0.1 rows more '
+        "in each class (the authors' program).",
+        checked=False,
+        searched=False,
+    )
+    probabilities: Probabilities = option(
+        "rows",
+        "Class frequencies that probabilities mean: those of the training rows, or equal ones "
+        '("balanced").',
+        more="Probabilities are calibrated on rows that the networks were not trained on, see "
+        '"Probabilities" in docs/how-it-works.md. "votes" does not calibrate: they are the softmax '
+        "of votes / temperature, and base votes stay as trained.",
+        searched=False,
+    )
+    decision_threshold: float | None = option(
+        None,
+        "Predict the second of two classes from this probability on.",
+        more="Sets the base votes of the circuit, as `costs` and `sensitivity_at_least` do; give "
+        "at most one of the three.",
+        checked=False,
+        searched=False,
+    )
+    costs: Any = option(
+        None,
+        "Costs of predictions: a matrix with true classes as rows and predicted classes as "
+        "columns, or a dict by pairs (true class, predicted class).",
+        more="Pairs that a dict leaves out cost 1 if the prediction is wrong, else 0.",
+        checked=False,
+        searched=False,
+    )
+    sensitivity_at_least: float | Mapping[Any, float] | None = option(
+        None,
+        "Fraction of the rows of a class that must be predicted correctly: {class: level}, or a "
+        "level for the second of two classes.",
+        more="It is reached on rows left out in cross-validation, so new rows may vary around it.",
         checked=False,
         searched=False,
     )

@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from dln.core.labels import plain_labels
 from dln.data.table import Table, read_table
-from dln.data.target import read_target, row_weights
+from dln.data.target import class_shares, read_target, row_weights
 from dln.errors import ColumnTypeError, OptionError, TableError
 from dln.train.problem import Problem
 
@@ -23,7 +23,8 @@ def read_problem(
     table = read_features(estimator, X, reset=True)
     target, classes = read_target(y, table.n_rows)
     weight = row_weights(target, classes, sample_weight, class_weight)
-    return Problem(table, target, weight, plain_labels(classes)), classes
+    shares = class_shares(target, len(classes), sample_weight)
+    return Problem(table, target, weight, plain_labels(classes), shares), classes
 
 
 def read_features(estimator: Any, X: Any, *, reset: bool) -> Table:

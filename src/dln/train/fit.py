@@ -13,15 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.core.circuit import Circuit
+from dln.decisions.calibrate import Calibrated, calibrate_votes
+from dln.decisions.goal import Goal
 from dln.encode.encoder import fit_encoder
-from dln.errors import OptionError
+from dln.errors import OptionError, TableError
 from dln.train.discretise import discretise
+from dln.train.growth import grow
+from dln.train.held_out import make_points, points_of
 from dln.train.jobs import Engine, Job, OnInterrupt, Trained, TrainingRows
 from dln.train.problem import Problem
 from dln.train.recipe import Candidates, Recipe
 from dln.train.restart import train_with_restarts
-from dln.train.select import Score, compare
+from dln.train.select import Score, compare, leave_out
 from dln.train.trace import Trace
+from dln.train.trees import make_features
+
+UNCHANGED = Goal("votes")
+"""Votes stay as they were trained, and probabilities are a softmax of votes."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +42,16 @@ class FitPlan:
         Recipes. If there are several, cross-validation chooses one.
     validation_fraction
         Fraction of the rows used to choose the best epoch; 0 trains on all rows to the end.
+    validation_every
+        Epochs between two looks at these rows.
+    goal
+        What base votes and probabilities are fitted for.
     """
 
     candidates: Candidates
     validation_fraction: float = 0.0
+    validation_every: int = 1
+    goal: Goal = UNCHANGED
 
 
 @dataclass(frozen=True)
@@ -51,7 +65,10 @@ class Progress:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A circuit and information about its training."""
+    """A circuit and information about its training.
+
+    `missed` are the classes whose sensitivity was not reached: number, asked and reached.
+    """
 
     circuit: Circuit
     recipe: Recipe
@@ -59,6 +76,7 @@ class Fitted:
     traces: list[Trace]
     scores: tuple[Score, ...] = ()
     interrupted: bool = False
+    missed: tuple[tuple[int, float, float], ...] = ()
 
 
 def fit_circuit(
@@ -98,7 +116,7 @@ def fit_circuit(
     data = TrainingRows(cells, problem.target, problem.weight)
     options = recipe.options
     if len(valid_rows):
-        options = replace(options, eval_every=options.eval_every or 1, keep_best=True)
+        options = replace(options, eval_every=plan.validation_every, keep_best=True)
 
     def draw_job() -> Job:
         seed = int(rng.integers(2**63))
@@ -117,21 +135,65 @@ def fit_circuit(
     )
     # After Ctrl-C some networks may not have started. They have learned nothing and do not vote.
     voting = [result for result in trained if len(result.history)] or trained[:1]
+    interrupted = interrupted or any(result.interrupted for result in trained)
+    grown = None
+    if plan.candidates.growth is not None and not interrupted:
+        grown = grow(
+            plan.candidates.growth,
+            recipe,
+            problem,
+            make_features(encoder.literals, cells),
+            engine=engine,
+            rng=rng.spawn(1)[0],
+            n_threads=n_threads,
+            on_progress=lambda jobs: _reporter("select", jobs, on_progress),
+        )
+    votes, unit = (1, 1.0 / (recipe.options.tau * len(voting)))
+    if grown is not None:
+        votes, unit = grown.units(recipe.options.tau, len(voting))
     circuit = discretise(
         [result.network for result in voting],
         encoder,
         problem.table,
         cells,
         classes=problem.classes,
-        temperature=recipe.options.tau * len(voting),
+        temperature=1.0 / unit,
+        network_votes=votes,
+        leaves=grown.leaves(unit) if grown is not None else (),
     )
+    calibrated = Calibrated(circuit)
+    if not plan.goal.does_nothing and not interrupted:
+        parts = next((score.held_out for score in scores if score.chosen), ())
+        if grown is None and not parts and (plan.candidates.n_fits or plan.goal.decides):
+            parts = leave_out(
+                recipe,
+                problem,
+                engine=engine,
+                rng=rng.spawn(1)[0],
+                n_threads=n_threads,
+                on_progress=lambda jobs: _reporter("select", jobs, on_progress),
+            )
+        points = None
+        if grown is not None:
+            points = points_of(grown.held_out / unit, grown.rows, problem)
+        elif parts:
+            points = make_points(parts, problem, [x.network for x in voting], cells)
+        if points is not None:
+            calibrated = calibrate_votes(circuit, points, plan.goal, problem.class_shares())
+        elif plan.goal.decides:
+            raise TableError(
+                "a decision is fitted on rows that are left out, but a class has only one row or "
+                "some rows cannot be read without the others; leave out decision_threshold, costs "
+                "and sensitivity_at_least"
+            )
     return Fitted(
-        circuit,
+        calibrated.circuit,
         recipe,
         [result.history for result in trained],
         [result.trace for result in trained if result.trace is not None],
         scores,
-        interrupted or any(result.interrupted for result in trained),
+        interrupted,
+        calibrated.missed,
     )
 
 

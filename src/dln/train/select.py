@@ -8,16 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import RepeatedStratifiedKFold
 
-from dln.encode.encoder import EncodeOptions, Encoder, fit_encoder
-from dln.train.halving import best_candidates, estimate, plan_rounds
+from dln.encode.encoder import fit_encoders
+from dln.errors import ColumnTypeError
+from dln.train.halving import KEPT, best_candidates, estimate, plan_rounds
+from dln.train.held_out import HeldOut, held_out
 from dln.train.jobs import Engine, Job, OnProgress, TrainingRows
 from dln.train.problem import Problem
 from dln.train.recipe import SELECTION_ROWS, Candidates, Recipe
+
+HELD_OUT_ROWS = 1_000
+"""Number of rows that are left out to calibrate a recipe that was not compared."""
 
 Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Training rows and validation rows."""
@@ -35,6 +41,8 @@ class Score:
         Standard error of the mean over the recipe's own folds.
     n_fits
         Number of networks that were trained. Worse recipes are left out after each round.
+    held_out
+        Votes of the networks of the chosen recipe on their validation rows.
     """
 
     recipe: Recipe
@@ -42,6 +50,7 @@ class Score:
     standard_error: float
     n_fits: int
     chosen: bool
+    held_out: tuple[HeldOut, ...] = ()
 
 
 def compare(
@@ -64,6 +73,7 @@ def compare(
         return ()
     order, seed = rng.permutation(n_rows), int(rng.integers(2**31))
     accuracy = np.empty((len(recipes), 0))
+    held: dict[int, list[HeldOut]] = {}
     for number, (n_candidates, numbers) in enumerate(plan_rounds(len(recipes), candidates.n_fits)):
         some = order[: SELECTION_ROWS << number]
         sample = problem if len(some) == n_rows else problem.take(np.sort(some))
@@ -73,7 +83,10 @@ def compare(
         kept = best_candidates(accuracy, n_taus, n_candidates) if number else range(len(recipes))
         short = [recipes[place].shortened(n_rows, len(some)) for place in kept]
         found = np.full((len(recipes), len(folds)), np.nan)
-        found[kept] = _validate(short, sample, folds, engine, rng, n_threads, on_progress)
+        found[kept], jobs = _validate(short, sample, folds, engine, rng, n_threads, on_progress)
+        if len(short) <= KEPT:
+            for job, place in zip(jobs, cycle(kept)):
+                held.setdefault(place, []).append(held_out(job, np.sort(some)))
         accuracy = np.hstack([accuracy, found])
     if accuracy.shape[1] == 0:
         return ()
@@ -85,6 +98,7 @@ def compare(
             float(np.nanstd(own) / np.sqrt(np.isfinite(own).sum())),
             int(np.isfinite(own).sum()),
             place == winner,
+            tuple(held.get(place, ())) if place == winner else (),
         )
         for place, (recipe, mean, own) in enumerate(
             zip(recipes, estimate(accuracy), accuracy, strict=True)
@@ -100,28 +114,56 @@ def _validate(
     rng: np.random.Generator,
     n_threads: int,
     on_progress: Callable[[list[Job]], OnProgress | None],
-) -> NDArray[np.float64]:
-    """Return the balanced accuracy of recipes (rows) on the validation rows of folds (columns)."""
+) -> tuple[NDArray[np.float64], list[Job]]:
+    """Return the balanced accuracy of recipes (rows) on the validation rows of folds (columns).
+
+    The trained jobs are returned too, all recipes of the first fold first.
+    """
     jobs: list[Job] = []
     table = problem.table.kept()
     for train, valid in folds:
         some = replace(problem, table=table).take(train)
-        encoders: dict[EncodeOptions, Encoder] = {}
-        for encode in dict.fromkeys(recipe.encode for recipe in recipes):
-            encoders[encode], _ = fit_encoder(some.table, some.target, some.weight, encode)
-        # Encoders differ only in their cutoffs, so the encoded columns are the same.
-        cells = next(iter(encoders.values())).encode(table)
+        # Recipes differ only in the number of cutoffs, so they share the encoded columns.
+        counts = sorted({recipe.encode.n_cutoffs for recipe in recipes})
+        fitted, _ = fit_encoders(some.table, some.target, some.weight, recipes[0].encode, counts)
+        encoders = dict(zip(counts, fitted, strict=True))
+        cells = fitted[0].encode(table)
         data = TrainingRows(cells, problem.target, problem.weight)
         seed = int(rng.integers(2**63))
         for recipe in recipes:
-            literals = encoders[recipe.encode].literals
+            literals = encoders[recipe.encode.n_cutoffs].literals
             network = recipe.draw_network(literals, len(problem.classes), seed)
             own = recipe.options
             options = replace(own, seed=seed, eval_every=own.epochs, trace_every=0)
             jobs.append(Job(network, data, train, options, valid_rows=valid))
     trained = engine(jobs, n_threads=n_threads, on_progress=on_progress(jobs))
     accuracy = np.array([result.valid_accuracy[-1] for result in trained], dtype=np.float64)
-    return accuracy.reshape(len(folds), len(recipes)).T
+    return accuracy.reshape(len(folds), len(recipes)).T, jobs
+
+
+def leave_out(
+    recipe: Recipe,
+    problem: Problem,
+    *,
+    engine: Engine,
+    rng: np.random.Generator,
+    n_threads: int,
+    on_progress: Callable[[list[Job]], OnProgress | None] = lambda jobs: None,
+) -> tuple[HeldOut, ...]:
+    """Train a recipe without the rows of some folds, and count its votes on them.
+
+    As many folds are trained as needed to leave out `HELD_OUT_ROWS` rows.
+    """
+    n_rows = len(problem.target)
+    folds = make_folds(problem.target, 5, int(rng.integers(2**31)))
+    folds = folds[: max(1, -(-HELD_OUT_ROWS * 5 // n_rows))]
+    if not folds:
+        return ()
+    try:
+        _, jobs = _validate([recipe], problem, folds, engine, rng, n_threads, on_progress)
+    except ColumnTypeError:  # without some rows, a column has another type
+        return ()
+    return tuple(held_out(job, np.arange(n_rows)) for job in jobs)
 
 
 def make_folds(target: NDArray[np.int32], n_fits: int, seed: int) -> list[Fold]:
