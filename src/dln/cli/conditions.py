@@ -1,4 +1,4 @@
-"""Conditions and tolerances on the command line: `age=40..60`, `city=Bern,Chur`, `age=2.5`."""
+"""Conditions and tolerances on the command line: age=40..60, city=Bern,Chur, age=2.5."""
 
 from __future__ import annotations
 

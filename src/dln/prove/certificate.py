@@ -1,4 +1,4 @@
-"""A claim -> a file that proves it, for `check_certificate.py`, which shares no code with dln.
+"""A claim -> a file that proves it, for check_certificate.py, which shares no code with dln.
 
 docs/audit.md describes the file.
 """
