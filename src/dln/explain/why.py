@@ -41,9 +41,10 @@ if TYPE_CHECKING:
 Widen = OneOf["no", "quick", "full"]
 
 _WIDEN_NODES: dict[Widen, int] = {"no": 0, "quick": 1, "full": 2**62}
-_CHECK_CELLS = 2 * 10**7
-"""A proof is checked if it has at most this many cells; about half a second."""
-_CHECK_NODES = 2000
+_CHECK_CELLS = 4 * 10**6
+"""A proof is checked if it has at most this many cells; a few tenths of a second."""
+_CHECK_NODES = 1000
+_CHECK_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
@@ -285,7 +286,7 @@ def check_reason(
 
 def box_is_checked(search: Search, box: Box, winner: int) -> bool:
     """Check by a proof that all rows of a box get a class; False if that would take too long."""
-    clock = Clock(2.0)
+    clock = Clock(_CHECK_SECONDS)
     for rival in range(search.circuit.n_classes):
         if rival == winner:
             continue
