@@ -36,6 +36,7 @@ from dln.estimators.presets import preset_options
 from dln.evaluate.evaluation import Evaluation
 from dln.explain.change import Change
 from dln.explain.codes import reason_codes
+from dln.explain.differences import Difference, Differences, find_differences
 from dln.explain.explanation import Explanation
 from dln.explain.options import ChangeOption, ChangeOptions
 from dln.explain.reasons import Reason
@@ -94,6 +95,8 @@ __all__ = [
     "DLNClassifier",
     "DLNSearchCV",
     "DeviceMemoryError",
+    "Difference",
+    "Differences",
     "DlnError",
     "DlnWarning",
     "Evaluation",
@@ -134,6 +137,7 @@ __all__ = [
     "cost",
     "cost_of_model",
     "export",
+    "find_differences",
     "find_trends",
     "preset_options",
     "prove_equal",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -13,6 +15,7 @@ from dln.errors import CircuitError, OptionError
 from dln.explain.differences import _find_row, _widen, find_differences
 from dln.prove.clock import Clock
 from dln.prove.joint import join_circuits
+from tests.conftest import Run
 from tests.explain.test_class_reasons import all_rows, winners
 from tests.support.strategies import busy_circuits, law, logic_circuits, rules_over
 
@@ -70,3 +73,15 @@ def test_other_questions_are_refused() -> None:
         find_differences(step(1.0), step(1.0, classes=("a", "b")))
     with pytest.raises(OptionError, match="n is 0"):
         find_differences(step(1.0), step(2.0), n=0)
+
+
+def test_the_command_prints_conditions(run: Run, tmp_path: Path) -> None:
+    a, b, rows = tmp_path / "a.json", tmp_path / "b.json", tmp_path / "rows.csv"
+    step(50.0).save(a)
+    step(60.0).save(b)
+    rows.write_text("age,size\n40,1\n55,2\n", "utf-8")
+    status, out, _ = run("diff", a, b, "--data", rows)
+    assert (status, out.splitlines()[1]) == (1, "  yes and no: 50 < age <= 60 (50.0 %)")
+    assert run("diff", a, a)[0] == 0
+    assert run("diff", a, b, "--time-limit", "0")[0] in (1, 3)
+    assert '"complete": true' in run("diff", a, b, "--json")[1]

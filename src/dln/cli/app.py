@@ -14,6 +14,7 @@ import typer
 import dln
 from dln.cli.cost import cost
 from dln.cli.demo import demo
+from dln.cli.diff import diff
 from dln.cli.draw import draw
 from dln.cli.evaluate import evaluate
 from dln.cli.explain import explain
@@ -99,6 +100,7 @@ for _command in (
     prune,
     export,
     verify,
+    diff,
     prove,
     options,
 ):

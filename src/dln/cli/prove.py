@@ -102,7 +102,7 @@ def prove(
         _print_rows(found, json)
         raise typer.Exit(_status_of_rows(found))
     conditions = read_conditions(circuit, where or [])
-    rows = None if data is None else _read(circuit, data, layout)
+    rows = None if data is None else read_all(circuit, data, layout)
     claim = _claim(circuit, always, never, independent, conditions, rows)
     verdict = decide(claim, time_limit)
     if json:
@@ -134,7 +134,7 @@ def _claim(
     return rule_claim(circuit, label, where, never is not None, rows)
 
 
-def _read(circuit: Circuit, data: str, layout: Layout) -> Any:
+def read_all(circuit: Circuit, data: str, layout: Layout) -> Any:
     """Read the columns that the circuit reads, of all rows."""
     from dln.cli.arrow import pa
     from dln.cli.read import open_table, read_for
@@ -149,7 +149,7 @@ def _robust(
     if data is None or not texts:
         raise OptionError("--robust needs --data DATA and at least one --tolerance COLUMN=NUMBER")
     tolerances = read_tolerances(circuit, texts)
-    return prove_robust(circuit, _read(circuit, data, layout), tolerances, time_limit=time_limit)
+    return prove_robust(circuit, read_all(circuit, data, layout), tolerances, time_limit=time_limit)
 
 
 def _status_of_rows(found: Robustness) -> int:
