@@ -1,6 +1,6 @@
 """Accuracy, probabilities, size and time of `DLNClassifier` at each `effort`, and of peers.
 
-    DLN_DATA=FOLDER/data python -m benchmarks.levels FOLDER              # all tables, four seeds
+    python -m benchmarks.levels FOLDER                                   # all tables, four seeds
     … --tables Heart,vowel --models quick,normal --seeds 1
     … --models normal,ebm,lightgbm --jobs 16 --seconds-limit 500
 
@@ -107,12 +107,14 @@ def measure(folder: Path, table: str, seed: int, name: str) -> dict[str, object]
     """Fit one model on one split and test it."""
     warnings.simplefilter("ignore")
     X, y, X_test, y_test = read(folder, table, seed)
+    labels = np.unique(y)  # as numbers, since EBM turns labels into text
+    y, y_test = np.searchsorted(labels, y), np.searchsorted(labels, y_test)
     start = time.process_time()  # of one core, so other fits on the machine matter less
     model = fit(make_model(name, seed), name, X, y)
     seconds = time.process_time() - start
     probabilities = np.asarray(model.predict_proba(X_test), dtype=np.float64)
     if name in PEERS:  # trained with equal class weights; restore the class frequencies
-        shares = [float((np.asarray(y) == label).mean()) for label in model.classes_]
+        shares = [float((y == label).mean()) for label in model.classes_]
         probabilities = probabilities * shares
         probabilities /= probabilities.sum(axis=1, keepdims=True)
     result: dict[str, object] = {
@@ -122,7 +124,7 @@ def measure(folder: Path, table: str, seed: int, name: str) -> dict[str, object]
         "rows": len(X),
         "accuracy": balanced_accuracy_score(y_test, model.predict(X_test)),
         "seconds": seconds,
-        **probability_scores(np.asarray(y_test), probabilities, model.classes_),
+        **probability_scores(y_test, probabilities, model.classes_),
     }
     if name in LEVELS:
         result |= {"gates": model.circuit_.n_gates, "literals": model.circuit_.n_literals}
@@ -228,6 +230,7 @@ def main() -> None:
     parser.add_argument("--seconds-limit", type=float, default=np.inf, help="start no fit later")
     parser.add_argument("--output", type=Path, default=DEFAULT_OUTPUT, help="JSON Lines")
     arguments = parser.parse_args()
+    os.environ["DLN_DATA"] = str(arguments.folder / "data")  # for `reproduction`, in all workers
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.touch()
     results = [json.loads(line) for line in arguments.output.read_text().splitlines()]

@@ -103,12 +103,14 @@ def test_every_parameter_is_tested() -> None:
     elsewhere |= {"effort"}  # test_select.py
     elsewhere |= {"n_trees", "screening"}  # test_growth.py, test_screen.py
     elsewhere |= {"validation_every", "validation_score"}  # test_presets.py
+    elsewhere |= {"ensemble"}  # test_ensemble.py
     assert {name for name, _ in OTHER_VALUES} | elsewhere == set(DLNClassifier().get_params())
 
 
 BAD_VALUES: dict[str, list[Any]] = {
     "preset": ["default", 1, True],
     "link_drawing": ["all", None, 2],
+    "ensemble": ["stacking", None, 3],
     "last_batch": ["keep", None, False],
     "vote_gradient": ["mixture", None, True],
     "validation_every": [0, 1.5, None, "ten"],

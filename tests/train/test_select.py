@@ -17,6 +17,7 @@ from dln.data.table import read_table
 from dln.estimators.plan import read_parameters
 from dln.train.effort import LEVELS
 from dln.train.fit import FitPlan, fit_circuit
+from dln.train.folds import make_folds
 from dln.train.halving import best_candidates, estimate, plan_rounds, smooth
 from dln.train.jobs import Job, Trained
 from dln.train.native import train_population
@@ -24,7 +25,7 @@ from dln.train.options import FitEffort
 from dln.train.problem import Problem
 from dln.train.recipe import SELECTION_ROWS, TEMPERATURES, Candidates, make_candidates
 from dln.train.restart import count_missed_classes, train_with_restarts
-from dln.train.select import compare, make_folds
+from dln.train.select import compare
 from tests.support.jobs import random_job
 from tests.support.strategies import law
 

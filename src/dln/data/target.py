@@ -97,6 +97,24 @@ def read_target(y: Any, n_rows: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
     return target.astype(np.int32), classes
 
 
+def read_groups(groups: Any, n_rows: int) -> NDArray[np.int64]:
+    """Return the number of each row's group.
+
+    >>> read_groups(["Ada", "Ben", "Ada"], 3).tolist()
+    [0, 1, 0]
+    """
+    values = np.asarray(groups.to_numpy() if hasattr(groups, "to_numpy") else groups)
+    if values.shape != (n_rows,):
+        raise TableError(
+            f"groups have the shape {values.shape}, expected ({n_rows},): one value for each row"
+        )
+    cells = values.tolist()
+    if any(is_missing(cell) for cell in cells):
+        raise TableError("a group is missing; give each row a group, its own if it is alone")
+    first: dict[Any, int] = {}
+    return np.array([first.setdefault(cell, len(first)) for cell in cells], dtype=np.int64)
+
+
 def class_numbers(y: Any, classes: Sequence[Label], n_rows: int) -> NDArray[np.int64]:
     """Find each row's class among known ones; a label that is not among them is refused.
 

@@ -28,6 +28,7 @@ from dln.train.jobs import HISTORY, OnInterrupt
 from dln.train.options import (
     Auto,
     Concatenation,
+    Ensemble,
     FitEffort,
     GateGradient,
     LastBatch,
@@ -98,6 +99,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         effort: FitEffort = "normal",
         layers: Auto | tuple[int, ...] = "auto",
         n_networks: Auto | int = "auto",
+        ensemble: Ensemble = "sum",
         n_trees: Auto | int = "auto",
         n_cutoffs: Auto | int = "auto",
         scaling: Scaling = "quantiles",
@@ -146,6 +148,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.effort = effort
         self.layers = layers
         self.n_networks = n_networks
+        self.ensemble = ensemble
         self.n_trees = n_trees
         self.n_cutoffs = n_cutoffs
         self.scaling = scaling
@@ -192,7 +195,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- fitting --------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DLNClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> DLNClassifier:
         """Learn a circuit from a table and the class of each row.
 
         Parameters
@@ -203,6 +206,9 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The class labels: text, numbers, booleans or dates. Missing labels are refused.
         sample_weight : array-like of shape (n_rows,), optional
             Weights of the rows, not negative. Rows of weight 0 are ignored.
+        groups : array-like of shape (n_rows,), optional
+            Rows that belong together, for example those of one patient, have the same value.
+            Cross-validation inside the fit does not separate them.
 
         Returns
         -------
@@ -214,7 +220,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         engine = find_engine(self.engine, self.device)
         n_threads = count_threads(self.n_jobs)
         rng = np.random.default_rng(draw_seed(self.random_state))
-        read, classes = read_problem(self, X, y, sample_weight, class_weight)
+        read, classes = read_problem(self, X, y, sample_weight, class_weight, groups)
         problem = read.counting()
         plan = plan_fit(self, problem)
         with progress_bar(enabled=bool(self.verbose)) as on_progress:

@@ -41,10 +41,31 @@ def held_out(job: Job, numbers: NDArray[np.int64]) -> HeldOut:
     return HeldOut(numbers[job.valid_rows], votes)
 
 
-def points_of(votes: Floats, rows: NDArray[np.int64], problem: Problem) -> Points:
-    """Make points of the votes (n, n_classes) of the whole circuit on rows (n,)."""
+def points_of(
+    votes: Floats, rows: NDArray[np.int64], problem: Problem, surplus: float = 0.0
+) -> Points:
+    """Make points of the votes (n, n_classes) of a whole model on rows (n,).
+
+    `surplus` is the variance that these votes have more than those of the circuit.
+    """
+    centred = votes - votes.mean(axis=1, keepdims=True)
+    total = float((centred**2).sum() / len(votes))
+    scale = np.clip((total - surplus) / total, _LEAST_SCALE, 1.0) if total > 0 else 1.0
     weight = problem.weight[rows].astype(np.float64)
-    return Points(votes, problem.target[rows].astype(np.int64), weight, np.ones(len(rows)))
+    target = problem.target[rows].astype(np.int64)
+    return Points(votes * scale, target, weight, np.ones(len(rows)))
+
+
+def network_noise(
+    parts: Sequence[HeldOut], networks: Sequence[Network], cells: NDArray[np.float32]
+) -> float:
+    """Return the variance of the votes of one row between networks."""
+    if not parts:
+        empty = np.empty(0, dtype=np.int64)
+        return _noise(np.empty((0, 0)), empty, empty, networks, cells)
+    rows, votes = _sorted(parts)
+    _, start, count = np.unique(rows, return_index=True, return_counts=True)
+    return _noise(votes, start, count, networks, cells)
 
 
 def make_points(
@@ -55,11 +76,7 @@ def make_points(
 ) -> Points | None:
     """Make points for a circuit of some networks, trained on `cells`; None if a class has none."""
     n_networks = len(networks)
-    rows = np.concatenate([part.rows for part in parts])
-    votes = np.concatenate([part.votes for part in parts]).astype(np.float64)
-    votes -= votes.mean(axis=1, keepdims=True)
-    order = np.argsort(rows, kind="stable")
-    rows, votes = rows[order], votes[order]
+    rows, votes = _sorted(parts)
     known, start, count = np.unique(rows, return_index=True, return_counts=True)
     if set(np.unique(problem.target)) != set(np.unique(problem.target[known])):
         return None
@@ -85,6 +102,15 @@ def make_points(
         problem.weight[row].astype(np.float64) * share,
         share,
     )
+
+
+def _sorted(parts: Sequence[HeldOut]) -> tuple[NDArray[np.int64], Floats]:
+    """Join parts, ordered by row; only differences between classes count."""
+    rows = np.concatenate([part.rows for part in parts])
+    votes = np.concatenate([part.votes for part in parts]).astype(np.float64)
+    votes -= votes.mean(axis=1, keepdims=True)
+    order = np.argsort(rows, kind="stable")
+    return rows[order], votes[order]
 
 
 def _noise(

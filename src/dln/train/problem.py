@@ -16,6 +16,7 @@ class Problem:
     """A table to learn from: class numbers (n,) and weights (n,) beside it.
 
     `shares` are the class frequencies of the rows, before class weights; None: those of `target`.
+    `groups` (n,) are numbers of rows that belong together; folds do not separate them.
     """
 
     table: Table
@@ -23,11 +24,16 @@ class Problem:
     weight: NDArray[np.float32]
     classes: tuple[Label, ...]
     shares: tuple[float, ...] | None = None
+    groups: NDArray[np.int64] | None = None
 
     def take(self, rows: NDArray[np.int64]) -> Problem:
         """Select some rows."""
         return replace(
-            self, table=self.table.take(rows), target=self.target[rows], weight=self.weight[rows]
+            self,
+            table=self.table.take(rows),
+            target=self.target[rows],
+            weight=self.weight[rows],
+            groups=None if self.groups is None else self.groups[rows],
         )
 
     def class_shares(self) -> NDArray[np.float64]:

@@ -12,10 +12,10 @@ from itertools import cycle
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import RepeatedStratifiedKFold
 
 from dln.encode.encoder import fit_encoders
 from dln.errors import ColumnTypeError
+from dln.train.folds import Fold, make_folds
 from dln.train.halving import KEPT, best_candidates, estimate, plan_rounds
 from dln.train.held_out import HeldOut, held_out
 from dln.train.jobs import Engine, Job, OnProgress, TrainingRows
@@ -24,9 +24,6 @@ from dln.train.recipe import SELECTION_ROWS, Candidates, Recipe
 
 HELD_OUT_ROWS = 1_000
 """Number of rows that are left out to calibrate a recipe that was not compared."""
-
-Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""Training rows and validation rows."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +74,7 @@ def compare(
     for number, (n_candidates, numbers) in enumerate(plan_rounds(len(recipes), candidates.n_fits)):
         some = order[: SELECTION_ROWS << number]
         sample = problem if len(some) == n_rows else problem.take(np.sort(some))
-        folds = make_folds(sample.target, numbers.stop, seed)[numbers.start :]
+        folds = make_folds(sample.target, numbers.stop, seed, sample.groups)[numbers.start :]
         if not folds:
             break
         kept = best_candidates(accuracy, n_taus, n_candidates) if number else range(len(recipes))
@@ -155,7 +152,7 @@ def leave_out(
     As many folds are trained as needed to leave out `HELD_OUT_ROWS` rows.
     """
     n_rows = len(problem.target)
-    folds = make_folds(problem.target, 5, int(rng.integers(2**31)))
+    folds = make_folds(problem.target, 5, int(rng.integers(2**31)), problem.groups)
     folds = folds[: max(1, -(-HELD_OUT_ROWS * 5 // n_rows))]
     if not folds:
         return ()
@@ -164,18 +161,3 @@ def leave_out(
     except ColumnTypeError:  # without some rows, a column has another type
         return ()
     return tuple(held_out(job, np.arange(n_rows)) for job in jobs)
-
-
-def make_folds(target: NDArray[np.int32], n_fits: int, seed: int) -> list[Fold]:
-    """Split rows into training and validation parts: the first `n_fits` of repeated folds.
-
-    None if a class has a single row, which cannot be in both parts.
-    """
-    rarest = int(np.bincount(target)[np.unique(target)].min())
-    n_folds = min(5, rarest)
-    if n_folds < 2:
-        return []
-    splitter = RepeatedStratifiedKFold(
-        n_splits=n_folds, n_repeats=-(-n_fits // n_folds), random_state=seed
-    )
-    return list(splitter.split(np.zeros((len(target), 0)), target))[:n_fits]
