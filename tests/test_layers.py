@@ -23,6 +23,7 @@ LAYERS = (
     "costs",
     "shrink",
     "explain",
+    "paths",
     "draw",
     "exporters",
     "report",

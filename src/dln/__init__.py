@@ -39,6 +39,9 @@ from dln.explain.score_card import ScoreCard
 from dln.explain.trends import Trends, find_trends
 from dln.exporters.export import export
 from dln.exporters.result import Export
+from dln.paths.path import CircuitPath, PathPoint
+from dln.paths.path_file import load_path
+from dln.paths.size import Size, measure_size
 from dln.prove.equal import prove_equal
 from dln.prove.monotone import prove_monotone
 from dln.shrink.prune.curve import PruneCurve, PruneStep
@@ -67,6 +70,7 @@ __all__ = [
     "Circuit",
     "CircuitError",
     "CircuitFileError",
+    "CircuitPath",
     "Column",
     "ColumnTypeError",
     "Cost",
@@ -90,6 +94,7 @@ __all__ = [
     "OptionError",
     "Origin",
     "PartCost",
+    "PathPoint",
     "Proof",
     "PruneCurve",
     "PruneStep",
@@ -100,6 +105,7 @@ __all__ = [
     "RuleRow",
     "RuleTable",
     "ScoreCard",
+    "Size",
     "TableError",
     "Trace",
     "TrainingError",
@@ -110,6 +116,8 @@ __all__ = [
     "cost_of_model",
     "export",
     "find_trends",
+    "load_path",
+    "measure_size",
     "prove_equal",
     "prove_monotone",
     "prune",

@@ -20,6 +20,7 @@ from dln.cli.explain import explain
 from dln.cli.export import export
 from dln.cli.output import print_message
 from dln.cli.predict import predict
+from dln.cli.path import path
 from dln.cli.prune import prune
 from dln.cli.report import report
 from dln.cli.rules import rules
@@ -94,6 +95,7 @@ for _command in (
     report,
     cost,
     simplify,
+    path,
     prune,
     export,
     verify,

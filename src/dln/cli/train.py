@@ -6,6 +6,8 @@ import sys
 from typing import Annotated, Any
 from typing import Literal as OneOf
 
+import typer
+
 import dln
 from dln.cli.files import check_output, save_model
 from dln.cli.fit_results import (
@@ -21,6 +23,7 @@ from dln.cli.fitting import fit_with_messages
 from dln.cli.layout import DETECT, Layout
 from dln.cli.options import (
     ClassWeight,
+    ColumnCost,
     Data,
     Device,
     EngineChoice,
@@ -28,7 +31,12 @@ from dln.cli.options import (
     Jobs,
     Json,
     Kind,
-    ModelOutput,
+    MaxColumns,
+    MaxCost,
+    MaxLiterals,
+    MaxLiteralsPerRule,
+    MaxRules,
+    MaybeModelOutput,
     NoRows,
     Only,
     Quiet,
@@ -36,11 +44,14 @@ from dln.cli.options import (
     Target,
     TestPart,
     parameter,
+    read_costs,
 )
 from dln.cli.output import print_message
 from dln.cli.table_options import reads_table
 from dln.errors import OptionError
-from dln.train.options import FitEffort
+from dln.estimators.plan import budget_of
+from dln.paths.path_file import save_path
+from dln.train.options import FitEffort, Gates
 
 _EffortOrNone = OneOf["quick", "normal", "high", "none"]
 
@@ -49,12 +60,27 @@ _EffortOrNone = OneOf["quick", "normal", "high", "none"]
 def train(
     data: Data,
     target: Target,
-    output: ModelOutput,
+    output: MaybeModelOutput = None,
     test: TestPart = 0.25,
     ignore: Ignore = None,
     only: Only = None,
     kind: Kind = None,
     effort: Annotated[FitEffort, parameter("effort")] = "normal",
+    max_rules: MaxRules = None,
+    max_literals: MaxLiterals = None,
+    max_literals_per_rule: MaxLiteralsPerRule = None,
+    max_columns: MaxColumns = None,
+    column_cost: ColumnCost = None,
+    max_cost: MaxCost = None,
+    path: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Save circuits of every size, from one rule on, in this file (JSON).",
+            show_default=False,
+        ),
+    ] = None,
+    gates: Annotated[Gates, parameter("gates")] = "all",
     layers: Annotated[str, parameter("layers", metavar="N,N,...")] = "auto",
     networks: Annotated[str, parameter("n_networks", metavar="N")] = "auto",
     cutoffs: Annotated[str, parameter("n_cutoffs", metavar="N")] = "auto",
@@ -77,10 +103,14 @@ def train(
     the training early and keeps the model.
 
     Example: dln train heart.csv --target disease --output heart.json
+    Rules that fit on a page: dln train heart.csv -t disease --max-rules 8 -o heart.json
     """
     from dln.cli.prepare import Prepared, prepare
 
-    check_output(output, data)
+    if output is not None:
+        check_output(output, data)
+    if path is not None:
+        check_output(path, data, output)
     classifier = dln.DLNClassifier(
         effort=effort,
         layers=_layers(layers),
@@ -88,6 +118,14 @@ def train(
         n_cutoffs=_number("--cutoffs", cutoffs, int),
         tau=_number("--tau", tau, float),
         epochs=_number("--epochs", epochs, int),
+        gates=gates,
+        max_rules=max_rules,
+        max_literals=max_literals,
+        max_literals_per_rule=max_literals_per_rule,
+        max_columns=max_columns,
+        column_costs=read_costs(column_cost),
+        max_cost=max_cost,
+        path=path is not None,
         class_weight=None if class_weight == "none" else class_weight,
         simplify=None if simplify == "none" else simplify,
         random_state=seed,
@@ -97,6 +135,9 @@ def train(
         verbose=int(sys.stderr.isatty() and not quiet),
         on_interrupt="keep",
     )
+    limited = budget_of(classifier).is_limited
+    if output is None and not limited:
+        raise OptionError("--output is missing; name the file to save the model in: -o model.json")
     prepared: Prepared = prepare(
         data, layout, target, kinds=kind or [], ignore=ignore or [], only=only or []
     )
@@ -112,16 +153,27 @@ def train(
         for note in notes:
             print_message(f"note: {note}")
     total = measure_test_rows(circuit, split)
-    save_model(circuit, output)
-    document = {
-        **prepared.document(),
-        "notes": [*prepared.notes, *notes],
-        "training_rows": len(rows),
-        **tested_document(circuit, total),
-    }
-    print_saved(output, document if json else tested_text(circuit, total), quiet=quiet)
-    if not quiet and layers == networks == "auto":
-        print_size_hint(circuit)
+    if output is not None:
+        save_model(circuit, output)
+    if path is not None and classifier.path_ is not None:
+        save_path(classifier.path_, path)
+    if json:
+        document = {
+            **prepared.document(),
+            "notes": [*prepared.notes, *notes],
+            "training_rows": len(rows),
+            **tested_document(circuit, total),
+            **({} if classifier.path_ is None else {"path": classifier.path_.to_dict()}),
+        }
+        print_saved(output, document, quiet=quiet)
+    else:
+        text = tested_text(circuit, total, page=limited)
+        print_saved(output, text, quiet=quiet)
+    if not quiet:
+        if path is not None:
+            print_message(f"saved {path}; see its circuits with: dln path {path}")
+        if layers == networks == "auto":
+            print_size_hint(circuit)
 
 
 def _split_text(n_rows: int, n_test_rows: int) -> str:

@@ -10,6 +10,7 @@ from typing import Literal as OneOf
 import numpy as np
 
 from dln._util.option import option
+from dln.paths.budget import MOST
 from dln.shrink.simplify.simplify import Effort
 from dln.train.engines import EngineName
 from dln.train.jobs import OnInterrupt
@@ -27,6 +28,47 @@ class Parameters(FitOptions):
         low=0,
         high=1,
         below=True,
+    )
+    max_rules: int | None = option(
+        None,
+        "Maximum number of rules.",
+        more="With any limit the fit searches for the best circuit that keeps all limits and "
+        "trains no network. `dln.paths.size` says how each is counted.",
+        low=1,
+        high=MOST,
+        searched=False,
+    )
+    max_literals: int | None = option(
+        None,
+        "Maximum number of literals (tests) in all rules together.",
+        low=1,
+        high=MOST,
+        searched=False,
+    )
+    max_literals_per_rule: int | None = option(
+        None, "Maximum number of literals in one rule.", low=1, high=MOST, searched=False
+    )
+    max_columns: int | None = option(
+        None, "Maximum number of columns that the circuit reads.", low=1, high=MOST, searched=False
+    )
+    column_costs: Mapping[str, float] | None = option(
+        None,
+        "Cost of measuring each column, by name.",
+        more="Other columns are free. Needs max_cost.",
+        checked=False,
+        searched=False,
+    )
+    max_cost: float | None = option(
+        None,
+        "Maximum cost of all columns that the circuit reads together.",
+        low=0,
+        searched=False,
+    )
+    path: bool = option(
+        False,
+        "Whether to add `path_`, circuits of every size from one rule on, to a fit without limits.",
+        more="A fit with a limit always has it.",
+        searched=False,
     )
     class_weight: OneOf["balanced"] | Mapping[Any, float] | None = option(
         "balanced",

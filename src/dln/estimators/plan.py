@@ -6,7 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dln._util.option import options_of
+from dln.errors import OptionError
 from dln.estimators.parameters import Parameters
+from dln.paths.budget import Budget
 from dln.shrink.simplify.simplify import choose_effort
 from dln.train.fit import FitPlan
 from dln.train.problem import Problem
@@ -29,11 +31,52 @@ def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
     return FitPlan(candidates, parameters.validation_fraction)
 
 
+_NOT_WITH_A_BUDGET = (
+    "layers",
+    "n_networks",
+    "n_cutoffs",
+    "tau",
+    "epochs",
+    "batch_size",
+    "validation_fraction",
+    "selection_fits",
+    "trace_every",
+)
+"""Parameters of networks that a user may expect to matter in a fit with a budget."""
+
+
+def budget_of(model: DLNClassifier) -> Budget:
+    """Return the limits on a classifier's circuit; raises `OptionError` for bad parameters."""
+    return read_budget(read_parameters(model))
+
+
+def read_budget(parameters: Parameters) -> Budget:
+    """Return the limits on the circuit; raises `OptionError` if they cannot be kept."""
+    budget = Budget(
+        max_rules=parameters.max_rules,
+        max_literals=parameters.max_literals,
+        max_literals_per_rule=parameters.max_literals_per_rule,
+        max_columns=parameters.max_columns,
+        column_costs=parameters.column_costs or {},
+        max_cost=parameters.max_cost,
+    )
+    if budget.is_limited:
+        for name in _NOT_WITH_A_BUDGET:
+            given = getattr(parameters, name)
+            if given != options_of(Parameters)[name].default:
+                raise OptionError(
+                    f"{name} is {given!r}, but a fit with a budget ({budget.describe()}) trains no "
+                    f"network; leave out {name} or the budget"
+                )
+    return budget
+
+
 def read_parameters(model: DLNClassifier) -> Parameters:
     """Read a classifier's parameters; raises `OptionError` for one out of its range."""
     parameters = Parameters(**{name: getattr(model, name) for name in options_of(Parameters)})
     if parameters.simplify is not None:
         choose_effort(parameters.simplify)  # raises an error if a package is missing
+    read_budget(parameters)
     if parameters.engine == "torch" and parameters.selection_fits == "auto":
         # PyTorch trains networks one by one, which is too slow to compare hundreds of them.
         parameters = replace(parameters, selection_fits=0)

@@ -17,6 +17,7 @@ Auto = OneOf["auto"]
 Concatenation = OneOf["separate", "shared", "none"]
 FitEffort = OneOf["quick", "normal", "high", "best"]
 GateGradient = OneOf["hard", "mixture"]
+Gates = OneOf["all", "readable"]
 Phases = OneOf["unified", "epochs", "batches"] | Alternating
 Relaxation = OneOf["straight-through", "soft", "gumbel"] | Gumbel
 Scaling = OneOf["quantiles", "range"]
@@ -140,6 +141,11 @@ class FitOptions(SharedOptions):
         "Number of gate functions to choose from, in the paper's order.",
         low=1,
         high=16,
+    )
+    gates: Gates = option(
+        "all",
+        'Gate functions to use: all, or only those that read as "and", "or" and "not".',
+        more='"readable" leaves out XOR and XNOR. A fit with a budget never uses them.',
     )
     concatenation: Concatenation = option(
         "separate",

@@ -145,7 +145,13 @@ def _usual_recipe(requested: FitOptions, n_rows: int, n_classes: int, heaviest: 
     first = min(MAX_WIDTH, widen(width, n_classes))
     layers = _or(requested.layers, (first, -(-first // 2)))
     return Recipe(
-        shape=Shape(layers, requested.n_links, requested.n_gates, requested.concatenation),
+        shape=Shape(
+            layers,
+            requested.n_links,
+            requested.n_gates,
+            requested.concatenation,
+            requested.gates,
+        ),
         options=TrainOptions(
             tau=_or(requested.tau, TrainOptions.tau),
             epochs=_or(requested.epochs, _epochs(n_rows)),
