@@ -9,6 +9,7 @@ namespace nb = nanobind;
 
 void bind_program(nb::module_& module);     // predict/program.cpp
 void bind_population(nb::module_& module);  // train/population.cpp
+void bind_splits(nb::module_& module);      // encode/splits.cpp
 
 NB_MODULE(_native, module) {
   // Circuits may live until the interpreter ends. nanobind would report them as leaks on stderr.
@@ -21,4 +22,5 @@ NB_MODULE(_native, module) {
   }, "Instruction-set levels that run here, slowest first.");
   bind_program(module);
   bind_population(module);
+  bind_splits(module);
 }

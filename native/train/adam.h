@@ -35,13 +35,16 @@ struct AdamStep {
     epsilon = static_cast<float>(1e-8 * correction);
   }
 
-  void apply(Parameters& p, float rate) const {
+  void apply(Parameters& p, float rate) const { apply(p, rate, 0, p.value.size()); }
+
+  // Only the parameters from `start` to before `end`.
+  void apply(Parameters& p, float rate, size_t start, size_t end) const {
     const float step = rate * scale, tiny = epsilon;
     float* __restrict value = p.value.data();
     float* __restrict first = p.first.data();
     float* __restrict second = p.second.data();
     const float* __restrict gradient = p.gradient.data();
-    for (size_t i = 0; i < p.value.size(); ++i) {
+    for (size_t i = start; i < end; ++i) {
       first[i] = kFirst * first[i] + (1.0f - kFirst) * gradient[i];
       second[i] = kSecond * second[i] + (1.0f - kSecond) * gradient[i] * gradient[i];
       value[i] -= step * first[i] / (std::sqrt(second[i]) + tiny);

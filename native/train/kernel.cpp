@@ -48,6 +48,9 @@ void Trainer::allocate() {
   score_.assign(static_cast<size_t>(classes) * kRows, 0.0f);
   input_gradient_.assign(static_cast<size_t>(tiles(n_inputs_)) * kLanes * kRows, 0.0f);
   wire_gradient_.assign(static_cast<size_t>(n_wires_) * kRows, 0.0f);
+  input_active_.assign(static_cast<size_t>(tiles(n_inputs_)) * kLanes, 0);
+  for (LaneSums& sums : partial_)
+    for (int lane = 0; lane < kLanes; ++lane) sums.clear(lane);
   reached_.assign(n_wires_, 0);
   gate_sums_.assign(static_cast<size_t>(tiles(gates)) * 4 * kLanes, 0.0f);
   if (options_.gate_gradient == GateGradient::mixture) mixture_.resize(gates);
@@ -97,6 +100,10 @@ void Trainer::list_readers() {
   std::partial_sum(reader_start_.begin(), reader_start_.end(), reader_start_.begin());
   reader_slot_.resize(reader_start_.back());
   reader_input_.resize(reader_start_.back());
+  int most = 0;
+  for (int wire = 0; wire < n_wires_; ++wire)
+    most = std::max(most, reader_start_[wire + 1] - reader_start_[wire]);
+  active_readers_.assign(most + 1, 0);
   Buffer<int32_t> next(reader_start_.begin(), reader_start_.end() - 1);
   each_link([&](int input, size_t slot, int wire) {
     reader_slot_[next[wire]] = static_cast<int32_t>(slot);
@@ -105,40 +112,47 @@ void Trainer::list_readers() {
 }
 
 void Trainer::refresh_gates() {
-  for (int tile = 0; tile < tiles(net_.n_gates); ++tile) {
-    const size_t start = static_cast<size_t>(tile) * net_.n_choices * kLanes;
-    float* probability = &gate_probability_[start];
-    const v16i best =
-        softmax_tile(&gate_logits_.value[start], probability, net_.n_choices, inverse_temperature_);
-    const int end = std::min(kLanes, net_.n_gates - tile * kLanes);
-    for (int lane = 0; lane < end; ++lane) {
-      const int gate = tile * kLanes + lane;
-      code_[gate] = net_.gate_choice[best[lane]];
-      if (any_frozen_ && gate_frozen_[gate]) settle_lane(probability, net_.n_choices, lane, best[lane]);
-      if (options_.gate_gradient == GateGradient::mixture) {
-        Bilinear sum{};
-        for (int k = 0; k < net_.n_choices; ++k) {
-          const float p = probability[k * kLanes + lane];
-          const Bilinear& c = choice_[k];
-          sum = {sum.c0 + p * c.c0, sum.c1 + p * c.c1, sum.c2 + p * c.c2, sum.c3 + p * c.c3};
-        }
-        mixture_[gate] = sum;
+  for (int tile = 0; tile < tiles(net_.n_gates); ++tile) refresh_gate_tile(tile);
+}
+
+void Trainer::refresh_links() {
+  for (int tile = 0; tile < tiles(n_inputs_); ++tile) refresh_link_tile(tile);
+}
+
+void Trainer::refresh_gate_tile(int tile) {
+  const size_t start = gate_layout_.tile_start(tile);
+  float* probability = &gate_probability_[start];
+  int32_t best[kLanes];
+  store(best, softmax_tile(&gate_logits_.value[start], probability, net_.n_choices,
+                           inverse_temperature_));
+  const int end = std::min(kLanes, net_.n_gates - tile * kLanes);
+  for (int lane = 0; lane < end; ++lane) {
+    const int gate = tile * kLanes + lane;
+    code_[gate] = net_.gate_choice[best[lane]];
+    if (any_frozen_ && gate_frozen_[gate])
+      settle_lane(probability, net_.n_choices, lane, best[lane]);
+    if (options_.gate_gradient == GateGradient::mixture) {
+      Bilinear sum{};
+      for (int k = 0; k < net_.n_choices; ++k) {
+        const float p = probability[k * kLanes + lane];
+        const Bilinear& c = choice_[k];
+        sum = {sum.c0 + p * c.c0, sum.c1 + p * c.c1, sum.c2 + p * c.c2, sum.c3 + p * c.c3};
       }
+      mixture_[gate] = sum;
     }
   }
 }
 
-void Trainer::refresh_links() {
-  for (int tile = 0; tile < tiles(n_inputs_); ++tile) {
-    const size_t start = static_cast<size_t>(tile) * net_.n_links * kLanes;
-    const v16i best = softmax_tile(&link_logits_.value[start], &link_probability_[start],
-                                   net_.n_links, inverse_temperature_);
-    for (int lane = 0; lane < kLanes; ++lane) {
-      const int input = tile * kLanes + lane;
-      source_[input] = link_wire_[start + best[lane] * kLanes + lane];
-      if (any_frozen_ && input < n_inputs_ && gate_frozen_[input / 2])
-        settle_lane(&link_probability_[start], net_.n_links, lane, best[lane]);
-    }
+void Trainer::refresh_link_tile(int tile) {
+  const size_t start = link_layout_.tile_start(tile);
+  int32_t best[kLanes];
+  store(best, softmax_tile(&link_logits_.value[start], &link_probability_[start], net_.n_links,
+                           inverse_temperature_));
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const int input = tile * kLanes + lane;
+    source_[input] = link_wire_[start + best[lane] * kLanes + lane];
+    if (any_frozen_ && input < n_inputs_ && gate_frozen_[input / 2])
+      settle_lane(&link_probability_[start], net_.n_links, lane, best[lane]);
   }
 }
 
@@ -161,13 +175,20 @@ void Trainer::refresh_votes() {
   }
 }
 
-void Trainer::clear_gradients() {
-  for (Parameters* p : {&cutoffs_, &slopes_, &gate_logits_, &link_logits_, &vote_logits_})
-    p->clear_gradient();
-  std::fill(gate_sums_.begin(), gate_sums_.end(), 0.0f);
+// Only those that a phase adds to.
+void Trainer::clear_gradients(Phase phase) {
+  if (phase != Phase::links) {
+    cutoffs_.clear_gradient();
+    slopes_.clear_gradient();
+    std::fill(gate_sums_.begin(), gate_sums_.end(), 0.0f);
+  }
+  if (phase != Phase::gates) {
+    link_logits_.clear_gradient();
+    vote_logits_.clear_gradient();
+  }
 }
 
-// Forward and backward over n rows, in blocks; leaves sums that finish_gradients completes. The
+// Forward and backward over n rows, in blocks; leaves sums that `update` completes. The
 // list of rows continues until `end`, and the next rows are fetched while a block is computed.
 // Returns false if it was asked to stop before it was done.
 bool Trainer::accumulate(const int64_t* rows, int n, const int64_t* end, Phase phase) {
@@ -190,49 +211,59 @@ bool Trainer::accumulate(const int64_t* rows, int n, const int64_t* end, Phase p
 }
 
 // From sums over rows to the gradients of the logits.
-void Trainer::finish_gradients(Phase phase) {
-  if (phase != Phase::links)
-    for (int tile = 0; tile < tiles(net_.n_gates); ++tile) {
-      const float* sums = &gate_sums_[static_cast<size_t>(tile) * 4 * kLanes];
-      const size_t start = static_cast<size_t>(tile) * net_.n_choices * kLanes;
-      for (int k = 0; k < net_.n_choices; ++k) {
-        const Bilinear& c = choice_[k];
-        store(&gate_logits_.gradient[start + k * kLanes],
-              load(sums) * fill(c.c0) + load(sums + kLanes) * fill(c.c1) +
-                  load(sums + 2 * kLanes) * fill(c.c2) + load(sums + 3 * kLanes) * fill(c.c3));
-      }
-      softmax_gradient_tile(&gate_probability_[start], &gate_logits_.gradient[start],
-                            net_.n_choices, inverse_temperature_);
-    }
-  if (phase != Phase::gates) {
-    for (int tile = 0; tile < tiles(n_inputs_); ++tile) {
-      const size_t start = static_cast<size_t>(tile) * net_.n_links * kLanes;
-      softmax_gradient_tile(&link_probability_[start], &link_logits_.gradient[start],
-                            net_.n_links, inverse_temperature_);
-    }
-    for (size_t i = 0; i < vote_weight_.size(); i += kLanes) {
-      const v16f w = load(&vote_weight_[i]);
-      store(&vote_logits_.gradient[i], load(&vote_logits_.gradient[i]) * (w * (fill(1.0f) - w)));
-    }
+void Trainer::finish_gate_tile(int tile) {
+  const float* sums = &gate_sums_[static_cast<size_t>(tile) * 4 * kLanes];
+  float* gradient = &gate_logits_.gradient[gate_layout_.tile_start(tile)];
+  for (int k = 0; k < net_.n_choices; ++k) {
+    const Bilinear& c = choice_[k];
+    store(gradient + k * kLanes,
+          load(sums) * fill(c.c0) + load(sums + kLanes) * fill(c.c1) +
+              load(sums + 2 * kLanes) * fill(c.c2) + load(sums + 3 * kLanes) * fill(c.c3));
+  }
+  softmax_gradient_tile(&gate_probability_[gate_layout_.tile_start(tile)], gradient,
+                        net_.n_choices, inverse_temperature_);
+}
+
+void Trainer::finish_link_tile(int tile) {
+  const size_t start = link_layout_.tile_start(tile);
+  softmax_gradient_tile(&link_probability_[start], &link_logits_.gradient[start], net_.n_links,
+                        inverse_temperature_);
+}
+
+void Trainer::finish_votes() {
+  for (size_t i = 0; i < vote_weight_.size(); i += kLanes) {
+    const v16f w = load(&vote_weight_[i]);
+    store(&vote_logits_.gradient[i], load(&vote_logits_.gradient[i]) * (w * (fill(1.0f) - w)));
   }
 }
 
+// Complete the gradients, take a step and derive what depends on the parameters. A tile goes
+// through all of it while it is in the cache.
 void Trainer::update(Phase phase, float rate) {
   if (phase != Phase::links) {
     gate_steps_.advance();
-    gate_steps_.apply(gate_logits_, rate);
+    for (int tile = 0; tile < tiles(net_.n_gates); ++tile) {
+      finish_gate_tile(tile);
+      gate_steps_.apply(gate_logits_, rate, gate_layout_.tile_start(tile),
+                        gate_layout_.tile_start(tile + 1));
+      refresh_gate_tile(tile);
+    }
     if (options_.threshold_rate > 0.0f) {
       gate_steps_.apply(cutoffs_, rate * options_.threshold_rate);
       gate_steps_.apply(slopes_, rate * options_.threshold_rate);
       for (float& slope : slopes_.value) slope = std::max(slope, kMinSlope);
     }
-    refresh_gates();
   }
   if (phase != Phase::gates) {
     link_steps_.advance();
-    link_steps_.apply(link_logits_, rate);
+    for (int tile = 0; tile < tiles(n_inputs_); ++tile) {
+      finish_link_tile(tile);
+      link_steps_.apply(link_logits_, rate, link_layout_.tile_start(tile),
+                        link_layout_.tile_start(tile + 1));
+      refresh_link_tile(tile);
+    }
+    finish_votes();
     link_steps_.apply(vote_logits_, rate);
-    refresh_links();
     refresh_votes();
   }
 }
@@ -276,7 +307,9 @@ void Trainer::run(const std::atomic<bool>& stop) {
   stop_ = &stop;
   order_.assign(job_.rows.begin(), job_.rows.end());
   const int64_t n = static_cast<int64_t>(order_.size());
-  const int64_t n_batches = (n + options_.batch_size - 1) / options_.batch_size;
+  const int64_t size = options_.batch_size;
+  const bool drops = options_.last_batch == LastBatch::drop;
+  const int64_t n_batches = drops ? std::max<int64_t>(1, n / size) : (n + size - 1) / size;
   const double n_steps = static_cast<double>(n_batches) * options_.epochs;
   double best = -1.0, step = 0.0;
   int64_t batch_number = 0;
@@ -288,13 +321,14 @@ void Trainer::run(const std::atomic<bool>& stop) {
     std::fill(right_.begin(), right_.end(), 0);
     std::fill(total_.begin(), total_.end(), 0);
     for (int64_t batch = 0; batch < n_batches; ++batch, ++batch_number, step += 1.0) {
-      // Batches of nearly equal size: no row is dropped and no batch is tiny.
-      const int64_t start = n * batch / n_batches, end = n * (batch + 1) / n_batches;
+      // Batches of nearly equal size: no row is dropped and no batch is tiny. Or batches of one
+      // size, and the rest is dropped.
+      const int64_t start = drops ? size * batch : n * batch / n_batches;
+      const int64_t end = drops ? std::min(n, start + size) : n * (batch + 1) / n_batches;
       const Phase phase = phase_of(epoch, batch_number);
-      clear_gradients();
+      clear_gradients(phase);
       if (!accumulate(&order_[start], static_cast<int>(end - start), order_.data() + n, phase))
         return finish();
-      finish_gradients(phase);
       const double decay = 0.5 * (1.0 + cosine(step / n_steps));
       const double factor = options_.final_rate + (1.0 - options_.final_rate) * decay;
       update(phase, static_cast<float>(options_.learning_rate * factor));
@@ -309,10 +343,12 @@ void Trainer::run(const std::atomic<bool>& stop) {
                       ((epoch + 1) % options_.eval_every == 0 || last);
     if (look) {
       const double accuracy = evaluate(job_.valid_rows);
+      const bool both = options_.validation_score == ValidationScore::both;
+      const double score = both ? accuracy + evaluate(job_.rows) : accuracy;
       if (stopped()) return finish();
       record.valid_accuracy = static_cast<float>(accuracy);
-      if (accuracy >= best) {  // on a tie the later epoch wins: it was trained longer
-        best = accuracy;
+      if (score >= best) {  // on a tie the later epoch wins: it was trained longer
+        best = score;
         job_.best_epoch = epoch;
         if (options_.keep_best) unpack();
       }
@@ -347,9 +383,14 @@ void Trainer::votes(const std::vector<int64_t>& rows, int32_t* out) {
 
 void Trainer::gradients(const std::vector<int64_t>& rows, Phase phase, Gradients& result) {
   begin_epoch(0);
-  clear_gradients();
+  clear_gradients(phase);
   accumulate(rows.data(), static_cast<int>(rows.size()), rows.data() + rows.size(), phase);
-  finish_gradients(phase);
+  if (phase != Phase::links)
+    for (int tile = 0; tile < tiles(net_.n_gates); ++tile) finish_gate_tile(tile);
+  if (phase != Phase::gates) {
+    for (int tile = 0; tile < tiles(n_inputs_); ++tile) finish_link_tile(tile);
+    finish_votes();
+  }
   std::copy(cutoffs_.gradient.begin(), cutoffs_.gradient.end(), result.cutoff.begin());
   std::copy(slopes_.gradient.begin(), slopes_.gradient.end(), result.slope.begin());
   link_layout_.unpack(link_logits_.gradient, result.link_logit.data());

@@ -1,7 +1,7 @@
 // Vectors of sixteen floats with bit masks: the operations that the kernels use.
 //
 // Promise: each operation gives the same bits at every instruction-set level. Sums therefore have a
-// fixed order (the tree of sum16), and no operation may be contracted to a fused multiply-add.
+// fixed order (the tree of LaneSums), and no operation may be contracted to a fused multiply-add.
 #pragma once
 
 #include <cmath>
@@ -27,8 +27,8 @@ constexpr int kChunks = kRows / kLanes;  // vectors of a block
 typedef float v16f __attribute__((vector_size(64)));
 typedef int32_t v16i __attribute__((vector_size(64)));
 
-DLN_INLINE v16f fill(float x) { return v16f{} + x; }
-DLN_INLINE v16i fill(int32_t x) { return v16i{} + x; }
+DLN_INLINE v16f fill(float x) { return (v16f)_mm512_set1_ps(x); }
+DLN_INLINE v16i fill(int32_t x) { return (v16i)_mm512_set1_epi32(x); }
 DLN_INLINE v16f select(v16i mask, v16f yes, v16f no) { return mask ? yes : no; }
 DLN_INLINE v16i select(v16i mask, v16i yes, v16i no) { return mask ? yes : no; }
 DLN_INLINE v16f to_power(v16f x) { return (v16f)((__builtin_convertvector(x, v16i) + 127) << 23); }
@@ -123,39 +123,45 @@ DLN_INLINE v16f to_power(const v16f& x) {
 
 #endif
 
-DLN_INLINE v16f larger(v16f x, v16f y) { return select(y < x, x, y); }
-DLN_INLINE v16f minus_magnitude(v16f x) { return select(x < fill(0.0f), x, fill(0.0f) - x); }
-
-// The 16 bits of a word that belong to one chunk of the block. The word is passed by reference
-// because loading a mask register from memory is faster than shifting an integer.
-DLN_INLINE uint16_t chunk_bits(const uint64_t& word, int chunk) {
-  uint16_t bits;
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-  std::memcpy(&bits, reinterpret_cast<const char*>(&word) + 2 * chunk, sizeof bits);
+// x if it is larger, else y.
+#if defined(__AVX512F__)
+DLN_INLINE v16f larger(v16f x, v16f y) { return (v16f)_mm512_max_ps((__m512)x, (__m512)y); }
 #else
-  bits = static_cast<uint16_t>(word >> (chunk * kLanes));
+DLN_INLINE v16f larger(v16f x, v16f y) { return select(y < x, x, y); }
 #endif
-  return bits;
-}
+DLN_INLINE v16f minus_magnitude(v16f x) { return select(x < fill(0.0f), x, fill(0.0f) - x); }
 
 #if defined(__AVX512F__)
 
+// The 16 bits of a word that belong to one chunk of the block, as a mask register. It is loaded
+// from memory: the compiler would go through an integer register, which is slower.
+using Bits = __mmask16;
+DLN_INLINE Bits chunk_bits(const uint64_t& word, int chunk) {
+  typedef uint16_t Part __attribute__((may_alias));
+  Bits bits;
+  asm("kmovw %1, %0" : "=k"(bits) : "m"(reinterpret_cast<const Part*>(&word)[chunk]));
+  return bits;
+}
 // x where the bit is set, else 0.
-DLN_INLINE v16f keep(uint16_t bits, const v16f& x) {
+DLN_INLINE v16f keep(Bits bits, const v16f& x) {
   return (v16f)_mm512_maskz_mov_ps(bits, (__m512)x);
 }
 // sum + x where the bit is set, else sum.
-DLN_INLINE v16f add_where(const v16f& sum, uint16_t bits, const v16f& x) {
+DLN_INLINE v16f add_where(const v16f& sum, Bits bits, const v16f& x) {
   return (v16f)_mm512_mask_add_ps((__m512)sum, bits, (__m512)sum, (__m512)x);
 }
 // `yes` where the bit is set, else `no`.
-DLN_INLINE v16f choose(uint16_t bits, const v16f& yes, const v16f& no) {
+DLN_INLINE v16f choose(Bits bits, const v16f& yes, const v16f& no) {
   return (v16f)_mm512_mask_mov_ps((__m512)no, bits, (__m512)yes);
 }
 
 #else
 
-DLN_INLINE v16i lane_mask(uint16_t bits) {
+using Bits = uint16_t;
+DLN_INLINE Bits chunk_bits(const uint64_t& word, int chunk) {
+  return static_cast<Bits>(word >> (chunk * kLanes));
+}
+DLN_INLINE v16i lane_mask(Bits bits) {
   constexpr int32_t lane[kLanes] = {1,      1 << 1, 1 << 2,  1 << 3,  1 << 4,  1 << 5,
                                     1 << 6, 1 << 7, 1 << 8,  1 << 9,  1 << 10, 1 << 11,
                                     1 << 12, 1 << 13, 1 << 14, 1 << 15};
@@ -164,14 +170,14 @@ DLN_INLINE v16i lane_mask(uint16_t bits) {
     return ((PartI{} + static_cast<int32_t>(bits)) & bit.part[i]) == bit.part[i];
   });
 }
-DLN_INLINE v16f keep(uint16_t bits, const v16f& x) {
+DLN_INLINE v16f keep(Bits bits, const v16f& x) {
   const v16i mask = lane_mask(bits);
   return each<v16f>([&](int i) { return (PartF)((PartI)x.part[i] & mask.part[i]); });
 }
-DLN_INLINE v16f add_where(const v16f& sum, uint16_t bits, const v16f& x) {
+DLN_INLINE v16f add_where(const v16f& sum, Bits bits, const v16f& x) {
   return sum + keep(bits, x);
 }
-DLN_INLINE v16f choose(uint16_t bits, const v16f& yes, const v16f& no) {
+DLN_INLINE v16f choose(Bits bits, const v16f& yes, const v16f& no) {
   return select(lane_mask(bits), yes, no);
 }
 
@@ -216,50 +222,72 @@ DLN_INLINE uint64_t missing(const float* cells) {
   return word;
 }
 
-#if !defined(__AVX512F__)
-typedef float v4f __attribute__((vector_size(16)));
-
-// Fold 16 lanes to 4: halves, then quarters.
-DLN_INLINE v4f fold(const v16f& x) {
-  v4f quarter[4];
-  std::memcpy(quarter, &x, sizeof x);
-  return (quarter[0] + quarter[2]) + (quarter[1] + quarter[3]);
-}
-#endif
-
-// Lane i of the result is the sum of x[i]'s lanes: halves, quarters, pairs, in that order.
-DLN_INLINE v16f sum16(const v16f (&x)[kLanes]) {
+// The sums of the lanes of 16 vectors. Each vector is folded when it arrives: lane i is added to
+// lane i + 8, and then halves are added to halves until one number is left.
 #if defined(__AVX512F__)
-  __m512 half[8], quarter[4], pair[2];
-  for (int i = 0; i < 8; ++i) {
-    const __m512 p = (__m512)x[i], q = (__m512)x[i + 8];
-    half[i] = _mm512_shuffle_f32x4(p, q, 0x44) + _mm512_shuffle_f32x4(p, q, 0xEE);
+
+class LaneSums {
+ public:
+  DLN_INLINE void set(int place, const v16f& x) {
+    const __m256 low = _mm512_castps512_ps256((__m512)x);
+    const __m256 high = _mm512_extractf32x8_ps((__m512)x, 1);
+    _mm256_store_ps(half_[place % 8][place / 8], _mm256_add_ps(low, high));
   }
-  for (int i = 0; i < 4; ++i)
-    quarter[i] = _mm512_shuffle_f32x4(half[i], half[i + 4], 0x88) +
-                 _mm512_shuffle_f32x4(half[i], half[i + 4], 0xDD);
-  for (int i = 0; i < 2; ++i)
-    pair[i] = _mm512_shuffle_ps(quarter[i], quarter[i + 2], 0x44) +
-              _mm512_shuffle_ps(quarter[i], quarter[i + 2], 0xEE);
-  const __m512 sums = _mm512_shuffle_ps(pair[0], pair[1], 0x88) +
-                      _mm512_shuffle_ps(pair[0], pair[1], 0xDD);
-  const __m512i order = _mm512_setr_epi32(0, 2, 1, 3, 8, 10, 9, 11, 4, 6, 5, 7, 12, 14, 13, 15);
-  return (v16f)_mm512_permutexvar_ps(order, sums);
+  DLN_INLINE void clear(int place) {
+    _mm256_store_ps(half_[place % 8][place / 8], _mm256_setzero_ps());
+  }
+  // Lane i of the result is the sum of the vector at place i.
+  DLN_INLINE v16f total() const {
+    __m512 half[8], quarter[4], pair[2];
+    for (int i = 0; i < 8; ++i) half[i] = _mm512_load_ps(half_[i]);
+    for (int i = 0; i < 4; ++i)
+      quarter[i] = _mm512_shuffle_f32x4(half[i], half[i + 4], 0x88) +
+                   _mm512_shuffle_f32x4(half[i], half[i + 4], 0xDD);
+    for (int i = 0; i < 2; ++i)
+      pair[i] = _mm512_shuffle_ps(quarter[i], quarter[i + 2], 0x44) +
+                _mm512_shuffle_ps(quarter[i], quarter[i + 2], 0xEE);
+    const __m512 sums = _mm512_shuffle_ps(pair[0], pair[1], 0x88) +
+                        _mm512_shuffle_ps(pair[0], pair[1], 0xDD);
+    const __m512i order = _mm512_setr_epi32(0, 2, 1, 3, 8, 10, 9, 11, 4, 6, 5, 7, 12, 14, 13, 15);
+    return (v16f)_mm512_permutexvar_ps(order, sums);
+  }
+
+ private:
+  alignas(64) float half_[8][2][8];
+};
+
 #else
-  float sums[kLanes];
-  for (int i = 0; i < kLanes; i += 4) {
-    const v4f p = fold(x[i]), q = fold(x[i + 1]), r = fold(x[i + 2]), s = fold(x[i + 3]);
-    const v4f pq = __builtin_shufflevector(p, q, 0, 1, 4, 5) +
-                   __builtin_shufflevector(p, q, 2, 3, 6, 7);
-    const v4f rs = __builtin_shufflevector(r, s, 0, 1, 4, 5) +
-                   __builtin_shufflevector(r, s, 2, 3, 6, 7);
-    const v4f four = __builtin_shufflevector(pq, rs, 0, 2, 4, 6) +
-                     __builtin_shufflevector(pq, rs, 1, 3, 5, 7);
-    std::memcpy(sums + i, &four, sizeof four);
+
+class LaneSums {
+ public:
+  DLN_INLINE void set(int place, const v16f& x) {
+    v4f quarter[4];
+    std::memcpy(quarter, &x, sizeof x);
+    four_[place] = (quarter[0] + quarter[2]) + (quarter[1] + quarter[3]);
   }
-  return load(sums);
+  DLN_INLINE void clear(int place) { four_[place] = v4f{}; }
+  // Lane i of the result is the sum of the vector at place i.
+  DLN_INLINE v16f total() const {
+    float sums[kLanes];
+    for (int i = 0; i < kLanes; i += 4) {
+      const v4f p = four_[i], q = four_[i + 1], r = four_[i + 2], s = four_[i + 3];
+      const v4f pq = __builtin_shufflevector(p, q, 0, 1, 4, 5) +
+                     __builtin_shufflevector(p, q, 2, 3, 6, 7);
+      const v4f rs = __builtin_shufflevector(r, s, 0, 1, 4, 5) +
+                     __builtin_shufflevector(r, s, 2, 3, 6, 7);
+      const v4f four = __builtin_shufflevector(pq, rs, 0, 2, 4, 6) +
+                       __builtin_shufflevector(pq, rs, 1, 3, 5, 7);
+      std::memcpy(sums + i, &four, sizeof four);
+    }
+    return load(sums);
+  }
+
+ private:
+  typedef float v4f __attribute__((vector_size(16)));
+  v4f four_[kLanes];
+};
+
 #endif
-}
 
 // e^x for x <= 0, to about 1 unit in the last place; 0 if x < -87.
 DLN_INLINE v16f exp_nonpositive(v16f x) {

@@ -17,6 +17,7 @@ inline int tiles(int n) { return (n + kLanes - 1) / kLanes; }
 struct TileLayout {
   int n, n_candidates;
   size_t size() const { return static_cast<size_t>(tiles(n)) * n_candidates * kLanes; }
+  size_t tile_start(int tile) const { return static_cast<size_t>(tile) * n_candidates * kLanes; }
   size_t at(int i, int candidate) const {
     return (static_cast<size_t>(i / kLanes) * n_candidates + candidate) * kLanes + i % kLanes;
   }

@@ -26,8 +26,17 @@ struct Bilinear {
 };
 
 inline Bilinear bilinear(uint8_t code) {
-  const float t00 = code >> 3 & 1, t01 = code >> 2 & 1, t10 = code >> 1 & 1, t11 = code & 1;
-  return {t00, t10 - t00, t01 - t00, t00 - t01 - t10 + t11};
+  struct All {
+    Bilinear of[16];
+    constexpr All() : of() {
+      for (int i = 0; i < 16; ++i) {
+        const float t00 = i >> 3 & 1, t01 = i >> 2 & 1, t10 = i >> 1 & 1, t11 = i & 1;
+        of[i] = {t00, t10 - t00, t01 - t00, t00 - t01 - t10 + t11};
+      }
+    }
+  };
+  static constexpr All all;
+  return all.of[code];
 }
 
 class Trainer {
@@ -65,18 +74,23 @@ class Trainer {
   void backward(Phase phase);
   void backward_votes(bool soft);
   void backward_gates(Phase phase);
+  void backward_gate(int gate, Phase phase, const Gradient& d);
   void backward_gate_tile(int tile);
   void backward_link_tile(int tile);
   void backward_literals(bool soft);
-  bool collect(int wire, bool soft, Gradient& d) const;
+  bool collect(int wire, bool soft, Gradient& d);
   void pass_on(int wire, const Gradient& d);
-  void clear_gradients();
-  void finish_gradients(Phase phase);
+  void clear_gradients(Phase phase);
+  void finish_gate_tile(int tile);
+  void finish_link_tile(int tile);
+  void finish_votes();
   void update(Phase phase, float rate);
 
   // Values derived from the parameters.
   void refresh_gates();
+  void refresh_gate_tile(int tile);
   void refresh_links();
+  void refresh_link_tile(int tile);
   void refresh_votes();
 
   // Settings that change from epoch to epoch.
@@ -132,7 +146,9 @@ class Trainer {
   Floats wire_gradient_;               // (n_wires, 64), valid where reached_
   Buffer<uint8_t> reached_;       // (n_wires)
   Floats gate_sums_;                   // [tile][4][lane]: sums of g, ga, gb, gab
-  v16f partial_[4][kLanes] = {};       // the same for one tile and block, before summing lanes
+  LaneSums partial_[4];                // the same for one tile and block
+  Buffer<uint8_t> input_active_;       // (padded n_inputs) whether the input has a gradient
+  Buffer<int32_t> active_readers_;     // of one wire
 
   float inverse_temperature_ = 1.0f;
   Buffer<uint8_t> layer_frozen_;       // (n_layers)

@@ -1,7 +1,8 @@
 """Models that the paper does not have, with the same folds and number of trials.
 
 A random forest without the paper's size limits, gradient boosting (LightGBM), explainable boosting
-(interpret) and FIGS (imodels). The paper has no cost formula for the last three.
+(interpret) and FIGS (imodels). The paper has no cost formula for the last three. Boosting also
+with its default parameters: nothing is searched.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from scipy.stats import loguniform, randint
 from sklearn.ensemble import RandomForestClassifier
 
 from dln import ExtraMissingError
-from reproduction.models.classic import MEMBERS, Searched
+from reproduction.models.classic import MEMBERS, Default, Searched
 
 
 def _make(package: str, module: str, name: str, **options: Any) -> Any:
@@ -33,8 +34,10 @@ free_forest = Searched(
         "max_features": ["sqrt", 0.3, 0.6],
     },
 )
-lightgbm = Searched(
-    lambda seed: _make(
+
+
+def _lightgbm(seed: int) -> Any:
+    return _make(
         "lightgbm",
         "lightgbm",
         "LGBMClassifier",
@@ -42,7 +45,21 @@ lightgbm = Searched(
         random_state=seed,
         n_jobs=1,
         verbose=-1,
-    ),
+    )
+
+
+def _explainable_boosting(seed: int) -> Any:
+    return _make(
+        "interpret-core",
+        "interpret.glassbox",
+        "ExplainableBoostingClassifier",
+        random_state=seed,
+        n_jobs=1,
+    )
+
+
+lightgbm = Searched(
+    _lightgbm,
     {
         "n_estimators": MEMBERS,
         "learning_rate": loguniform(0.01, 0.3),
@@ -54,14 +71,9 @@ lightgbm = Searched(
     },
     counted=False,
 )
+default_lightgbm = Default(_lightgbm)
 explainable_boosting = Searched(
-    lambda seed: _make(
-        "interpret-core",
-        "interpret.glassbox",
-        "ExplainableBoostingClassifier",
-        random_state=seed,
-        n_jobs=1,
-    ),
+    _explainable_boosting,
     {
         "learning_rate": loguniform(0.005, 0.1),
         "max_leaves": randint(2, 5),
@@ -71,6 +83,7 @@ explainable_boosting = Searched(
     counted=False,
     balanced=True,
 )
+default_explainable_boosting = Default(_explainable_boosting, balanced=True)
 figs = Searched(
     lambda seed: _make("imodels", "imodels", "FIGSClassifier", random_state=seed),
     {"max_rules": randint(3, 40), "max_trees": [None, 1, 3, 5]},

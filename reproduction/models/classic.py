@@ -75,6 +75,34 @@ class Searched:
         )
 
 
+@dataclass(frozen=True)
+class Default:
+    """A scikit-learn classifier with its default parameters.
+
+    `balanced` is as in `Searched`. Other libraries' models only: no cost is counted.
+    """
+
+    make: Callable[[int], Any]
+    balanced: bool = False
+
+    def __call__(self, task: Task, budget: Budget) -> Outcome:
+        """Fit on all training rows, and test."""
+        arrays = task.arrays
+        model = self.make(task.seed)
+        weights = compute_sample_weight("balanced", arrays.train_target) if self.balanced else None
+        model.fit(
+            arrays.train,
+            arrays.train_target,
+            **({} if weights is None else {"sample_weight": weights}),
+        )
+        return Outcome(
+            accuracy=percent(arrays.test_target, model.predict(arrays.test)),
+            validation=None,
+            params={},
+            cost=None,
+        )
+
+
 neighbours = Searched(
     lambda seed: KNeighborsClassifier(),
     {"n_neighbors": randint(1, 31), "p": [1, 2], "weights": ["uniform", "distance"]},

@@ -108,7 +108,7 @@ def _encode(task: Task, fitted: Rows, n_cutoffs: int, binning: Binning) -> _Enco
     table = read_table(task.train[0])
     target = task.arrays.train_target.astype(np.int32)
     weight = compute_sample_weight("balanced", target).astype(np.float32)
-    some, options = table.take(fitted).kept(), EncodeOptions(n_cutoffs, n_knots=2)
+    some, options = table.take(fitted).kept(), EncodeOptions(n_cutoffs, n_knots=2, screening=False)
     encoder, _ = fit_encoder(some, target[fitted], weight[fitted], options)
     if binning == "uniform":
         encoder = replace(encoder, literals=_spread(encoder.literals, n_cutoffs))

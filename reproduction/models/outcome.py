@@ -47,7 +47,8 @@ class Outcome:
     Attributes
     ----------
     accuracy, validation
-        Balanced accuracy on the test rows, and the validation score of the chosen trial.
+        Balanced accuracy on the test rows, and the validation score of the chosen trial; None if
+        nothing was chosen.
     params
         The chosen hyperparameters.
     cost
@@ -61,7 +62,7 @@ class Outcome:
     """
 
     accuracy: float
-    validation: float
+    validation: float | None
     params: Mapping[str, Any]
     cost: Cost | None
     seconds: Mapping[str, float] = field(default_factory=dict)

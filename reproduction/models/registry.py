@@ -47,8 +47,11 @@ MODELS: Mapping[str, Entry] = {
     "rf": Entry("RF", "classic", "forest", "RF", 50),
     "lgn": Entry("LGN", "gate_network", "gate_network", "LGN", 16),
     "paper": Entry("DLN (paper)", "dln_search", "paper", "DLN", 26),
+    "program": Entry("DLN (program)", "dln_search", "program", "DLN", 26),
     "dln": Entry("dln", "dln_search", "best", "DLN", 37),
     "dln-small": Entry("dln-small", "dln_search", "small", "DLN", 37, "dln"),
+    "lightgbm-default": Entry("LightGBM, default", "beyond", "default_lightgbm", None, 1),
+    "ebm-default": Entry("EBM, default", "beyond", "default_explainable_boosting", None, 20),
     "rf-free": Entry("RF, free", "beyond", "free_forest", None, 78),
     "lightgbm": Entry("LightGBM", "beyond", "lightgbm", None, 9),
     "ebm": Entry("EBM", "beyond", "explainable_boosting", None, 255),
@@ -64,14 +67,18 @@ LGN_VARIANTS = ("lgn-uniform",)
 BASELINES = ("knn", "dt", "rf", "nb", "ab", "mlp", "lgn")
 """The paper's models other than DLN, in the order of its tables."""
 
-DLN_COLUMNS = ("paper", "dln", "dln-small")
-"""The three DLN columns; the first one takes the place of the paper's DLN in rankings."""
+DLN_COLUMNS = ("paper", "program", "dln", "dln-small")
+"""The DLN columns; the first one takes the place of the paper's DLN in rankings."""
+
+COMPARED_COLUMNS = ("paper", "dln", "dln-small")
+"""The DLN columns that plots show and that other models are compared with: those that have a result
+for every split."""
 
 
 def epochs_of(model: str, budget: Budget) -> int | None:
     """Return the maximal number of epochs of a model; None if there is no limit."""
     own = dict.fromkeys(("lgn", "lgn-uniform", "mlp"), budget.epochs)
-    return {**own, "paper": MAX_EPOCHS}.get(model)
+    return {**own, "paper": MAX_EPOCHS, "program": MAX_EPOCHS}.get(model)
 
 
 def engine_of(model: str, budget: Budget) -> EngineName | None:

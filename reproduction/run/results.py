@@ -31,7 +31,7 @@ class Result:
     model: str
     seed: int
     accuracy: float
-    validation: float
+    validation: float | None
     params: Mapping[str, Any]
     operations: int | None
     gate_operations: int | None
@@ -65,7 +65,7 @@ def make_result(cell: Cell, outcome: Outcome, budget: Budget, seconds: float) ->
     return Result(
         **asdict(cell),
         accuracy=round(outcome.accuracy, 4),
-        validation=round(outcome.validation, 4),
+        validation=None if outcome.validation is None else round(outcome.validation, 4),
         params={name: _plain(value) for name, value in outcome.params.items()},
         operations=None if cost is None else cost.operations,
         gate_operations=None if cost is None else cost.gate_operations,

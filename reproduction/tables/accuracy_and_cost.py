@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from reproduction.datasets import BEYOND, NAMES
-from reproduction.models.registry import BASELINES, DLN_COLUMNS, MODELS
+from reproduction.models.registry import BASELINES, COMPARED_COLUMNS, DLN_COLUMNS, MODELS
 from reproduction.protocol import SEEDS
 from reproduction.published import Measure, figures
 from reproduction.run.results import Result
@@ -18,6 +18,7 @@ from reproduction.tables.formats import (
     change,
     dataset_text,
     figure_text,
+    of_all,
     rank_text,
 )
 from reproduction.tables.means import (
@@ -56,7 +57,7 @@ def beyond_sheet(results: Sequence[Result]) -> Sheet | None:
     present = [name for name in others if any(result.model == name for result in results)]
     if not present:
         return None
-    columns = (*present, *DLN_COLUMNS)
+    columns = (*present, *COMPARED_COLUMNS)
     section = _section("accuracy", results, columns, ranked=columns)
     note = "Models beyond the paper's, searched with the same folds and number of trials. "
     return Sheet((note + _BESIDE + _MARKS,), (section, same_splits_section(results, present)))
@@ -105,7 +106,7 @@ def _summary_row(measure: Measure, grid: Grid, columns: Sequence[str]) -> tuple[
         names = complete(table, [model])
         paper = [published[name][model] for name in names if model in published[name]]
         here = [table[name][model] for name in names]
-        cells.append(_average(measure, here, paper) + _of(len(names)))
+        cells.append(_average(measure, here, paper) + of_all(len(names)))
     label = "mean" if measure == "accuracy" else "mean of ratios (geometric)"
     return (f"{label} over {len(NAMES)}", *cells)
 
@@ -125,15 +126,11 @@ def _average(measure: Measure, here: Sequence[float], paper: Sequence[float]) ->
     return f"{write(mean)} ({write(theirs)}, {change(mean, theirs, measure)})"
 
 
-def _of(n_datasets: int) -> str:
-    return "" if n_datasets == len(NAMES) else f" [{n_datasets} of {len(NAMES)}]"
-
-
 def _own_ranks(measure: Measure, grid: Grid, ranked: Sequence[str]) -> tuple[str, ...]:
     table = whole_figures(grid)
     names = complete(table, ranked)
     ranks = average_ranks(table, ranked, names, measure)
-    label = f"average rank among these{_of(len(names))}"
+    label = f"average rank among these{of_all(len(names))}"
     return (label, *(rank_text(ranks.get(model)) for model in ranked))
 
 
@@ -146,7 +143,7 @@ def _ranks_here(measure: Measure, grid: Grid, columns: Sequence[str]) -> tuple[s
         names = complete(table, eight)
         counts.add(len(names))
         cells.append(rank_text(average_ranks(table, eight, names, measure).get(model)))
-    return (f"average rank among eight run here{_of(max(counts))}", *cells)
+    return (f"average rank among eight run here{of_all(max(counts))}", *cells)
 
 
 def _ranks_in_paper(measure: Measure, grid: Grid, columns: Sequence[str]) -> tuple[str, ...]:
@@ -163,7 +160,7 @@ def _ranks_in_paper(measure: Measure, grid: Grid, columns: Sequence[str]) -> tup
         }
         ranks = average_ranks(mixed, (*BASELINES, model), names, measure)
         cells.append(rank_text(ranks.get(model)))
-    return (f"average rank in the paper's table{_of(max(counts))}", *cells)
+    return (f"average rank in the paper's table{of_all(max(counts))}", *cells)
 
 
 def _notes(results: Iterable[Result]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from reproduction.datasets import NAMES
 from reproduction.published import Measure
 from reproduction.tables.means import Mean
 
@@ -28,6 +29,15 @@ def dataset_text(name: str) -> str:
 def rank_text(rank: float | None) -> str:
     """Format an average rank."""
     return ABSENT if rank is None else f"{rank:.1f}"
+
+
+def of_all(n_datasets: int) -> str:
+    """Say on how many of the paper's tables a mean is based, if not on all.
+
+    >>> of_all(5)
+    ' [5 of 19]'
+    """
+    return "" if n_datasets == len(NAMES) else f" [{n_datasets} of {len(NAMES)}]"
 
 
 def ratio_text(ratio: float) -> str:

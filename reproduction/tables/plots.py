@@ -10,7 +10,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reproduction.models.registry import BASELINES, DLN_COLUMNS, MODELS
+from reproduction.models.registry import BASELINES, COMPARED_COLUMNS, MODELS
 from reproduction.run.results import Result
 from reproduction.tables.means import (
     Figures,
@@ -22,9 +22,9 @@ from reproduction.tables.means import (
     whole_figures,
 )
 
-_ALL = (*BASELINES, *DLN_COLUMNS)
+_ALL = (*BASELINES, *COMPARED_COLUMNS)
 # After Okabe and Ito: colour-blind readers can distinguish them.
-_COLOURS = dict(zip(DLN_COLUMNS, ("#0072B2", "#D55E00", "#00875F"), strict=True))
+_COLOURS = dict(zip(COMPARED_COLUMNS, ("#0072B2", "#D55E00", "#00875F"), strict=True))
 _GREY = "#6B7280"
 
 
@@ -68,7 +68,7 @@ def draw_cost(results: Sequence[Result]) -> Figure | None:
         x, y = _point(accuracy, gates, model, names)
         ax.plot([x], [y], "o", color=colour)
         ax.annotate(MODELS[model].heading, (x, y), xytext=(5, 3), textcoords="offset points")
-        if model in BASELINES or model == DLN_COLUMNS[0]:
+        if model in BASELINES or model == COMPARED_COLUMNS[0]:
             x, y = _point(*theirs, model, names)
             ax.plot([x], [y], "o", mfc="none", color=_GREY)
     ax.set_xscale("log")
@@ -96,7 +96,7 @@ def draw_ranks(results: Sequence[Result]) -> Figure | None:
     ordered = sorted(present, key=ranks.__getitem__)
     figure, ax = _new_figure(0.4 + 0.3 * len(ordered))
     for height, model in enumerate(ordered):
-        colour = _COLOURS[DLN_COLUMNS[0]] if model in DLN_COLUMNS else _GREY
+        colour = _COLOURS[COMPARED_COLUMNS[0]] if model in COMPARED_COLUMNS else _GREY
         ax.plot([1, ranks[model]], [-height, -height], color=colour, linewidth=1)
         ax.plot([ranks[model]], [-height], "o", color=colour)
         text = f"{MODELS[model].heading} {ranks[model]:.1f}"

@@ -9,7 +9,7 @@ from reproduction.datasets import NAMES
 from reproduction.models.registry import BASELINES, DLN_COLUMNS, MODELS
 from reproduction.published import Measure, published
 from reproduction.run.results import Result
-from reproduction.tables.formats import TITLES, rank_text
+from reproduction.tables.formats import TITLES, of_all, rank_text
 from reproduction.tables.means import (
     average_ranks,
     complete,
@@ -38,11 +38,13 @@ def _section(measure: Measure, results: Sequence[Result]) -> Section:
     theirs = published_figures(measure)
     dln, *_ = DLN_COLUMNS
     recomputed = average_ranks(theirs, (*BASELINES, dln), NAMES, measure)
-    ours = []
+    ours, here = [], []
     for column in DLN_COLUMNS:
         eight = (*BASELINES, column)
-        ranks = average_ranks(table, eight, complete(table, eight), measure)
+        names = complete(table, eight)
+        ranks = average_ranks(table, eight, names, measure)
         ours.append({**ranks, dln: ranks.get(column)})
+        here.append(f"here, with {MODELS[column].heading}{of_all(len(names))}")
     rows = tuple(
         (
             "DLN" if model == dln else MODELS[model].heading,
@@ -52,6 +54,5 @@ def _section(measure: Measure, results: Sequence[Result]) -> Section:
         )
         for model in (*BASELINES, dln)
     )
-    here = (f"here, with {MODELS[column].heading}" for column in DLN_COLUMNS)
     header = ("model", "paper, 20 tables", f"paper, {len(NAMES)} tables", *here)
     return Section(f"Average ranks: {TITLES[measure]}", header, rows)

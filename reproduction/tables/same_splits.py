@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reproduction.datasets import NAMES
-from reproduction.models.registry import DLN_COLUMNS, MODELS
+from reproduction.models.registry import COMPARED_COLUMNS, MODELS
 from reproduction.run.results import Result
 from reproduction.tables.formats import ABSENT
 from reproduction.tables.sheet import Section
@@ -28,12 +28,12 @@ def same_splits_section(results: Sequence[Result], others: Sequence[str]) -> Sec
     for result in results:
         if result.dataset in NAMES:
             accuracies[result.model][result.dataset, result.seed] = result.accuracy
-    headings = [MODELS[name].heading for name in DLN_COLUMNS]
+    headings = [MODELS[name].heading for name in COMPARED_COLUMNS]
     header = ("model", "tables", "splits", "its mean", *headings, "dln ahead, level, behind")
-    rows = [
-        (MODELS[name].heading, *_compare([accuracies[model] for model in (name, *DLN_COLUMNS)]))
-        for name in others
-    ]
+    rows = []
+    for name in others:
+        columns = [accuracies[model] for model in (name, *COMPARED_COLUMNS)]
+        rows.append((MODELS[name].heading, *_compare(columns)))
     return Section(_TITLE, header, tuple(rows))
 
 
@@ -41,7 +41,7 @@ def _compare(columns: Sequence[Mapping[Split, float]]) -> tuple[str, ...]:
     """Return the table row of a model: its own figures, then those of every DLN column."""
     splits = set.intersection(*map(set, columns))
     means = [_means_by_table(column, splits) for column in columns]
-    lead = means[1 + DLN_COLUMNS.index("dln")] - means[0]
+    lead = means[1 + COMPARED_COLUMNS.index("dln")] - means[0]
     ahead, behind = int((lead >= _SLACK).sum()), int((lead <= -_SLACK).sum())
     return (
         str(len(lead)),

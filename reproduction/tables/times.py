@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from reproduction.datasets import NAMES
-from reproduction.models.registry import DLN_COLUMNS
+from reproduction.models.registry import MODELS
 from reproduction.protocol import HELD_BACK, MAX_EPOCHS, SEEDS, TRIALS, batch_size, make_folds
 from reproduction.published import published
 from reproduction.run.results import Result
 from reproduction.tables.formats import ABSENT
 from reproduction.tables.sheet import Section, Sheet
 
+_TIMED = ("paper", "program", "dln")
 _ON_GPU = "on a GPU"
 SECONDS_A_STEP = (0.0063, 0.0154)
 """Milliseconds per step of the authors' program on one core: 112 and 585 gates, batch of 64."""
@@ -39,7 +40,7 @@ def time_sheet(results: Sequence[Result]) -> Sheet:
     total = ("all, four seeds", *_total(results), f"{_steps_of_all():.3g}", _hours(_steps_of_all()))
     header = (
         "dataset",
-        *(f"{column}, seconds" for column in DLN_COLUMNS[:2]),
+        *(f"{MODELS[column].heading}, seconds" for column in _TIMED),
         "steps at most",
         "authors' program, hours",
     )
@@ -57,7 +58,7 @@ def time_sheet(results: Sequence[Result]) -> Sheet:
 def _row(name: str, results: Sequence[Result]) -> tuple[str, ...]:
     shape = published()["tables"][name]
     steps = n_steps(shape["train"], shape["classes"])
-    cells = (_seconds(results, name, column) for column in DLN_COLUMNS[:2])
+    cells = (_seconds(results, name, column) for column in _TIMED)
     return (name, *cells, f"{steps:.3g}", _hours(steps))
 
 
@@ -76,7 +77,7 @@ def _total(results: Sequence[Result]) -> list[str]:
     """Return the total seconds of the cells, and their number."""
     return [
         _by_engine([x for x in results if x.model == column and x.dataset in NAMES], _sum_seconds)
-        for column in DLN_COLUMNS[:2]
+        for column in _TIMED
     ]
 
 

@@ -30,6 +30,7 @@ from dln.errors import (
     TableError,
     TrainingError,
 )
+from dln.estimators.presets import preset_options
 from dln.evaluate.evaluation import Evaluation
 from dln.explain.change import Change
 from dln.explain.explanation import Explanation
@@ -118,6 +119,7 @@ __all__ = [
     "find_trends",
     "load_path",
     "measure_size",
+    "preset_options",
     "prove_equal",
     "prove_monotone",
     "prune",

@@ -147,3 +147,11 @@ def train(
     level: str = "",
 ) -> None:
     """Train all jobs in place, on n_threads threads."""
+
+def tree_splits(
+    values: NDArray[np.float32],
+    target: NDArray[np.int32],
+    weight: NDArray[np.float32],
+    n_splits: int,
+) -> NDArray[np.float64]:
+    """Return the first splits of a tree on one column, grown best first by the Gini impurity."""

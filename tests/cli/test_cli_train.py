@@ -50,6 +50,18 @@ def test_train_gives_the_same_model_for_the_same_seed(run: Run, tmp_path: Path) 
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
 
 
+def test_train_takes_a_preset(run: Run, tmp_path: Path) -> None:
+    data = training_table(tmp_path)
+    quick = ("--epochs", "20", "--tau", "2", "-q")
+    for name, preset in (("a.json", ()), ("b.json", ("--preset", "program"))):
+        assert run("train", data, "-t", "state", "-o", name, *quick, *preset)[0] == 0
+    a, b = (Circuit.load(tmp_path / name) for name in ("a.json", "b.json"))
+    assert a.rules != b.rules
+    status, _, err = run("train", data, "-t", "state", "-o", "c.json", "--preset", "papers")
+    assert status == 2
+    assert "'papers' is not one of 'paper', 'program'" in err
+
+
 def test_train_prints_json(run: Run, tmp_path: Path) -> None:
     data = training_table(tmp_path)
     longer = (*QUICK, "--epochs", "100")

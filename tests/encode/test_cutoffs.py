@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dln.encode.cutoffs import MAX_ROWS, tree_cutoffs
+from dln._native import tree_splits
+from dln.encode.cutoffs import MAX_ROWS, nested_cutoffs, sklearn_splits, tree_cutoffs
 
 
 def cutoffs(cells: list[float], target: list[int], n: int = 6) -> list[float]:
@@ -72,3 +73,69 @@ def test_a_long_column_is_sampled_from_end_to_end() -> None:
     target = (cells > 0.95).astype(np.int32)
     found = tree_cutoffs(cells, target, np.ones(n_rows, dtype=np.float32), 6)
     assert found == pytest.approx([0.95], abs=1e-4)
+
+
+@st.composite
+def weighted_columns(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draw values with ties, near ties and gaps, up to five classes, and weights of three kinds."""
+    n_rows, n_classes = draw(st.integers(2, 200)), draw(st.integers(1, 5))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    values = rng.random(n_rows)
+    match draw(st.sampled_from(["all different", "rounded", "close", "ordered"])):
+        case "rounded":
+            values = np.round(values * draw(st.integers(1, 40))) / 40
+        case "close":
+            values = values * 1e-6
+        case "ordered":
+            values = np.sort(values)
+    noise = draw(st.sampled_from([0.0, 0.2, 5.0]))
+    target = (n_classes * values / max(values.max(), 1e-30) + rng.normal(0, noise, n_rows)).astype(
+        np.int32
+    )
+    target = target.clip(0, n_classes - 1)
+    match draw(st.sampled_from(["equal", "balanced", "random"])):
+        case "equal":
+            weight = np.ones(n_rows)
+        case "balanced":
+            weight = n_rows / (n_classes * np.bincount(target))[target]
+        case "random":
+            weight = rng.random(n_rows) * (rng.random(n_rows) < 0.9)
+            weight[0] = 1.0
+    return values.astype(np.float32), target, weight.astype(np.float32)
+
+
+@given(weighted_columns(), st.integers(1, 30))
+def test_native_splits_are_those_of_a_scikit_learn_tree_in_the_same_order(
+    column: tuple[np.ndarray, np.ndarray, np.ndarray], n: int
+) -> None:
+    np.testing.assert_array_equal(tree_splits(*column, n), sklearn_splits(*column, n))
+
+
+@given(weighted_columns(), st.lists(st.integers(1, 30), min_size=1, max_size=4))
+def test_one_tree_gives_the_cutoffs_of_all_smaller_trees(
+    column: tuple[np.ndarray, np.ndarray, np.ndarray], counts: list[int]
+) -> None:
+    found = nested_cutoffs(*column, tuple(counts))
+    for count, own in zip(counts, found, strict=True):
+        np.testing.assert_array_equal(own, tree_cutoffs(*column, count))
+
+
+@pytest.mark.parametrize(
+    ("values", "target", "weight", "message"),
+    [
+        ([0.1, np.nan], [0, 1], [1, 1], "a value is missing"),
+        ([0.1, 0.2], [0, -1], [1, 1], "a target is negative"),
+        ([0.1, 0.2], [0, 1], [1, -1], "a weight is negative or NaN"),
+        ([0.1, 0.2], [0], [1, 1], "differ in length"),
+    ],
+)
+def test_native_splits_check_their_arguments(
+    values: list[float], target: list[int], weight: list[float], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        tree_splits(
+            np.array(values, dtype=np.float32),
+            np.array(target, dtype=np.int32),
+            np.array(weight, dtype=np.float32),
+            3,
+        )

@@ -39,6 +39,12 @@ OTHER_VALUES: list[tuple[str, Any]] = [
     ("scaling", "range"),
     ("vote_threshold", 0.6),
     ("vote_density", 0.9),
+    ("vote_density", "undecided"),
+    ("vote_gradient", "hard"),
+    ("link_drawing", "repeated"),
+    ("last_batch", "drop"),
+    ("preset", "paper"),
+    ("preset", "program"),
     ("phases", Alternating(5)),
     ("gate_gradient", "mixture"),
     ("temperature", 0.5),
@@ -48,6 +54,7 @@ OTHER_VALUES: list[tuple[str, Any]] = [
     ("pruning", Pruning(0.3, 0.6, convergence=0.9)),
     ("validation_fraction", 0.3),
     ("class_weight", None),
+    ("class_weight", "smoothed"),
     ("class_weight", {"ill": 3.0}),
     ("random_state", 9),
 ]
@@ -89,14 +96,24 @@ def test_every_parameter_is_tested() -> None:
     elsewhere |= {"relaxation", "engine", "device", "trace_every"}  # test_engine_runs.py
     elsewhere |= {"simplify"}  # test_simplify.py
     elsewhere |= {"effort"}  # test_select.py
+    elsewhere |= {"n_trees", "screening"}  # test_growth.py, test_screen.py
+    elsewhere |= {"validation_every", "validation_score"}  # test_presets.py
     assert {name for name, _ in OTHER_VALUES} | elsewhere == set(DLNClassifier().get_params())
 
 
 BAD_VALUES: dict[str, list[Any]] = {
+    "preset": ["default", 1, True],
+    "link_drawing": ["all", None, 2],
+    "last_batch": ["keep", None, False],
+    "vote_gradient": ["mixture", None, True],
+    "validation_every": [0, 1.5, None, "ten"],
+    "validation_score": ["sum", None, 2],
     "effort": ["auto", "much", None, 1],
     "scaling": ["log", None, 2],
     "layers": [(), (0,), (2.5,), "wide", None, 7],
     "n_networks": [0, 1.5, "many", None],
+    "screening": [None, "yes", 2],
+    "n_trees": [-1, 1.5, "many", None, 601],
     "n_cutoffs": [0, 2.5, "many", None, True],
     "n_links": [0, 2.5, "all"],
     "n_gates": [0, 17, None, "all"],
@@ -120,7 +137,7 @@ BAD_VALUES: dict[str, list[Any]] = {
     "trace_every": [-1, 0.5, None],
     "grad_factor": [-1, None, "big"],
     "vote_threshold": [0, 1, 1.5, None],
-    "vote_density": [-0.1, 1.1, None],
+    "vote_density": [-0.1, 1.1, None, "off"],
     "validation_fraction": [-0.1, 1, 1.0, np.nan, None, "some", True],
     "selection_fits": [-1, 1.5, None],
     "class_weight": ["even", 3, {"nobody": 1.0}, {"ill": -1.0}, {"ill": "much"}, {"ill": np.nan}],

@@ -48,7 +48,7 @@ def test_what_is_given_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [str(cell) for cell in plans[0].cells] == ["wine nb 5", "wine nb 6"]
     assert plans[0].folder == QUICK_RESULTS
     main(["run"])
-    assert (len(plans[1].cells), plans[1].folder) == (800, RESULTS)
+    assert (len(plans[1].cells), plans[1].folder) == (880, RESULTS)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from dln import DLNClassifier
+from dln.estimators.presets import PRESETS
 from dln.estimators.reading import read_problem
 from dln.search import paper
 from dln.search.folds import hold_out
@@ -19,11 +20,13 @@ from reproduction import datasets, protocol
 from reproduction.protocol import Task
 
 
-@pytest.mark.parametrize(
-    "name", ["MAX_EPOCHS", "EVAL_EVERY", "FINAL_EVAL_EVERY", "PATIENCE", "HELD_BACK"]
-)
+@pytest.mark.parametrize("name", ["EVAL_EVERY", "FINAL_EVAL_EVERY", "PATIENCE", "HELD_BACK"])
 def test_the_constants_are_the_same(name: str) -> None:
     assert getattr(protocol, name) == getattr(paper, name)
+
+
+def test_the_epochs_are_the_same() -> None:
+    assert {preset["epochs"] for preset in PRESETS.values()} == {protocol.MAX_EPOCHS}
 
 
 @given(st.lists(st.floats(0, 1), min_size=1), st.integers(2, 30))

@@ -50,6 +50,46 @@ def test_the_papers_space_is_the_papers() -> None:
     assert find_preset("paper", problem(400, n_classes=3)).space["batch_size"] == 128
 
 
+def test_the_programs_space_differs_from_the_papers_in_fixed_options_only() -> None:
+    paper, program = (find_preset(name, problem(400)) for name in ("paper", "program"))
+    searched = [name for name, value in paper.space.items() if isinstance(value, (list, Between))]
+    # Optuna draws in this order. Another one would change the results that are stored.
+    assert searched == [
+        *("learning_rate", "n_layers", "ratio", "n_cutoffs", "tau", "grad_factor", "first")
+    ]
+    assert searched == [
+        name for name, value in program.space.items() if isinstance(value, (list, Between))
+    ]
+    assert all(paper.space[name] == program.space[name] for name in searched)
+    differs = {name for name in program.space if program.space[name] != paper.space.get(name)}
+    assert differs == {
+        "gate_gradient",
+        "vote_gradient",
+        "vote_density",
+        "link_drawing",
+        "last_batch",
+        "selection_fits",
+        "validation_fraction",
+        "validation_every",
+        "validation_score",
+    }
+    assert paper.scoring == program.scoring
+
+
+def test_the_program_is_searched_and_fitted_with_its_options() -> None:
+    X, y = load_iris(return_X_y=True)
+    search = DLNSearchCV(space="program", n_trials=1, random_state=0)
+    search.fit(X[::3], y[::3])
+    model = search.best_estimator_
+    assert (model.class_weight, model.last_batch, model.validation_every) == (
+        "smoothed",
+        "drop",
+        10,
+    )
+    looked = np.flatnonzero(~np.isnan(model.history_["valid_accuracy"][0])) + 1
+    assert looked.tolist() == list(range(10, 1_001, 10))
+
+
 @pytest.mark.parametrize(
     ("n_rows", "low", "high"),
     [(100, 7, 30), (5_000, 15, 45), (520, 7, 30)],  # too small: d / 2; three times d; just d

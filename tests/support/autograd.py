@@ -29,7 +29,14 @@ def torch_gradients(job: Job, phase: Phase) -> tuple[float, dict[str, NDArray[np
     temperature = float(schedule.temperatures[0])
     set_mode(
         model,
-        Mode(phase, options.relaxation, options.gate_gradient, temperature, options.grad_factor),
+        Mode(
+            phase,
+            options.relaxation,
+            options.gate_gradient,
+            temperature,
+            options.grad_factor,
+            vote_gradient=options.vote_gradient,
+        ),
     )
     epochs = [*schedule.layer_freeze.tolist(), schedule.vote_freeze]
     for layers, epoch in zip(model.stages(), epochs, strict=True):

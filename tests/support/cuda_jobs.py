@@ -29,6 +29,7 @@ def draw_job(seed: int) -> Job:
         gate_gradient=one_of("hard", "mixture"),
         temperature=one_of(1.0, 0.3, Annealing(2.0, 0.1)),
         freezing=one_of(None, None, Freezing(0.0), Freezing(0.0, "outputs-first")),
+        vote_gradient=("soft", "hard")[seed % 2],  # type: ignore[arg-type]
     )
     layers = rng.integers(1, 21, rng.integers(1, 5)).tolist()
     if seed % 3 == 0:  # a layer that takes even the largest block three rounds
@@ -38,6 +39,7 @@ def draw_job(seed: int) -> Job:
         n_links=one_of(1, 3, 8, 17, None),
         n_gates=one_of(1, 4, 8, 16),
         concatenation=one_of("separate", "shared", "none"),
+        link_drawing=("distinct", "repeated")[seed // 2 % 2],  # type: ignore[arg-type]
     )
     n_rows = int(rng.integers(1, 151))
     n_classes = int(rng.integers(2, 6))

@@ -20,6 +20,9 @@ UNIFIED = TrainOptions(phases="unified")
 TOGETHER = {
     "unified": UNIFIED,
     "mixture": replace(UNIFIED, gate_gradient="mixture", grad_factor=1.3),
+    "program": replace(
+        UNIFIED, vote_gradient="hard", last_batch="drop", validation_score="both", batch_size=60
+    ),
     "temperature": replace(UNIFIED, temperature=Annealing(2.0, 0.5)),
     "fixed thresholds": replace(UNIFIED, threshold_rate=0.0),
     "inputs first": replace(UNIFIED, freezing=Freezing(0.3)),

@@ -39,6 +39,7 @@ OPTIONS = st.builds(
     tau=st.sampled_from([0.5, 2.0, 20.0]),
     grad_factor=st.sampled_from([1.0, 1.5]),
     gate_gradient=st.sampled_from(["hard", "mixture"]),
+    vote_gradient=st.sampled_from(["soft", "hard"]),
     temperature=st.sampled_from([1.0, 0.3, Annealing(2.0, 0.1)]),
     freezing=st.sampled_from([None, Freezing(0.0), Freezing(0.0, "outputs-first")]),
 )
@@ -48,6 +49,7 @@ SHAPES = st.builds(
     n_links=st.sampled_from([1, 3, 8, 17, None]),
     n_gates=st.sampled_from([1, 4, 8, 16]),
     concatenation=st.sampled_from(["separate", "shared", "none"]),
+    link_drawing=st.sampled_from(["distinct", "repeated"]),
 )
 
 

@@ -257,6 +257,9 @@ def test_native_code_refuses_a_record_of_another_size() -> None:
     seed=st.integers(0, 2**64 - 1),
     keep_best=st.booleans(),
     gate_gradient=st.sampled_from(["hard", "mixture"]),
+    vote_gradient=st.sampled_from(["soft", "hard"]),
+    last_batch=st.sampled_from(["spread", "drop"]),
+    validation_score=st.sampled_from(["validation", "both"]),
     phases=st.one_of(
         st.sampled_from(["unified", "epochs", "batches"]),
         st.builds(Alternating, st.integers(1, 10**9)),
@@ -269,6 +272,8 @@ def test_a_record_holds_every_option_under_its_name(**values: Any) -> None:
     order = values["phases"]
     order = (1, order.epochs) if isinstance(order, Alternating) else orders[order]
     assert (record["phases"], record["phase_epochs"]) == order
-    assert record["gate_gradient"] == ["hard", "mixture"].index(options.gate_gradient)
-    for name in {own.name for own in FIELDS} & vars(options).keys() - {"phases", "gate_gradient"}:
-        assert record[name] == RECORD[name].type(getattr(options, name)), name
+    for own in FIELDS:
+        if own.name != "phases" and own.name in vars(options):
+            value = getattr(options, own.name)
+            number = own.names.index(value) if own.names else RECORD[own.name].type(value)
+            assert record[own.name] == number, own.name

@@ -18,9 +18,10 @@ from dln.cli.draw import draw
 from dln.cli.evaluate import evaluate
 from dln.cli.explain import explain
 from dln.cli.export import export
+from dln.cli.model_options import options
 from dln.cli.output import print_message
-from dln.cli.predict import predict
 from dln.cli.path import path
+from dln.cli.predict import predict
 from dln.cli.prune import prune
 from dln.cli.report import report
 from dln.cli.rules import rules
@@ -99,6 +100,7 @@ for _command in (
     prune,
     export,
     verify,
+    options,
 ):
     app.command(cls=_Command)(_command)
 

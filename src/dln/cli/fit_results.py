@@ -92,7 +92,7 @@ def _repeat_notes(sketch: RowSketch) -> tuple[str, ...]:
     return (f"{about}{n:,} test {same}. {why}",)
 
 
-def tested_text(circuit: Circuit, total: Measure | None, *, page: bool = False) -> str:
+def tested_text(circuit: Circuit, total: Measure | None, *, page: bool) -> str:
     """Describe the accuracy, if there are test rows, and the size; a page has the rules too."""
     lines = [rule_table(circuit).to_text().rstrip("\n"), ""] if page else []
     if total is not None:

@@ -12,6 +12,17 @@ from dln.errors import OptionError
 from dln.estimators.parameters import Parameters
 from dln.train.engines import EngineName
 
+OptionsFile = Annotated[
+    str | None,
+    typer.Option(
+        "--options",
+        metavar="FILE",
+        help="TOML file with options of training, as dln options writes it. Options of the command "
+        "that are not at their default override it.",
+        show_default=False,
+    ),
+]
+
 
 def parameter(name: str, **settings: Any) -> Any:
     """Return the option of a command that sets a parameter of `DLNClassifier`."""
@@ -92,8 +103,11 @@ Kind = Annotated[
     ),
 ]
 ClassWeight = Annotated[
-    OneOf["balanced", "none"],
-    typer.Option(help="Weight classes equally (balanced) or rows equally (none)."),
+    OneOf["balanced", "smoothed", "none"],
+    typer.Option(
+        help="Weight classes equally (balanced), nearly equally (smoothed, the authors' program) "
+        "or rows equally (none)."
+    ),
 ]
 MaxRules = Annotated[int | None, parameter("max_rules", metavar="N", show_default=False)]
 MaxLiterals = Annotated[int | None, parameter("max_literals", metavar="N", show_default=False)]

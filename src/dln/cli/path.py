@@ -72,9 +72,7 @@ def path(
         ending_of(picture, _PICTURES)
     found = load_path(file)
     costs = read_costs(column_cost) or {}
-    budget = Budget(
-        max_rules, max_literals, max_literals_per_rule, max_columns, costs, max_cost
-    )
+    budget = Budget(max_rules, max_literals, max_literals_per_rule, max_columns, costs, max_cost)
     if picture is not None:
         with open_output(picture) as stream:
             draw_path(found).savefig(stream, format=ending_of(picture, _PICTURES))

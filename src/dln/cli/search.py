@@ -32,11 +32,13 @@ from dln.cli.options import (
     ModelOutput,
     NoRows,
     Only,
+    OptionsFile,
     Quiet,
     Seed,
     Target,
     TestPart,
 )
+from dln.cli.options_file import merge_options
 from dln.cli.output import print_message
 from dln.cli.table_options import reads_table
 from dln.draw.canvas import ending_of, make_axes
@@ -56,7 +58,10 @@ def search(
         int, typer.Option(min=1, metavar="N", help="Number of parameter sets to try.")
     ] = 32,
     space: Annotated[
-        OneOf["default", "paper"], typer.Option(help="Search space: the default, or the paper's.")
+        OneOf["default", "paper", "program"],
+        typer.Option(
+            help="Search space: the default, or the paper's with its text or the authors' program."
+        ),
     ] = "default",
     objective: Annotated[
         OneOf["accuracy", "pareto"],
@@ -80,6 +85,7 @@ def search(
         float | None,
         typer.Option(min=0.0, metavar="SECONDS", help="Start no batch of trials after this time."),
     ] = None,
+    options: OptionsFile = None,
     test: TestPart = 0.25,
     ignore: Ignore = None,
     only: Only = None,
@@ -112,17 +118,19 @@ def search(
         check_output(picture, data, storage, output)
         ending_of(picture, _PICTURES)
         make_axes(None, 1, (1.0, 1.0))  # reports a missing matplotlib before the search
+    weight = None if class_weight == "none" else class_weight
+    own = {"class_weight": weight, "engine": engine, "device": device}
+    merged = merge_options(options, own)
     searched = DLNSearchCV(
         space=space,
+        fixed={name: value for name, value in merged.items() if name not in own},
         n_trials=trials,
         objective=objective,
         refit=choose,
         storage=storage,
         time_limit=time_limit,
-        class_weight=None if class_weight == "none" else class_weight,
         backend=backend,
-        engine=engine,
-        device=device,
+        **{name: merged[name] for name in own},
         random_state=seed,
         n_jobs=jobs,
         verbose=int(sys.stderr.isatty() and not quiet),
@@ -151,7 +159,7 @@ def search(
         **_search_document(searched),
         **tested_document(circuit, total),
     }
-    text = f"{_search_text(searched)}\n{tested_text(circuit, total)}"
+    text = f"{_search_text(searched)}\n{tested_text(circuit, total, page=False)}"
     print_saved(output, document if json else text, quiet=quiet)
 
 

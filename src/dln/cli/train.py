@@ -39,6 +39,7 @@ from dln.cli.options import (
     MaybeModelOutput,
     NoRows,
     Only,
+    OptionsFile,
     Quiet,
     Seed,
     Target,
@@ -46,10 +47,13 @@ from dln.cli.options import (
     parameter,
     read_costs,
 )
+from dln.cli.options_file import merge_options
 from dln.cli.output import print_message
 from dln.cli.table_options import reads_table
+from dln.cli.traces import check_trace_path, save_trace
 from dln.errors import OptionError
-from dln.estimators.plan import budget_of
+from dln.estimators.plan import budget_of, read_parameters
+from dln.estimators.presets import PresetName
 from dln.paths.path_file import save_path
 from dln.train.options import FitEffort, Gates
 
@@ -65,6 +69,8 @@ def train(
     ignore: Ignore = None,
     only: Only = None,
     kind: Kind = None,
+    options: OptionsFile = None,
+    preset: Annotated[PresetName | None, parameter("preset", show_default=False)] = None,
     effort: Annotated[FitEffort, parameter("effort")] = "normal",
     max_rules: MaxRules = None,
     max_literals: MaxLiterals = None,
@@ -92,6 +98,14 @@ def train(
     engine: EngineChoice = "native",
     device: Device = "cpu",
     jobs: Jobs = -1,
+    trace: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.npz",
+            help="Also record the training, for dln draw --training.",
+            show_default=False,
+        ),
+    ] = None,
     layout: Layout = DETECT,
     json: Json = False,
     no_rows: NoRows = False,
@@ -111,31 +125,38 @@ def train(
         check_output(output, data)
     if path is not None:
         check_output(path, data, output)
+    if trace is not None:
+        check_trace_path(trace, data, output)
+    given = {
+        "preset": preset,
+        "effort": effort,
+        "layers": _layers(layers),
+        "n_networks": _number("--networks", networks, int),
+        "n_cutoffs": _number("--cutoffs", cutoffs, int),
+        "tau": _number("--tau", tau, float),
+        "epochs": _number("--epochs", epochs, int),
+        "gates": gates,
+        "max_rules": max_rules,
+        "max_literals": max_literals,
+        "max_literals_per_rule": max_literals_per_rule,
+        "max_columns": max_columns,
+        "column_costs": read_costs(column_cost),
+        "max_cost": max_cost,
+        "path": path is not None,
+        "class_weight": None if class_weight == "none" else class_weight,
+        "simplify": None if simplify == "none" else simplify,
+        "engine": engine,
+        "device": device,
+    }
     classifier = dln.DLNClassifier(
-        effort=effort,
-        layers=_layers(layers),
-        n_networks=_number("--networks", networks, int),
-        n_cutoffs=_number("--cutoffs", cutoffs, int),
-        tau=_number("--tau", tau, float),
-        epochs=_number("--epochs", epochs, int),
-        gates=gates,
-        max_rules=max_rules,
-        max_literals=max_literals,
-        max_literals_per_rule=max_literals_per_rule,
-        max_columns=max_columns,
-        column_costs=read_costs(column_cost),
-        max_cost=max_cost,
-        path=path is not None,
-        class_weight=None if class_weight == "none" else class_weight,
-        simplify=None if simplify == "none" else simplify,
+        **merge_options(options, given),
         random_state=seed,
-        engine=engine,
-        device=device,
         n_jobs=jobs,
+        trace_every=0 if trace is None else 1,
         verbose=int(sys.stderr.isatty() and not quiet),
         on_interrupt="keep",
     )
-    limited = budget_of(classifier).is_limited
+    limited = budget_of(read_parameters(classifier)).is_limited
     if output is None and not limited:
         raise OptionError("--output is missing; name the file to save the model in: -o model.json")
     prepared: Prepared = prepare(
@@ -157,6 +178,8 @@ def train(
         save_model(circuit, output)
     if path is not None and classifier.path_ is not None:
         save_path(classifier.path_, path)
+    if trace is not None:
+        save_trace(classifier, trace)
     if json:
         document = {
             **prepared.document(),

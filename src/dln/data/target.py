@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
+from typing import Literal as OneOf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,13 @@ from numpy.typing import NDArray
 from dln.core.labels import Label, plain_labels
 from dln.data.table import is_missing
 from dln.errors import OptionError, TableError
+
+ClassWeight = OneOf["balanced", "smoothed"]
+"""Weights of classes that depend on their rows: the inverse of the number of rows of a class, or of
+that number plus 0.1 (the authors' program)."""
+
+SMOOTHING = 0.1
+"""What "smoothed" adds to the number of rows of a class."""
 
 
 def row_weights(
@@ -162,15 +170,19 @@ def _labels_of_one_type(labels: NDArray[Any]) -> NDArray[Any]:
 def _class_weights(
     class_weight: Any, classes: NDArray[Any], target: NDArray[np.int32], weight: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the weight of each class; "balanced" depends on the weights of its rows."""
+    """Return the weight of each class; those of `ClassWeight` depend on the weights of its rows."""
     if class_weight is None:
         return np.ones(len(classes))
-    if isinstance(class_weight, str) and class_weight == "balanced":
+    if isinstance(class_weight, str) and class_weight in get_args(ClassWeight):
         mass = np.bincount(target, weights=weight, minlength=len(classes))
         finite = np.maximum(mass, np.finfo(np.float64).tiny)  # so that its inverse is finite
+        if class_weight == "smoothed":
+            finite = finite + SMOOTHING
         return np.divide(1.0, finite, out=np.zeros(len(classes)), where=mass > 0)
     if not isinstance(class_weight, Mapping):
-        raise OptionError(f"class_weight is {class_weight!r}, expected 'balanced', None or a dict")
+        raise OptionError(
+            f"class_weight is {class_weight!r}, expected 'balanced', 'smoothed', None or a dict"
+        )
     known = list(classes)
     unknown = [label for label in class_weight if label not in known]
     # As in scikit-learn, the rows of a fold may lack a class, but then all others need a weight.

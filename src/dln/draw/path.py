@@ -66,8 +66,11 @@ def draw_path(path: CircuitPath, *, axes: Axes | None = None) -> Figure:
 
 def _label_sizes(canvas: Any, sizes: list[int]) -> None:
     """Label round numbers of literals as plain numbers."""
-    ticks = [tick for tick in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
-             if min(sizes) <= tick <= max(sizes)]
+    ticks = [
+        tick
+        for tick in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
+        if min(sizes) <= tick <= max(sizes)
+    ]
     canvas.set_xticks(ticks or sizes[:1])
     canvas.set_xticklabels([f"{tick:,}" for tick in (ticks or sizes[:1])])
     canvas.minorticks_off()

@@ -8,12 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import Any, NamedTuple, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dln.core.literals import LiteralKind
+
+
+class EncodedLiteral(NamedTuple):
+    """One literal on an encoded column; `value` is the cutoff or the group."""
+
+    kind: LiteralKind
+    column: int
+    value: float
 
 
 @dataclass(frozen=True)

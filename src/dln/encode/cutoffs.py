@@ -7,37 +7,67 @@ from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.tree import DecisionTreeClassifier
 
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int32]
+
 MAX_ROWS = 50_000
 """Maximum number of rows used; with more rows the split points hardly change."""
 
 
-def tree_cutoffs(
-    cells: NDArray[np.float32],
-    target: NDArray[np.int32],
-    weight: NDArray[np.float32],
-    n_cutoffs: int,
-) -> NDArray[np.float32]:
+def tree_cutoffs(cells: Floats, target: Ints, weight: Floats, n_cutoffs: int) -> Floats:
     """Split one encoded column into at most `n_cutoffs` + 1 parts that separate the classes.
 
     Missing values (NaN) are ignored. The rows are weighted as in training. A column without a
     useful split gets its median, so that it can still be used together with another column.
+    """
+    return nested_cutoffs(cells, target, weight, (n_cutoffs,))[0]
+
+
+def nested_cutoffs(
+    cells: Floats, target: Ints, weight: Floats, counts: tuple[int, ...]
+) -> list[Floats]:
+    """Return the cutoffs of `tree_cutoffs` for each of several numbers, from a single tree.
+
+    The tree is grown best first, so its first k splits are those of the tree with k splits.
     """
     known = np.flatnonzero(~np.isnan(cells))
     if len(known) > MAX_ROWS:
         known = known[:: -(-len(known) // MAX_ROWS)]
     values = cells[known]
     if len(values) == 0 or values.min() == values.max():
-        return np.empty(0, dtype=np.float32)
+        return [np.empty(0, dtype=np.float32) for _ in counts]
+    most = min(max(counts), len(values))
+    splits = _find_splits(values, target[known], weight[known], most)
+    if len(splits) > 0:
+        return [np.unique(splits[:count].astype(np.float32)) for count in counts]
+    distinct = np.unique(values)
+    middle = len(distinct) // 2
+    halves = distinct[middle - 1 : middle] + distinct[middle : middle + 1]
+    median = np.asarray(halves / 2, dtype=np.float32)
+    return [median for _ in counts]
+
+
+def sklearn_splits(
+    values: Floats, target: Ints, weight: Floats, n_splits: int
+) -> NDArray[np.float64]:
+    """Return the first splits of a tree on one column, in the order in which they are made.
+
+    This defines what `tree_splits` of the compiled extension computes, and replaces it where the
+    extension is missing.
+    """
     # The tree allocates memory for all leaves, and there cannot be more leaves than rows.
-    most = min(n_cutoffs, len(values) - 1)
-    tree = DecisionTreeClassifier(max_leaf_nodes=most + 1, random_state=0)
+    n_leaves = min(n_splits, len(values) - 1) + 1
+    tree = DecisionTreeClassifier(max_leaf_nodes=n_leaves, random_state=0)
     # With a few hundred rows, the validation would take half of the time.
     with config_context(skip_parameter_validation=True):
-        tree.fit(values[:, None], target[known], sample_weight=weight[known], check_input=False)
-    inner = tree.tree_.children_left >= 0
-    cutoffs = np.unique(tree.tree_.threshold[inner].astype(np.float32))
-    if len(cutoffs) == 0:
-        distinct = np.unique(values)
-        middle = len(distinct) // 2
-        cutoffs = (distinct[middle - 1 : middle] + distinct[middle : middle + 1]) / 2
-    return cutoffs
+        tree.fit(values[:, None], target, sample_weight=weight, check_input=False)
+    inner = np.flatnonzero(tree.tree_.children_left >= 0)
+    # A node gets its children when it is split.
+    order = inner[np.argsort(tree.tree_.children_left[inner])]
+    return np.asarray(tree.tree_.threshold[order], dtype=np.float64)
+
+
+try:
+    from dln._native import tree_splits as _find_splits
+except ImportError:  # a machine without the compiled extension
+    _find_splits = sklearn_splits

@@ -8,6 +8,7 @@ group; a column with missing values gets an additional literal for them.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +18,9 @@ from dln.core.literals import Category, Column, LiteralKind
 from dln.data.codes import MISSING_CODE, encode_cells
 from dln.data.table import RawColumn, Table
 from dln.encode.bits import LiteralSet
-from dln.encode.cutoffs import tree_cutoffs
+from dln.encode.cutoffs import nested_cutoffs
 from dln.encode.scale import Scale, fit_scale
+from dln.encode.screen import choose_columns
 
 MAX_GROUPS = 64
 """Maximum number of category literals of a column; the rarest categories are pooled into one."""
@@ -42,11 +44,14 @@ class EncodeOptions:
         Number of knots of the scaling: 2 is the paper's min-max scaling, more follow the quantiles.
     rare
         A category in less than this fraction of the training rows is pooled with other rare ones.
+    screening
+        Whether columns of a wide table that say nothing about the target get no literals.
     """
 
     n_cutoffs: int = 6
     n_knots: int = 33
     rare: float = 0.005
+    screening: bool = True
 
 
 @dataclass(frozen=True)
@@ -98,28 +103,50 @@ def fit_encoder(
     options: EncodeOptions,
 ) -> tuple[Encoder, NDArray[np.float32]]:
     """Fit an encoder on training rows; return it and the encoded rows."""
+    (encoder,), cells = fit_encoders(table, target, weight, options, [options.n_cutoffs])
+    return encoder, cells
+
+
+def fit_encoders(
+    table: Table,
+    target: NDArray[np.int32],
+    weight: NDArray[np.float32],
+    options: EncodeOptions,
+    n_cutoffs: Sequence[int],
+) -> tuple[list[Encoder], NDArray[np.float32]]:
+    """Fit encoders that differ only in their number of cutoffs; return them and the encoded rows.
+
+    `n_cutoffs` has the number for each encoder; that of the options is not used.
+    """
     cells = np.empty((table.n_rows, table.n_columns), dtype=np.float32)
-    codes, literals = [], []
+    codes: list[ColumnCode] = []
     for index, name in enumerate(table.column_names()):
         raw = table.read(index)
         fit = _fit_categories if raw.kind == "category" else _fit_numbers
-        code = fit(name, raw, options)
-        encoded = code.encode(raw)
+        codes.append(fit(name, raw, options))
+        cells[:, index] = codes[-1].encode(raw)
+    literals: list[list[LiteralSet]] = [[] for _ in n_cutoffs]
+    every = np.arange(table.n_columns)
+    worth = choose_columns(cells, target, weight) if options.screening else every
+    for index in worth.tolist():
+        code, encoded = codes[index], cells[:, index]
         missing = np.isnan(encoded)
         if code.scale is not None:
-            cutoffs = tree_cutoffs(encoded, target, weight, options.n_cutoffs)
-            literals.append(LiteralSet.on_column(index, LiteralKind.ABOVE, cutoffs))
+            found = nested_cutoffs(encoded, target, weight, tuple(n_cutoffs))
+            for own, cutoffs in zip(literals, found, strict=True):
+                own.append(LiteralSet.on_column(index, LiteralKind.ABOVE, cutoffs))
         else:
             groups = _group_literals(len(code.groups), any_missing=bool(missing.any()))
-            literals.append(LiteralSet.on_column(index, LiteralKind.AMONG, groups))
+            for own in literals:
+                own.append(LiteralSet.on_column(index, LiteralKind.AMONG, groups))
         if missing.any() and not missing.all():
-            literals.append(LiteralSet.on_column(index, LiteralKind.MISSING, _NO_VALUE))
-        codes.append(code)
-        cells[:, index] = encoded
-    if not any(map(len, literals)):
-        # No column varies; add a constant literal so that a network can be built.
-        literals.append(LiteralSet.on_column(0, LiteralKind.MISSING, _NO_VALUE))
-    return Encoder(tuple(codes), LiteralSet.join(literals)), cells
+            for own in literals:
+                own.append(LiteralSet.on_column(index, LiteralKind.MISSING, _NO_VALUE))
+    for own in literals:
+        if not any(map(len, own)):
+            # No column varies; add a constant literal so that a network can be built.
+            own.append(LiteralSet.on_column(0, LiteralKind.MISSING, _NO_VALUE))
+    return [Encoder(tuple(codes), LiteralSet.join(own)) for own in literals], cells
 
 
 def _fit_numbers(name: str, raw: RawColumn, options: EncodeOptions) -> ColumnCode:

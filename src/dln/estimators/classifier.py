@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from typing import Literal as OneOf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from dln._util.cores import count_threads
 from dln._util.option import documented
 from dln.core.circuit import Circuit
+from dln.data.target import ClassWeight
+from dln.errors import OptionError
 from dln.estimators.fit_warnings import warn_of_lost_classes, warn_of_mixtures, warn_user
 from dln.estimators.parameters import Parameters
-from dln.errors import OptionError
-from dln.estimators.plan import plan_fit, read_budget, read_parameters
+from dln.estimators.plan import budget_of, plan_fit, read_parameters
+from dln.estimators.presets import PresetName
 from dln.estimators.reading import draw_seed, name_of_accuracy, read_features, read_problem
 from dln.paths.fit import fit_path
 from dln.paths.path import CircuitPath
@@ -33,9 +34,14 @@ from dln.train.options import (
     FitEffort,
     GateGradient,
     Gates,
+    LastBatch,
+    LinkDrawing,
     Phases,
     Relaxation,
     Scaling,
+    ValidationScore,
+    VoteGradient,
+    VoteStart,
 )
 from dln.train.progress import progress_bar
 from dln.train.settings import Annealing, Freezing, Pruning
@@ -96,18 +102,23 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
+        preset: PresetName | None = None,
         effort: FitEffort = "normal",
         layers: Auto | tuple[int, ...] = "auto",
         n_networks: Auto | int = "auto",
+        n_trees: Auto | int = "auto",
         n_cutoffs: Auto | int = "auto",
         scaling: Scaling = "quantiles",
+        screening: bool = True,
         n_links: int | None = 16,
+        link_drawing: LinkDrawing = "distinct",
         n_gates: int = 16,
         gates: Gates = "all",
         concatenation: Concatenation = "separate",
         tau: Auto | float = "auto",
         epochs: Auto | int = "auto",
         batch_size: Auto | int = "auto",
+        last_batch: LastBatch = "spread",
         learning_rate: float = 0.05,
         final_rate: float = 0.03,
         threshold_rate: float = 0.1,
@@ -115,13 +126,16 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         phases: Phases = "batches",
         relaxation: Relaxation = "straight-through",
         gate_gradient: GateGradient = "hard",
+        vote_gradient: VoteGradient = "soft",
         temperature: float | Annealing = 1.0,
         freezing: Freezing | None = None,
         pruning: Pruning | None = None,
         grad_factor: float = 1.0,
         vote_threshold: float = 0.8,
-        vote_density: Auto | float = "auto",
+        vote_density: Auto | VoteStart | float = "auto",
         validation_fraction: float = 0.0,
+        validation_every: int = 1,
+        validation_score: ValidationScore = "validation",
         selection_fits: Auto | int = "auto",
         max_rules: int | None = None,
         max_literals: int | None = None,
@@ -130,7 +144,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         column_costs: Mapping[str, float] | None = None,
         max_cost: float | None = None,
         path: bool = False,
-        class_weight: OneOf["balanced"] | Mapping[Any, float] | None = "balanced",
+        class_weight: ClassWeight | Mapping[Any, float] | None = "balanced",
         engine: EngineName = "native",
         device: str = "cpu",
         simplify: Effort | None = "quick",
@@ -140,18 +154,23 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         verbose: int | bool = 0,
         on_interrupt: OnInterrupt = "raise",
     ) -> None:
+        self.preset = preset
         self.effort = effort
         self.layers = layers
         self.n_networks = n_networks
+        self.n_trees = n_trees
         self.n_cutoffs = n_cutoffs
         self.scaling = scaling
+        self.screening = screening
         self.n_links = n_links
+        self.link_drawing = link_drawing
         self.n_gates = n_gates
         self.gates = gates
         self.concatenation = concatenation
         self.tau = tau
         self.epochs = epochs
         self.batch_size = batch_size
+        self.last_batch = last_batch
         self.learning_rate = learning_rate
         self.final_rate = final_rate
         self.threshold_rate = threshold_rate
@@ -159,6 +178,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.phases = phases
         self.relaxation = relaxation
         self.gate_gradient = gate_gradient
+        self.vote_gradient = vote_gradient
         self.temperature = temperature
         self.freezing = freezing
         self.pruning = pruning
@@ -166,6 +186,8 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.vote_threshold = vote_threshold
         self.vote_density = vote_density
         self.validation_fraction = validation_fraction
+        self.validation_every = validation_every
+        self.validation_score = validation_score
         self.selection_fits = selection_fits
         self.max_rules = max_rules
         self.max_literals = max_literals
@@ -204,11 +226,12 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The fitted classifier.
         """
         parameters = read_parameters(self)  # refuses parameters out of range first
-        budget = read_budget(parameters)
+        budget = budget_of(parameters)
+        class_weight = parameters.class_weight
         engine = find_engine(self.engine, self.device)
         n_threads = count_threads(self.n_jobs)
         rng = np.random.default_rng(draw_seed(self.random_state))
-        read, classes = read_problem(self, X, y, sample_weight, self.class_weight)
+        read, classes = read_problem(self, X, y, sample_weight, class_weight)
         problem = read.counting()
         budget.check_columns(problem.table.column_names())
         path: CircuitPath | None = None
@@ -233,7 +256,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     problem,
                     budget,
                     rng=rng,
-                    measure=name_of_accuracy(self.class_weight),
+                    measure=name_of_accuracy(class_weight),
                     n_threads=n_threads,
                     on_progress=on_search,
                     on_interrupt=self.on_interrupt,
@@ -253,7 +276,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if interrupted:
             warn_user("The fit was interrupted. The model keeps what it had learned so far.")
         else:
-            warn_of_lost_classes(self.circuit_, problem, self.class_weight, budget.describe())
+            warn_of_lost_classes(self.circuit_, problem, class_weight, budget.describe())
         return self
 
     def at(

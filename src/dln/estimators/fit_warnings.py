@@ -58,7 +58,7 @@ def warn_of_lost_classes(
             "If that does not help, check that numbers and dates were not read as text."
         )
     elif lost:
-        weights = "" if class_weight == "balanced" else "balanced class weights, "
+        weights = "" if class_weight in ("balanced", "smoothed") else "balanced class weights, "
         warn_user(
             f"The model never predicts {list_names(lost, most=4)}. "
             f"Try {weights}more epochs, more or wider layers, or more networks."

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from typing import Literal as OneOf
 
 import numpy as np
 
 from dln._util.option import option
+from dln.data.target import ClassWeight
+from dln.estimators.presets import PresetName
 from dln.paths.budget import MOST
 from dln.shrink.simplify.simplify import Effort
 from dln.train.engines import EngineName
@@ -21,6 +22,13 @@ from dln.train.options import FitOptions
 class Parameters(FitOptions):
     """All parameters, each stated once; the constructor of `DLNClassifier` repeats them."""
 
+    preset: PresetName | None = option(
+        None,
+        "A set of options with a name: the text of the paper, or the authors' program.",
+        more="Options that are not at their default override it. `preset_options(name)` returns "
+        "the options as a dict.",
+        searched=False,
+    )
     validation_fraction: float = option(
         0.0,
         "Fraction of the rows that are set aside to choose the best epoch.",
@@ -70,10 +78,14 @@ class Parameters(FitOptions):
         more="A fit with a limit always has it.",
         searched=False,
     )
-    class_weight: OneOf["balanced"] | Mapping[Any, float] | None = option(
+    validation_every: int = option(
+        1, "Epochs between two looks at the validation rows.", low=1, high=10**9
+    )
+    class_weight: ClassWeight | Mapping[Any, float] | None = option(
         "balanced",
         "Weights of the classes.",
-        more='"balanced" gives all classes the same total weight.',
+        more='"balanced" gives all classes the same total weight. "smoothed" counts 0.1 rows more '
+        "in each class (the authors' program).",
         checked=False,
         searched=False,
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dln._util.option import options_of
 from dln.errors import OptionError
 from dln.estimators.parameters import Parameters
+from dln.estimators.presets import apply_preset, suit_classes
 from dln.paths.budget import Budget
 from dln.shrink.simplify.simplify import choose_effort
 from dln.train.fit import FitPlan
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
     """Plan what to compare and what to train on a table."""
     parameters = read_parameters(model)
+    if parameters.preset is not None:
+        parameters = suit_classes(parameters, len(problem.classes))
     candidates = make_candidates(
         parameters,
         len(problem.target),
@@ -28,10 +31,11 @@ def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
         problem.table.n_columns,
         problem.heaviest_class(),
     )
-    return FitPlan(candidates, parameters.validation_fraction)
+    return FitPlan(candidates, parameters.validation_fraction, parameters.validation_every)
 
 
 _NOT_WITH_A_BUDGET = (
+    "preset",
     "layers",
     "n_networks",
     "n_cutoffs",
@@ -45,14 +49,9 @@ _NOT_WITH_A_BUDGET = (
 """Parameters of networks that a user may expect to matter in a fit with a budget."""
 
 
-def budget_of(model: DLNClassifier) -> Budget:
-    """Return the limits on a classifier's circuit; raises `OptionError` for bad parameters."""
-    return read_budget(read_parameters(model))
-
-
-def read_budget(parameters: Parameters) -> Budget:
-    """Return the limits on the circuit; raises `OptionError` if they cannot be kept."""
-    budget = Budget(
+def budget_of(parameters: Parameters) -> Budget:
+    """Return the limits on the circuit."""
+    return Budget(
         max_rules=parameters.max_rules,
         max_literals=parameters.max_literals,
         max_literals_per_rule=parameters.max_literals_per_rule,
@@ -60,6 +59,11 @@ def read_budget(parameters: Parameters) -> Budget:
         column_costs=parameters.column_costs or {},
         max_cost=parameters.max_cost,
     )
+
+
+def _check_budget(parameters: Parameters) -> None:
+    """Raise `OptionError` for limits that cannot be kept, and for parameters of networks beside."""
+    budget = budget_of(parameters)
     if budget.is_limited:
         for name in _NOT_WITH_A_BUDGET:
             given = getattr(parameters, name)
@@ -68,15 +72,19 @@ def read_budget(parameters: Parameters) -> Budget:
                     f"{name} is {given!r}, but a fit with a budget ({budget.describe()}) trains no "
                     f"network; leave out {name} or the budget"
                 )
-    return budget
 
 
 def read_parameters(model: DLNClassifier) -> Parameters:
-    """Read a classifier's parameters; raises `OptionError` for one out of its range."""
-    parameters = Parameters(**{name: getattr(model, name) for name in options_of(Parameters)})
+    """Read a classifier's parameters, completed by its preset.
+
+    Raises `OptionError` for a parameter out of its range.
+    """
+    given = {name: getattr(model, name) for name in options_of(Parameters)}
+    options_of(Parameters)["preset"].read(given["preset"])
+    parameters = Parameters(**apply_preset(given["preset"], given, Parameters))
     if parameters.simplify is not None:
         choose_effort(parameters.simplify)  # raises an error if a package is missing
-    read_budget(parameters)
+    _check_budget(parameters)
     if parameters.engine == "torch" and parameters.selection_fits == "auto":
         # PyTorch trains networks one by one, which is too slow to compare hundreds of them.
         parameters = replace(parameters, selection_fits=0)

@@ -1,1 +1,1 @@
-"""Table -> circuits of every size within a budget, from one rule on, each with a validated score."""
+"""Table -> circuits of every size within a budget, each with its validated accuracy."""

@@ -210,7 +210,8 @@ class Search:
     def _places_to_extend(self, state: State) -> list[int]:
         """Choose the rules to extend: those with the most votes, if there are many."""
         strength = np.abs(state.votes[1:]).max(axis=1)
-        return np.argsort(-strength, kind="stable")[:_N_EXTENDED].tolist()
+        places: list[int] = np.argsort(-strength, kind="stable")[:_N_EXTENDED].tolist()
+        return places
 
     # -- choice of rules ----------------------------------------------------------------------
 

@@ -61,7 +61,9 @@ def find_tests(problem: Problem) -> Tests:
         here = own.column == column
         if code.scale is not None:
             cutoffs = own.value[here & (own.kind == LiteralKind.ABOVE)]
-            found |= dict.fromkeys(_thresholds(problem.table, cells[:, column], column, code, cutoffs))
+            found |= dict.fromkeys(
+                _thresholds(problem.table, cells[:, column], column, code, cutoffs)
+            )
         else:
             found |= dict.fromkeys(_sets(cells[:, column], problem, column, code))
         if np.isnan(cells[:, column]).any() and not np.isnan(cells[:, column]).all():

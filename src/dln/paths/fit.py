@@ -18,8 +18,7 @@ from dln.core.builder import CircuitBuilder
 from dln.core.circuit import Circuit
 from dln.core.labels import Label
 from dln.core.readout import Votes
-from dln.data.table import Table
-from dln.paths.beam import Search, State
+from dln.paths.beam import Search
 from dln.paths.budget import Budget
 from dln.paths.candidates import Tests, find_tests
 from dln.paths.formula import Formula, build, evaluate
@@ -135,9 +134,7 @@ class _Found:
             if any(own):
                 builder.vote(build(formula, self.tests, builder), own)
         circuit = builder.finish()
-        return Circuit(
-            logic=circuit.logic, readout=circuit.readout.with_rules(circuit.rules, base)
-        )
+        return Circuit(logic=circuit.logic, readout=circuit.readout.with_rules(circuit.rules, base))
 
 
 def _search(
@@ -185,7 +182,8 @@ def _validate(
     total = float(validation.weight.sum())
     scores = {}
     for size, (formulas, whole) in rules.items():
-        fires = [np.ones(len(bits)), *(evaluate(formula, bits) for formula in formulas)]
+        always = np.ones(len(bits), dtype=np.float32)
+        fires = [always, *(evaluate(formula, bits) for formula in formulas)]
         votes = np.array(_class_votes(whole.votes, len(validation.classes)))
         winners = (np.stack(fires, axis=1) @ votes).argmax(axis=1)
         right = winners == validation.target
@@ -213,11 +211,11 @@ def _sample(problem: Problem, seed: int) -> Problem:
         return problem
     rng = np.random.default_rng(seed)
     counts = np.bincount(problem.target, minlength=len(problem.classes))
-    fair = _SEARCH_ROWS // (2 * max(1, np.count_nonzero(counts)))
+    fair = _SEARCH_ROWS // (2 * max(1, int(np.count_nonzero(counts))))
     rows, factors = [], []
     for number in np.flatnonzero(counts):
         own = np.flatnonzero(problem.target == number)
-        n_wanted = min(len(own), max(fair, round(_SEARCH_ROWS * len(own) / n_rows)))
+        n_wanted: int = min(len(own), max(fair, _SEARCH_ROWS * len(own) // n_rows))
         rows.append(rng.choice(own, n_wanted, replace=False))
         factors.append(np.full(n_wanted, len(own) / n_wanted))
     chosen = np.concatenate(rows)

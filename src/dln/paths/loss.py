@@ -120,6 +120,6 @@ class ClassLoss:
 
 def _softmax(scores: Floats) -> Floats:
     by_class = np.ascontiguousarray(scores.T)  # sums over the few classes are faster this way
-    odds = np.exp(by_class - by_class.max(axis=0))
+    odds: Floats = np.exp(by_class - by_class.max(axis=0))
     odds /= odds.sum(axis=0)
     return odds.T

@@ -192,8 +192,11 @@ def best_place(points: tuple[PathPoint, ...], among: list[int] | None = None) ->
     places = list(range(len(points))) if among is None else among
 
     def smooth(place: int) -> float:
-        near = [points[near].accuracy for near in (place - 1, place, place, place + 1)
-                if 0 <= near < len(points)]
+        near = [
+            points[near].accuracy
+            for near in (place - 1, place, place, place + 1)
+            if 0 <= near < len(points)
+        ]
         mean = sum(near) / len(near)
         return place * 1e-9 if math.isnan(mean) else round(mean, 6)
 

@@ -79,7 +79,7 @@ class Pool:
         return self._stacked
 
     def add(self, formula: Formula) -> bool:
-        """Add a rule; return whether it is in the pool. Rules that hardly ever vary are left out."""
+        """Add a rule; return whether it is in the pool. Rules that hardly vary are left out."""
         if formula in self._number:
             return True
         held = evaluate(formula, self.bits)
@@ -149,9 +149,7 @@ class Pool:
         own = self.bits[:, last.test] if last else None
         return own is None or not (np.array_equal(held, own) or np.array_equal(held, 1 - own))
 
-    def _best_pairs(
-        self, slopes: Slopes, usable: NDArray[np.bool_], n_new: int
-    ) -> list[Formula]:
+    def _best_pairs(self, slopes: Slopes, usable: NDArray[np.bool_], n_new: int) -> list[Formula]:
         tests = np.flatnonzero(usable[self._column_of])
         if len(tests) > _N_PAIRED:
             gains = self.gains(slopes, self.bits)[tests]
@@ -163,19 +161,19 @@ class Pool:
         if len(bits) > _PAIR_ROWS:
             rows = np.sort(self._rng.choice(len(bits), _PAIR_ROWS, replace=False))
             bits, first, second = bits[rows], first[rows], second[rows]
-        gains = _pair_gains(bits, first, second, self.caution)
-        gains[:, *np.tril_indices(len(tests))] = -1
+        paired = _pair_gains(bits, first, second, self.caution)
+        paired[:, *np.tril_indices(len(tests))] = -1
         # Two tests of which one implies the other are a single test, or constant.
-        order = np.argsort(-gains, axis=None, kind="stable")[: 20 * n_new]
+        order = np.argsort(-paired, axis=None, kind="stable")[: 20 * n_new]
         new: list[Formula] = []
         of_columns: dict[tuple[int, int], int] = {}
         for place in order.tolist():
-            way, a, b = np.unravel_index(place, gains.shape)
+            way, a, b = np.unravel_index(place, paired.shape)
             pair = both(
                 Step(False, int(tests[a]), bool(way & 2)), Step(False, int(tests[b]), bool(way & 1))
             )
             columns = (int(self._column_of[tests[a]]), int(self._column_of[tests[b]]))
-            if gains[way, a, b] <= 0 or of_columns.get(columns, 0) >= _PAIRS_OF_COLUMNS:
+            if paired[way, a, b] <= 0 or of_columns.get(columns, 0) >= _PAIRS_OF_COLUMNS:
                 continue
             if self._adds_something((pair[0],), pair) and self.add(pair):
                 of_columns[columns] = of_columns.get(columns, 0) + 1
@@ -218,7 +216,8 @@ def _four_ways(
     bits: NDArray[np.float32], values: NDArray[np.float32]
 ) -> tuple[NDArray[np.float32], ...]:
     """Sum values over the rows of each of the four combinations of all pairs of tests."""
-    together = (bits * values[:, None]).T @ bits
-    own = np.diag(together)
+    together: NDArray[np.float32] = (bits * values[:, None]).T @ bits
+    own = together.diagonal()
     a, b = own[:, None], own[None, :]
-    return together, a - together, b - together, values.sum() - a - b + together
+    neither: NDArray[np.float32] = values.sum() - a - b + together
+    return together, a - together, b - together, neither

@@ -55,8 +55,12 @@ def measure_size(circuit: Circuit) -> Size:
 
     >>> from dln import GATE_BY_NAME, Above, Circuit, Column, Node, Rule
     >>> circuit = Circuit(
-    ...     (Column("age", "integer"), Column("smoker", "boolean")), (Above(0, 54.0), Above(1, 0.5)),
-    ...     (Node(GATE_BY_NAME["AND"], 0, 1),), (Rule(2, (0, 2)), Rule(0, (0, 1))), (0, 0), ("a", "b"),
+    ...     columns=(Column("age", "integer"), Column("smoker", "boolean")),
+    ...     literals=(Above(0, 54.0), Above(1, 0.5)),
+    ...     nodes=(Node(GATE_BY_NAME["AND"], 0, 1),),
+    ...     rules=(Rule(2, (0, 2)), Rule(0, (0, 1))),
+    ...     base_votes=(0, 0),
+    ...     classes=("healthy", "ill"),
     ... )
     >>> measure_size(circuit)
     Size(n_rules=2, n_literals=3, longest=2, columns=('age', 'smoker'))

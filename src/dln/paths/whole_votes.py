@@ -15,8 +15,8 @@ from dln.paths.loss import ClassLoss, Floats
 MOST_POINTS = 9
 """The largest vote of a rule for a class."""
 _N_SCALES = 18
-_N_IMPROVED = 3
-"""Number of scales whose votes are improved: so many small ones, and so many good ones."""
+_N_SMALL, _N_GOOD = 6, 3
+"""Number of scales whose votes are improved: the smallest ones, and the best of the others."""
 _FEWER = 1.01
 """Votes are as small as possible with a loss of at most this multiple of the lowest."""
 _MOST_CHANGES = 25
@@ -38,7 +38,7 @@ def round_votes(loss: ClassLoss, fires: Floats, votes: Floats) -> WholeVotes:
         votes = votes - np.median(votes, axis=1, keepdims=True)
     largest = np.abs(votes[1:]).max()
     scales = np.linspace(1.0, MOST_POINTS + 0.45, _N_SCALES)
-    rounded = {}
+    rounded: dict[bytes, tuple[float, Floats]] = {}
     for top in scales.tolist():
         whole = np.round(votes * (top / largest)) + 0.0
         rounded.setdefault(whole.tobytes(), (top, whole))
@@ -46,8 +46,8 @@ def round_votes(loss: ClassLoss, fires: Floats, votes: Floats) -> WholeVotes:
     for top, whole in rounded.values():
         total, unit = _best_unit(loss, fires @ whole, whole, largest / top)
         found.append(WholeVotes(whole, unit, total))
-    good = sorted(found[_N_IMPROVED:], key=lambda own: own.loss)[:_N_IMPROVED]
-    improved = [_improved(loss, fires, own) for own in (*found[:_N_IMPROVED], *good)]
+    good = sorted(found[_N_SMALL:], key=lambda own: own.loss)[:_N_GOOD]
+    improved = [_improved(loss, fires, own) for own in (*found[:_N_SMALL], *good)]
     enough = _FEWER * min(own.loss for own in improved)
     improved = [own for own in improved if own.loss <= enough]
     return min(improved, key=lambda own: (np.abs(own.votes[1:]).max(), own.loss))
@@ -81,8 +81,6 @@ def _improved(loss: ClassLoss, fires: Floats, start: WholeVotes) -> WholeVotes:
     return WholeVotes(best.votes, unit, total)
 
 
-def _best_unit(
-    loss: ClassLoss, scores: Floats, votes: Floats, unit: float
-) -> tuple[float, float]:
+def _best_unit(loss: ClassLoss, scores: Floats, votes: Floats, unit: float) -> tuple[float, float]:
     units = [unit * factor for factor in (1.0, 0.8, 0.9, 1.1, 1.25)]
     return min((loss.total(scores * own, votes * own), own) for own in units)

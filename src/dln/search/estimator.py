@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
-from typing import Literal as OneOf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from dln._util.cores import count_threads
 from dln._util.option import check_choice, check_integer, check_number
 from dln.core.circuit import Circuit
+from dln.data.target import ClassWeight
 from dln.errors import OptionError
 from dln.estimators.classifier import DLNClassifier
 from dln.estimators.fit_warnings import warn_user
@@ -27,13 +27,14 @@ from dln.search.backend import BackendName, TaskContext, open_backend
 from dln.search.final import FinalFit
 from dln.search.fingerprint import fingerprint, fingerprint_folds, fingerprint_values, versions
 from dln.search.folds import Fold, count_folds, sample_rows, user_folds
+from dln.search.paper import preset_class_weight
 from dln.search.preset import Preset, Scoring
 from dln.search.presets import SpaceName, find_preset
 from dln.search.progress import search_bar
 from dln.search.results import make_results
 from dln.search.run import DIRECTIONS, Objective, Search, SearchState
 from dln.search.smooth import smooth
-from dln.search.space import describe, import_optuna
+from dln.search.space import Between, check_space, describe, import_optuna
 from dln.search.storage import Storage, StudyStorage
 from dln.search.trial import CHOICES, Choice, Trial, find_front
 from dln.shrink.simplify.simplify import Effort
@@ -54,10 +55,13 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    space : {"default", "paper"} or dict, default="default"
+    space : {"default", "paper", "program"} or dict, default="default"
         The search space. "default" starts with the settings that `DLNClassifier` compares itself.
-        "paper" is the search of the paper. A dict maps parameters of `DLNClassifier` to a
+        "paper" and "program" are the search of the paper, with the options of that preset: the
+        text of the paper, or the authors' program. A dict maps parameters of `DLNClassifier` to a
         `Between`, a list of values, or a fixed value.
+    fixed : dict or None, default=None
+        Parameters of `DLNClassifier` that every trial has, instead of those of the space.
     n_trials : int, default=32
         Number of parameter settings that are tried.
     objective : {"accuracy", "pareto"}, default="accuracy"
@@ -73,7 +77,7 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Number of trials that are proposed at a time. In small batches, later trials learn more
         from earlier ones; large batches keep more cores busy.
     class_weight, engine, device, simplify
-        See `DLNClassifier`.
+        See `DLNClassifier`. With space="program", "balanced" means "smoothed".
     backend : {"local", "ray"}, default="local"
         Train on this machine or on a Ray cluster. "ray" requires the package ray.
     storage : str, path-like or None, default=None
@@ -140,12 +144,13 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         *,
         space: SpaceName | Mapping[str, Any] = "default",
+        fixed: Mapping[str, Any] | None = None,
         n_trials: int = 32,
         objective: Objective = "accuracy",
         refit: Choice | bool = "best",
         cv: Any = "auto",
         batch_size: int = 8,
-        class_weight: OneOf["balanced"] | Mapping[Any, float] | None = "balanced",
+        class_weight: ClassWeight | Mapping[Any, float] | None = "balanced",
         engine: EngineName = "native",
         device: str = "cpu",
         simplify: Effort | None = "quick",
@@ -159,6 +164,7 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         on_interrupt: OnInterrupt = "raise",
     ) -> None:
         self.space = space
+        self.fixed = fixed
         self.n_trials = n_trials
         self.objective = objective
         self.refit = refit
@@ -194,9 +200,9 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self : DLNSearchCV
         """
         self._check()
-        read, classes = read_problem(self, X, y, sample_weight, self.class_weight)
+        read, classes = read_problem(self, X, y, sample_weight, self._class_weight())
         problem = read.counting().kept()
-        preset = find_preset(self.space, problem)
+        preset = find_preset(self.space, problem).with_fixed(self._fixed())
         self.space_ = dict(preset.space)
         self._final_fit = preset.final
         storage = self._open_storage()
@@ -292,13 +298,24 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _classifier(self, params: Mapping[str, Any]) -> DLNClassifier:
         return DLNClassifier(
             **{"simplify": self.simplify, **params},
-            class_weight=self.class_weight,
+            class_weight=self._class_weight(),
             engine=self.engine,
             device=self.device,
             random_state=self.seed_,
             n_jobs=self.n_jobs,
             on_interrupt=self.on_interrupt,
         )
+
+    def _fixed(self) -> dict[str, Any]:
+        fixed = {} if self.fixed is None else dict(self.fixed)
+        for name, value in fixed.items():
+            if isinstance(value, (list, Between)):
+                raise OptionError(f"fixed has {value!r} for {name!r}, expected one value")
+            check_space({name: value})
+        return fixed
+
+    def _class_weight(self) -> Any:
+        return preset_class_weight(self.space, self.class_weight)
 
     def _open_storage(self) -> Storage:
         if self.storage is None:

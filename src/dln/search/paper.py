@@ -1,10 +1,12 @@
 """The paper's search: its space, folds, budget, score and final fit.
 
-All values that the paper and the authors' program use for logic networks are defined here.
+The options that the search does not vary are those of a preset: "paper" or "program"
+(`dln.estimators.presets`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -13,16 +15,14 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
 from dln.data.table import RawColumn
-from dln.search.final import fit_best_epoch
+from dln.estimators.presets import PRESETS, batch_size
+from dln.search.final import FinalFit, fit_all_rows, fit_best_epoch
 from dln.search.folds import Fold, count_rarest, split_rows
 from dln.search.preset import Preset, Scoring, Values
 from dln.search.scores import penalised_mean
 from dln.search.space import Between
 from dln.train.network import layer_sizes
 from dln.train.problem import Problem
-
-MAX_EPOCHS = 1_000
-"""Maximum number of passes over the training rows."""
 
 EVAL_EVERY = 20
 """Epochs between two evaluations on the validation rows of a fold."""
@@ -38,11 +38,6 @@ HELD_BACK = 0.2
 
 FINAL_EVAL_EVERY = 10
 """Epochs between two evaluations on both parts of the rows in the final fit."""
-
-
-def batch_size(n_classes: int) -> int:
-    """Return the batch size for a number of classes."""
-    return 64 if n_classes == 2 else 128
 
 
 def score_trials(accuracies: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -68,10 +63,37 @@ def paper_folds(target: NDArray[np.int32], seed: int) -> list[Fold]:
 
 
 def paper_preset(problem: Problem) -> Preset:
-    """Return the paper's search for a table."""
+    """Return the search with the text of the paper, for a table."""
+    return _preset(
+        problem,
+        {name: PRESETS["paper"][name] for name in PRESETS["paper"] if name not in _REPLACED},
+        partial(fit_best_epoch, held_back=HELD_BACK, eval_every=FINAL_EVAL_EVERY),
+    )
+
+
+def program_preset(problem: Problem) -> Preset:
+    """Return the search of the authors' program, for a table."""
+    fixed = {name: x for name, x in PRESETS["program"].items() if name != "class_weight"}
+    return _preset(problem, fixed, fit_all_rows)
+
+
+_REPLACED = ("validation_fraction", "validation_every", "validation_score", "selection_fits")
+"""Options that `fit_best_epoch` replaces: it fits the trees without the rows that it looks at."""
+
+
+def preset_class_weight(space: Any, class_weight: Any) -> Any:
+    """Return the class weight of a search: that of its preset, unless the user states another."""
+    if isinstance(space, str) and isinstance(class_weight, str) and class_weight == "balanced":
+        preset: Mapping[str, Any] = dict(PRESETS).get(space, {})  # type: ignore[call-overload]
+        return preset.get("class_weight", class_weight)
+    return class_weight
+
+
+def _preset(problem: Problem, fixed: Mapping[str, Any], final: FinalFit) -> Preset:
     n_classes = len(problem.classes)
     low, high = _first_layers(problem)
     return Preset(
+        # The order of what is searched matters, because Optuna draws in it.
         space={
             "learning_rate": Between(0.01, 0.3, log=True),
             "n_layers": Between(2, 5),
@@ -80,18 +102,8 @@ def paper_preset(problem: Problem) -> Preset:
             "tau": Between(1.0, 30.0, log=True),
             "grad_factor": Between(1.0, 2.0),
             "first": Between(low, high),
-            "epochs": MAX_EPOCHS,
             "batch_size": batch_size(n_classes),
-            "n_networks": 1,
-            "n_links": 8,
-            "n_gates": 8,
-            "concatenation": "separate",
-            "scaling": "range",
-            "slope": 2.0,
-            "threshold_rate": 1.0,
-            "final_rate": 1.0,
-            "phases": "epochs",
-            "gate_gradient": "mixture",
+            **{name: value for name, value in fixed.items() if name != "n_cutoffs"},
         },
         scoring=Scoring(
             paper_folds,
@@ -101,7 +113,7 @@ def paper_preset(problem: Problem) -> Preset:
             smoothed=False,
         ),
         translate=lambda values: _translate(values, n_classes),
-        final=partial(fit_best_epoch, held_back=HELD_BACK, eval_every=FINAL_EVAL_EVERY),
+        final=final,
     )
 
 

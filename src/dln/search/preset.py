@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -76,6 +76,21 @@ class Preset:
     translate: Callable[[Values], dict[str, Any]] = dict
     first: tuple[dict[str, Any], ...] = ()
     final: FinalFit = fit_all_rows
+
+    def with_fixed(self, fixed: Mapping[str, Any]) -> Preset:
+        """Return the search with parameters that every trial has."""
+        if not fixed:
+            return self
+
+        def left(values: Mapping[str, Any]) -> dict[str, Any]:
+            return {name: value for name, value in values.items() if name not in fixed}
+
+        return replace(
+            self,
+            space={**left(self.space), **fixed},
+            translate=lambda values: {**self.translate(left(values)), **fixed},
+            first=tuple(left(values) for values in self.first),
+        )
 
     def parameters(self, values: Values) -> dict[str, Any]:
         """Return the parameters of `DLNClassifier` for chosen values.

@@ -1,4 +1,4 @@
-"""Presets of a search by name: "default" is here, "paper" in `dln.search.paper`.
+"""Presets of a search by name: "default" is here, the others are in `dln.search.paper`.
 
 The default search starts from two layers of usual widths, each with several temperatures.
 """
@@ -13,13 +13,13 @@ from typing import Literal as OneOf
 
 from dln.errors import OptionError
 from dln.search.folds import repeated_folds
-from dln.search.paper import paper_preset
+from dln.search.paper import paper_preset, program_preset
 from dln.search.preset import MakeFolds, Preset, Scoring, Values
 from dln.search.space import Between, check_space
 from dln.train.problem import Problem
 from dln.train.recipe import MAX_WIDTH, widen
 
-SpaceName = OneOf["default", "paper"]
+SpaceName = OneOf["default", "paper", "program"]
 
 
 def find_preset(space: Any, problem: Problem) -> Preset:
@@ -27,7 +27,8 @@ def find_preset(space: Any, problem: Problem) -> Preset:
     if isinstance(space, str):
         if space not in _PRESETS:
             raise OptionError(
-                f'space is {space!r}, expected "default", "paper" or a dict of parameters'
+                f'space is {space!r}, expected "default", "paper", "program" or a dict of '
+                "parameters"
             )
         return _PRESETS[space](problem)
     check_space(space)
@@ -138,4 +139,8 @@ def _one_or_two_layers(values: Values, n_classes: int) -> dict[str, Any]:
     return {"layers": layers, **{name: v for name, v in values.items() if name not in own}}
 
 
-_PRESETS: dict[str, Callable[[Problem], Preset]] = {"default": _default, "paper": paper_preset}
+_PRESETS: dict[str, Callable[[Problem], Preset]] = {
+    "default": _default,
+    "paper": paper_preset,
+    "program": program_preset,
+}

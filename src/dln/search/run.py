@@ -172,6 +172,7 @@ class Search:
             epochs=math.ceil(scoring.epochs_part * recipe.options.epochs),
             eval_every=scoring.eval_every,
             patience=scoring.patience,
+            validation_score="validation",
             trace_every=0,
         )
         # The same seeds for all trials, so that they differ only in their parameters.

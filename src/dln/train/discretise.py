@@ -1,14 +1,15 @@
-"""Trained network -> Circuit, in the user's units.
+"""Trained networks and grown trees -> Circuit, in the user's units.
 
-Promise: on the training rows the circuit has the same votes as the discretised network. Each cutoff
-is moved to the shortest number between the two training values that it separates.
+Promise: on the training rows the circuit has the same votes as the discretised networks and the
+trees. Each cutoff is moved to the shortest number between the two training values that it
+separates.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, assert_never
 
 import numpy as np
@@ -17,15 +18,19 @@ from numpy.typing import NDArray
 from dln.core.builder import FALSE, TRUE, CircuitBuilder, Signal
 from dln.core.circuit import Circuit
 from dln.core.decimals import readable_cutoff
-from dln.core.gates import GATES
+from dln.core.gates import GATE_BY_NAME, GATES
 from dln.core.labels import Label
 from dln.core.literals import Above, Among, LiteralKind, Missing
 from dln.core.readout import Votes
 from dln.data.codes import encode_cells
 from dln.data.table import Table
+from dln.encode.bits import EncodedLiteral
 from dln.encode.encoder import Encoder
 from dln.train.live import find_live, hard_codes, hard_sources, hard_votes
 from dln.train.network import Network
+from dln.train.trees import Leaf
+
+_AND = GATE_BY_NAME["AND"]
 
 
 def discretise(
@@ -36,26 +41,34 @@ def discretise(
     *,
     classes: tuple[Label, ...],
     temperature: float,
+    network_votes: int = 1,
+    leaves: Sequence[Leaf] = (),
 ) -> Circuit:
     """Convert networks, trained on the encoded `cells` of `table`, to one circuit.
 
-    Several networks become one circuit in which all of them vote.
+    Several networks become one circuit in which all of them vote. A rule of a network gives
+    `network_votes` to its classes. `leaves` of trees vote too.
     """
     builder = CircuitBuilder(encoder.columns, Votes.without_rules(classes, float(temperature)))
     hard_networks = [_HardNetwork(network) for network in networks]
-    translator = _Translator(
-        builder, encoder, cells, _find_gaps(hard_networks, encoder, table, cells)
-    )
+    tests = {test for hard in hard_networks for test in hard.tests.values()}
+    tests.update(test for leaf in leaves for test, _ in leaf.path)
+    translator = _Translator(builder, encoder, cells, _find_gaps(tests, encoder, table, cells))
     for hard in hard_networks:
-        network = hard.network
-        signals = {wire: translator.signal(network, wire) for wire in hard.live_literals()}
+        signals = {wire: translator.signal(test) for wire, test in hard.tests.items()}
         for gate in hard.live_gates():
             a, b = hard.sources[gate].tolist()
-            signals[network.n_literals + gate] = builder.gate(
+            signals[hard.network.n_literals + gate] = builder.gate(
                 GATES[hard.codes[gate]], signals[a], signals[b]
             )
         for wire, votes in hard.votes:
-            builder.vote(signals[wire], votes)
+            builder.vote(signals[wire], tuple(network_votes * vote for vote in votes))
+    for leaf in leaves:
+        # Leaves of one tree share the gates of the path to their last common node.
+        signal = TRUE
+        for test, is_true in leaf.path:
+            signal = builder.gate(_AND, signal, translator.signal(test).invert(not is_true))
+        builder.vote(signal, leaf.votes)
     return builder.finish()
 
 
@@ -75,10 +88,15 @@ class _HardNetwork:
                 self.votes.append((wire, tuple(int(vote) for vote in row)))
         roots = np.array([wire for wire, _ in self.votes], dtype=np.int32)
         self._live = find_live(network, self.sources, roots)
-
-    def live_literals(self) -> list[int]:
-        """Literals that a vote depends on."""
-        return [int(wire) for wire in np.flatnonzero(self._live[: self._n_literals])]
+        # Literals that a vote depends on, by their wire.
+        self.tests: dict[int, EncodedLiteral] = {
+            wire: EncodedLiteral(
+                LiteralKind(network.literal_kind[wire]),
+                int(network.literal_column[wire]),
+                float(network.cutoffs[wire]),
+            )
+            for wire in np.flatnonzero(self._live[: self._n_literals]).tolist()
+        }
 
     def live_gates(self) -> list[int]:
         """Gates that a vote depends on, in order."""
@@ -96,24 +114,21 @@ _Gaps = dict[tuple[int, float], Gap]
 """The gap of each column and cutoff on the encoded column."""
 
 
-def _cutoff(network: Network, wire: int) -> float:
-    value = float(network.cutoffs[wire])
-    return math.inf if math.isnan(value) else value  # comparisons with NaN are false
+def _cutoff(test: EncodedLiteral) -> float:
+    return math.inf if math.isnan(test.value) else test.value  # comparisons with NaN are false
 
 
 def _find_gaps(
-    hard_networks: Sequence[_HardNetwork],
+    tests: Iterable[EncodedLiteral],
     encoder: Encoder,
     table: Table,
     cells: NDArray[np.float32],
 ) -> _Gaps:
-    """Find the gap of each threshold that a vote depends on, column by column."""
+    """Find the gap of each threshold, column by column."""
     wanted: defaultdict[int, set[float]] = defaultdict(set)
-    for hard in hard_networks:
-        network = hard.network
-        for wire in hard.live_literals():
-            if network.literal_kind[wire] == LiteralKind.ABOVE:
-                wanted[int(network.literal_column[wire])].add(_cutoff(network, wire))
+    for test in tests:
+        if test.kind == LiteralKind.ABOVE:
+            wanted[test.column].add(_cutoff(test))
     gaps: _Gaps = {}
     for column, cutoffs in wanted.items():
         raw = encode_cells(table.read(column), encoder.codes[column].column)
@@ -149,20 +164,19 @@ class _Translator:
         self._cells = cells
         self._gaps = gaps
 
-    def signal(self, network: Network, wire: int) -> Signal:
-        """Return the signal of the literal on this wire, and add it if necessary."""
-        column = int(network.literal_column[wire])
-        kind = LiteralKind(network.literal_kind[wire])
-        match kind:
+    def signal(self, test: EncodedLiteral) -> Signal:
+        """Return the signal of a literal, and add it if necessary."""
+        column = test.column
+        match test.kind:
             case LiteralKind.ABOVE:
-                return self._above(column, self._gaps[column, _cutoff(network, wire)])
+                return self._above(column, self._gaps[column, _cutoff(test)])
             case LiteralKind.AMONG:
-                group = self._encoder.codes[column].groups[int(network.cutoffs[wire])]
+                group = self._encoder.codes[column].groups[int(test.value)]
                 return self._builder.literal(Among(column, group))
             case LiteralKind.MISSING:
                 return self._missing(column)
             case _:
-                assert_never(kind)
+                assert_never(test.kind)
 
     def _above(self, column: int, gap: Gap) -> Signal:
         if gap.high is None:

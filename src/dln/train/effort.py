@@ -30,6 +30,9 @@ class Level(NamedTuple):
     work
         Operations that the comparison may take, and also the final fit. One core does about 10^10
         a second.
+    n_trees, n_leaves
+        Maximum number of trees that are grown on what the networks leave unexplained, and the
+        leaves of each.
     """
 
     sizes: tuple[Size, ...]
@@ -37,14 +40,16 @@ class Level(NamedTuple):
     n_fits: tuple[int, int, int]
     n_networks: tuple[int, int]
     work: float
+    n_trees: int
+    n_leaves: int
 
 
 _SMALL = (Size(64, 2, 6), Size(256, 2, 12))
 _ALL = (*_SMALL, Size(1024, 1, 24), Size(1024, 2, 24))
 
 LEVELS: dict[FitEffort, Level] = {
-    "quick": Level(_SMALL, 512, (10, 5, 3), (3, 1), 1e11),
-    "normal": Level(_ALL, 1024, (15, 7, 4), (5, 5), 5e11),
-    "high": Level(_ALL, 2048, (30, 12, 6), (9, 9), 2e12),
-    "best": Level(_ALL, 2048, (60, 25, 10), (15, 15), 1e13),
+    "quick": Level(_SMALL, 512, (10, 5, 3), (3, 1), 1e11, 0, 16),
+    "normal": Level(_ALL, 1024, (15, 7, 4), (5, 5), 5e11, 100, 16),
+    "high": Level(_ALL, 2048, (30, 12, 6), (9, 9), 2e12, 300, 31),
+    "best": Level(_ALL, 2048, (60, 25, 10), (15, 15), 1e13, 600, 31),
 }

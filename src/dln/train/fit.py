@@ -16,12 +16,14 @@ from dln.core.circuit import Circuit
 from dln.encode.encoder import fit_encoder
 from dln.errors import OptionError
 from dln.train.discretise import discretise
+from dln.train.growth import grow
 from dln.train.jobs import Engine, Job, OnInterrupt, Trained, TrainingRows
 from dln.train.problem import Problem
 from dln.train.recipe import Candidates, Recipe
 from dln.train.restart import train_with_restarts
 from dln.train.select import Score, compare
 from dln.train.trace import Trace
+from dln.train.trees import make_features
 
 
 @dataclass(frozen=True)
@@ -34,10 +36,13 @@ class FitPlan:
         Recipes. If there are several, cross-validation chooses one.
     validation_fraction
         Fraction of the rows used to choose the best epoch; 0 trains on all rows to the end.
+    validation_every
+        Epochs between two looks at these rows.
     """
 
     candidates: Candidates
     validation_fraction: float = 0.0
+    validation_every: int = 1
 
 
 @dataclass(frozen=True)
@@ -98,7 +103,7 @@ def fit_circuit(
     data = TrainingRows(cells, problem.target, problem.weight)
     options = recipe.options
     if len(valid_rows):
-        options = replace(options, eval_every=options.eval_every or 1, keep_best=True)
+        options = replace(options, eval_every=plan.validation_every, keep_best=True)
 
     def draw_job() -> Job:
         seed = int(rng.integers(2**63))
@@ -117,13 +122,31 @@ def fit_circuit(
     )
     # After Ctrl-C some networks may not have started. They have learned nothing and do not vote.
     voting = [result for result in trained if len(result.history)] or trained[:1]
+    interrupted = interrupted or any(result.interrupted for result in trained)
+    grown = None
+    if plan.candidates.growth is not None and not interrupted:
+        grown = grow(
+            plan.candidates.growth,
+            recipe,
+            problem,
+            make_features(encoder.literals, cells),
+            engine=engine,
+            rng=rng.spawn(1)[0],
+            n_threads=n_threads,
+            on_progress=lambda jobs: _reporter("select", jobs, on_progress),
+        )
+    votes, unit = (1, 1.0 / (recipe.options.tau * len(voting)))
+    if grown is not None:
+        votes, unit = grown.units(recipe.options.tau, len(voting))
     circuit = discretise(
         [result.network for result in voting],
         encoder,
         problem.table,
         cells,
         classes=problem.classes,
-        temperature=recipe.options.tau * len(voting),
+        temperature=1.0 / unit,
+        network_votes=votes,
+        leaves=grown.leaves(unit) if grown is not None else (),
     )
     return Fitted(
         circuit,
@@ -131,7 +154,7 @@ def fit_circuit(
         [result.history for result in trained],
         [result.trace for result in trained if result.trace is not None],
         scores,
-        interrupted or any(result.interrupted for result in trained),
+        interrupted,
     )
 
 

@@ -18,9 +18,14 @@ Concatenation = OneOf["separate", "shared", "none"]
 FitEffort = OneOf["quick", "normal", "high", "best"]
 GateGradient = OneOf["hard", "mixture"]
 Gates = OneOf["all", "readable"]
+LastBatch = OneOf["spread", "drop"]
+LinkDrawing = OneOf["distinct", "repeated"]
 Phases = OneOf["unified", "epochs", "batches"] | Alternating
 Relaxation = OneOf["straight-through", "soft", "gumbel"] | Gumbel
 Scaling = OneOf["quantiles", "range"]
+ValidationScore = OneOf["validation", "both"]
+VoteGradient = OneOf["soft", "hard"]
+VoteStart = OneOf["undecided"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +65,11 @@ class SharedOptions(Checked):
         "Gradient that passes through a gate: that of its most likely function (the authors' "
         "program), or that of the mixture of its functions (the paper's formula).",
     )
+    vote_gradient: VoteGradient = option(
+        "soft",
+        "Gradient from votes to rules while links are trained: that of the sigmoids of all vote "
+        "links, or that of the links that are on (the authors' program).",
+    )
     temperature: float | Annealing = option(
         1.0,
         "The logits of gates and links are divided by the temperature before their softmax.",
@@ -81,6 +91,17 @@ class SharedOptions(Checked):
         '(concatenation="shared").',
         low=0.0,
         high=1e6,
+    )
+    last_batch: LastBatch = option(
+        "spread",
+        "Rows that do not fill a batch: batches of nearly equal size hold all rows, or the rest is "
+        "dropped in each epoch (the authors' program).",
+        more="If there are fewer rows than one batch, they are one batch.",
+    )
+    validation_score: ValidationScore = option(
+        "validation",
+        "What the best epoch is chosen by: balanced accuracy on validation rows, or its sum with "
+        "that on training rows (the authors' program).",
     )
     trace_every: int = option(
         0,
@@ -117,6 +138,14 @@ class FitOptions(SharedOptions):
         low=1,
         high=10_000,
     )
+    n_trees: Auto | int = option(
+        "auto",
+        "Maximum number of small trees that are grown on what the networks leave unexplained.",
+        more="Each leaf becomes a rule of the circuit. Cross-validation chooses the number. 0 "
+        'grows none; so does "auto" if the size of the networks is stated or not compared.',
+        low=0,
+        high=600,
+    )
     n_cutoffs: Auto | int = option(
         "auto",
         "Maximum number of thresholds that a numeric column starts with.",
@@ -129,12 +158,22 @@ class FitOptions(SharedOptions):
         "How numeric columns are scaled to [0, 1] for training: by their quantiles, or linearly "
         "from minimum to maximum (the paper).",
     )
+    screening: bool = option(
+        True,
+        "Whether tables of more than 200 columns get thresholds only on columns that say more "
+        "about the classes than noise does.",
+    )
     n_links: int | None = option(
         16,
         "Number of candidate wires for each input of a gate (the paper's link subspace).",
         more="None means all wires.",
         low=1,
         high=10**6,
+    )
+    link_drawing: LinkDrawing = option(
+        "distinct",
+        "How candidate wires are drawn: all different and each wire equally often, or with "
+        "replacement, so that inputs have fewer candidates (the authors' program).",
     )
     n_gates: int = option(
         16,
@@ -186,9 +225,11 @@ class FitOptions(SharedOptions):
         low=1e-3,
         high=0.999,
     )
-    vote_density: Auto | float = option(
+    vote_density: Auto | VoteStart | float = option(
         "auto",
-        "Fraction of vote links that are on at the start (the authors' program: 0).",
+        "Fraction of vote links that are on at the start.",
+        more='Their logits start within 0.5 of the threshold. "undecided" starts all logits within '
+        "0.1 of 0, so that no link is on (the authors' program).",
         low=0.0,
         high=1.0,
     )
@@ -222,3 +263,10 @@ class TrainOptions(SharedOptions):
     seed: int = option(
         0, "Seed of the order of the rows and of Gumbel noise.", low=0, high=2**64 - 1
     )
+
+
+def count_batches(options: TrainOptions, n_rows: int) -> int:
+    """Return the number of batches of an epoch; see `SharedOptions.last_batch`."""
+    if options.last_batch == "drop":
+        return max(1, n_rows // options.batch_size)
+    return -(-n_rows // options.batch_size)

@@ -17,7 +17,8 @@ from dln.encode.encoder import EncodeOptions
 from dln.train.effort import LEVELS, Level
 from dln.train.halving import plan_rounds
 from dln.train.network import Network, Shape, build_network
-from dln.train.options import Auto, FitOptions, SharedOptions, TrainOptions
+from dln.train.options import Auto, FitOptions, SharedOptions, TrainOptions, VoteStart
+from dln.train.trees import Growth, TreeOptions
 
 T = TypeVar("T")
 
@@ -39,6 +40,9 @@ SHORT_FROM_ROWS = 1_000
 TEMPERATURES = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Temperatures to compare, in units of the square root of a class's votes at the start."""
 
+TREE_RATE = 0.1
+"""Part of a Newton step that each grown tree takes."""
+
 N_RESTARTS = 2
 """How often a network that failed to learn is trained again, from other starts."""
 
@@ -57,7 +61,7 @@ class Recipe:
     options: TrainOptions
     slope: float
     vote_threshold: float
-    vote_density: float
+    vote_density: float | VoteStart
     encode: EncodeOptions
     n_networks: int
 
@@ -102,12 +106,15 @@ class Candidates:
         Number of networks that are trained to compare the best recipes; 0 without a comparison.
     n_restarts
         How often a network of the final fit that failed to learn is trained again.
+    growth
+        The trees that may be grown on what the networks leave unexplained; None: none.
     """
 
     grid: tuple[tuple[Recipe, ...], ...]
     usual: Recipe
     n_fits: int
     n_restarts: int
+    growth: Growth | None = None
 
 
 def make_candidates(
@@ -136,7 +143,15 @@ def make_candidates(
         usual=_with_networks(usual, requested, level, n_rows, n_classes),
         n_fits=n_fits,
         n_restarts=N_RESTARTS if is_choice else 0,
+        growth=_growth(requested, level, is_choice),
     )
+
+
+def _growth(requested: FitOptions, level: Level, is_choice: bool) -> Growth | None:
+    """Return what may be grown: nothing beside networks of a stated size, unless asked for."""
+    is_open = requested.layers == requested.n_networks == "auto" and is_choice
+    n_trees = _or(requested.n_trees, level.n_trees if is_open else 0)
+    return Growth(n_trees, TreeOptions(level.n_leaves, TREE_RATE)) if n_trees else None
 
 
 def _usual_recipe(requested: FitOptions, n_rows: int, n_classes: int, heaviest: float) -> Recipe:
@@ -150,6 +165,7 @@ def _usual_recipe(requested: FitOptions, n_rows: int, n_classes: int, heaviest: 
             requested.n_links,
             requested.n_gates,
             requested.concatenation,
+            requested.link_drawing,
             requested.gates,
         ),
         options=TrainOptions(
@@ -162,7 +178,9 @@ def _usual_recipe(requested: FitOptions, n_rows: int, n_classes: int, heaviest: 
         vote_threshold=requested.vote_threshold,
         vote_density=_or(requested.vote_density, _vote_density(n_classes)),
         encode=EncodeOptions(
-            _or(requested.n_cutoffs, EncodeOptions.n_cutoffs), _KNOTS[requested.scaling]
+            _or(requested.n_cutoffs, EncodeOptions.n_cutoffs),
+            _KNOTS[requested.scaling],
+            screening=requested.screening,
         ),
         n_networks=1,
     )
@@ -201,7 +219,8 @@ def _taus(requested: FitOptions, recipe: Recipe) -> tuple[float, ...]:
     """
     if requested.tau != "auto":
         return (requested.tau,)
-    votes = max(1.0, recipe.shape.layers[-1] * recipe.vote_density)
+    density = 0.0 if recipe.vote_density == "undecided" else recipe.vote_density
+    votes = max(1.0, recipe.shape.layers[-1] * density)
     return tuple(float(f"{scale * math.sqrt(votes):.2g}") for scale in TEMPERATURES)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import RepeatedStratifiedKFold
 
-from dln.encode.encoder import EncodeOptions, Encoder, fit_encoder
+from dln.encode.encoder import fit_encoders
 from dln.train.halving import best_candidates, estimate, plan_rounds
 from dln.train.jobs import Engine, Job, OnProgress, TrainingRows
 from dln.train.problem import Problem
@@ -106,15 +106,15 @@ def _validate(
     table = problem.table.kept()
     for train, valid in folds:
         some = replace(problem, table=table).take(train)
-        encoders: dict[EncodeOptions, Encoder] = {}
-        for encode in dict.fromkeys(recipe.encode for recipe in recipes):
-            encoders[encode], _ = fit_encoder(some.table, some.target, some.weight, encode)
-        # Encoders differ only in their cutoffs, so the encoded columns are the same.
-        cells = next(iter(encoders.values())).encode(table)
+        # Recipes differ only in the number of cutoffs, so they share the encoded columns.
+        counts = sorted({recipe.encode.n_cutoffs for recipe in recipes})
+        fitted, _ = fit_encoders(some.table, some.target, some.weight, recipes[0].encode, counts)
+        encoders = dict(zip(counts, fitted, strict=True))
+        cells = fitted[0].encode(table)
         data = TrainingRows(cells, problem.target, problem.weight)
         seed = int(rng.integers(2**63))
         for recipe in recipes:
-            literals = encoders[recipe.encode].literals
+            literals = encoders[recipe.encode.n_cutoffs].literals
             network = recipe.draw_network(literals, len(problem.classes), seed)
             own = recipe.options
             options = replace(own, seed=seed, eval_every=own.epochs, trace_every=0)

@@ -42,16 +42,20 @@ _SYNTHESIS: dict[Level, tuple[Pass, ...]] = {
 _MANY_GATES = 20_000
 """Larger circuits go through the passes once; the limits leave little work for a second round."""
 
+_TOO_MANY_FOR_QUICK = 1_000
+"""In larger circuits, "quick" does not look for parts that make no difference: it takes minutes."""
 
-def passes(effort: Level) -> tuple[Pass, ...]:
+
+def passes(effort: Level, n_gates: int) -> tuple[Pass, ...]:
     """List the passes. Each keeps the vote differences between classes on every possible row."""
-    return (
+    always: tuple[Pass, ...] = (
         fold,
         cancel_votes,
         partial(merge_equal, limits=_LIMITS[effort]),
-        partial(replace_unseen, limits=_LIMITS[effort]),
-        *_SYNTHESIS[effort],
     )
+    if effort == "quick" and n_gates > _TOO_MANY_FOR_QUICK:
+        return always
+    return (*always, partial(replace_unseen, limits=_LIMITS[effort]), *_SYNTHESIS[effort])
 
 
 def choose_effort(effort: Effort) -> Level:
@@ -141,7 +145,7 @@ def simplify(
     check_time_limit(time_limit)
     level = choose_effort(effort)
     clock = Clock(time_limit)
-    steps = _shrink(circuit, passes(level), clock)
+    steps = _shrink(circuit, passes(level, circuit.n_gates), clock)
     smaller = steps[-1]
     if prove:
         try:

@@ -91,7 +91,7 @@ MAX_WORDS = 2
 BLOCK_RESERVED = 1024
 """Bytes of shared memory that CUDA reserves in each block."""
 
-BLOCK_STATIC = 1088
+BLOCK_STATIC = 1104
 """Maximum number of bytes of shared memory that the kernel uses besides a network's."""
 
 

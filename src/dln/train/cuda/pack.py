@@ -26,6 +26,7 @@ from dln.train.cuda.layout import PLAN, STATE, Sizes
 from dln.train.cuda.levels import find_levels, furthest_reads
 from dln.train.cuda.random_states import first_states, jump_images
 from dln.train.jobs import Job, TrainingRows
+from dln.train.options import count_batches
 from dln.train.schedule import NEVER, Schedule, make_schedule
 
 Array = NDArray[Any]
@@ -133,7 +134,6 @@ def _make_plans(jobs: Sequence[Job], shared: _Shared) -> Array:
     plans = plans[kinds.which]
     plans["seed"] = [job.options.seed for job in jobs]
     lengths = np.array([len(job.rows) for job in jobs], dtype=np.int64)
-    batches = kinds.spread([job.options.batch_size for job in kinds.items])
     for name in ("n_literals", "n_gates"):
         plans[name] = [getattr(network, name) for network in networks]
     plans["n_parameters"] = [sum(p.size for p in network.parameters()) for network in networks]
@@ -143,7 +143,9 @@ def _make_plans(jobs: Sequence[Job], shared: _Shared) -> Array:
     plans["n_columns"] = shared.tables.spread([x.cells.shape[1] for x in shared.tables.items])
     plans["n_rows"] = lengths
     plans["n_valid"] = shared.valid.spread([len(rows) for rows in shared.valid.items])
-    plans["n_batches"] = -(-lengths // batches)
+    plans["n_batches"] = kinds.spread(
+        [count_batches(job.options, len(job.rows)) for job in kinds.items]
+    )
     ahead = max(1, min(MAX_SHUFFLES, SHUFFLE_ROOM // max(1, int(lengths.sum()))))
     plans["n_shuffles"] = np.minimum(plans["epochs"], ahead)
     lowest = [network.rule_wires.min(initial=network.n_literals) for network in networks]

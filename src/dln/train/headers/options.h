@@ -8,6 +8,9 @@ namespace dln {
 
 enum class Phases : int { unified, epochs, batches };
 enum class GateGradient : int { hard, mixture };
+enum class VoteGradient : int { soft, hard };
+enum class LastBatch : int { spread, drop };
+enum class ValidationScore : int { validation, both };
 
 struct Options {
   // Seed of the order of the rows and of Gumbel noise.
@@ -17,6 +20,15 @@ struct Options {
   // Gradient that passes through a gate: that of its most likely function (the authors' program),
   // or that of the mixture of its functions (the paper's formula).
   GateGradient gate_gradient;
+  // Gradient from votes to rules while links are trained: that of the sigmoids of all vote links,
+  // or that of the links that are on (the authors' program).
+  VoteGradient vote_gradient;
+  // Rows that do not fill a batch: batches of nearly equal size hold all rows, or the rest is
+  // dropped in each epoch (the authors' program).
+  LastBatch last_batch;
+  // What the best epoch is chosen by: balanced accuracy on validation rows, or its sum with that
+  // on training rows (the authors' program).
+  ValidationScore validation_score;
   // Record all parameters in `traces_` every `trace_every` epochs.
   int trace_every;
   // Number of passes over the training rows.
@@ -46,12 +58,15 @@ struct Options {
   // Smallest logit for which a vote link is on.
   float vote_limit;
 };
-static_assert(sizeof(Options) == 72, "compiled.py must have the same record");
+static_assert(sizeof(Options) == 88, "compiled.py must have the same record");
 
 // The smallest and the largest value of each option.
 #define DLN_LIMITS(LIMIT) \
   LIMIT(phases, 0, 2) \
   LIMIT(gate_gradient, 0, 1) \
+  LIMIT(vote_gradient, 0, 1) \
+  LIMIT(last_batch, 0, 1) \
+  LIMIT(validation_score, 0, 1) \
   LIMIT(trace_every, 0, 1000000000) \
   LIMIT(epochs, 1, 10000000) \
   LIMIT(batch_size, 1, 1000000000) \

@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -20,7 +21,7 @@ from dln.errors import DeviceMemoryError, OptionError
 from dln.train.jobs import Job, OnInterrupt, OnProgress, Trained, check_job, check_trained
 from dln.train.live import count_live_gates
 from dln.train.network import Network
-from dln.train.options import Phases, TrainOptions
+from dln.train.options import Phases, TrainOptions, count_batches
 from dln.train.prune import prune_gates
 from dln.train.schedule import make_schedule
 from dln.train.settings import Alternating
@@ -95,7 +96,7 @@ class _Run:
         self.records: list[NDArray[np.float32]] = []
         self.record_epochs: list[int] = []
         self.best_epoch = -1
-        self.best_accuracy = -1.0
+        self.best_score = -1.0
         self.best_network: Network | None = None
 
     @property
@@ -153,13 +154,13 @@ class _Run:
 
     def _train_epoch(self, trainer: Trainer, epoch: int, order: NDArray[np.int64]) -> None:
         options, n_rows = self.job.options, len(order)
-        n_batches = -(-n_rows // options.batch_size)
+        starts = batch_starts(options, n_rows)
+        n_batches = len(starts) - 1
         places = torch.as_tensor(order).to(trainer.device)
-        for batch in range(n_batches):
+        for batch, (start, end) in enumerate(pairwise(starts)):
             step = epoch * n_batches + batch
-            rows = places[n_rows * batch // n_batches : n_rows * (batch + 1) // n_batches]
             rate = rate_of(options, step, options.epochs * n_batches)
-            trainer.step(rows, phase_of(options.phases, epoch, step), rate)
+            trainer.step(places[start:end], phase_of(options.phases, epoch, step), rate)
 
     def _end_epoch(self, trainer: Trainer, epoch: int) -> None:
         """Record the results of the epoch. The network is up to date."""
@@ -178,8 +179,11 @@ class _Run:
         if rows is None or len(rows) == 0:
             return math.nan
         accuracy = trainer.evaluate(rows)
-        if accuracy >= self.best_accuracy:  # the latest of tied epochs wins: it was trained longer
-            self.best_accuracy, self.best_epoch = accuracy, epoch
+        score = accuracy
+        if self.job.options.validation_score == "both":
+            score += trainer.evaluate(self.job.rows)
+        if score >= self.best_score:  # the latest of tied epochs wins: it was trained longer
+            self.best_score, self.best_epoch = score, epoch
             self.best_network = self.job.network.copy() if self.job.options.keep_best else None
         return accuracy
 
@@ -208,6 +212,20 @@ class _Run:
             job.network, self.record_epochs, records, history, self.schedule.temperatures
         )
         return Trained(job.network, history, self.best_epoch, interrupted, trace)
+
+
+def batch_starts(options: TrainOptions, n_rows: int) -> list[int]:
+    """Return where the batches of an epoch start, and where the last one ends.
+
+    >>> batch_starts(TrainOptions(batch_size=4), 9)
+    [0, 3, 6, 9]
+    >>> batch_starts(TrainOptions(batch_size=4, last_batch="drop"), 9)
+    [0, 4, 8]
+    """
+    n_batches = count_batches(options, n_rows)
+    if options.last_batch == "drop":
+        return [min(n_rows, batch * options.batch_size) for batch in range(n_batches + 1)]
+    return [n_rows * batch // n_batches for batch in range(n_batches + 1)]
 
 
 def rate_of(options: TrainOptions, step: int, n_steps: int) -> float:

@@ -14,7 +14,7 @@ from dln._util.option import check_integer, check_number, options_of
 from dln.core.gates import GATES, PRIORITY
 from dln.errors import OptionError
 from dln.train.network import draw_links, draw_votes, vote_limit
-from dln.train.options import FitOptions
+from dln.train.options import FitOptions, VoteStart
 from dln.train.torch.mode import Phase, RelaxedLayer
 from dln.train.torch.straight_through import (
     Readers,
@@ -249,13 +249,14 @@ class SumLayer(RelaxedLayer):
         n_classes: int,
         *,
         vote_threshold: float = FitOptions.vote_threshold,
-        vote_density: float = 0.4,
+        vote_density: float | VoteStart = 0.4,
         rng: np.random.Generator | None = None,
     ) -> None:
         check_integer("n_inputs", n_inputs, 1, 2**31)
         check_integer("n_classes", n_classes, 1, 2**31)
         options_of(FitOptions)["vote_threshold"].read(vote_threshold)
-        check_number("vote_density", vote_density, 0.0, 1.0)
+        if vote_density != "undecided":
+            check_number("vote_density", vote_density, 0.0, 1.0)
         super().__init__(n_inputs)
         rng = _torch_rng() if rng is None else rng
         self.vote_threshold = vote_threshold
@@ -283,9 +284,12 @@ class SumLayer(RelaxedLayer):
         on = self.on.to(wires.dtype)
         if not self.trains(Phase.LINKS):
             return on @ wires
-        # Differs from the paper: where links are trained, rules get the gradient of the soft votes.
-        # In the authors' program they get that of the hard votes.
-        soft = torch.sigmoid(self.vote_logits).to(wires.dtype) @ wires
+        shares = torch.sigmoid(self.vote_logits).to(wires.dtype)
+        if self.mode.vote_gradient == "hard" and not self.mode.is_soft:
+            # As in the authors' program, the straight-through estimator is applied to the links,
+            # so rules get the gradient of the links that are on.
+            return straight_through(on, shares) @ wires
+        soft = shares @ wires
         return soft if self.mode.is_soft else straight_through(on @ wires.detach(), soft)
 
 

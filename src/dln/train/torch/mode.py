@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from dln.errors import TableError
-from dln.train.options import GateGradient, Relaxation
+from dln.train.options import GateGradient, Relaxation, VoteGradient
 from dln.train.settings import Gumbel
 from dln.train.torch.straight_through import straight_through
 
@@ -40,6 +40,7 @@ class Mode:
     temperature: float = 1.0
     grad_factor: float = 1.0
     generator: torch.Generator | None = None
+    vote_gradient: VoteGradient = "soft"
 
     @property
     def noise(self) -> float:

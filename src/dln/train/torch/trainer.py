@@ -82,6 +82,7 @@ class Trainer:
             self.temperature,
             options.grad_factor,
             self.generator,
+            options.vote_gradient,
         )
         set_mode(self.model, mode)
 

@@ -94,13 +94,14 @@ __device__ __forceinline__ Reader find_reader(const Block& block, const Candidat
 template <bool kSoft>
 __device__ __forceinline__ bool add_rules(const Block& block, const Range& range, Rows& d) {
   const Memory& memory = block.memory;
+  const bool soft = kSoft && block.plan.vote_gradient == dln::VoteGradient::soft;
   bool any = false;
   for (int e = range.rule; e < range.rule_end; ++e) {
     const int r = __ldg(block.pools.rule_reader + e);
 #pragma unroll 2
     for (int c = 0; c < block.plan.n_classes; ++c) {
       const int vote = c * block.plan.n_rules + r;
-      const float part = kSoft ? memory.shares[vote] : static_cast<float>(memory.votes[vote]);
+      const float part = soft ? memory.shares[vote] : static_cast<float>(memory.votes[vote]);
       any |= part != 0.0f;
 #pragma unroll
       for (int k = 0; k < kWords; ++k)

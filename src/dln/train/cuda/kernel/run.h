@@ -25,8 +25,12 @@ __device__ inline i64 steps_of(const Plan& plan, int epoch, i64 batch) {
   return (rounds * length + cycle % length) * plan.n_batches + batch % plan.n_batches + 1;
 }
 
-// Batches of nearly equal size: no row is dropped and none is in a tiny batch.
+// Batches of nearly equal size: no row is dropped and none is in a tiny batch. Or batches of one
+// size, and the rest is dropped.
 __device__ inline int batch_start(const Plan& plan, int batch) {
+  if (plan.last_batch == dln::LastBatch::drop)
+    return static_cast<int>(
+        min(static_cast<i64>(plan.n_rows), static_cast<i64>(batch) * plan.batch_size));
   return static_cast<int>(static_cast<i64>(plan.n_rows) * batch / plan.n_batches);
 }
 
@@ -125,15 +129,21 @@ __device__ inline bool end_epoch(const Block& block) {
   const float accuracy = static_cast<float>(balanced_accuracy(block));
   const int live = count_live_gates();
   const bool looks = is_due(plan.eval_every) && plan.n_valid > 0;
-  const double valid = looks ? look(block) : not_a_number();
+  const double valid =
+      looks ? look(block, block.pools.valid + plan.valid, plan.n_valid) : not_a_number();
   __syncthreads();
+  double score = valid;
+  if (looks && plan.validation_score == dln::ValidationScore::both) {
+    score += look(block, order_of(block, epoch), plan.n_rows);
+    __syncthreads();
+  }
   if (threadIdx.x == 0) {
     const float loss = static_cast<float>(state.loss / fmax(state.weight, 1e-30));
     block.pools.history[plan.epoch + epoch] = {loss, accuracy, static_cast<float>(valid),
                                                static_cast<float>(live)};
-    is_best = looks && valid >= state.best;  // the latest of tied epochs wins
+    is_best = looks && score >= state.best;  // the latest of tied epochs wins
     if (is_best) {
-      state.best = valid;
+      state.best = score;
       state.best_epoch = epoch;
     }
     is_stale =

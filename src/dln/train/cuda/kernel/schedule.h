@@ -174,12 +174,11 @@ __device__ inline double balanced_accuracy(const Block& block) {
   return present ? sum / present : not_a_number();
 }
 
-// The balanced accuracy on the validation rows. Called by all threads of the block.
-__device__ inline double look(const Block& block) {
+// The balanced accuracy on some rows. Called by all threads of the block.
+__device__ inline double look(const Block& block, const int* rows, int n_rows) {
   clear_counts(block);
-  for (int start = 0; start < block.plan.n_valid; start += kRows) {
-    const int n = min(kRows, block.plan.n_valid - start);
-    forward(block.pools.valid + block.plan.valid + start, n, kGates);
+  for (int start = 0; start < n_rows; start += kRows) {
+    forward(rows + start, min(kRows, n_rows - start), kGates);
     if (threadIdx.x < kRows) count_right(block);
     __syncthreads();
   }

@@ -1,0 +1,195 @@
+"""Grow trees on what trained networks leave unexplained, as many as cross-validation asks for.
+
+Networks fit their own rows better than others. So trees start from the points that networks give to
+rows that they were *not* trained on. To choose the number of trees, a fold is left out by all: its
+own points come from a network trained on the other folds, and the points that trees start from, on
+each other fold, from a network trained without both. With 4 folds that is 4 + 6 networks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import combinations, islice, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedKFold
+
+from dln.encode.encoder import fit_encoder
+from dln.train.jobs import Engine, Job, OnProgress, TrainingRows
+from dln.train.problem import Problem
+from dln.train.recipe import Recipe
+from dln.train.trees import Features, Floats, Growth, Leaf, Tree, grow_trees, softmax
+from dln.train.votes import count_votes
+
+N_FOLDS = 4
+"""Folds of the rows; fewer if a class has fewer rows."""
+
+NUMBERS = (0, 10, 25, 50, 100, 200, 300, 450, 600)
+"""Numbers of trees to choose from."""
+
+MAX_ROWS = 50_000
+"""Number of rows that trees are grown on; a larger table is sampled."""
+
+_SCALES = 2.0 ** np.arange(-4, 4.01, 0.25)
+"""Factors of the points of networks to choose from."""
+
+_FINEST = 0.02
+"""Points that one vote stands for, at most: the rounding of a leaf is below half of it."""
+
+
+@dataclass(frozen=True)
+class Grown:
+    """Trees to add to networks.
+
+    Attributes
+    ----------
+    features
+        What the trees split on.
+    scale
+        Points that the mean vote of the networks, divided by tau, stands for.
+    held_out : (n, n_classes)
+        Points of the whole model on rows that it was not trained on.
+    rows : (n,)
+        Those rows.
+    """
+
+    trees: tuple[Tree, ...]
+    features: Features
+    scale: float
+    held_out: Floats
+    rows: NDArray[np.int64]
+
+    def leaves(self, unit: float) -> list[Leaf]:
+        """Return all leaves as rules, with votes that stand for `unit` points each."""
+        return [leaf for tree in self.trees for leaf in tree.leaves(self.features, unit)]
+
+    def units(self, tau: float, n_networks: int) -> tuple[int, float]:
+        """Return the votes of a network's rule, and the points that one vote stands for."""
+        own = self.scale / (tau * n_networks)
+        votes = max(1, int(np.ceil(own / _FINEST)))
+        return votes, own / votes
+
+
+def grow(
+    growth: Growth,
+    recipe: Recipe,
+    problem: Problem,
+    features: Features,
+    *,
+    engine: Engine,
+    rng: np.random.Generator,
+    n_threads: int,
+    on_progress: Callable[[list[Job]], OnProgress | None] = lambda jobs: None,
+) -> Grown | None:
+    """Grow trees for networks of a recipe; None if they would not help."""
+    rows, fold = _draw_folds(problem.target, rng)
+    if len(rows) == 0:
+        return None
+    sample = problem if len(rows) == len(problem.target) else problem.take(rows)
+    matrix = features.matrix[rows]
+    starts = _train_without_folds(recipe, sample, fold, engine, rng, n_threads, on_progress)
+    n_folds = int(fold.max()) + 1
+    numbers = [number for number in NUMBERS if number <= growth.n_trees]
+    held = np.zeros((len(numbers), *starts[0].shape))
+    seed = int(rng.integers(2**63))
+    for left_out in range(n_folds):
+        others, own = fold != left_out, fold == left_out
+        points = starts[1 + left_out]
+        scale = _best_scale(points[others], sample.target[others], sample.weight[others])
+        trees = grow_trees(
+            matrix[others],
+            sample.target[others],
+            sample.weight[others],
+            scale * points[others],
+            growth.tree,
+            np.random.default_rng(seed),
+        )
+        total = scale * starts[0][own]
+        held[0, own] = total
+        for place, (few, many) in enumerate(pairwise(numbers), start=1):
+            for tree in islice(trees, many - few):
+                total += tree.give(matrix[own])
+            held[place, own] = total
+    losses = [_loss(points, sample.target, sample.weight) for points in held]
+    chosen = int(np.argmin(losses))
+    if chosen == 0:
+        return None
+    scale = _best_scale(starts[0], sample.target, sample.weight)
+    trees = grow_trees(
+        matrix,
+        sample.target,
+        sample.weight,
+        scale * starts[0],
+        growth.tree,
+        np.random.default_rng(seed),
+    )
+    return Grown(tuple(islice(trees, numbers[chosen])), features, scale, held[chosen], rows)
+
+
+def _draw_folds(
+    target: NDArray[np.int32], rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Draw the rows to use, and the fold of each; none if a class has too few rows for three."""
+    n_folds = min(N_FOLDS, int(np.bincount(target)[np.unique(target)].min()))
+    if n_folds < 3:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    rows = np.sort(rng.permutation(len(target))[:MAX_ROWS])
+    fold = np.empty(len(rows), dtype=np.int64)
+    splitter = StratifiedKFold(n_folds, shuffle=True, random_state=int(rng.integers(2**31)))
+    for number, (_, own) in enumerate(splitter.split(rows, target[rows])):
+        fold[own] = number
+    return rows, fold
+
+
+def _train_without_folds(
+    recipe: Recipe,
+    problem: Problem,
+    fold: NDArray[np.int64],
+    engine: Engine,
+    rng: np.random.Generator,
+    n_threads: int,
+    on_progress: Callable[[list[Job]], OnProgress | None],
+) -> list[Floats]:
+    """Return points (votes / tau) of networks on rows that they were not trained on.
+
+    First those of networks trained without one fold, for each row the network without its fold.
+    Then, for each fold, those of networks trained without it and without the row's own fold.
+    """
+    folds = range(int(fold.max()) + 1)
+    table = problem.table.kept()
+    jobs: list[Job] = []
+    left_out = [(one,) for one in folds] + list(combinations(folds, 2))
+    for absent in left_out:
+        train = np.flatnonzero(~np.isin(fold, absent))
+        some = replace(problem, table=table).take(train)
+        encoder, _ = fit_encoder(some.table, some.target, some.weight, recipe.encode)
+        data = TrainingRows(encoder.encode(table), problem.target, problem.weight)
+        seed = int(rng.integers(2**63))
+        network = recipe.draw_network(encoder.literals, len(problem.classes), seed)
+        jobs.append(Job(network, data, train, replace(recipe.options, seed=seed, trace_every=0)))
+    engine(jobs, n_threads=n_threads, on_progress=on_progress(jobs))
+    starts = [np.zeros((len(fold), len(problem.classes))) for _ in range(1 + len(folds))]
+    for absent, job in zip(left_out, jobs, strict=True):
+        for own in absent:
+            rows = np.flatnonzero(fold == own)
+            points = count_votes([job.network], job.data.cells[rows]) / recipe.options.tau
+            for other in absent:
+                if len(absent) == 1:
+                    starts[0][rows] = points
+                elif other != own:
+                    starts[1 + other][rows] = points
+    return starts
+
+
+def _best_scale(points: Floats, target: NDArray[np.int32], weight: NDArray[np.float32]) -> float:
+    """Return the factor with which points predict the classes best."""
+    losses = [_loss(scale * points, target, weight) for scale in _SCALES]
+    return float(_SCALES[int(np.argmin(losses))])
+
+
+def _loss(points: Floats, target: NDArray[np.int32], weight: NDArray[np.float32]) -> float:
+    """Return the weighted log loss."""
+    own = softmax(points)[np.arange(len(target)), target]
+    return float(-(weight * np.log(np.maximum(own, 1e-12))).sum() / weight.sum())

@@ -1,0 +1,178 @@
+"""Boosted trees of tests on encoded columns, grown from given points.
+
+Each tree is fitted to the gradient of the loss at the points so far. A leaf gives points to all
+classes: a Newton step, times the rate. For each split, one cutoff is drawn at random for each
+column, and the best of them is taken (extremely randomised trees). Sums of such trees are smoother
+and more accurate than those of trees with exact splits.
+
+Promise: a tree's tests are literals, so that each leaf becomes a rule of a circuit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import config_context
+from sklearn.tree import ExtraTreeRegressor
+
+from dln.core.literals import LiteralKind
+from dln.encode.bits import EncodedLiteral, LiteralSet, evaluate_literals
+
+Floats = NDArray[np.float64]
+
+MIN_LEAF_ROWS = 5
+"""Minimum number of rows in a leaf."""
+
+MAX_FEATURES = 500
+"""Number of features that compete for a split; more are sampled."""
+
+_PENALTY = 1.0
+"""Rows of mean weight that are added to a leaf without changing its gradient."""
+
+
+@dataclass(frozen=True)
+class TreeOptions:
+    """The size of each tree, and the part of a Newton step that it takes."""
+
+    n_leaves: int
+    rate: float
+
+
+@dataclass(frozen=True)
+class Growth:
+    """What may be grown: the maximum number of trees, and their options."""
+
+    n_trees: int
+    tree: TreeOptions
+
+
+class Leaf(NamedTuple):
+    """A leaf of a tree as a rule: the literals on the way to it, true or false, and its votes."""
+
+    path: tuple[tuple[EncodedLiteral, bool], ...]
+    votes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Features:
+    """What trees split on.
+
+    Attributes
+    ----------
+    matrix : (n_rows, n_features)
+        Scaled columns with missing values at the lower end, where `>` is false; and the bits of
+        literals that are not thresholds.
+    literals : (n_features,)
+        The literal of each feature. The cutoff of a scaled column is not used: splits choose it.
+    """
+
+    matrix: NDArray[np.float32]
+    literals: LiteralSet
+
+    def split_literal(self, feature: int, threshold: float) -> EncodedLiteral:
+        """Return the literal of a split; it is true on the right-hand side."""
+        kind = LiteralKind(self.literals.kind[feature])
+        value = self.literals.value[feature]
+        if kind == LiteralKind.ABOVE:
+            # Columns are in single precision: the largest such number that is not above.
+            value = np.float32(threshold)
+            if value > threshold:
+                value = np.nextafter(value, np.float32(-np.inf))
+        return EncodedLiteral(kind, int(self.literals.column[feature]), float(value))
+
+
+def make_features(literals: LiteralSet, cells: NDArray[np.float32]) -> Features:
+    """Make features from encoded rows and the literals that training starts from."""
+    above = literals.kind == LiteralKind.ABOVE
+    columns, first = np.unique(literals.column[above], return_index=True)
+    own = LiteralSet.join([literals.take(np.flatnonzero(above)[first]), literals.take(~above)])
+    matrix = np.empty((len(cells), len(own)), dtype=np.float32)
+    matrix[:, : len(columns)] = np.nan_to_num(cells[:, columns], nan=0.0)
+    for feature in range(len(columns), len(own)):
+        kind = LiteralKind(own.kind[feature])
+        matrix[:, feature] = evaluate_literals(
+            kind, cells[:, own.column[feature]], own.value[feature]
+        )
+    return Features(matrix, own)
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A fitted tree and the points of its nodes, (n_nodes, n_classes); only leaves give points."""
+
+    structure: Any
+    points: Floats
+
+    def give(self, matrix: NDArray[np.float32]) -> Floats:
+        """Return the points of rows, (n_rows, n_classes)."""
+        given: Floats = self.points[self.structure.apply(matrix)]
+        return given
+
+    def leaves(self, features: Features, unit: float) -> Iterator[Leaf]:
+        """Yield the leaves as rules, with votes that stand for `unit` points each.
+
+        All rows reach exactly one leaf, so the least votes of a leaf's classes can be 0.
+        """
+        left, right = self.structure.children_left, self.structure.children_right
+        stack: list[tuple[int, tuple[tuple[EncodedLiteral, bool], ...]]] = [(0, ())]
+        while stack:
+            node, path = stack.pop()
+            if left[node] < 0:
+                votes = np.rint(self.points[node] / unit).astype(int)
+                yield Leaf(path, tuple((votes - votes.min()).tolist()))
+                continue
+            test = features.split_literal(
+                self.structure.feature[node], self.structure.threshold[node]
+            )
+            stack.append((int(right[node]), (*path, (test, True))))
+            stack.append((int(left[node]), (*path, (test, False))))
+
+
+def grow_trees(
+    matrix: NDArray[np.float32],
+    target: NDArray[np.int32],
+    weight: NDArray[np.float32],
+    start: Floats,
+    options: TreeOptions,
+    rng: np.random.Generator,
+) -> Iterator[Tree]:
+    """Grow trees without end, each on the points that `start` and the trees before it give."""
+    n_classes = start.shape[1]
+    weights = weight.astype(np.float64) / weight.mean()
+    is_class = np.eye(n_classes)[target]
+    points = start.copy()
+    while True:
+        probabilities = softmax(points)
+        gradient = is_class - probabilities
+        curvature = probabilities * (1.0 - probabilities)
+        tree = ExtraTreeRegressor(
+            max_leaf_nodes=options.n_leaves,
+            min_samples_leaf=MIN_LEAF_ROWS,
+            max_features=min(MAX_FEATURES, matrix.shape[1]),
+            random_state=int(rng.integers(2**31)),
+        )
+        # Two classes have opposite gradients, so one of them is enough.
+        goal = gradient[:, 1] if n_classes == 2 else gradient
+        with config_context(skip_parameter_validation=True):
+            tree.fit(matrix, goal, sample_weight=weights, check_input=False)
+        structure = tree.tree_
+        leaf = structure.apply(matrix)
+        steps = np.empty((structure.node_count, n_classes))
+        for number in range(n_classes):
+            pull = np.bincount(leaf, weights * gradient[:, number], structure.node_count)
+            hold = np.bincount(leaf, weights * curvature[:, number], structure.node_count)
+            steps[:, number] = pull / (hold + _PENALTY)
+        grown = Tree(structure, steps * (options.rate * (n_classes - 1) / n_classes))
+        points += grown.points[leaf]
+        yield grown
+
+
+def softmax(points: Floats) -> Floats:
+    """Return the softmax of each row."""
+    shifted = np.exp(points - points.max(axis=1, keepdims=True))
+    probabilities: Floats = shifted / shifted.sum(axis=1, keepdims=True)
+    return probabilities
