@@ -70,6 +70,7 @@ class Parameters(FitOptions):
         None,
         "Maximum cost of all columns that the circuit reads together.",
         low=0,
+        high=1e15,
         searched=False,
     )
     path: bool = option(

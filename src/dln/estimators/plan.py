@@ -12,6 +12,7 @@ from dln.estimators.presets import apply_preset, suit_classes
 from dln.paths.budget import Budget
 from dln.shrink.simplify.simplify import choose_effort
 from dln.train.fit import FitPlan
+from dln.train.options import FitOptions
 from dln.train.problem import Problem
 from dln.train.recipe import make_candidates
 
@@ -34,19 +35,8 @@ def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
     return FitPlan(candidates, parameters.validation_fraction, parameters.validation_every)
 
 
-_NOT_WITH_A_BUDGET = (
-    "preset",
-    "layers",
-    "n_networks",
-    "n_cutoffs",
-    "tau",
-    "epochs",
-    "batch_size",
-    "validation_fraction",
-    "selection_fits",
-    "trace_every",
-)
-"""Parameters of networks that a user may expect to matter in a fit with a budget."""
+_WITH_A_BUDGET = ("effort", "gates")
+"""Options of training that may be given with a budget, although it trains no network."""
 
 
 def budget_of(parameters: Parameters) -> Budget:
@@ -65,8 +55,10 @@ def _check_budget(parameters: Parameters) -> None:
     """Raise `OptionError` for limits that cannot be kept, and for parameters of networks beside."""
     budget = budget_of(parameters)
     if budget.is_limited:
-        for name in _NOT_WITH_A_BUDGET:
+        for name in ("preset", *options_of(FitOptions), "validation_fraction"):
             given = getattr(parameters, name)
+            if name in _WITH_A_BUDGET:
+                continue
             if given != options_of(Parameters)[name].default:
                 raise OptionError(
                     f"{name} is {given!r}, but a fit with a budget ({budget.describe()}) trains no "

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.paths.budget import Budget
-from dln.paths.candidates import Tests
+from dln.paths.candidates import CandidateTests
 from dln.paths.formula import Formula
 from dln.paths.loss import ClassLoss, Floats, Slopes
 from dln.paths.pool import Pool
@@ -75,7 +75,7 @@ class Search:
 
     def __init__(
         self,
-        tests: Tests,
+        tests: CandidateTests,
         bits: NDArray[np.float32],
         loss: ClassLoss,
         budget: Budget,

@@ -30,7 +30,7 @@ _FEW_GROUPS = 5
 
 
 @dataclass(frozen=True)
-class Tests:
+class CandidateTests:
     """Tests of a table's columns."""
 
     columns: tuple[Column, ...]
@@ -48,7 +48,7 @@ class Tests:
         return bits
 
 
-def find_tests(problem: Problem) -> Tests:
+def find_tests(problem: Problem) -> CandidateTests:
     """Find the tests to choose from; training rows only."""
     n_rows, n_columns = len(problem.target), problem.table.n_columns
     n_cutoffs = int(np.clip(n_rows // 60, 8, 48))
@@ -68,7 +68,7 @@ def find_tests(problem: Problem) -> Tests:
             found |= dict.fromkeys(_sets(cells[:, column], problem, column, code))
         if np.isnan(cells[:, column]).any() and not np.isnan(cells[:, column]).all():
             found[Missing(column)] = None
-    return Tests(encoder.columns, tuple(found))
+    return CandidateTests(encoder.columns, tuple(found))
 
 
 def _thresholds(

@@ -20,7 +20,7 @@ from dln.core.labels import Label
 from dln.core.readout import Votes
 from dln.paths.beam import Search
 from dln.paths.budget import Budget
-from dln.paths.candidates import Tests, find_tests
+from dln.paths.candidates import CandidateTests, find_tests
 from dln.paths.formula import Formula, build, evaluate
 from dln.paths.loss import ClassLoss
 from dln.paths.path import CircuitPath, PathPoint, best_place
@@ -81,6 +81,7 @@ def fit_path(
         scores = np.array([part.score_at(size) for part in validated])
         error = scores.std() / np.sqrt(len(scores)) if len(scores) else np.nan
         mean = scores.mean() if len(scores) else np.nan
+        mean = min(mean, 1.0)  # rounding of a mean of ones
         points.append(PathPoint(complete.circuit(size, problem.classes), float(mean), float(error)))
     points = _increasing(points)
     for point in points:
@@ -112,7 +113,7 @@ def _increasing(points: list[PathPoint]) -> list[PathPoint]:
 class _Found:
     """The rules and whole votes of each number of literals, and their validated accuracy."""
 
-    tests: Tests
+    tests: CandidateTests
     rules: dict[int, tuple[tuple[Formula, ...], WholeVotes]]
     scores: dict[int, float]
 
@@ -173,21 +174,20 @@ def _search(
 
 
 def _validate(
-    tests: Tests,
+    tests: CandidateTests,
     rules: dict[int, tuple[tuple[Formula, ...], WholeVotes]],
     validation: Problem,
 ) -> dict[int, float]:
     """Return the weighted accuracy of each size on validation rows."""
     bits = tests.evaluate(validation.table)
-    total = float(validation.weight.sum())
+    weight = validation.weight.astype(np.float64)
     scores = {}
     for size, (formulas, whole) in rules.items():
         always = np.ones(len(bits), dtype=np.float32)
         fires = [always, *(evaluate(formula, bits) for formula in formulas)]
         votes = np.array(_class_votes(whole.votes, len(validation.classes)))
         winners = (np.stack(fires, axis=1) @ votes).argmax(axis=1)
-        right = winners == validation.target
-        scores[size] = float(validation.weight @ right) / total
+        scores[size] = float(weight[winners == validation.target].sum() / weight.sum())
     return scores
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dln.core.builder import LogicBuilder, Signal
 from dln.core.gates import GATE_BY_NAME
-from dln.paths.candidates import Tests
+from dln.paths.candidates import CandidateTests
 
 
 class Step(NamedTuple):
@@ -57,7 +57,7 @@ def evaluate(formula: Formula, bits: NDArray[np.float32]) -> NDArray[np.float32]
     return held
 
 
-def build(formula: Formula, tests: Tests, builder: LogicBuilder) -> Signal:
+def build(formula: Formula, tests: CandidateTests, builder: LogicBuilder) -> Signal:
     """Add a formula's tests and gates to a circuit under construction."""
     signal: Signal | None = None
     for by_or, test, negated in formula:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.paths.candidates import Tests
+from dln.paths.candidates import CandidateTests
 from dln.paths.formula import Formula, Step, both, evaluate, extend, single
 from dln.paths.loss import ClassLoss, Floats, Slopes
 
@@ -31,7 +31,12 @@ class Pool:
     """Rules with their bits on the training rows."""
 
     def __init__(
-        self, tests: Tests, bits: NDArray[np.float32], loss: ClassLoss, longest: int, seed: int
+        self,
+        tests: CandidateTests,
+        bits: NDArray[np.float32],
+        loss: ClassLoss,
+        longest: int,
+        seed: int,
     ) -> None:
         self.bits = bits
         self.longest = longest
@@ -216,8 +221,8 @@ def _four_ways(
     bits: NDArray[np.float32], values: NDArray[np.float32]
 ) -> tuple[NDArray[np.float32], ...]:
     """Sum values over the rows of each of the four combinations of all pairs of tests."""
-    together: NDArray[np.float32] = (bits * values[:, None]).T @ bits
+    together = (bits * values[:, None]).T @ bits
     own = together.diagonal()
     a, b = own[:, None], own[None, :]
-    neither: NDArray[np.float32] = values.sum() - a - b + together
-    return together, a - together, b - together, neither
+    ways = together, a - together, b - together, values.sum() - a - b + together
+    return tuple(way.astype(np.float32, copy=False) for way in ways)

@@ -26,9 +26,9 @@ class Size:
     n_rules
         Rules that vote.
     n_literals
-        Tests in all rules, as they are written.
+        CandidateTests in all rules, as they are written.
     longest
-        Tests in the longest rule.
+        CandidateTests in the longest rule.
     n_columns
         Columns that some rule reads.
     columns
