@@ -2,7 +2,7 @@
 
     python -m benchmarks.equal_size FOLDER                              # small tables first
     python -m benchmarks.equal_size FOLDER --jobs 16 --seconds-limit 3000 --seeds 3
-    python -m benchmarks.equal_size FOLDER --report docs/images/equal-size.svg
+    python -m benchmarks.equal_size FOLDER --report equal-size.svg
 
 FOLDER has `data/` and `more/`, as for `benchmarks.levels`. For each table and seed: a stratified
 75/25 split, each model at 5, 10, 20 and 40 literals, balanced accuracy on the test rows. Each
