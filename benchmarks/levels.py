@@ -1,14 +1,16 @@
-"""Accuracy, size and time of `DLNClassifier` at each level of `effort`.
+"""Accuracy, probabilities, size and time of `DLNClassifier` at each `effort`, and of peers.
 
-    python -m benchmarks.levels FOLDER                                   # every table, two seeds
-    python -m benchmarks.levels FOLDER --tables Heart,vowel --levels quick,normal --seeds 1
-    python -m benchmarks.levels FOLDER --peers --jobs 16 --seconds-limit 500
+    python -m benchmarks.levels FOLDER                                   # all tables, four seeds
+    … --tables Heart,vowel --models quick,normal --seeds 1
+    … --models normal,ebm,lightgbm --jobs 16 --seconds-limit 500
 
-FOLDER has `data/` and `more/`, each with its manifest. For each table and seed: a stratified 75/25
-split, a fit on the training rows with one thread, and scores on the test rows. A level chooses on
-training rows only. Each result is written to the output file at once, so a stopped run is resumed
-by the same command. Fits that have not started when the limit is over are left out. The table at
-the end has means over the tables that every model has finished.
+FOLDER has `data/` (the paper's 19 tables, as `reproduction` prepares them) and `more/` (16 further
+tables). For each table and seed: a stratified 75/25 split (HAR and SatIm: the official one), a fit
+on the training rows with one thread, and scores on the test rows. A level chooses on training rows
+only. Each result is written to the output file at once, so a stopped run is resumed by the same
+command. Fits that have not started when the limit is over are left out. Peers have their default
+parameters and balanced class weights; their probabilities are corrected for the class frequencies
+of the training rows. The tables at the end have the splits that every model has finished.
 """
 
 from __future__ import annotations
@@ -27,21 +29,26 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before scikit-learn: one fit, o
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
-from sklearn.metrics import balanced_accuracy_score, log_loss
+from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
+from sklearn.utils.class_weight import compute_sample_weight
 
 from benchmarks.same_circuits import load
 from dln import DLNClassifier
+from reproduction import datasets
+from reproduction.protocol import split_rows
 
 LEVELS = ("quick", "normal", "high", "best")
-PEERS = ("forest", "boosting")
-IDENTIFIERS = ("RowNumber", "CustomerId", "Surname", "customerID", "id")
+PEERS = ("ebm", "lightgbm", "forest", "boosting")
 DEFAULT_OUTPUT = Path(__file__).parent / "results" / "levels.jsonl"
+N_BINS = 10
+"""Number of bins of the calibration error."""
 
 
 def find_tables(folder: Path) -> dict[str, str]:
@@ -50,79 +57,133 @@ def find_tables(folder: Path) -> dict[str, str]:
     return {file.name.split(".")[0]: str(file.relative_to(folder)) for file in sorted(files)}
 
 
-def read(folder: Path, name: str) -> tuple[pd.DataFrame, pd.Series]:
-    """Read a table and its target; columns that number the rows are left out."""
+def read(folder: Path, name: str, seed: int) -> tuple[Any, Any, Any, Any]:
+    """Return X and y of the training rows, and X and y of the test rows."""
+    if name in datasets.NAMES:
+        dataset = datasets.load(name)
+        train, test = split_rows(dataset, seed)
+        X, y = dataset.X, dataset.y
+        return X.iloc[train], y.iloc[train], X.iloc[test], y.iloc[test]
     X, y = load(folder, find_tables(folder)[name])
-    if name == "Heart":  # absent or present, as in the paper
-        y = (y > 0).astype(int)
-    return X.drop(columns=[column for column in IDENTIFIERS if column in X]), y
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.25, stratify=y, random_state=seed)
+    return X, y, X_test, y_test
 
 
 def make_model(name: str, seed: int) -> Any:
-    """Return a classifier: a level of `effort`, or a peer with class-balanced defaults."""
+    """Return a classifier: a level of `effort`, or a peer with its default parameters."""
     if name in LEVELS:
         return DLNClassifier(effort=name, random_state=seed, n_jobs=1)  # type: ignore[arg-type]
+    if name == "ebm":
+        from interpret.glassbox import ExplainableBoostingClassifier
+
+        return ExplainableBoostingClassifier(random_state=seed, n_jobs=1)
+    if name == "lightgbm":
+        from lightgbm import LGBMClassifier
+
+        model: Any = LGBMClassifier(random_state=seed, n_jobs=1, verbose=-1)
+    elif name == "forest":
+        model = RandomForestClassifier(300, random_state=seed)
+    else:
+        model = HistGradientBoostingClassifier(random_state=seed)
     texts = make_column_selector(dtype_exclude="number")
     encode = make_column_transformer(
         (OneHotEncoder(handle_unknown="ignore", sparse_output=False, max_categories=64), texts),
         remainder="passthrough",
     )
-    model = (
-        RandomForestClassifier(300, class_weight="balanced", random_state=seed)
-        if name == "forest"
-        else HistGradientBoostingClassifier(class_weight="balanced", random_state=seed)
-    )
     return make_pipeline(encode, SimpleImputer(), model)
 
 
-def measure(folder: Path, table: str, seed: int, model_name: str) -> dict[str, object]:
+def fit(model: Any, name: str, X: Any, y: Any) -> Any:
+    """Fit a model; peers get balanced weights."""
+    if name in LEVELS:
+        return model.fit(X, y)
+    weight = compute_sample_weight("balanced", y)
+    if name == "ebm":
+        return model.fit(X, y, sample_weight=weight)
+    return model.fit(X, y, **{f"{model.steps[-1][0]}__sample_weight": weight})
+
+
+def measure(folder: Path, table: str, seed: int, name: str) -> dict[str, object]:
     """Fit one model on one split and test it."""
     warnings.simplefilter("ignore")
-    X, y = read(folder, table)
-    X, X_test, y, y_test = train_test_split(X, y, test_size=0.25, stratify=y, random_state=seed)
+    X, y, X_test, y_test = read(folder, table, seed)
+    labels = np.unique(y)  # as numbers, since EBM turns labels into text
+    y, y_test = np.searchsorted(labels, y), np.searchsorted(labels, y_test)
     start = time.process_time()  # of one core, so other fits on the machine matter less
-    model = make_model(model_name, seed).fit(X, y)
+    model = fit(make_model(name, seed), name, X, y)
     seconds = time.process_time() - start
+    probabilities = np.asarray(model.predict_proba(X_test), dtype=np.float64)
+    if name in PEERS:  # trained with equal class weights; restore the class frequencies
+        shares = [float((y == label).mean()) for label in model.classes_]
+        probabilities = probabilities * shares
+        probabilities /= probabilities.sum(axis=1, keepdims=True)
     result: dict[str, object] = {
         "table": table,
         "seed": seed,
-        "model": model_name,
+        "model": name,
         "rows": len(X),
         "accuracy": balanced_accuracy_score(y_test, model.predict(X_test)),
-        "log_loss": log_loss(y_test, model.predict_proba(X_test), labels=model.classes_),
         "seconds": seconds,
+        **probability_scores(y_test, probabilities, model.classes_),
     }
-    if isinstance(model, DLNClassifier):
-        chosen: dict[str, Any] = next(row for row in model.selection_ if row["chosen"])
+    if name in LEVELS:
         result |= {"gates": model.circuit_.n_gates, "literals": model.circuit_.n_literals}
-        result |= {"layers": chosen["layers"], "cutoffs": chosen["n_cutoffs"]}
-        result |= {"tau": chosen["tau"], "validation": chosen["accuracy"]}
     return result
 
 
-def summary(results: list[dict[str, Any]]) -> str:
+def probability_scores(
+    y: NDArray[Any], probabilities: NDArray[np.float64], classes: NDArray[Any]
+) -> dict[str, float]:
+    """Return AUC (one class against the rest), log loss, Brier score and calibration error."""
+    truth = (y[:, None] == classes[None, :]).astype(np.float64)
+    top = probabilities.argmax(axis=1)
+    sure = probabilities[np.arange(len(y)), top]
+    right = truth[np.arange(len(y)), top]
+    bins = np.minimum((sure * N_BINS).astype(int), N_BINS - 1)
+    apart = [abs((right - sure)[bins == number].sum()) for number in range(N_BINS)]
+    auc = [
+        roc_auc_score(truth[:, number], probabilities[:, number])
+        for number in range(len(classes))
+        if 0 < truth[:, number].sum() < len(y)
+    ]
+    return {
+        "auc": float(np.mean(auc)),
+        "log_loss": float(log_loss(y, probabilities, labels=classes)),
+        "brier": float(((probabilities - truth) ** 2).sum(axis=1).mean()),
+        "calibration_error": float(sum(apart) / len(y)),
+    }
+
+
+def summary(results: list[dict[str, Any]], models: list[str], tables: Iterable[str]) -> str:
     """Format means over tables, of means over seeds, as a Markdown table."""
     frame = pd.DataFrame(results)
-    models = [name for name in (*LEVELS, *PEERS) if name in set(frame["model"])]
+    frame = frame[frame["model"].isin(models) & frame["table"].isin(list(tables))]
     cells = frame.groupby(["table", "seed"])["model"].nunique()
     complete = cells[cells == len(models)].index
     frame = frame.set_index(["table", "seed"]).loc[complete].reset_index()
+    if frame.empty:
+        return "no split that all models have finished"
     means = frame.groupby(["model", "table"]).mean(numeric_only=True)
     ranks = means["accuracy"].unstack("model").rank(axis=1, ascending=False)
-    n_tables = frame["table"].nunique()
     lines = [
-        f"{n_tables} tables, {len(complete)} splits",
+        f"{frame['table'].nunique()} tables, {len(complete)} splits",
         "",
-        "| model | balanced accuracy | rank | log loss | gates (median) | seconds | slowest |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| model | balanced accuracy | against the first model | wins : losses | rank | AUC | "
+        "log loss | Brier | calibration error | gates (median) | seconds | slowest |",
+        "| --- " * 12 + "|",
     ]
-    for name in models if n_tables else ():
+    for name in models:
         own = means.loc[name]
+        apart = 100 * (own["accuracy"] - means.loc[models[0]]["accuracy"])
+        error = apart.std(ddof=1) / np.sqrt(len(apart)) if len(apart) > 1 else np.nan
         gates = f"{own['gates'].median():,.0f}" if name in LEVELS else ""
+        versus = f"{apart.mean():+.2f} ± {error:.2f}" if name != models[0] else ""
+        score = f"{(apart > 0).sum()} : {(apart < 0).sum()}" if name != models[0] else ""
         lines.append(
-            f"| {name} | {100 * own['accuracy'].mean():.2f} | {ranks[name].mean():.2f} "
-            f"| {own['log_loss'].mean():.3f} | {gates} | {own['seconds'].mean():.1f} "
-            f"| {own['seconds'].max():.0f} |"
+            f"| {name} | {100 * own['accuracy'].mean():.2f} | {versus} | {score} "
+            f"| {ranks[name].mean():.2f} | {own['auc'].mean():.3f} | {own['log_loss'].mean():.3f} "
+            f"| {own['brier'].mean():.3f} | {own['calibration_error'].mean():.3f} | {gates} "
+            f"| {own['seconds'].mean():.1f} | {own['seconds'].max():.0f} |"
         )
     return "\n".join(lines)
 
@@ -134,34 +195,48 @@ def details(results: list[dict[str, Any]]) -> str:
     return table.round(1).to_string()
 
 
-def cells_of(arguments: argparse.Namespace) -> Iterable[tuple[str, int, str]]:
+def cells_of(arguments: argparse.Namespace) -> list[tuple[str, int, str]]:
     """List what to measure, the large tables first, so that no core waits for one at the end."""
     files = find_tables(arguments.folder)
     names = arguments.tables.split(",") if arguments.tables else list(files)
+    names = [name for name in names if name not in arguments.without.split(",")]
     size = {name: (arguments.folder / files[name]).stat().st_size for name in names}
-    models = arguments.levels.split(",") + list(PEERS if arguments.peers else ())
+    models = arguments.models.split(",")
     seeds = range(arguments.seeds)
     every = [(name, seed, model) for seed in seeds for name in names for model in models]
     return sorted(every, key=lambda cell: (cell[1], -size[cell[0]], -models.index(cell[2])))
 
 
+def groups(wanted: list[tuple[str, int, str]]) -> dict[str, list[str]]:
+    """Return the tables of each summary."""
+    names = sorted({name for name, _, _ in wanted})
+    return {
+        "All": names,
+        "Of the paper": [name for name in names if name in datasets.NAMES],
+        "Further": [name for name in names if name not in datasets.NAMES],
+    }
+
+
 def main() -> None:
-    """Run the missing fits and print the table."""
+    """Run the missing fits and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="folder with data/ and more/")
     parser.add_argument("--tables", default="", help="comma-separated names; all by default")
-    parser.add_argument("--levels", default=",".join(LEVELS), help="comma-separated levels")
-    parser.add_argument("--seeds", type=int, default=2, help="number of splits per table")
-    parser.add_argument("--peers", action="store_true", help="also a forest and boosting")
+    parser.add_argument("--without", default="", help="comma-separated names to leave out")
+    parser.add_argument("--models", default=",".join((*LEVELS, *PEERS)), help="comma-separated")
+    parser.add_argument("--seeds", type=int, default=4, help="number of splits per table")
+    parser.add_argument("--no-run", action="store_true", help="only print what is stored")
     parser.add_argument("--jobs", type=int, default=1, help="number of fits at the same time")
     parser.add_argument("--seconds-limit", type=float, default=np.inf, help="start no fit later")
     parser.add_argument("--output", type=Path, default=DEFAULT_OUTPUT, help="JSON Lines")
     arguments = parser.parse_args()
+    os.environ["DLN_DATA"] = str(arguments.folder / "data")  # for `reproduction`, in all workers
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.touch()
     results = [json.loads(line) for line in arguments.output.read_text().splitlines()]
     done = {(row["table"], row["seed"], row["model"]) for row in results}
-    missing = [cell for cell in cells_of(arguments) if cell not in done]
+    wanted = cells_of(arguments)
+    missing = [] if arguments.no_run else [cell for cell in wanted if cell not in done]
     stop = time.monotonic() + arguments.seconds_limit
     with ProcessPoolExecutor(arguments.jobs) as pool, arguments.output.open("a") as stream:
         waiting = {pool.submit(measure, arguments.folder, *cell): cell for cell in missing}
@@ -179,7 +254,10 @@ def main() -> None:
             print(*(result[key] for key in ("table", "seed", "model", "accuracy")), flush=True)
             if time.monotonic() > stop:
                 pool.shutdown(wait=False, cancel_futures=True)
-    print(f"\n{details(results)}\n\n{summary(results)}")
+    print(f"\n{details(results)}")
+    models = arguments.models.split(",")
+    for title, tables in groups(wanted).items():
+        print(f"\n{title}: {summary(results, models, tables)}")
 
 
 if __name__ == "__main__":

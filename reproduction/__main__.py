@@ -4,11 +4,13 @@
     python -m reproduction ablations --datasets Heart,Liver
     python -m reproduction tables
     python -m reproduction describe
+    python -m reproduction refit
     python -m reproduction keep
     python -m reproduction download Heart tables
 
 `describe` counts what the tables of results need beside them: the rows and columns of the datasets,
-and the inputs of the stored LGNs.
+and the inputs of the stored LGNs. It also does what `refit` does: fit stored cells of DLN (paper)
+again, to see how far they converge and to draw three of them.
 Results of a run that was killed are in the folder `running`. They are used like the others; `keep`
 moves them into their files. The environment variable DLN_DATA names the folder of the paper's
 tables; `download` fills one with those that are public, and `run --quick` needs none.
@@ -34,6 +36,7 @@ from reproduction.experiment import (
     describe_everything,
     keep_everything,
     make_budget,
+    refit_everything,
     write_everything,
 )
 from reproduction.models.outcome import EngineName
@@ -106,6 +109,12 @@ def _describe(options: argparse.Namespace) -> int:
     return 0
 
 
+def _refit(options: argparse.Namespace) -> int:
+    for path in refit_everything(_folder(options)):
+        print(path)
+    return _tables(options)
+
+
 def _download(options: argparse.Namespace) -> int:
     print(download(options.name, options.folder))
     return 0
@@ -160,11 +169,13 @@ def _parser() -> argparse.ArgumentParser:
     tables.set_defaults(command=_tables)
     counts = commands.add_parser("describe", help="count what tables show besides results")
     counts.set_defaults(command=_describe, quick=False)
+    refits = commands.add_parser("refit", help="fit stored cells again: convergence and diagrams")
+    refits.set_defaults(command=_refit, quick=False)
     keeps = commands.add_parser("keep", help="move the results of stopped runs into their files")
     keeps.set_defaults(command=_keep)
     for each in (runs, tables, keeps):
         each.add_argument("--quick", action="store_true", help="a smoke test that takes seconds")
-    for each in (runs, ablations, tables, counts, keeps):
+    for each in (runs, ablations, tables, counts, refits, keeps):
         each.add_argument("--results", type=Path, metavar="FOLDER", help="folder of results")
     fetch = commands.add_parser("download", help="download a public table into a folder")
     fetch.set_defaults(command=_download)

@@ -14,10 +14,13 @@ from reproduction.models.registry import LGN_VARIANTS, MODELS
 from reproduction.protocol import SEEDS, Task
 from reproduction.run.lgn_inputs import LgnInputs, count_lgn_inputs
 from reproduction.run.provenance import count_cores
+from reproduction.run.refits import Convergence, fit_drawn, measure_convergence, read_drawn
 from reproduction.run.results import read_results, store_of
 from reproduction.tables.ablations import ablation_sheet
+from reproduction.tables.convergence import convergence_sheet
 from reproduction.tables.cost_parts import parts_sheet
 from reproduction.tables.datasets import dataset_sheet
+from reproduction.tables.diagrams import diagram_sheet, write_diagrams
 from reproduction.tables.lgn import lgn_sheet
 from reproduction.tables.plots import write_plots
 from reproduction.tables.ranks import rank_sheet
@@ -62,7 +65,14 @@ def make_budget(*, quick: bool, jobs: int) -> Budget:
 RESULTS = Path(__file__).parent / "results"
 """The results of this repository."""
 
-_DATASETS, _LGN_INPUTS = "datasets.json", "lgn_inputs.json"
+_DATASETS, _LGN_INPUTS, _CONVERGENCE = "datasets.json", "lgn_inputs.json", "convergence.json"
+_DIAGRAMS = "diagrams"
+
+_SMALL = (
+    *("BreastCancer", "CKD", "Cirrhosis", "Diabetes", "Heart", "HeartFailure", "HepatitisC"),
+    "Liver",
+)
+"""Tables whose networks are fitted again to see how far they converge."""
 
 
 def keep_everything(results: Path) -> int:
@@ -77,6 +87,16 @@ def describe_everything(results: Path) -> list[Path]:
     return [
         write_records(results / _DATASETS, map(describe, tasks)),
         write_records(results / _LGN_INPUTS, count_lgn_inputs(read_results(results))),
+        *refit_everything(results),
+    ]
+
+
+def refit_everything(results: Path) -> list[Path]:
+    """Fit stored cells of DLN (paper) again: their convergence, and the circuits that are drawn."""
+    found = read_results(results)
+    return [
+        write_records(results / _CONVERGENCE, measure_convergence(found, _SMALL)),
+        *fit_drawn(found, results / _DIAGRAMS),
     ]
 
 
@@ -90,8 +110,14 @@ def write_everything(results: Path, budget: Budget, folder: Path) -> list[Path]:
     written += write_sheet(rank_sheet(found), folder / "average_ranks")
     written += write_sheet(ratio_sheet(found), folder / "ratios")
     written += write_sheet(parts_sheet(found), folder / "cost_parts")
-    if characteristics := read_records(results / _DATASETS, Characteristics):
+    characteristics = read_records(results / _DATASETS, Characteristics)
+    if characteristics:
         written += write_sheet(dataset_sheet(characteristics), folder / "datasets")
+    if converged := read_records(results / _CONVERGENCE, Convergence):
+        written += write_sheet(convergence_sheet(converged), folder / "convergence")
+    if drawn := read_drawn(results / _DIAGRAMS):
+        written += write_sheet(diagram_sheet(drawn, characteristics), folder / "diagrams")
+        written += write_diagrams(drawn, folder)
     if inputs := read_records(results / _LGN_INPUTS, LgnInputs):
         written += write_sheet(lgn_sheet(everything, inputs), folder / "lgn")
     ablations = read_ablations(results)

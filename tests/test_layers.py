@@ -17,6 +17,7 @@ LAYERS = (
     "core",
     "data",
     "evaluate",
+    "decisions",
     "encode",
     "train",
     "prove",

@@ -57,7 +57,8 @@ LIBRARIES = {
 """Their attributes belong to other projects."""
 
 FOREIGN = {
-    *("CalibratedClassifierCV", "ENUM", "RAY_ADDRESS", "String", "TunedThresholdClassifierCV"),
+    *("CalibratedClassifierCV", "ENUM", "FixedThresholdClassifier", "RAY_ADDRESS", "String"),
+    "TunedThresholdClassifierCV",
     *(
         "astimezone",
         "datetime64",

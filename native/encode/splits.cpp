@@ -1,7 +1,7 @@
 // The splits of a decision tree on one column: the first cutoffs of an encoder.
 //
-// The tree is grown best first by the Gini impurity, as scikit-learn's DecisionTreeClassifier with
-// `max_leaf_nodes` grows it, and a test compares the two. A column is sorted once, and rows with
+// The tree is grown best first by the Gini impurity, as scikit-learn's DecisionTreeClassifier with a
+// limited number of leaves grows it, and a test compares the two. A column is sorted once, and rows with
 // the same value are added up first. Sums of float32 weights are exact in double unless the weights
 // differ by many orders of magnitude, so their order does not matter.
 #include <nanobind/nanobind.h>

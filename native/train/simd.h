@@ -157,18 +157,22 @@ DLN_INLINE v16f choose(Bits bits, const v16f& yes, const v16f& no) {
 
 #else
 
-using Bits = uint16_t;
+// The half of a word with the 16 bits of one chunk: every lane gets it with one instruction.
+struct Bits {
+  int32_t half;
+  bool upper;
+};
 DLN_INLINE Bits chunk_bits(const uint64_t& word, int chunk) {
-  return static_cast<Bits>(word >> (chunk * kLanes));
+  return {static_cast<int32_t>(word >> (chunk / 2 * 32)), chunk % 2 == 1};
 }
 DLN_INLINE v16i lane_mask(Bits bits) {
-  constexpr int32_t lane[kLanes] = {1,      1 << 1, 1 << 2,  1 << 3,  1 << 4,  1 << 5,
-                                    1 << 6, 1 << 7, 1 << 8,  1 << 9,  1 << 10, 1 << 11,
-                                    1 << 12, 1 << 13, 1 << 14, 1 << 15};
-  const v16i bit = load(lane);
-  return each<v16i>([&](int i) {
-    return ((PartI{} + static_cast<int32_t>(bits)) & bit.part[i]) == bit.part[i];
-  });
+  alignas(64) static constexpr uint32_t lane[2][kLanes] = {
+      {1u, 1u << 1, 1u << 2, 1u << 3, 1u << 4, 1u << 5, 1u << 6, 1u << 7, 1u << 8, 1u << 9,
+       1u << 10, 1u << 11, 1u << 12, 1u << 13, 1u << 14, 1u << 15},
+      {1u << 16, 1u << 17, 1u << 18, 1u << 19, 1u << 20, 1u << 21, 1u << 22, 1u << 23, 1u << 24,
+       1u << 25, 1u << 26, 1u << 27, 1u << 28, 1u << 29, 1u << 30, 1u << 31}};
+  const v16i bit = load(reinterpret_cast<const int32_t*>(lane[bits.upper]));
+  return each<v16i>([&](int i) { return ((PartI{} + bits.half) & bit.part[i]) == bit.part[i]; });
 }
 DLN_INLINE v16f keep(Bits bits, const v16f& x) {
   const v16i mask = lane_mask(bits);

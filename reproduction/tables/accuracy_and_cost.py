@@ -33,6 +33,9 @@ from reproduction.tables.means import (
 from reproduction.tables.same_splits import same_splits_section
 from reproduction.tables.sheet import Section, Sheet
 
+_LEAST_RANKED = 8
+"""Models beyond the paper's with fewer tables than this are not ranked."""
+
 _BESIDE = "In brackets: the paper's figure, and the difference from it in points or as a ratio. "
 _MARKS = f"{ABSENT}: no result. *: the mean of fewer than {len(SEEDS)} seeds."
 
@@ -58,7 +61,11 @@ def beyond_sheet(results: Sequence[Result]) -> Sheet | None:
     if not present:
         return None
     columns = (*present, *COMPARED_COLUMNS)
-    section = _section("accuracy", results, columns, ranked=columns)
+    table = whole_figures(make_grid(results, "accuracy"))
+    counts = {model: len(complete(table, [model])) for model in columns}
+    least = min(_LEAST_RANKED, max(counts.values()))
+    ranked = [model for model in columns if counts[model] >= least]
+    section = _section("accuracy", results, columns, ranked=ranked)
     note = "Models beyond the paper's, searched with the same folds and number of trials. "
     return Sheet((note + _BESIDE + _MARKS,), (section, same_splits_section(results, present)))
 
@@ -76,7 +83,7 @@ def _section(
         (dataset_text(name), *_cells(name, grid, published, columns, measure)) for name in names
     ]
     if ranked:
-        summary = [_summary_row(measure, grid, columns), _own_ranks(measure, grid, ranked)]
+        summary = [_summary_row(measure, grid, columns), _own_ranks(measure, grid, columns, ranked)]
     else:
         summary = [
             _summary_row(measure, grid, columns),
@@ -126,12 +133,15 @@ def _average(measure: Measure, here: Sequence[float], paper: Sequence[float]) ->
     return f"{write(mean)} ({write(theirs)}, {change(mean, theirs, measure)})"
 
 
-def _own_ranks(measure: Measure, grid: Grid, ranked: Sequence[str]) -> tuple[str, ...]:
+def _own_ranks(
+    measure: Measure, grid: Grid, columns: Sequence[str], ranked: Sequence[str]
+) -> tuple[str, ...]:
+    """Rank some of the columns; the others have too few tables."""
     table = whole_figures(grid)
     names = complete(table, ranked)
     ranks = average_ranks(table, ranked, names, measure)
     label = f"average rank among these{of_all(len(names))}"
-    return (label, *(rank_text(ranks.get(model)) for model in ranked))
+    return (label, *(rank_text(ranks.get(model)) for model in columns))
 
 
 def _ranks_here(measure: Measure, grid: Grid, columns: Sequence[str]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from importlib import import_module as _import_module
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from dln.core.calibration import Calibration
 from dln.core.circuit import Circuit
 from dln.core.gates import GATE_BY_NAME, GATES, Gate
 from dln.core.literals import Above, Among, Column, Missing
@@ -17,6 +18,7 @@ from dln.core.readout import Votes
 from dln.core.verdict import Counterexample, Proof, Reversal, Undecided
 from dln.costs.circuit import cost
 from dln.costs.report import Cost, PartCost
+from dln.decisions.calibrate import calibrate
 from dln.errors import (
     CircuitError,
     CircuitFileError,
@@ -67,6 +69,7 @@ __all__ = [
     "Among",
     "Annealing",
     "Between",
+    "Calibration",
     "Change",
     "Circuit",
     "CircuitError",
@@ -113,6 +116,7 @@ __all__ = [
     "Trends",
     "Undecided",
     "Votes",
+    "calibrate",
     "cost",
     "cost_of_model",
     "export",

@@ -153,7 +153,11 @@ EDITS: list[tuple[tuple[Any, ...], Any, str]] = [
         "years",
         r"columns\[0\] is .*: 'unit' is none of name, kind, categories",
     ),
-    (("Origin",), {}, "'Origin' is none of format, version, columns, .*, temperature, origin"),
+    (
+        ("Origin",),
+        {},
+        "'Origin' is none of format, version, columns, .*, temperature, calibration, origin",
+    ),
     (("rules", 0, "weight"), 7, r"rules\[0\] is .*: 'weight' is none of wire, votes"),
     (("rules", 0, "wire"), DELETE, r'rules\[0\] is .*: "wire" is missing'),
     (("rules", 0, "wire"), 5, "rule 0 reads wire 5; there are 5"),
@@ -174,6 +178,19 @@ EDITS: list[tuple[tuple[Any, ...], Any, str]] = [
     (("temperature",), True, "True is not a number"),
     (("temperature",), "1", "'1' is not a number"),
     (("temperature",), HUGE, "is too large for float64"),
+    (("calibration",), [], r'calibration: expected an object in "\{ \}"'),
+    (("calibration", "leads"), DELETE, 'calibration: "leads" is missing'),
+    (("calibration", "leads"), [], "values for 0 leads|at least one lead"),
+    (("calibration", "leads", 0), 0.5, "calibration: 0.5 is not an integer"),
+    (("calibration", "leads", 0), 2, "do not ascend"),
+    (("calibration", "leads", 0), -(2**40), "at least one lead; leads are plain integers"),
+    (("calibration", "values"), 3, 'calibration: "values" is 3, expected a list'),
+    (("calibration", "values"), [0.5], "calibration: expected a list of values for each table"),
+    (("calibration", "values"), [], "no table"),
+    (("calibration", "values"), [[0.1, 0.2]] * 2, "2 tables for 2 classes, expected 1"),
+    (("calibration", "values", 0, 0), 1, "between 0 and 1"),
+    (("calibration", "values", 0, 0), 0.95, "descend"),
+    (("calibration", "slope"), 1, "calibration: 'slope' is none of leads, values"),
 ]
 
 
@@ -312,6 +329,7 @@ SIZES = {
     "rules": 2,
     "classes": 2,
     "votes (rules times classes)": 4,
+    "leads in the calibration": 2,
     "categories in one column": 6,
     "characters in one text": len("healthy"),
 }

@@ -77,7 +77,7 @@ def test_the_batch_depends_on_the_classes(name: PresetName, n_classes: int, size
     plan = plan_fit(model, problem)
     assert plan.candidates.usual.options.batch_size == size
     assert plan.validation_every == 10
-    assert plan.candidates.usual.encode == EncodeOptions(4, 2)
+    assert plan.candidates.usual.encode == EncodeOptions(4, 2, screening=False)
     assert plan.candidates.n_fits == 0
 
 

@@ -164,9 +164,14 @@ def _kept(name: str, test: Holds) -> Holds:
     return kept
 
 
+def without_probabilities(text: str) -> str:
+    """Leave out the table of probabilities at the end."""
+    return re.split(r"\n(?=(?:Probability|Weight) of [^\n]*\(linear in between)", text)[0]
+
+
 def read_votes(text: str) -> Callable[[Row], list[int]]:
     """Parse printed rules; return a function that counts the votes of a row."""
-    head, _, tail = text.partition("\nwhere\n")
+    head, _, tail = without_probabilities(text).partition("\nwhere\n")
     rules = [line.strip().partition(": ") for line in tail.splitlines()]
     names = [name for name, _, _ in rules]
     assert len(set(names)) == len(names)

@@ -1,4 +1,4 @@
-"""Every target answers every row like `Circuit`: class, votes and the rules that fired."""
+"""Every target answers every row like `Circuit`: class, votes, rules that fired, probabilities."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from numpy.testing import assert_allclose
 
 import dln
 from dln.errors import OptionError
@@ -48,3 +49,7 @@ def test_exported_code_answers_like_the_circuit(
         assert answers.fired == expected.fired, case.circuit
         assert answers.votes == expected.votes, case.circuit
         assert answers.winners == expected.winners, case.circuit
+        if answers.probabilities is not None and case.rows:
+            assert_allclose(answers.probabilities, expected.probabilities, rtol=1e-12, atol=1e-300)
+        elif case.rows:
+            assert target == "verilog" or case.circuit.calibration is None

@@ -41,9 +41,18 @@ def draw_text(rng: random.Random, n_columns: int = 4, n_literals: int = 8) -> st
         "classes": _labels(rng, n_classes),
         "temperature": rng.choice([1.0, 0.25, 3, 1e-3, 1e6]),
     }
+    if document["version"] > 1 and n_classes > 1 and rng.random() < 0.5:
+        document["calibration"] = _calibration(rng, n_classes)
     if rng.random() < 0.3:
         document["origin"] = _origin(rng)
     return json.dumps(document)
+
+
+def _calibration(rng: random.Random, n_classes: int) -> dict[str, Any]:
+    leads = sorted(rng.sample(range(-9, 10), rng.randint(1, 6)))
+    n_tables = rng.choice([1, n_classes]) if n_classes > 2 else 1
+    tables = [sorted(rng.randint(1, 999) / 1000 for _ in leads) for _ in range(n_tables)]
+    return {"leads": leads, "values": tables}
 
 
 def _origin(rng: random.Random) -> dict[str, Any]:

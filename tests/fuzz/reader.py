@@ -48,6 +48,7 @@ class Model:
         self.base_votes = document["base_votes"]
         self.labels = [read_label(label) for label in document["classes"]]
         self.temperature = document["temperature"]
+        self.calibration = document.get("calibration")
 
     def literal(self, literal: dict[str, Any], row: list[Any]) -> bool:
         """Evaluate one literal."""
@@ -84,10 +85,33 @@ class Model:
         return votes.index(max(votes))
 
     def probabilities(self, row: list[Any]) -> list[float]:
-        """Return the softmax of votes / temperature."""
+        """Look up the leads in the calibration, or return the softmax of votes / temperature."""
         votes = self.votes(row)
+        if self.calibration and len(votes) == 2:
+            second = self.value_at(votes[1] - votes[0], 0)
+            return [1 - second, second]
+        if self.calibration:
+            weights = []
+            for number, vote in enumerate(votes):
+                best_other = max(votes[:number] + votes[number + 1 :])
+                weights.append(self.value_at(vote - best_other, number))
+            return [weight / sum(weights) for weight in weights]
         odds = [math.exp((vote - max(votes)) / self.temperature) for vote in votes]
         return [each / sum(odds) for each in odds]
+
+    def value_at(self, lead: int, number: int) -> float:
+        """Interpolate in the table of a class."""
+        leads, tables = self.calibration["leads"], self.calibration["values"]
+        values = tables[number] if len(tables) > 1 else tables[0]
+        known = sorted(zip(leads, values, strict=True))
+        below = [pair for pair in known if pair[0] <= lead]
+        above = [pair for pair in known if pair[0] > lead]
+        if not below:
+            return values[0]
+        if not above:
+            return values[-1]
+        (x, low), (next_x, high) = below[-1], above[0]
+        return low + (high - low) * ((lead - x) / (next_x - x))
 
 
 def is_missing(value: Any) -> bool:

@@ -19,6 +19,7 @@ INTERNAL = {
     "benchmarks/gpu_floors.py",
     "benchmarks/train_speed.py",
     "reproduction/models/gate_network.py",
+    "reproduction/run/refits.py",
 }
 FILES = sorted(
     str(path.relative_to(ROOT))

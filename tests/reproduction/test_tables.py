@@ -16,9 +16,12 @@ from reproduction.files import read_records, write_records
 from reproduction.protocol import Task
 from reproduction.published import published
 from reproduction.run.lgn_inputs import LgnInputs, count_lgn_inputs
+from reproduction.run.refits import DRAWN, Convergence, read_drawn
 from reproduction.run.results import read_results
+from reproduction.tables.convergence import convergence_sheet
 from reproduction.tables.cost_parts import bound_parts, parts_sheet
 from reproduction.tables.datasets import dataset_sheet
+from reproduction.tables.diagrams import diagram_sheet
 from reproduction.tables.lgn import lgn_sheet
 from reproduction.tables.ranks import rank_sheet
 from reproduction.tables.ratios import ratio_sheet
@@ -172,3 +175,46 @@ def test_binnings_are_compared_split_by_split() -> None:
     assert rows["Liver"] == ("71.5", "66.5", "+5.0", "1.0")
     assert rows["mean over 2"] == ("71.5", "67.0", "+4.5", "0.5")
     assert rows_of(lgn_sheet(results[:-1], []), 1).keys() == {"Heart", "mean over 1"}
+
+
+# -- cells that are fitted again ---------------------------------------------------------------
+
+
+def test_the_circuits_that_are_drawn_are_those_of_the_stored_results() -> None:
+    stored = {(one.dataset, one.seed): one for one in read_results(RESULTS) if one.model == "paper"}
+    drawn = read_drawn(RESULTS / "diagrams")
+    assert [record.dataset for record, _ in drawn] == list(DRAWN)
+    for record, circuit in drawn:
+        result = stored[record.dataset, record.seed]
+        assert record.accuracy == pytest.approx(result.accuracy, abs=1e-3)
+        assert cost(circuit).gate_operations == result.gate_operations
+        own = [one for (name, _), one in stored.items() if name == record.dataset]
+        assert result.validation == max(one.validation for one in own if one.validation)
+
+
+def test_the_circuits_of_the_table_of_convergence_are_those_of_the_stored_results() -> None:
+    stored = {(one.dataset, one.seed): one for one in read_results(RESULTS) if one.model == "paper"}
+    records = read_records(RESULTS / "convergence.json", Convergence)
+    assert len(records) == 8 * 4 + 8
+    trained = [record for record in records if record.training == "straight-through"]
+    moved = [
+        one for one in trained if abs(one.hard - stored[one.dataset, one.seed].accuracy) > 1e-3
+    ]
+    # A circuit has its thresholds moved to short decimals. That changes test rows of one network.
+    assert [(one.dataset, one.seed) for one in moved] == [("Cirrhosis", 2)]
+
+
+def test_convergence_is_averaged_over_seeds() -> None:
+    one = Convergence("Heart", 0, "straight-through", 0.5, 0.25, 0.1, 70.0, 80.0)
+    two = replace(one, seed=1, gates=0.7, soft=72.0)
+    rows = rows_of(convergence_sheet([one, two]))
+    assert rows["Heart"] == ("60", "25", "10", "71.0", "80.0", "+9.0")
+
+
+def test_a_diagram_is_listed_with_the_features_it_reads() -> None:
+    drawn = read_drawn(RESULTS / "diagrams")
+    rows = rows_of(diagram_sheet(drawn, list(STORED.values())))
+    for record, circuit in drawn:
+        n_read = len({literal.column for literal in circuit.literals})
+        counts = [int(cell.split(" of ")[0]) for cell in rows[record.dataset][2:4]]
+        assert sum(counts) == n_read

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dln.core.calibration import Calibration
 from dln.core.circuit import Circuit
 from dln.core.gates import GATE_BY_NAME
 from dln.core.literals import Above, Among, Column, Missing
@@ -20,5 +21,6 @@ CIRCUIT = Circuit(
     base_votes=(1, 0),
     classes=("healthy", "ill"),
     temperature=0.75,
+    calibration=Calibration((-1, 2), ((0.125, 0.9),)),
 )
 TEXT = circuit_to_json(CIRCUIT)

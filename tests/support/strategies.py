@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from dln.core.calibration import Calibration
 from dln.core.circuit import Circuit
 from dln.core.conditions import column_atoms
 from dln.core.gates import GATES
@@ -133,6 +134,19 @@ def rules_over(draw: st.DrawFn, n_wires: int, n_classes: int) -> tuple[Rule, ...
 
 
 @st.composite
+def calibrations(draw: st.DrawFn, n_classes: int) -> Calibration | None:
+    """Draw a valid calibration for a number of classes, or none."""
+    if n_classes < 2 or draw(st.booleans()):
+        return None
+    lead = st.one_of(st.integers(-9, 9), st.sampled_from([-(10**7), 10**6, 2**33]))
+    leads = sorted(draw(st.sets(lead, min_size=1, max_size=6)))
+    value = st.one_of(st.integers(1, 999).map(lambda n: n / 1000), st.sampled_from([1e-6, 0.99999]))
+    table = st.lists(value, min_size=len(leads), max_size=len(leads)).map(sorted)
+    n_tables = n_classes if n_classes > 2 and draw(st.booleans()) else 1
+    return Calibration(tuple(leads), tuple(tuple(draw(table)) for _ in range(n_tables)))
+
+
+@st.composite
 def circuits(
     draw: st.DrawFn,
     kinds: tuple[ColumnKind, ...] = COLUMN_KINDS,
@@ -157,6 +171,7 @@ def circuits(
         base_votes=draw(st.tuples(*[st.integers(-2, 2)] * len(classes))),
         classes=classes,
         temperature=draw(st.sampled_from([1.0, 0.25, 3.0, 1e-300, 1e300])),
+        calibration=draw(calibrations(len(classes))),
     )
 
 

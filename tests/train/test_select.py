@@ -17,6 +17,7 @@ from dln.data.table import read_table
 from dln.estimators.plan import read_parameters
 from dln.train.effort import LEVELS
 from dln.train.fit import FitPlan, fit_circuit
+from dln.train.folds import make_folds
 from dln.train.halving import best_candidates, estimate, plan_rounds, smooth
 from dln.train.jobs import Job, Trained
 from dln.train.native import train_population
@@ -24,7 +25,7 @@ from dln.train.options import FitEffort
 from dln.train.problem import Problem
 from dln.train.recipe import SELECTION_ROWS, TEMPERATURES, Candidates, make_candidates
 from dln.train.restart import count_missed_classes, train_with_restarts
-from dln.train.select import compare, make_folds
+from dln.train.select import compare
 from tests.support.jobs import random_job
 from tests.support.strategies import law
 
@@ -250,10 +251,11 @@ def test_the_same_seed_gives_the_same_choice_for_any_number_of_jobs() -> None:
 def test_stating_what_was_chosen_gives_the_same_circuit() -> None:
     problem = table(150)
     X = np.column_stack([problem.table.read(column).values for column in range(3)])
-    chosen = DLNClassifier(effort="quick", n_networks=2, epochs=30, random_state=1)
+    same = {"n_networks": 2, "epochs": 30, "random_state": 1, "probabilities": "votes"}
+    chosen = DLNClassifier(effort="quick", **same)
     (choice,) = (row for row in chosen.fit(X, problem.target).selection_ if row["chosen"])
     own = {name: choice[name] for name in ("layers", "n_cutoffs", "tau")}
-    stated = DLNClassifier(**own, n_networks=2, epochs=30, random_state=1).fit(X, problem.target)
+    stated = DLNClassifier(**own, **same).fit(X, problem.target)
     assert stated.selection_ == []
     assert stated.circuit_ == chosen.circuit_
 

@@ -139,6 +139,8 @@ def score_document(measured: Measure, circuit: Circuit) -> dict[str, Any]:
             }
             for label, precision, recall, specificity, f1, support in by_class
         ],
+        "log_loss": total.log_loss,
+        "brier_score": total.brier_score,
         "expected_calibration_error": total.calibration_error,
         "reliability": total.reliability(),
     }
@@ -180,6 +182,8 @@ def score_text(measured: Measure, circuit: Circuit) -> str:
                 ["class", "sensitivity", "specificity", "precision", "F1", "rows"], by_class
             ),
             "",
+            f"Log loss: {total.log_loss:.3f}",
+            f"Brier score: {total.brier_score:.3f}",
             f"Calibration error: {percent(total.calibration_error)}",
             table_text(["probability", "rows", "mean", "accuracy"], bins),
         ]

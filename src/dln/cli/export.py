@@ -48,6 +48,9 @@ def export(
             "--explain", help="SQL, ONNX, Verilog, PMML: also output the rules that fired."
         ),
     ] = False,
+    proba: Annotated[
+        bool, typer.Option("--proba", help="SQL: add a column of probabilities for each class.")
+    ] = False,
     integer_bits: Annotated[
         int | None, typer.Option(metavar="BITS", help="C, Verilog: width of integers.")
     ] = None,
@@ -85,6 +88,7 @@ def export(
         "table": table,
         "view": view,
         "explain": explain or None,
+        "proba": proba or None,
         "integer_bits": integer_bits,
         "fraction_bits": fraction_bits,
         "word_bits": word_bits,

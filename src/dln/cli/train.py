@@ -9,6 +9,7 @@ from typing import Literal as OneOf
 import typer
 
 import dln
+from dln.cli.decisions import read_decision
 from dln.cli.files import check_output, save_model
 from dln.cli.fit_results import (
     Split,
@@ -51,6 +52,7 @@ from dln.cli.options_file import merge_options
 from dln.cli.output import print_message
 from dln.cli.table_options import reads_table
 from dln.cli.traces import check_trace_path, save_trace
+from dln.decisions.goal import Probabilities
 from dln.errors import OptionError
 from dln.estimators.plan import budget_of, read_parameters
 from dln.estimators.presets import PresetName
@@ -93,6 +95,24 @@ def train(
     tau: Annotated[str, parameter("tau", metavar="NUMBER")] = "auto",
     epochs: Annotated[str, parameter("epochs", metavar="N")] = "auto",
     class_weight: ClassWeight = "balanced",
+    probabilities: Annotated[Probabilities, parameter("probabilities")] = "rows",
+    decision_threshold: Annotated[
+        float | None, parameter("decision_threshold", metavar="SHARE")
+    ] = None,
+    cost: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TRUE:PREDICTED=COST",
+            help="Cost of predicting a class for rows of another class. Repeatable; others cost 1.",
+        ),
+    ] = None,
+    sensitivity: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CLASS=SHARE",
+            help="Share of the rows of a class that must be predicted correctly. Repeatable.",
+        ),
+    ] = None,
     simplify: Annotated[_EffortOrNone, parameter("simplify")] = "quick",
     seed: Seed = 0,
     engine: EngineChoice = "native",
@@ -144,6 +164,8 @@ def train(
         "max_cost": max_cost,
         "path": path is not None,
         "class_weight": None if class_weight == "none" else class_weight,
+        "probabilities": probabilities,
+        "decision_threshold": decision_threshold,
         "simplify": None if simplify == "none" else simplify,
         "engine": engine,
         "device": device,
@@ -162,6 +184,7 @@ def train(
     prepared: Prepared = prepare(
         data, layout, target, kinds=kind or [], ignore=ignore or [], only=only or []
     )
+    classifier.set_params(**read_decision(cost or [], sensitivity or [], prepared.y))
     if not quiet:
         print_message(prepared.text())
     rows, test_rows = prepared.split(test, seed)

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable
 from typing import TypeVar, assert_never
 
+from dln.core.calibration import Calibration
 from dln.core.gates import GATE_BY_NAME, Gate
 from dln.core.labels import Label, is_label
 from dln.core.literals import COLUMN_KINDS, Above, Among, Column, Literal, Missing
@@ -176,6 +177,12 @@ def check_temperature(temperature: float) -> None:
     """Raise `CircuitError` for anything but a positive float."""
     if not (isinstance(temperature, float) and 0 < temperature < math.inf):
         raise CircuitError(f"temperature is {temperature!r}, expected a positive float")
+
+
+def check_calibration(calibration: object) -> None:
+    """Raise `CircuitError` for anything but a calibration."""
+    if not isinstance(calibration, Calibration):
+        raise CircuitError(f"calibration is {calibration!r}, expected a Calibration or None")
 
 
 def _check_points(votes: tuple[int, ...], n_classes: int, where: str) -> None:

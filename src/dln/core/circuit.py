@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln._util.messages import type_name
+from dln.core.calibration import Calibration
 from dln.core.checks import check_wires
 from dln.core.labels import Label
 from dln.core.literals import Column, Literal
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
     from dln.evaluate.predictor import Predictor
     from dln.explain.explanation import Explanation
     from dln.explain.shortest import WrittenRules
+
+
+_KEPT: Any = object()
+"""Stands for a calibration that is not given: None is one that is removed."""
 
 
 @dataclass(frozen=True, repr=False, init=False)
@@ -58,7 +63,9 @@ class Circuit:
     classes
         Class labels, in the order that decides ties.
     temperature
-        Divides the votes before the softmax of `predict_proba`.
+        Divides the votes before the softmax of `predict_proba`, if there is no calibration.
+    calibration
+        A table from vote leads to the probabilities of `predict_proba`.
     proof
         Proof that the circuit equals the one it was simplified from, if there is one. It is
         neither compared nor saved.
@@ -66,8 +73,8 @@ class Circuit:
         What the circuit was trained on, if known. It is saved but not compared.
     logic, readout
         The two halves of a circuit, instead of the parts above: `Logic(columns, literals, nodes)`
-        and `Votes(rules, base_votes, classes, temperature)`. Parts that are given as well replace
-        those of the halves, so that `dataclasses.replace` takes either.
+        and `Votes(rules, base_votes, classes, temperature, calibration)`. Parts that are given as
+        well replace those of the halves, so that `dataclasses.replace` takes either.
 
     Examples
     --------
@@ -106,6 +113,8 @@ class Circuit:
         temperature: float = ...,
         proof: Proof | None = ...,
         origin: Origin | None = ...,
+        *,
+        calibration: Calibration | None = ...,
     ) -> None: ...
 
     @overload
@@ -132,11 +141,17 @@ class Circuit:
         *,
         logic: Logic | None = None,
         readout: Readout | None = None,
+        calibration: Any = _KEPT,
     ) -> None:
         of_logic = _given(columns=columns, literals=literals, nodes=nodes)
         of_votes = _given(
-            rules=rules, base_votes=base_votes, classes=classes, temperature=temperature
+            rules=rules,
+            base_votes=base_votes,
+            classes=classes,
+            temperature=temperature,
         )
+        if calibration is not _KEPT:
+            of_votes["calibration"] = calibration
         if logic is None:
             logic = Logic(**of_logic)
         elif of_logic:
@@ -184,8 +199,13 @@ class Circuit:
 
     @property
     def temperature(self) -> float:
-        """Divides the votes before the softmax of `predict_proba`."""
+        """Divides the votes before the softmax of `predict_proba`, if there is no calibration."""
         return self.readout.temperature
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """A table from vote leads to the probabilities of `predict_proba`; None if not known."""
+        return self.readout.calibration
 
     # -- size ---------------------------------------------------------------------------------
 
@@ -236,7 +256,11 @@ class Circuit:
         return self._predictor.winners(X)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return class probabilities (n_rows, n_classes): the softmax of votes / temperature."""
+        """Return class probabilities (n_rows, n_classes).
+
+        They are looked up in the calibration. Without one they are the softmax of votes /
+        temperature.
+        """
         return self._predictor.predict_proba(X)
 
     def evaluate(self, X: Any, wires: Iterable[int] | None = None) -> Evaluation:

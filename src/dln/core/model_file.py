@@ -15,6 +15,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar, assert_never
 
 from dln._util.atomic_file import write_atomically
+from dln.core.calibration import Calibration
 from dln.core.gates import GATE_BY_NAME, Gate
 from dln.core.labels import label_from_json, label_to_json
 from dln.core.literals import (
@@ -48,6 +49,7 @@ BOUNDS = {
     "rules": 2**20,
     "classes": 10_000,
     "votes (rules times classes)": 2**22,
+    "leads in the calibration": 2**10,
     "categories in one column": 2**20,
     "characters in one text": 2**20,
 }
@@ -55,7 +57,7 @@ BOUNDS = {
 
 _PARTS = (
     *("format", "version", "columns", "literals", "gates", "readout", "rules"),
-    *("base_votes", "classes", "temperature", "origin"),
+    *("base_votes", "classes", "temperature", "calibration", "origin"),
 )
 
 _COUNTED = ("columns", "literals", "gates", "rules", "classes")
@@ -98,15 +100,25 @@ def circuit_to_json(circuit: Circuit, version: int = VERSION) -> str:
 def _readout_to_json(readout: Readout) -> dict[str, Any]:
     match readout:
         case Votes():
-            return {
+            document = {
                 "readout": "votes",
                 "rules": [{"wire": rule.wire, "votes": list(rule.votes)} for rule in readout.rules],
                 "base_votes": list(readout.base_votes),
                 "classes": [label_to_json(label) for label in readout.classes],
                 "temperature": readout.temperature,
             }
+            if readout.calibration is not None:
+                document["calibration"] = _calibration_to_json(readout.calibration)
+            return document
         case _:
             assert_never(readout)
+
+
+def _calibration_to_json(calibration: Calibration) -> dict[str, Any]:
+    return {
+        "leads": list(calibration.leads),
+        "values": [list(table) for table in calibration.values],
+    }
 
 
 def _dump_part(value: Any) -> str:
@@ -191,7 +203,25 @@ def _read_readout(document: dict[str, Any]) -> Readout:
         _read_parts(document, "base_votes", _read_integer),
         _read_parts(document, "classes", label_from_json),
         _read_number(_get(document, "temperature")),
+        _read_calibration(document["calibration"]) if "calibration" in document else None,
     )
+
+
+def _read_calibration(part: Any) -> Calibration:
+    try:
+        _refuse_others(part, ("leads", "values"))
+        leads = _read_list(part, "leads")
+        tables = _read_list(part, "values")
+        if not all(isinstance(table, list) for table in tables):
+            raise ValueError("expected a list of values for each table")
+        return Calibration(
+            tuple(_read_integer(lead) for lead in leads),
+            tuple(tuple(_read_number(value) for value in table) for table in tables),
+        )
+    except CircuitError:
+        raise
+    except ValueError as error:
+        raise CircuitError(f"calibration: {error}") from error
 
 
 def _read_document(text: str) -> dict[str, Any]:
@@ -217,7 +247,8 @@ def _read_document(text: str) -> dict[str, Any]:
 def _as_latest(document: dict[str, Any]) -> dict[str, Any]:
     """Refuse unknown parts, and add what version 1 leaves out."""
     if document["version"] == 1:
-        _refuse_others(document, tuple(part for part in _PARTS if part != "readout"))
+        later = ("readout", "calibration")
+        _refuse_others(document, tuple(part for part in _PARTS if part not in later))
         return {**document, "readout": "votes"}
     _refuse_others(document, _PARTS)
     return document
@@ -230,6 +261,9 @@ def _check_bounds(document: dict[str, Any]) -> None:
     for key, size in sizes.items():
         _check_bound(key, size)
     _check_bound("votes (rules times classes)", sizes["rules"] * sizes["classes"])
+    calibration = document.get("calibration")
+    leads = calibration.get("leads") if isinstance(calibration, dict) else None
+    _check_bound("leads in the calibration", len(leads) if isinstance(leads, list) else 0)
     texts = list(parts.get("classes", ()))
     for column in parts.get("columns", ()):
         if isinstance(column, dict):

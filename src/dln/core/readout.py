@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.core.checks import check_classes, check_temperature, check_votes
+from dln.core.calibration import Calibration
+from dln.core.checks import check_calibration, check_classes, check_temperature, check_votes
 from dln.core.labels import Label, label_array
 from dln.core.parts import Rule
 
@@ -33,13 +34,16 @@ class Votes:
     classes
         Class labels, in the order that decides ties.
     temperature
-        Divides the votes before the softmax that gives probabilities.
+        Divides the votes before the softmax that gives probabilities without a calibration.
+    calibration
+        A table from vote leads to probabilities; None if there is none.
     """
 
     rules: tuple[Rule, ...]
     base_votes: tuple[int, ...]
     classes: tuple[Label, ...]
     temperature: float = 1.0
+    calibration: Calibration | None = None
 
     def __post_init__(self) -> None:
         for name in ("rules", "base_votes", "classes"):
@@ -48,6 +52,12 @@ class Votes:
         check_classes(self.classes)
         check_votes(self.rules, self.base_votes, self.classes)
         check_temperature(self.temperature)
+        if self.calibration is not None:
+            check_calibration(self.calibration)
+            if len(self.classes) == 1:  # it is certain
+                object.__setattr__(self, "calibration", None)
+            else:
+                self.calibration.check_classes(len(self.classes))
 
     @classmethod
     def without_rules(cls, classes: tuple[Label, ...], temperature: float = 1.0) -> Votes:
@@ -79,7 +89,13 @@ class Votes:
         return winners
 
     def probabilities(self, votes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return class probabilities, (n_rows, n_classes): the softmax of votes / temperature."""
+        """Return class probabilities, (n_rows, n_classes).
+
+        They are looked up in the calibration. Without one they are the softmax of votes /
+        temperature.
+        """
+        if self.calibration is not None:
+            return self.calibration.probabilities(votes)
         # Votes are subtracted as integers: with a tiny temperature floats would give inf - inf.
         behind = votes - votes.max(axis=1, keepdims=True)
         with np.errstate(over="ignore"):

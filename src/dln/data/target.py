@@ -47,6 +47,20 @@ def row_weights(
     return normal
 
 
+def class_shares(
+    target: NDArray[np.int32], n_classes: int, sample_weight: Any
+) -> tuple[float, ...]:
+    """Return the class frequencies of rows with these weights, which are known to be valid.
+
+    >>> class_shares(np.array([0, 1, 1, 1], dtype=np.int32), 2, None)
+    (0.25, 0.75)
+    """
+    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    scaled = None if weight is None else np.broadcast_to(weight / weight.max(), target.shape)
+    mass = np.bincount(target, scaled, minlength=n_classes)
+    return tuple((mass / mass.sum()).tolist())
+
+
 def read_target(y: Any, n_rows: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
     """Return the index of each row's class, and the classes; missing classes are refused."""
     from sklearn.utils.multiclass import check_classification_targets  # slow to load
@@ -81,6 +95,24 @@ def read_target(y: Any, n_rows: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
             f"the target has only one class ({only!r}); a classifier needs at least two"
         )
     return target.astype(np.int32), classes
+
+
+def read_groups(groups: Any, n_rows: int) -> NDArray[np.int64]:
+    """Return the number of each row's group.
+
+    >>> read_groups(["Ada", "Ben", "Ada"], 3).tolist()
+    [0, 1, 0]
+    """
+    values = np.asarray(groups.to_numpy() if hasattr(groups, "to_numpy") else groups)
+    if values.shape != (n_rows,):
+        raise TableError(
+            f"groups have the shape {values.shape}, expected ({n_rows},): one value for each row"
+        )
+    cells = values.tolist()
+    if any(is_missing(cell) for cell in cells):
+        raise TableError("a group is missing; give each row a group, its own if it is alone")
+    first: dict[Any, int] = {}
+    return np.array([first.setdefault(cell, len(first)) for cell in cells], dtype=np.int64)
 
 
 def class_numbers(y: Any, classes: Sequence[Label], n_rows: int) -> NDArray[np.int64]:

@@ -14,6 +14,8 @@ from dln._util.cores import count_threads
 from dln._util.option import documented
 from dln.core.circuit import Circuit
 from dln.data.target import ClassWeight
+from dln.decisions.calibrate import missed_text
+from dln.decisions.goal import Probabilities
 from dln.errors import OptionError
 from dln.estimators.fit_warnings import warn_of_lost_classes, warn_of_mixtures, warn_user
 from dln.estimators.parameters import Parameters
@@ -31,6 +33,7 @@ from dln.train.jobs import HISTORY, OnInterrupt
 from dln.train.options import (
     Auto,
     Concatenation,
+    Ensemble,
     FitEffort,
     GateGradient,
     Gates,
@@ -106,6 +109,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         effort: FitEffort = "normal",
         layers: Auto | tuple[int, ...] = "auto",
         n_networks: Auto | int = "auto",
+        ensemble: Ensemble = "sum",
         n_trees: Auto | int = "auto",
         n_cutoffs: Auto | int = "auto",
         scaling: Scaling = "quantiles",
@@ -145,6 +149,10 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         max_cost: float | None = None,
         path: bool = False,
         class_weight: ClassWeight | Mapping[Any, float] | None = "balanced",
+        probabilities: Probabilities = "rows",
+        decision_threshold: float | None = None,
+        costs: Any = None,
+        sensitivity_at_least: float | Mapping[Any, float] | None = None,
         engine: EngineName = "native",
         device: str = "cpu",
         simplify: Effort | None = "quick",
@@ -158,6 +166,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.effort = effort
         self.layers = layers
         self.n_networks = n_networks
+        self.ensemble = ensemble
         self.n_trees = n_trees
         self.n_cutoffs = n_cutoffs
         self.scaling = scaling
@@ -197,6 +206,10 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.max_cost = max_cost
         self.path = path
         self.class_weight = class_weight
+        self.probabilities = probabilities
+        self.decision_threshold = decision_threshold
+        self.costs = costs
+        self.sensitivity_at_least = sensitivity_at_least
         self.engine = engine
         self.device = device
         self.simplify = simplify
@@ -208,7 +221,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- fitting --------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DLNClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> DLNClassifier:
         """Learn a circuit from a table and the class of each row.
 
         Parameters
@@ -219,6 +232,9 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The class labels: text, numbers, booleans or dates. Missing labels are refused.
         sample_weight : array-like of shape (n_rows,), optional
             Weights of the rows, not negative. Rows of weight 0 are ignored.
+        groups : array-like of shape (n_rows,), optional
+            Rows that belong together, for example those of one patient, have the same value.
+            Cross-validation inside the fit does not separate them.
 
         Returns
         -------
@@ -231,7 +247,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         engine = find_engine(self.engine, self.device)
         n_threads = count_threads(self.n_jobs)
         rng = np.random.default_rng(draw_seed(self.random_state))
-        read, classes = read_problem(self, X, y, sample_weight, class_weight)
+        read, classes = read_problem(self, X, y, sample_weight, class_weight, groups)
         problem = read.counting()
         budget.check_columns(problem.table.column_names())
         path: CircuitPath | None = None
@@ -277,6 +293,8 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             warn_user("The fit was interrupted. The model keeps what it had learned so far.")
         else:
             warn_of_lost_classes(self.circuit_, problem, class_weight, budget.describe())
+        if fitted is not None and fitted.missed:
+            warn_user(missed_text(self.circuit_, fitted.missed))
         return self
 
     def at(
@@ -350,9 +368,11 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return winners
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probability of each class: the softmax of votes / temperature.
+        """Return the probability of each class.
 
-        With class_weight="balanced" the probabilities assume that all classes are equally frequent.
+        The probabilities are those of rows like the training rows; with probabilities="balanced"
+        they assume that all classes are equally frequent. `predict` follows the votes: with
+        class_weight="balanced" it may choose a rare class whose probability is below one half.
 
         Parameters
         ----------

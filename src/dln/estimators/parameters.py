@@ -10,6 +10,7 @@ import numpy as np
 
 from dln._util.option import option
 from dln.data.target import ClassWeight
+from dln.decisions.goal import Probabilities
 from dln.estimators.presets import PresetName
 from dln.paths.budget import MOST
 from dln.shrink.simplify.simplify import Effort
@@ -87,6 +88,39 @@ class Parameters(FitOptions):
         "Weights of the classes.",
         more='"balanced" gives all classes the same total weight. "smoothed" counts 0.1 rows more '
         "in each class (the authors' program).",
+        checked=False,
+        searched=False,
+    )
+    probabilities: Probabilities = option(
+        "rows",
+        "Class frequencies that probabilities mean: those of the training rows, or equal ones "
+        '("balanced").',
+        more="Probabilities are calibrated on rows that the networks were not trained on, see "
+        '"Probabilities" in docs/how-it-works.md. "votes" does not calibrate: they are the softmax '
+        "of votes / temperature, and base votes stay as trained.",
+        searched=False,
+    )
+    decision_threshold: float | None = option(
+        None,
+        "Predict the second of two classes from this probability on.",
+        more="Sets the base votes of the circuit, as `costs` and `sensitivity_at_least` do; give "
+        "at most one of the three.",
+        checked=False,
+        searched=False,
+    )
+    costs: Any = option(
+        None,
+        "Costs of predictions: a matrix with true classes as rows and predicted classes as "
+        "columns, or a dict by pairs (true class, predicted class).",
+        more="Pairs that a dict leaves out cost 1 if the prediction is wrong, else 0.",
+        checked=False,
+        searched=False,
+    )
+    sensitivity_at_least: float | Mapping[Any, float] | None = option(
+        None,
+        "Fraction of the rows of a class that must be predicted correctly: {class: level}, or a "
+        "level for the second of two classes.",
+        more="It is reached on rows left out in cross-validation, so new rows may vary around it.",
         checked=False,
         searched=False,
     )

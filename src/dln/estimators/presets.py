@@ -36,6 +36,7 @@ _COMMON: dict[str, Any] = {
     "validation_every": 10,
     "validation_score": "both",
     "selection_fits": 0,
+    "probabilities": "votes",
 }
 """What the two presets have in common."""
 

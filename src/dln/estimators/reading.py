@@ -11,19 +11,21 @@ from sklearn.utils.validation import validate_data
 
 from dln.core.labels import plain_labels
 from dln.data.table import Table, read_table
-from dln.data.target import read_target, row_weights
+from dln.data.target import class_shares, read_groups, read_target, row_weights
 from dln.errors import ColumnTypeError, OptionError, TableError
 from dln.train.problem import Problem
 
 
 def read_problem(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, class_weight: Any
+    estimator: Any, X: Any, y: Any, sample_weight: Any, class_weight: Any, groups: Any = None
 ) -> tuple[Problem, NDArray[Any]]:
     """Read the training data; return it (including rows of weight 0) and the classes."""
     table = read_features(estimator, X, reset=True)
     target, classes = read_target(y, table.n_rows)
     weight = row_weights(target, classes, sample_weight, class_weight)
-    return Problem(table, target, weight, plain_labels(classes)), classes
+    shares = class_shares(target, len(classes), sample_weight)
+    numbers = None if groups is None else read_groups(groups, table.n_rows)
+    return Problem(table, target, weight, plain_labels(classes), shares, numbers), classes
 
 
 def read_features(estimator: Any, X: Any, *, reset: bool) -> Table:

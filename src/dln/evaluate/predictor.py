@@ -95,7 +95,7 @@ class Predictor:
         return self._program.classify(source, n_threads=_threads(n_rows), n_rows=n_rows)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the softmax of votes / temperature: (n_rows, n_classes)."""
+        """Return class probabilities: (n_rows, n_classes)."""
         return self._circuit.readout.probabilities(self.votes(X))
 
     def _wires_and_votes(self, source: Any, n_rows: int, kept: Sequence[int]) -> _Computed:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 N_BINS = 10
+_TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,12 +26,17 @@ class Tally:
     rows, right, confidence
         (N_BINS,): for the rows whose predicted probability is in the bin: their number, the number
         of correct predictions, and the sum of the probabilities.
+    log_losses, squares
+        The sum over the rows of -log(probability of the true class), and of the squared differences
+        between probabilities and the true class (1) or other classes (0).
     """
 
     confusion: NDArray[np.int64]
     rows: NDArray[np.int64]
     right: NDArray[np.int64]
     confidence: NDArray[np.float64]
+    log_losses: float
+    squares: float
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(
@@ -38,6 +44,8 @@ class Tally:
             self.rows + other.rows,
             self.right + other.right,
             self.confidence + other.confidence,
+            self.log_losses + other.log_losses,
+            self.squares + other.squares,
         )
 
     # -- by class -----------------------------------------------------------------------------
@@ -79,6 +87,19 @@ class Tally:
         """Mean difference between probabilities and frequencies, weighted by rows."""
         return float(np.abs(self.right - self.confidence).sum() / self.rows.sum())
 
+    @property
+    def log_loss(self) -> float:
+        """Mean of -log(probability of the true class); 0 is perfect."""
+        return float(self.log_losses / self.rows.sum())
+
+    @property
+    def brier_score(self) -> float:
+        """Mean squared error of the probabilities, 0 to 1; 0 is perfect.
+
+        It is half of the sum over the classes, so that two classes give the usual score.
+        """
+        return float(self.squares / (2 * self.rows.sum()))
+
     def reliability(self) -> list[dict[str, Any]]:
         """List the bins that have rows: mean probability and accuracy of each."""
         return [
@@ -105,12 +126,16 @@ def tally(
     """
     n_classes = proba.shape[1]
     confidence = proba[np.arange(len(predicted)), predicted]
+    own = proba[np.arange(len(target)), target]
     bins = np.minimum((confidence * N_BINS).astype(np.int64), N_BINS - 1)
     return Tally(
         confusion=count_pairs(target, predicted, (n_classes, n_classes)),
         rows=np.bincount(bins, minlength=N_BINS),
         right=np.bincount(bins[target == predicted], minlength=N_BINS),
         confidence=np.bincount(bins, weights=confidence, minlength=N_BINS).astype(np.float64),
+        # A probability of 0 counts as the smallest positive number, so that sums stay finite.
+        log_losses=float(-np.log(np.maximum(own, _TINY)).sum()),
+        squares=float((proba**2).sum() + (1 - 2 * own).sum()),
     )
 
 

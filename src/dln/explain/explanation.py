@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from dln._util.messages import percent
 from dln.core.conditions import Cell
 from dln.core.labels import Label, label_text, label_to_json
 from dln.core.literals import format_name
@@ -74,6 +75,8 @@ class Explanation(Formatted):
         smallest change first.
     parts
         Names used in the rules, with their definitions.
+    probabilities
+        The probability of each class if the circuit is calibrated, else none.
     """
 
     row: Mapping[str, Cell] = field(hash=False)
@@ -84,6 +87,7 @@ class Explanation(Formatted):
     rules: tuple[Outcome, ...]
     changes: tuple[Change, ...]
     parts: tuple[tuple[str, str], ...] = ()
+    probabilities: tuple[float, ...] = ()
 
     @property
     def fired(self) -> tuple[Outcome, ...]:
@@ -129,6 +133,7 @@ class Explanation(Formatted):
             "base_votes": list(self.base_votes),
             "runner_up": None if runner_up is None else label_to_json(runner_up),
             "margin": self.margin,
+            "probabilities": list(self.probabilities) or None,
             "rules": [_outcome_to_dict(rule) for rule in self.rules],
             "changes": [change.to_dict() for change in self.changes],
             "parts": dict(self.parts),
@@ -136,7 +141,7 @@ class Explanation(Formatted):
 
     def to_text(self) -> str:
         """Write the explanation line by line."""
-        lines = [self._headline(), *self._missing()]
+        lines = [self._headline(), *self._likely(), *self._missing()]
         for title, rules in (("fired", self.fired), ("did not fire", self.silent)):
             lines += [f"{title}:"] if rules else []
             for rule in rules:
@@ -169,6 +174,13 @@ class Explanation(Formatted):
         word = "vote" if self.margin == 1 else "votes"
         return f"{label}, {self.margin} {word} ahead of {label_text(runner_up)} {counted}"
 
+    def _likely(self) -> tuple[str, ...]:
+        """Write the probability of the predicted class."""
+        if not self.probabilities:
+            return ()
+        share = self.probabilities[self.classes.index(self.label)]
+        return (f"probability of {label_text(self.label)}: {percent(share)}",)
+
     def _missing(self) -> tuple[str, ...]:
         """Name the columns with missing values, to show why a test such as `x != c` is true."""
         names = [format_name(name) for name, cell in self.row.items() if cell is None]
@@ -198,7 +210,11 @@ class Explanation(Formatted):
             for change in self.changes
         )
         base = f"before any rule: {self._given(self.base_votes)}"
-        notes = (*([base] if any(self.base_votes) else []), *self._missing())
+        notes = (
+            *self._likely(),
+            *([base] if any(self.base_votes) else []),
+            *self._missing(),
+        )
         sections = (
             Section("Row", ("feature", "value"), cells),
             Section("Rules that fired", ("votes", "rule", "because"), fired),
@@ -266,6 +282,9 @@ def explain_row(circuit: Circuit, row: Any) -> Explanation:
         rules=rules,
         changes=nearest_changes(circuit, one, winner),
         parts=parts,
+        probabilities=()
+        if circuit.calibration is None
+        else tuple(evaluation.probabilities[0].tolist()),
     )
 
 

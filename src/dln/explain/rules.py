@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dln.core.calibration import Calibration
 from dln.core.circuit import Circuit, check_is_circuit
 from dln.core.labels import Label, label_text, label_to_json
 from dln.data.target import class_numbers
@@ -21,6 +22,11 @@ from dln.evaluate.evaluation import Evaluation
 from dln.explain.document import Document, Section
 from dln.explain.evidence import Evidence, Rows, measure_rules
 from dln.explain.formatted import Formatted
+from dln.explain.probabilities import (
+    calibration_to_dict,
+    probability_lines,
+    probability_section,
+)
 from dln.explain.score_card import CardRow, ScoreCard
 from dln.explain.statistics import evidence_line, statistic_cells, statistic_header
 from dln.explain.text import decision_note
@@ -101,6 +107,8 @@ class RuleTable(Formatted):
         How missing values are treated, if a rule tests for them.
     rows
         The number of rows behind the statistics; None if there are none.
+    calibration
+        The table from vote leads to probabilities; None if there is none.
     """
 
     classes: tuple[Label, ...]
@@ -109,6 +117,7 @@ class RuleTable(Formatted):
     parts: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
     rows: Rows | None = None
+    calibration: Calibration | None = None
 
     def of_class(self, number: int) -> list[RuleRow]:
         """List the rules that vote for or against a class, strongest first."""
@@ -126,7 +135,9 @@ class RuleTable(Formatted):
         rows = [CardRow(value, rule.text, rule.evidence) for value, rule in points if value]
         start = self.base_votes[1] - self.base_votes[0]
         ranked = tuple(sorted(rows, key=lambda row: -abs(row.points)))
-        return ScoreCard(self.classes[0], self.classes[1], start, ranked, self.parts, self.notes)
+        return ScoreCard(
+            *self.classes, start, ranked, self.parts, self.notes, calibration=self.calibration
+        )
 
     # -- formats ------------------------------------------------------------------------------
 
@@ -146,7 +157,8 @@ class RuleTable(Formatted):
                 if rule.evidence is not None:
                     lines.append(f"      {evidence_line(rule.evidence, self.classes, number)}")
         where = [f"  {name}: {text}" for name, text in self.parts]
-        return "\n".join([*lines, *(["where"] if where else []), *where])
+        table = probability_lines(self.calibration, self.classes)
+        return "\n".join([*lines, *(["where"] if where else []), *where, *table])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; docs/explain.md describes the schema."""
@@ -155,6 +167,7 @@ class RuleTable(Formatted):
             "version": 1,
             "classes": [label_to_json(label) for label in self.classes],
             "base_votes": list(self.base_votes),
+            "calibration": calibration_to_dict(self.calibration),
             "n_rows": None if self.rows is None else self.rows.n_rows,
             "class_rows": _listed(self.rows.class_rows if self.rows else None),
             "rules": [rule.to_dict() for rule in self.rules],
@@ -177,6 +190,7 @@ class RuleTable(Formatted):
             sections.append(Section(title, header, tuple(rows), number))
         if self.parts:
             sections.append(Section("where", ("part", "stands for"), self.parts))
+        sections += probability_section(self.calibration, self.classes)
         return Document((decision_note(self.classes), *self.notes), tuple(sections))
 
 
@@ -245,6 +259,7 @@ def describe_rules(
         parts,
         missing_note(circuit.logic),
         rows,
+        circuit.calibration,
     )
 
 

@@ -10,10 +10,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from dln._util.messages import percent
+from dln.core.calibration import Calibration
 from dln.core.labels import Label, label_text, label_to_json
 from dln.explain.document import Document, Section
 from dln.explain.evidence import Evidence
 from dln.explain.formatted import Formatted
+from dln.explain.probabilities import (
+    calibration_to_dict,
+    probability_lines,
+    probability_section,
+)
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,8 @@ class ScoreCard(Formatted):
         Names used in the rules, with their definitions.
     notes
         How missing values are treated, if a rule tests for them.
+    calibration
+        The table from scores to probabilities; None if there is none.
     """
 
     negative: Label
@@ -49,13 +57,15 @@ class ScoreCard(Formatted):
     rows: tuple[CardRow, ...]
     parts: tuple[tuple[str, str], ...]
     notes: tuple[str, ...] = ()
+    calibration: Calibration | None = None
 
     def to_text(self) -> str:
         """Write one line for each rule, points first."""
         lines = [*self._notes(), f"  {self.start:+d}  start"]
         lines += [f"  {row.points:+d}  {row.text}" for row in self.rows]
         where = [f"  {name}: {text}" for name, text in self.parts]
-        return "\n".join([*lines, *(["where"] if where else []), *where])
+        table = probability_lines(self.calibration, (self.negative, self.positive))
+        return "\n".join([*lines, *(["where"] if where else []), *where, *table])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; docs/explain.md describes the schema."""
@@ -65,6 +75,7 @@ class ScoreCard(Formatted):
             "start": self.start,
             "rules": [{"text": row.text, "points": row.points} for row in self.rows],
             "parts": dict(self.parts),
+            "calibration": calibration_to_dict(self.calibration),
         }
 
     def _notes(self) -> tuple[str, ...]:
@@ -86,4 +97,5 @@ class ScoreCard(Formatted):
         sections = [Section(title, header, tuple(rows), class_number=1)]
         if self.parts:
             sections.append(Section("where", ("part", "stands for"), self.parts))
+        sections += probability_section(self.calibration, (self.negative, self.positive))
         return Document(self._notes(), tuple(sections))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dln.core.labels import Label, label_text
+from dln.explain.probabilities import probability_lines
 from dln.explain.writer import factored_writer, missing_note
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ def render_rules(circuit: Circuit) -> str:
         ranked = sorted(votes, key=lambda vote: -abs(vote[0]))
         lines += [f"  {weight:+d}  {writer.name_or_text(wire)}" for weight, wire in ranked]
     where = [f"  {name}: {text}" for name, text in writer.definitions()]
-    return "\n".join([*lines, *(["where"] if where else []), *where])
+    table = probability_lines(circuit.calibration, circuit.classes)
+    return "\n".join([*lines, *(["where"] if where else []), *where, *table])
 
 
 def decision_note(classes: Sequence[Label]) -> str:

@@ -15,7 +15,16 @@ from dln.core.literals import Category
 from dln.errors import OptionError
 from dln.exporters.c_gates import write_gates
 from dln.exporters.c_literals import c_double, has_flag, write_literals
-from dln.exporters.c_runtime import HEADER, HELPERS, LOOKUP, LOOKUP_NUMBER, RUNTIME
+from dln.exporters.c_runtime import (
+    HEADER,
+    HELPERS,
+    LOOKUP,
+    LOOKUP_NUMBER,
+    RUNTIME,
+    TABLE,
+    TABLE_OF_MORE,
+    TABLE_OF_TWO,
+)
 from dln.exporters.fields import Field, IntegerBits, make_fields
 from dln.exporters.names import MISSING
 from dln.exporters.program import Program
@@ -98,8 +107,27 @@ def _write(program: Program, fields: tuple[Field, ...], word_bits: int) -> str:
                 literals="\n".join(f"    {line}" for line in literals.statements),
                 gates="\n".join(f"    {line}" for line in gates.statements),
                 pointers="\n".join(_row_pointers(fields)) or "    (void)row;\n    c.unused = 0;",
+                probabilities=_probabilities(program),
             ),
         ]
+    )
+
+
+def _probabilities(program: Program) -> str:
+    calibration, p = program.readout.calibration, program.name
+    if calibration is None:
+        return ""
+    names = {"p": p, "P": p.upper()}
+    body = TABLE_OF_TWO if program.circuit.n_classes == 2 else TABLE_OF_MORE
+    return fill(
+        TABLE,
+        **names,
+        n_leads=len(calibration.leads),
+        leads=", ".join(f"INT64_C({lead})" for lead in calibration.leads),
+        values=",\n    ".join(
+            "{" + ", ".join(map(c_double, table)) + "}" for table in calibration.values
+        ),
+        body=fill(body, **names, n_tables=len(calibration.values)),
     )
 
 
@@ -108,6 +136,11 @@ def _notes(program: Program) -> list[str]:
     return [
         f"Fill a {p}_row and call {p}_predict; {p}_explain also returns the rules that fired.",
         f"{p}_predict_batch reads arrays. Classes are returned as indices into {p}_classes.",
+        *(
+            [f"{p}_probabilities turns the votes of {p}_explain into probabilities."]
+            if program.readout.calibration is not None
+            else []
+        ),
     ]
 
 

@@ -282,6 +282,52 @@ static inline void @p@_classify(const @p@_word *w, int n, int32_t *classes)
         @p@_classify(w, here, classes + first);
     }
 }
-
+@probabilities@
 #endif
 """
+
+TABLE = """\
+
+#define @P@_N_LEADS @n_leads@
+
+static const int64_t @p@_leads[] = {@leads@};
+static const double @p@_values[][@P@_N_LEADS] = {
+    @values@
+};
+
+/* Interpolate linearly between two leads of the table. */
+static inline double @p@_look_up(int64_t lead, const double *values)
+{
+    int k;
+    if (lead < @p@_leads[0]) return values[0];
+    for (k = 1; k < @P@_N_LEADS; k++)
+        if (lead < @p@_leads[k]) {
+            const double step = (values[k] - values[k - 1]) * (double)(lead - @p@_leads[k - 1]);
+            return values[k - 1] + step / (double)(@p@_leads[k] - @p@_leads[k - 1]);
+        }
+    return values[@P@_N_LEADS - 1];
+}
+
+/* Store the probability of each class in probabilities. The votes are those of @p@_explain. */
+@P@_UNUSED static inline void @p@_probabilities(const int32_t *votes, double *probabilities)
+{
+@body@
+}
+"""
+"""Probabilities of a calibrated circuit. The softmax of others would need a library."""
+
+TABLE_OF_TWO = """\
+    probabilities[1] = @p@_look_up((int64_t)votes[1] - votes[0], @p@_values[0]);
+    probabilities[0] = 1.0 - probabilities[1];"""
+
+TABLE_OF_MORE = """\
+    double total = 0.0;
+    int k, other;
+    for (k = 0; k < @P@_N_CLASSES; k++) {
+        int64_t most = INT64_MIN;
+        for (other = 0; other < @P@_N_CLASSES; other++)
+            if (other != k && votes[other] > most) most = votes[other];
+        probabilities[k] = @p@_look_up(votes[k] - most, @p@_values[k % @n_tables@]);
+        total += probabilities[k];
+    }
+    for (k = 0; k < @P@_N_CLASSES; k++) probabilities[k] /= total;"""

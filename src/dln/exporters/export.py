@@ -77,9 +77,9 @@ def export(circuit: Circuit, to: TargetName, *, name: str = "model", **options: 
     """Write a circuit for another language, database or machine.
 
     The export predicts the same class as the circuit for every row, including rows with missing
-    values, unknown categories, infinities, ties and integers beyond 2**53. `docs/export.md`
-    describes how each target expects its input. The circuit is not simplified: call `simplify`
-    first if size matters.
+    values, unknown categories, infinities, ties and integers beyond 2**53. Probabilities are the
+    same too, in every target except Verilog. `docs/export.md` describes how each target expects its
+    input. The circuit is not simplified: call `simplify` first if size matters.
 
     Parameters
     ----------
@@ -92,8 +92,9 @@ def export(circuit: Circuit, to: TargetName, *, name: str = "model", **options: 
         c: `integer_bits` (8, 16, 32 or 64), `fraction_bits` (numbers in fixed point), `word_bits`
         (32 or 64). verilog: `integer_bits`, `fraction_bits`, `stages` (of a pipeline), `explain`,
         `rows` (a table, for a testbench). onnx: `explain`. sqlite, duckdb, postgresql: `table` (to
-        read), `view` (to create), `explain`. pmml: `explain`. With `explain`, the export also
-        returns the rules that fired. The other targets always have a function for this.
+        read), `view` (to create), `explain`, `proba`. pmml: `explain`. With `explain`, the export
+        also returns the rules that fired, with `proba` also probabilities. The other targets
+        always have functions for this.
 
     Returns
     -------

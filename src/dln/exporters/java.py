@@ -29,7 +29,8 @@ _LONGEST = 10_000
 """The most characters in one string literal."""
 _NOTES = (
     "Fill a Row and call predict(row). It returns the index of a class in CLASSES. explain(row)",
-    "also returns the votes and the rules that fired. null and NaN are missing values.",
+    "also returns the votes and the rules that fired. probabilities(votes) turns votes into",
+    "probabilities. null and NaN are missing values.",
 )
 _JAVA = """\
 public final class @name@ {
@@ -76,7 +77,71 @@ public final class @name@ {
     public static int predict(Row row) {
         return explain(row).classNumber;
     }
-}
+
+@probabilities@}
+"""
+_SOFTMAX = """\
+    /** Return the probability of each class from its votes: the softmax of votes / temperature. */
+    public static double[] probabilities(int[] votes) {
+        int most = votes[0];
+        for (int vote : votes) {
+            most = Math.max(most, vote);
+        }
+        final double[] shares = new double[votes.length];
+        double total = 0.0;
+        for (int k = 0; k < votes.length; k++) {
+            shares[k] = Math.exp(((double) votes[k] - most) / @temperature@);
+            total += shares[k];
+        }
+        for (int k = 0; k < votes.length; k++) {
+            shares[k] /= total;
+        }
+        return shares;
+    }
+"""
+_TABLE = """\
+    private static final long[] LEADS = {@leads@};
+    private static final double[][] VALUES = {
+        @values@
+    };
+
+    /** Interpolate linearly between two leads of the table. */
+    private static double lookUp(long lead, double[] values) {
+        if (lead < LEADS[0]) {
+            return values[0];
+        }
+        for (int k = 1; k < LEADS.length; k++) {
+            if (lead < LEADS[k]) {
+                final double step = (values[k] - values[k - 1]) * (lead - LEADS[k - 1]);
+                return values[k - 1] + step / (LEADS[k] - LEADS[k - 1]);
+            }
+        }
+        return values[LEADS.length - 1];
+    }
+
+    /** Return the probability of each class from the votes of an explanation. */
+    public static double[] probabilities(int[] votes) {
+        if (votes.length == 2) {
+            final double second = lookUp((long) votes[1] - votes[0], VALUES[0]);
+            return new double[] {1.0 - second, second};
+        }
+        final double[] shares = new double[votes.length];
+        double total = 0.0;
+        for (int k = 0; k < votes.length; k++) {
+            long most = Long.MIN_VALUE;
+            for (int other = 0; other < votes.length; other++) {
+                if (other != k) {
+                    most = Math.max(most, votes[other]);
+                }
+            }
+            shares[k] = lookUp(votes[k] - most, VALUES[k % VALUES.length]);
+            total += shares[k];
+        }
+        for (int k = 0; k < votes.length; k++) {
+            shares[k] /= total;
+        }
+        return shares;
+    }
 """
 
 
@@ -108,9 +173,22 @@ def export_java(program: Program) -> Export:
         members="".join(map(_member, fields)),
         functions="\n".join(part.text for part in (*steps, classes, rules) if part.text),
         run="\n".join(f"        {call};" for part in steps for call in part.calls),
+        probabilities=_probabilities(program),
     )
     inputs = tuple(Input(x.column.name, x.name, _type(x)) for x in fields)
     return Export("java", name, program.model_id, {f"{name}.java": text.encode("utf-8")}, inputs)
+
+
+def _probabilities(program: Program) -> str:
+    calibration = program.readout.calibration
+    if calibration is None:
+        return fill(_SOFTMAX, temperature=_java_double(program.readout.temperature))
+    tables = (", ".join(map(_java_double, table)) for table in calibration.values)
+    return fill(
+        _TABLE,
+        leads=", ".join(f"{lead}L" for lead in calibration.leads),
+        values=",\n        ".join(f"{{{table}}}" for table in tables),
+    )
 
 
 def _type(field: Field) -> str:

@@ -11,7 +11,7 @@ from typing import assert_never
 from dln.core.labels import Label
 from dln.core.literals import Above, Among, ColumnKind, Literal, Missing
 from dln.exporters.dialect import C_LIKE
-from dln.exporters.javascript_runtime import READERS, RUNTIME
+from dln.exporters.javascript_runtime import READERS, RUNTIME, SOFTMAX, TABLE
 from dln.exporters.layout import Layout, Lines, chunk_lines, in_order, literal_chunks, make_layout
 from dln.exporters.program import Program
 from dln.exporters.result import Export, Input
@@ -59,7 +59,7 @@ def export_javascript(program: Program) -> Export:
         parts=_listed(
             [f"[{ascii_json(name)}, {ascii_json(text)}]" for name, text in program.parts]
         ),
-        temperature=repr(circuit.temperature),
+        probabilities=_probabilities(program),
         n_slots=layout.n_slots,
         base=list(circuit.base_votes),
         slots=layout.rule_slots(program),
@@ -86,6 +86,14 @@ def label_value(label: Label) -> str:
     if isinstance(label, int):
         return str(label) if abs(label) < _EXACT else f"{label}n"
     return repr(label) if math.isfinite(label) else ("Infinity" if label > 0 else "-Infinity")
+
+
+def _probabilities(program: Program) -> str:
+    calibration = program.readout.calibration
+    if calibration is None:
+        return fill(SOFTMAX, temperature=repr(program.readout.temperature))
+    tables = [str(list(table)) for table in calibration.values]
+    return fill(TABLE, leads=list(calibration.leads), values=_listed(tables))
 
 
 def _listed(items: list[str]) -> str:

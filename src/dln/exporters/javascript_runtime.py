@@ -13,7 +13,6 @@ export const rules = [@rules@
 export const parts = new Map([@parts@
 ]);
 
-const temperature = @temperature@;
 const baseVotes = @base@;
 const ruleSlots = @slots@;
 const ruleVotes = [@votes@
@@ -72,15 +71,7 @@ export function votes(row) {
   return explain(row).votes;
 }
 
-/** Return the probability of each class: the softmax of votes / temperature. */
-export function probabilities(row) {
-  const counts = votes(row);
-  const most = counts.reduce((a, b) => Math.max(a, b));
-  const odds = counts.map((count) => Math.exp((count - most) / temperature));
-  const total = odds.reduce((a, b) => a + b);
-  return odds.map((odd) => odd / total);
-}
-"""
+@probabilities@"""
 
 READERS = {
     "readCategory": """\
@@ -119,3 +110,51 @@ function readNumber(row, name) {
 """,
 }
 """Functions that turn a value into a number or a code, for each kind of column."""
+
+SOFTMAX = """\
+const temperature = @temperature@;
+
+/** Return the probability of each class: the softmax of votes / temperature. */
+export function probabilities(row) {
+  const counts = votes(row);
+  const most = counts.reduce((a, b) => Math.max(a, b));
+  const odds = counts.map((count) => Math.exp((count - most) / temperature));
+  const total = odds.reduce((a, b) => a + b);
+  return odds.map((odd) => odd / total);
+}
+"""
+"""Probabilities of a circuit without a calibration."""
+
+TABLE = """\
+const leads = @leads@;
+const values = [@values@
+];
+
+/** Return the probability of each class, looked up by vote leads. */
+export function probabilities(row) {
+  const counts = votes(row);
+  if (counts.length === 2) {
+    const second = lookUp(counts[1] - counts[0], values[0]);
+    return [1 - second, second];
+  }
+  const weights = counts.map((count, place) => {
+    const others = counts.reduce((a, b, k) => (k === place ? a : Math.max(a, b)), -Infinity);
+    return lookUp(count - others, values[place % values.length]);
+  });
+  const total = weights.reduce((a, b) => a + b);
+  return weights.map((weight) => weight / total);
+}
+
+/** Interpolate linearly between two leads of the table. */
+function lookUp(lead, table) {
+  if (lead < leads[0]) return table[0];
+  for (let k = 1; k < leads.length; k += 1) {
+    if (lead < leads[k]) {
+      const step = table[k] - table[k - 1];
+      return table[k - 1] + (step * (lead - leads[k - 1])) / (leads[k] - leads[k - 1]);
+    }
+  }
+  return table[leads.length - 1];
+}
+"""
+"""Probabilities of a calibrated circuit."""

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln._util.extras import import_extra
+from dln.core.calibration import Calibration
 from dln.core.gates import Gate, Operators
 from dln.core.labels import Label, label_array
 from dln.core.literals import Above, Among, Column, Missing
@@ -128,7 +129,10 @@ class _Graph:
         winner = self._add("ArgMax", votes, axis=1, keepdims=0, select_last_index=0)
         labels = self._constant(_label_values(circuit.classes))
         self._add("Gather", labels, winner, axis=0, named="label")
-        self._probabilities(votes)
+        if self._program.readout.calibration is None:
+            self._softmax(votes)
+        else:
+            self._look_up(votes, winner, self._program.readout.calibration)
         if explain:
             self._cast(votes, "INT64", named="votes")
             self._cast(fired, "BOOL", named="rules")
@@ -311,7 +315,58 @@ class _Graph:
     def _columns(self, wires: str, columns: Sequence[int]) -> str:
         return self._add("Gather", wires, self._constant(np.array(columns, np.int64)), axis=1)
 
-    def _probabilities(self, votes: str) -> None:
+    def _look_up(self, votes: str, winner: str, calibration: Calibration) -> None:
+        """Interpolate between the leads of a calibration."""
+        n_classes, n_leads = self._program.circuit.n_classes, len(calibration.leads)
+        leads = np.array(calibration.leads, dtype=np.float64)
+        values = np.array(calibration.values)
+        lead = self._leads(votes, winner)
+        lead = self._add("Max", lead, self._constant(leads[:1]))
+        lead = self._add("Min", lead, self._constant(leads[-1:]))
+        # The line of the table: the number of its other leads that are reached.
+        each = self._add("Unsqueeze", lead, self._constant(np.array([2], dtype=np.int64)))
+        reached = self._cast(
+            self._add("GreaterOrEqual", each, self._constant(np.append(leads[1:], np.inf))), "INT64"
+        )
+        axis = self._constant(np.array([2], dtype=np.int64))
+        line = self._add("ReduceSum", reached, axis, keepdims=0)
+        if len(values) > 1:
+            starts = n_leads * np.arange(n_classes, dtype=np.int64)[None]
+            place = self._add("Add", line, self._constant(starts))
+        else:
+            place = line
+        step = np.diff(values, axis=1, append=values[:, -1:]).ravel()
+        width = np.append(np.diff(leads), 1.0)
+        first = self._add("Gather", self._constant(leads), line)
+        rise = self._add("Gather", self._constant(step), place)
+        rise = self._add("Mul", rise, self._add("Sub", lead, first))
+        rise = self._add("Div", rise, self._add("Gather", self._constant(width), line))
+        found = self._add("Add", self._add("Gather", self._constant(values.ravel()), place), rise)
+        if n_classes == 2:
+            other = self._add("Sub", self._constant(np.ones(1)), found)
+            self._add("Concat", other, found, axis=1, named="probabilities")
+        else:
+            ones = self._constant(np.array([1], dtype=np.int64))
+            total = self._add("ReduceSum", found, ones, keepdims=1)
+            self._add("Div", found, total, named="probabilities")
+
+    def _leads(self, votes: str, winner: str) -> str:
+        """Compute the lead of the second of two classes, or of each class."""
+        n_classes = self._program.circuit.n_classes
+        if n_classes == 2:
+            return self._add("Sub", self._columns(votes, [1]), self._columns(votes, [0]))
+        two = self._constant(np.array([2], dtype=np.int64))
+        top = f"{_PREFIX}top"
+        self._nodes.append(
+            self._onnx.helper.make_node("TopK", [votes, two], [top, f"{top}_places"], axis=1)
+        )
+        axis = self._constant(np.array([1], dtype=np.int64))
+        numbers = self._constant(np.arange(n_classes, dtype=np.int64)[None])
+        won = self._add("Equal", self._add("Unsqueeze", winner, axis), numbers)
+        best, second = self._columns(top, [0]), self._columns(top, [1])
+        return self._add("Sub", votes, self._add("Where", won, second, best))
+
+    def _softmax(self, votes: str) -> None:
         axis = self._constant(np.array([1], dtype=np.int64))
         most = self._add("ReduceMax", votes, axis, keepdims=1)
         temperature = np.array(self._program.readout.temperature, dtype=np.float64)

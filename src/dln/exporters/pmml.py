@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never
 
+from dln.core.calibration import Calibration
 from dln.core.labels import Label
 from dln.core.literals import Above, Among, Column, Literal, Missing
 from dln.errors import OptionError
@@ -314,12 +315,65 @@ class _Writer:
         for place in places:
             behind = apply("-", self._field(f"v{place}"), self._field("most"))
             yield self._derived(f"b{place}", "double", behind)
+        yield from self._shares()
+
+    def _shares(self) -> Iterator[str]:
+        """Compute the weight of each class, and their sum."""
+        circuit = self._circuit
+        places = range(circuit.n_classes)
+        if circuit.calibration is not None:
+            yield from self._looked_up(circuit.calibration)
+            return
         temperature = constant("double", double(circuit.temperature))
         for place in places:
             odds = apply("exp", apply("/", self._field(f"b{place}"), temperature))
             yield self._derived(f"e{place}", "double", odds)
         total = apply("sum", *(self._field(f"e{place}") for place in places))
         yield self._derived("total", "double", total)
+
+    def _looked_up(self, calibration: Calibration) -> Iterator[str]:
+        """Look up the weights of classes by their leads."""
+        n_classes = self._circuit.n_classes
+        votes = [self._field(f"v{place}") for place in range(n_classes)]
+        if n_classes == 2:
+            lead = apply("-", self._field("b1"), self._field("b0"))
+            yield self._derived("lead1", "double", lead)
+            yield self._derived("e1", "double", self._line_of("lead1", calibration, 0))
+            rest = apply("-", constant("double", "1.0"), self._field("e1"))
+            yield self._derived("e0", "double", rest)
+            yield self._derived("total", "double", constant("double", "1.0"))
+            return
+        # The most votes of the classes before and after each class.
+        for place in range(1, n_classes):
+            more = [self._field(f"before{place - 1}")] if place > 1 else []
+            yield self._derived(f"before{place}", "double", _most(votes[place - 1], *more))
+        for place in range(n_classes - 2, -1, -1):
+            more = [self._field(f"after{place + 1}")] if place < n_classes - 2 else []
+            yield self._derived(f"after{place}", "double", _most(votes[place + 1], *more))
+        for place in range(n_classes):
+            others = [self._field(f"before{place}")] if place else []
+            others += [self._field(f"after{place}")] if place < n_classes - 1 else []
+            lead = apply("-", votes[place], _most(*others))
+            yield self._derived(f"lead{place}", "double", lead)
+            value = self._line_of(f"lead{place}", calibration, place)
+            yield self._derived(f"e{place}", "double", value)
+        total = apply("sum", *(self._field(f"e{place}") for place in range(n_classes)))
+        yield self._derived("total", "double", total)
+
+    def _line_of(self, lead: str, calibration: Calibration, number: int) -> str:
+        leads, values = calibration.leads, calibration.table_of(number)
+        if len(leads) == 1:  # PMML needs two lines
+            leads, values = (leads[0], leads[0] + 1), values * 2
+        lines = "".join(
+            f"<LinearNorm{attributes(orig=str(known), norm=double(value))}/>"
+            for known, value in zip(leads, values, strict=True)
+        )
+        given = attributes(field=self._inner(lead), outliers="asExtremeValues")
+        return f"<NormContinuous{given}>{lines}</NormContinuous>"
+
+
+def _most(*values: str) -> str:
+    return apply("max", *values) if len(values) > 1 else values[0]
 
 
 def _whole(number: int) -> str:

@@ -17,6 +17,7 @@ from dln.core.literals import Column, Literal
 from dln.core.logic import Logic
 from dln.core.parts import Node, Rule
 from dln.core.readout import Readout
+from dln.explain.probabilities import probability_lines
 from dln.explain.text import decision_note
 from dln.explain.writer import factored_writer, missing_note
 from dln.exporters.identity import circuit_id
@@ -91,7 +92,8 @@ class Program:
         for number, (rule, text) in enumerate(zip(readout.rules, self.rule_texts, strict=True)):
             lines.append(f"rule {number}: {self._votes_text(rule.votes)} if {text}")
         lines += ["where"] * bool(self.parts)
-        return (*lines, *(f"  {name}: {text}" for name, text in self.parts))
+        lines += [f"  {name}: {text}" for name, text in self.parts]
+        return (*lines, *probability_lines(readout.calibration, readout.classes))
 
     def _votes_text(self, votes: tuple[int, ...]) -> str:
         given = [

@@ -6,7 +6,7 @@ rows. A single row is a batch of one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import assert_never
 
@@ -15,7 +15,7 @@ from dln.core.literals import Above, Among, ColumnKind, Literal, Missing
 from dln.exporters.dialect import C_LIKE
 from dln.exporters.layout import Layout, Lines, chunk_lines, in_order, literal_chunks, make_layout
 from dln.exporters.program import Program
-from dln.exporters.python_runtime import CALLS, READERS, RUNTIME
+from dln.exporters.python_runtime import CALLS, READERS, RUNTIME, SOFTMAX, TABLE
 from dln.exporters.result import Export, Input
 from dln.exporters.text import comment, fill, head
 
@@ -61,7 +61,6 @@ def export_python(program: Program) -> Export:
         inputs=_listed([ascii(column.name) for column in program.columns]),
         rules=_listed([ascii(text) for text in program.rule_texts]),
         parts=_listed([f"{name!a}: {text!a}" for name, text in program.parts]),
-        temperature=repr(circuit.temperature),
         n_slots=layout.n_slots,
         n_bits=program.most_votes.bit_length() + 1,
         base=_tuple(circuit.base_votes),
@@ -72,11 +71,19 @@ def export_python(program: Program) -> Export:
         cells="\n".join(_cell_lines(program)),
         literals="\n\n".join([*literals, *_gate_functions(chunks)]),
         run="\n".join(calls) or "    pass",
-        calls=CALLS,
+        calls=fill(CALLS, probabilities=_probabilities(program)),
     )
     inputs = tuple(Input(x.name, x.name, _TYPES[x.kind]) for x in program.columns)
     files = {f"{program.name}.py": text.encode("utf-8")}
     return Export("python", program.name, program.model_id, files, inputs)
+
+
+def _probabilities(program: Program) -> str:
+    calibration = program.readout.calibration
+    if calibration is None:
+        return fill(SOFTMAX, temperature=repr(program.readout.temperature))
+    tables = [_tuple(table) for table in calibration.values]
+    return fill(TABLE, leads=_tuple(calibration.leads), values=_listed(tables))
 
 
 def _needs_dates(program: Program) -> bool:
@@ -94,8 +101,8 @@ def _listed(items: list[str]) -> str:
     return "".join(f"\n    {item}," for item in items)
 
 
-def _tuple(values: tuple[int, ...] | list[int]) -> str:
-    return "(" + "".join(f"{value}, " for value in values).rstrip() + ")"
+def _tuple(values: Sequence[int] | Sequence[float]) -> str:
+    return "(" + "".join(f"{value!r}, " for value in values).rstrip() + ")"
 
 
 def _codes(program: Program) -> Iterator[str]:

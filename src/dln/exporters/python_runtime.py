@@ -15,7 +15,6 @@ RULES = [@rules@
 PARTS = {@parts@
 }
 
-_TEMPERATURE = @temperature@
 _VOTE_BITS = @n_bits@
 _BASE_VOTES = @base@
 _RULE_SLOTS = @slots@
@@ -144,15 +143,7 @@ def explain(row):
     return {"class": CLASSES[winner], "votes": counts, "rules": fired}
 
 
-def probabilities(row):
-    """Return the probability of each class: the softmax of votes / temperature."""
-    counts = votes(row)
-    most = max(counts)
-    odds = [math.exp((count - most) / _TEMPERATURE) for count in counts]
-    return [odd / sum(odds) for odd in odds]
-
-
-def predict_batch(columns, n_rows=None):
+@probabilities@def predict_batch(columns, n_rows=None):
     """Return the class of each row. Columns are lists; n_rows is needed if no column is read."""
     lengths = {len(columns[name]) for name in INPUTS if name in columns}
     if len(lengths | {n_rows} - {None}) > 1:
@@ -193,3 +184,51 @@ def _less(a, b, ones):
         less = (new & (old ^ ones)) | (less & (old ^ new ^ ones))
     return (a[-1] & (b[-1] ^ ones)) | (less & (a[-1] ^ b[-1] ^ ones))
 '''
+
+SOFTMAX = '''\
+_TEMPERATURE = @temperature@
+
+
+def probabilities(row):
+    """Return the probability of each class: the softmax of votes / temperature."""
+    counts = votes(row)
+    most = max(counts)
+    odds = [math.exp((count - most) / _TEMPERATURE) for count in counts]
+    return [odd / sum(odds) for odd in odds]
+
+
+'''
+"""Probabilities of a circuit without a calibration."""
+
+TABLE = '''\
+_LEADS = @leads@
+_VALUES = [@values@
+]
+
+
+def probabilities(row):
+    """Return the probability of each class, looked up by vote leads."""
+    counts = votes(row)
+    if len(counts) == 2:
+        second = _look_up(counts[1] - counts[0], _VALUES[0])
+        return [1.0 - second, second]
+    weights = []
+    for place, count in enumerate(counts):
+        others = max(counts[:place] + counts[place + 1 :])
+        weights.append(_look_up(count - others, _VALUES[place % len(_VALUES)]))
+    total = sum(weights)
+    return [weight / total for weight in weights]
+
+
+def _look_up(lead, values):
+    """Interpolate linearly between two leads of the table."""
+    if lead < _LEADS[0]:
+        return values[0]
+    for low, high, value, next_value in zip(_LEADS, _LEADS[1:], values, values[1:]):
+        if lead < high:
+            return value + (next_value - value) * (lead - low) / (high - low)
+    return values[-1]
+
+
+'''
+"""Probabilities of a calibrated circuit."""

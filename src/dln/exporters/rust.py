@@ -31,7 +31,8 @@ _LINES = Lines(
 )
 _NOTES = (
     "predict(&row) returns the index of a class in CLASSES; explain(&row) also returns the votes",
-    "and the rules that fired. None and NaN are missing values.",
+    "and the rules that fired. probabilities(&votes), if there, turns the votes of explain into",
+    "probabilities. None and NaN are missing values.",
 )
 _RUST = """\
 #![allow(dead_code, non_snake_case, unused_mut, unused_parens, unused_variables)]
@@ -84,7 +85,53 @@ pub fn explain(row: &Row) -> Explanation {
 pub fn predict(row: &Row) -> usize {
     explain(row).class_number
 }
+@probabilities@"""
+
+_TABLE = """\
+
+const LEADS: [i64; @n_leads@] = @leads@;
+const VALUES: [[f64; @n_leads@]; @n_tables@] = [@values@
+];
+
+/// Interpolate linearly between two leads of the table.
+fn look_up(lead: i64, values: &[f64; @n_leads@]) -> f64 {
+    if lead < LEADS[0] {
+        return values[0];
+    }
+    for k in 1..LEADS.len() {
+        if lead < LEADS[k] {
+            let step = (values[k] - values[k - 1]) * (lead - LEADS[k - 1]) as f64;
+            return values[k - 1] + step / (LEADS[k] - LEADS[k - 1]) as f64;
+        }
+    }
+    values[LEADS.len() - 1]
+}
+
+/// Return the probability of each class from the votes of `explain`.
+pub fn probabilities(votes: &[i32; @n_classes@]) -> [f64; @n_classes@] {
+@body@
+}
 """
+_TABLE_OF_TWO = """\
+    let second = look_up(votes[1] as i64 - votes[0] as i64, &VALUES[0]);
+    [1.0 - second, second]"""
+_TABLE_OF_MORE = """\
+    let mut shares = [0.0; @n_classes@];
+    let mut total = 0.0;
+    for (k, share) in shares.iter_mut().enumerate() {
+        let mut most = i64::MIN;
+        for (other, &count) in votes.iter().enumerate() {
+            if other != k && count as i64 > most {
+                most = count as i64;
+            }
+        }
+        *share = look_up(votes[k] as i64 - most, &VALUES[k % @n_tables@]);
+        total += *share;
+    }
+    for share in shares.iter_mut() {
+        *share /= total;
+    }
+    shares"""
 
 
 def export_rust(program: Program) -> Export:
@@ -116,10 +163,27 @@ def export_rust(program: Program) -> Export:
         members="".join(map(_member, fields)),
         functions="\n".join([*literals, *gates]),
         run="\n".join(run),
+        probabilities=_probabilities(program),
     )
     inputs = tuple(Input(x.column.name, x.name, _type(x)) for x in fields)
     files = {f"{program.name}.rs": text.encode("utf-8")}
     return Export("rust", program.name, program.model_id, files, inputs)
+
+
+def _probabilities(program: Program) -> str:
+    calibration = program.readout.calibration
+    if calibration is None:
+        return ""
+    sizes = {"n_classes": program.circuit.n_classes, "n_tables": len(calibration.values)}
+    body = _TABLE_OF_TWO if program.circuit.n_classes == 2 else _TABLE_OF_MORE
+    return fill(
+        _TABLE,
+        **sizes,
+        n_leads=len(calibration.leads),
+        leads=list(calibration.leads),
+        values=_listed([f"[{', '.join(map(_rust_float, x))}]" for x in calibration.values]),
+        body=fill(body, **sizes),
+    )
 
 
 def _type(field: Field) -> str:

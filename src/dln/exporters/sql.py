@@ -22,11 +22,14 @@ from dln.exporters.program import Program
 from dln.exporters.result import Export, Input
 from dln.exporters.sql_dialects import DATABASES, Database, DatabaseName
 from dln.exporters.sql_labels import label_expressions
+from dln.exporters.sql_lookups import Lookups
 from dln.exporters.sql_schedule import check_width, make_schedule
 from dln.exporters.text import comment, head
 
 OUTPUT = "predicted_class"
 EXPLANATION = "explanation"
+PROBABILITY = "probability_"
+"""The columns of probabilities begin with this and end with the number of the class."""
 _MOST = "most"
 """The column with the most votes of any class, if there are more than two classes."""
 _FEW_CLASSES = 2
@@ -38,7 +41,12 @@ def write_sql(database: DatabaseName) -> Callable[..., Export]:
     """Return the function that writes for one database."""
 
     def export_sql(
-        program: Program, *, table: str = "data", view: str | None = None, explain: bool = False
+        program: Program,
+        *,
+        table: str = "data",
+        view: str | None = None,
+        explain: bool = False,
+        proba: bool = False,
     ) -> Export:
         """Write SQL.
 
@@ -51,8 +59,12 @@ def write_sql(database: DatabaseName) -> Callable[..., Export]:
         explain
             Add the column `explanation`: the votes and the numbers of the rules that fired, as
             JSON.
+        proba
+            Add a column of probabilities for each class, by its number: probability_0,
+            probability_1, … The circuit must be calibrated.
         """
-        text = _Writer(program, DATABASES[database]).statement(table, view, explain)
+        writer = _Writer(program, DATABASES[database], explain, proba)
+        text = writer.statement(table, view)
         inputs = tuple(
             Input(x.name, x.name, _type(x, DATABASES[database])) for x in program.columns
         )
@@ -89,20 +101,32 @@ def _listed(outputs: dict[str, str]) -> str:
 class _Writer:
     """Writes one program for one database."""
 
-    def __init__(self, program: Program, database: Database) -> None:
+    def __init__(self, program: Program, database: Database, explain: bool, proba: bool) -> None:
+        if proba and program.readout.calibration is None:
+            raise OptionError(
+                "the circuit has no calibration, so SQL cannot give probabilities; "
+                "calibrate it first: dln.calibrate(circuit, X, y)"
+            )
         self._program = program
         self._database = database
+        self._explain = explain
+        self._probabilities = Lookups(program.readout, database) if proba else None
         self._spelled: dict[int, tuple[str, ...] | None] = {}
         self._schedule = make_schedule(program.circuit, database)
 
-    def statement(self, table: str, view: str | None, explain: bool) -> str:
+    def statement(self, table: str, view: str | None) -> str:
         """Return the content of the file."""
         database = self._database
-        outputs = (OUTPUT, EXPLANATION) if explain else (OUTPUT,)
+        values = {OUTPUT: self._winner()}
+        if self._explain:
+            values[EXPLANATION] = self._explanation()
+        if self._probabilities is not None:
+            for number, value in enumerate(self._probabilities.results()):
+                values[f"{PROBABILITY}{number}"] = value
+        outputs = tuple(values)
         self._check_names(outputs)
         names = [database.name(column.name) for column in self._program.columns]
-        stages = self._stages(names, explain)
-        values = {OUTPUT: self._winner(), **({EXPLANATION: self._explanation()} if explain else {})}
+        stages = self._stages(names)
         write = {
             "lateral": self._by_lateral_join,
             "struct": self._by_struct,
@@ -204,10 +228,12 @@ class _Writer:
 
     # -- stages ---------------------------------------------------------------------------------
 
-    def _stages(self, names: list[str], explain: bool) -> list[_Stage]:
+    def _stages(self, names: list[str]) -> list[_Stage]:
         program, circuit = self._program, self._program.circuit
-        kept = sorted({rule.wire for rule in circuit.rules}) if explain else []
+        kept = sorted({rule.wire for rule in circuit.rules}) if self._explain else []
         width = circuit.n_classes + len(kept) + (circuit.n_classes > _FEW_CLASSES)
+        if self._probabilities is not None:
+            width += self._probabilities.width
         check_width(width, self._database)
         stages = [_Stage(tuple(self._cells(names)) or _NOTHING)]
         for number, live in enumerate(self._schedule.wires, start=1):
@@ -223,6 +249,10 @@ class _Writer:
             )
             most = (_MOST, self._database.greatest(names_of_votes))
             stages.append(_Stage((*carried, most)))
+        if self._probabilities is not None:
+            for added in self._probabilities.stages(_MOST):
+                before = tuple((name, name) for name, _ in stages[-1].columns)
+                stages.append(_Stage((*before, *added)))
         return stages
 
     def _cells(self, names: list[str]) -> list[tuple[str, str]]:

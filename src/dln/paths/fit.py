@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,9 @@ from dln.paths.formula import Formula, build, evaluate
 from dln.paths.loss import ClassLoss
 from dln.paths.path import CircuitPath, PathPoint, best_place
 from dln.paths.whole_votes import WholeVotes, round_votes
+from dln.train.folds import make_folds
 from dln.train.jobs import OnInterrupt
 from dln.train.problem import Problem
-from dln.train.select import make_folds
 
 MOST_LITERALS = 60
 """The path ends here, whatever the budget allows."""
@@ -64,7 +64,7 @@ def fit_path(
     budget.check_columns(problem.table.column_names())
     problem = problem.kept()
     seed = int(rng.integers(2**31))
-    folds = make_folds(problem.target, _n_folds(len(problem.target)), seed)
+    folds = make_folds(problem.target, _n_folds(len(problem.target)), seed, problem.groups)
     stop = threading.Event()
     parts = [(problem, None), *((problem.take(train), problem.take(rest)) for train, rest in folds)]
     with ThreadPoolExecutor(n_threads) as pool:
@@ -222,7 +222,7 @@ def _sample(problem: Problem, seed: int) -> Problem:
     order = np.argsort(chosen)
     part = problem.take(chosen[order])
     weight = (part.weight * np.concatenate(factors)[order]).astype(np.float32)
-    return Problem(part.table, part.target, weight, part.classes)
+    return replace(part, weight=weight)
 
 
 def _n_folds(n_rows: int) -> int:

@@ -36,7 +36,8 @@ def prove_equal(
     Parameters
     ----------
     a, b
-        Circuits with the same classes and, unless `of="classes"`, the same temperature. Columns
+        Circuits with the same classes and, unless `of="classes"`, the same calibration or, without
+        one, the same temperature. Columns
         that one of them reads must be the same in both; other columns may differ.
     of
         What must agree: "probabilities" (and so classes), or only "classes".
@@ -73,7 +74,7 @@ def prove_equal(
     clock = Clock(time_limit)
     miter = build_miter(a, b)
     if of == "probabilities":
-        _check_temperatures(a, b)
+        _check_probabilities(a, b)
     try:
         found = _find_row(miter, ask(miter, of, clock), clock)
     except TimeIsUpError:
@@ -83,8 +84,15 @@ def prove_equal(
     return _counterexample(a, b, miter, found, clock)
 
 
-def _check_temperatures(a: Circuit, b: Circuit) -> None:
-    if a.temperature != b.temperature:
+def _check_probabilities(a: Circuit, b: Circuit) -> None:
+    """Refuse circuits whose equal votes mean different probabilities."""
+    if a.calibration != b.calibration:
+        raise CircuitError(
+            "the circuits have different calibrations, so equal votes give different "
+            "probabilities; compare only their classes "
+            '(of="classes", dln verify --classes), or give both the same calibration'
+        )
+    if a.calibration is None and a.temperature != b.temperature:
         raise CircuitError(
             f"the circuits have the temperatures {a.temperature!r} and {b.temperature!r}, so "
             "equal votes give different probabilities; compare only their classes "

@@ -41,20 +41,21 @@ def discretise(
     *,
     classes: tuple[Label, ...],
     temperature: float,
-    network_votes: int = 1,
+    network_votes: Sequence[int] | int = 1,
     leaves: Sequence[Leaf] = (),
 ) -> Circuit:
     """Convert networks, trained on the encoded `cells` of `table`, to one circuit.
 
     Several networks become one circuit in which all of them vote. A rule of a network gives
-    `network_votes` to its classes. `leaves` of trees vote too.
+    `network_votes` to its classes: one number, or one for each network. `leaves` of trees vote too.
     """
     builder = CircuitBuilder(encoder.columns, Votes.without_rules(classes, float(temperature)))
     hard_networks = [_HardNetwork(network) for network in networks]
     tests = {test for hard in hard_networks for test in hard.tests.values()}
     tests.update(test for leaf in leaves for test, _ in leaf.path)
     translator = _Translator(builder, encoder, cells, _find_gaps(tests, encoder, table, cells))
-    for hard in hard_networks:
+    shared = [network_votes] * len(networks) if isinstance(network_votes, int) else network_votes
+    for hard, share in zip(hard_networks, shared, strict=True):
         signals = {wire: translator.signal(test) for wire, test in hard.tests.items()}
         for gate in hard.live_gates():
             a, b = hard.sources[gate].tolist()
@@ -62,7 +63,7 @@ def discretise(
                 GATES[hard.codes[gate]], signals[a], signals[b]
             )
         for wire, votes in hard.votes:
-            builder.vote(signals[wire], tuple(network_votes * vote for vote in votes))
+            builder.vote(signals[wire], tuple(share * vote for vote in votes))
     for leaf in leaves:
         # Leaves of one tree share the gates of the path to their last common node.
         signal = TRUE

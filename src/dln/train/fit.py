@@ -13,17 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.core.circuit import Circuit
+from dln.decisions.calibrate import Calibrated, calibrate_votes
+from dln.decisions.goal import Goal
 from dln.encode.encoder import fit_encoder
-from dln.errors import OptionError
+from dln.errors import OptionError, TableError
 from dln.train.discretise import discretise
+from dln.train.ensemble import train_members
+from dln.train.folds import make_folds
 from dln.train.growth import grow
+from dln.train.held_out import make_points, network_noise, points_of
 from dln.train.jobs import Engine, Job, OnInterrupt, Trained, TrainingRows
 from dln.train.problem import Problem
 from dln.train.recipe import Candidates, Recipe
-from dln.train.restart import train_with_restarts
-from dln.train.select import Score, compare
+from dln.train.select import Score, compare, leave_out
 from dln.train.trace import Trace
 from dln.train.trees import make_features
+
+UNCHANGED = Goal("votes")
+"""Votes stay as they were trained, and probabilities are a softmax of votes."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +45,14 @@ class FitPlan:
         Fraction of the rows used to choose the best epoch; 0 trains on all rows to the end.
     validation_every
         Epochs between two looks at these rows.
+    goal
+        What base votes and probabilities are fitted for.
     """
 
     candidates: Candidates
     validation_fraction: float = 0.0
     validation_every: int = 1
+    goal: Goal = UNCHANGED
 
 
 @dataclass(frozen=True)
@@ -56,7 +66,10 @@ class Progress:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A circuit and information about its training."""
+    """A circuit and information about its training.
+
+    `missed` are the classes whose sensitivity was not reached: number, asked and reached.
+    """
 
     circuit: Circuit
     recipe: Recipe
@@ -64,6 +77,7 @@ class Fitted:
     traces: list[Trace]
     scores: tuple[Score, ...] = ()
     interrupted: bool = False
+    missed: tuple[tuple[int, float, float], ...] = ()
 
 
 def fit_circuit(
@@ -99,7 +113,9 @@ def fit_circuit(
     recipe = next((score.recipe for score in scores if score.chosen), plan.candidates.usual)
 
     encoder, cells = fit_encoder(problem.table, problem.target, problem.weight, recipe.encode)
-    rows, valid_rows = _split_validation(problem.target, plan.validation_fraction, rng)
+    rows, valid_rows = _split_validation(
+        problem.target, plan.validation_fraction, rng, problem.groups
+    )
     data = TrainingRows(cells, problem.target, problem.weight)
     options = recipe.options
     if len(valid_rows):
@@ -114,14 +130,17 @@ def fit_circuit(
         report = _reporter("train", jobs, on_progress)
         return engine(jobs, n_threads=n_threads, on_progress=report, on_interrupt=on_interrupt)
 
-    trained = train_with_restarts(
-        lambda n: [draw_job() for _ in range(n)],
+    members = train_members(
+        recipe.ensemble,
+        draw_job,
         train,
         recipe.n_networks,
         0 if interrupted else plan.candidates.n_restarts,
+        rng,
     )
+    trained = [member.trained for member in members]
     # After Ctrl-C some networks may not have started. They have learned nothing and do not vote.
-    voting = [result for result in trained if len(result.history)] or trained[:1]
+    voting = [member for member in members if len(member.trained.history)] or members[:1]
     interrupted = interrupted or any(result.interrupted for result in trained)
     grown = None
     if plan.candidates.growth is not None and not interrupted:
@@ -135,11 +154,13 @@ def fit_circuit(
             n_threads=n_threads,
             on_progress=lambda jobs: _reporter("select", jobs, on_progress),
         )
-    votes, unit = (1, 1.0 / (recipe.options.tau * len(voting)))
-    if grown is not None:
-        votes, unit = grown.units(recipe.options.tau, len(voting))
+    votes = [member.votes for member in voting]
+    unit = 1.0 / (recipe.options.tau * sum(votes))
+    if grown is not None:  # all networks have one vote then
+        each, unit = grown.units(recipe.options.tau, len(voting))
+        votes = [each] * len(voting)
     circuit = discretise(
-        [result.network for result in voting],
+        [member.trained.network for member in voting],
         encoder,
         problem.table,
         cells,
@@ -148,23 +169,69 @@ def fit_circuit(
         network_votes=votes,
         leaves=grown.leaves(unit) if grown is not None else (),
     )
+    calibrated = Calibrated(circuit)
+    if not plan.goal.does_nothing and not interrupted:
+        parts = next((score.held_out for score in scores if score.chosen), ())
+        if grown is None and not parts and (plan.candidates.n_fits or plan.goal.decides):
+            parts = leave_out(
+                recipe,
+                problem,
+                engine=engine,
+                rng=rng.spawn(1)[0],
+                n_threads=n_threads,
+                on_progress=lambda jobs: _reporter("select", jobs, on_progress),
+            )
+        points = None
+        if grown is not None:
+            # Points come from one network and trees, the circuit has several networks.
+            networks = [member.trained.network for member in voting]
+            noise = network_noise(parts, networks, cells) * votes[0] ** 2
+            surplus = noise * len(voting) * (len(voting) - 1)
+            points = points_of(grown.held_out / unit, grown.rows, problem, surplus)
+        elif parts:
+            # A network with several votes counts several times. The networks that leave rows out
+            # are trained without boosting.
+            networks = [x.trained.network for x in voting for _ in range(x.votes)]
+            points = make_points(parts, problem, networks, cells)
+        if points is not None:
+            calibrated = calibrate_votes(circuit, points, plan.goal, problem.class_shares())
+        elif plan.goal.decides:
+            raise TableError(
+                "a decision is fitted on rows that are left out, but a class has only one row or "
+                "some rows cannot be read without the others; leave out decision_threshold, costs "
+                "and sensitivity_at_least"
+            )
     return Fitted(
-        circuit,
+        calibrated.circuit,
         recipe,
         [result.history for result in trained],
         [result.trace for result in trained if result.trace is not None],
         scores,
         interrupted,
+        calibrated.missed,
     )
 
 
 def _split_validation(
-    target: NDArray[np.int32], fraction: float, rng: np.random.Generator
+    target: NDArray[np.int32],
+    fraction: float,
+    rng: np.random.Generator,
+    groups: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Split the rows into training rows and validation rows, which choose the epoch.
 
-    Each class is split in the same proportion, but keeps at least one training row.
+    Each class is split in the same proportion, but keeps at least one training row. Groups stay
+    together, so the proportion is only about right.
     """
+    if groups is not None and fraction > 0.0:
+        n_folds = max(2, round(1 / fraction))
+        found = make_folds(target, 1, int(rng.integers(2**31)), groups, n_folds)
+        if not found:
+            raise OptionError(
+                f"validation_fraction is {fraction}, but a class is in a single group, which "
+                "cannot be split; use 0"
+            )
+        return found[0]
     is_validation = np.zeros(len(target), dtype=bool)
     if fraction > 0.0:
         for number in np.unique(target):

@@ -14,7 +14,7 @@ from itertools import combinations, islice, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from dln.encode.encoder import fit_encoder
 from dln.train.jobs import Engine, Job, OnProgress, TrainingRows
@@ -84,7 +84,7 @@ def grow(
     on_progress: Callable[[list[Job]], OnProgress | None] = lambda jobs: None,
 ) -> Grown | None:
     """Grow trees for networks of a recipe; None if they would not help."""
-    rows, fold = _draw_folds(problem.target, rng)
+    rows, fold = _draw_folds(problem.target, rng, problem.groups)
     if len(rows) == 0:
         return None
     sample = problem if len(rows) == len(problem.target) else problem.take(rows)
@@ -129,18 +129,37 @@ def grow(
 
 
 def _draw_folds(
-    target: NDArray[np.int32], rng: np.random.Generator
+    target: NDArray[np.int32], rng: np.random.Generator, groups: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Draw the rows to use, and the fold of each; none if a class has too few rows for three."""
+    nothing = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     n_folds = min(N_FOLDS, int(np.bincount(target)[np.unique(target)].min()))
     if n_folds < 3:
-        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        return nothing
     rows = np.sort(rng.permutation(len(target))[:MAX_ROWS])
-    fold = np.empty(len(rows), dtype=np.int64)
-    splitter = StratifiedKFold(n_folds, shuffle=True, random_state=int(rng.integers(2**31)))
-    for number, (_, own) in enumerate(splitter.split(rows, target[rows])):
-        fold[own] = number
+    fold = np.zeros(len(rows), dtype=np.int64)
+    seed = int(rng.integers(2**31))
+    if groups is None:
+        parts = StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(rows, target[rows])
+    else:
+        own = groups[rows]
+        if len(np.unique(own)) < n_folds:
+            return nothing
+        splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
+        parts = splitter.split(rows, target[rows], own)
+    for number, (_, valid) in enumerate(parts):
+        fold[valid] = number
+    if groups is not None and not _is_complete(target[rows], fold, n_folds):
+        return nothing
     return rows, fold
+
+
+def _is_complete(target: NDArray[np.int32], fold: NDArray[np.int64], n_folds: int) -> bool:
+    """Return whether every class has rows without any two folds, and every fold has rows."""
+    kept = [target[~np.isin(fold, absent)] for absent in combinations(range(n_folds), 2)]
+    n_classes = len(np.unique(target))
+    has_classes = all(len(np.unique(some)) == n_classes for some in kept)
+    return has_classes and len(np.unique(fold)) == n_folds
 
 
 def _train_without_folds(

@@ -15,6 +15,7 @@ from dln.train.settings import Alternating, Annealing, Freezing, Gumbel, Pruning
 
 Auto = OneOf["auto"]
 Concatenation = OneOf["separate", "shared", "none"]
+Ensemble = OneOf["sum", "bagging", "boosting"]
 FitEffort = OneOf["quick", "normal", "high", "best"]
 GateGradient = OneOf["hard", "mixture"]
 Gates = OneOf["all", "readable"]
@@ -137,6 +138,15 @@ class FitOptions(SharedOptions):
         more="More networks are slightly more accurate; fewer give a smaller circuit.",
         low=1,
         high=10_000,
+    )
+    ensemble: Ensemble = option(
+        "sum",
+        "How networks that vote together are trained: from different starts on all rows, on "
+        "bootstrap samples, or one after another with more weight on rows that the last one got "
+        "wrong.",
+        more="All become one circuit. Boosted networks give more votes if they are more accurate. "
+        'Trees (`n_trees`) are grown only with "sum".',
+        searched=False,
     )
     n_trees: Auto | int = option(
         "auto",

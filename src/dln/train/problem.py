@@ -13,16 +13,35 @@ from dln.data.table import Table
 
 @dataclass(frozen=True)
 class Problem:
-    """A table to learn from: class numbers (n,) and weights (n,) beside it."""
+    """A table to learn from: class numbers (n,) and weights (n,) beside it.
+
+    `shares` are the class frequencies of the rows, before class weights; None: those of `target`.
+    `groups` (n,) are numbers of rows that belong together; folds do not separate them.
+    """
 
     table: Table
     target: NDArray[np.int32]
     weight: NDArray[np.float32]
     classes: tuple[Label, ...]
+    shares: tuple[float, ...] | None = None
+    groups: NDArray[np.int64] | None = None
 
     def take(self, rows: NDArray[np.int64]) -> Problem:
         """Select some rows."""
-        return Problem(self.table.take(rows), self.target[rows], self.weight[rows], self.classes)
+        return replace(
+            self,
+            table=self.table.take(rows),
+            target=self.target[rows],
+            weight=self.weight[rows],
+            groups=None if self.groups is None else self.groups[rows],
+        )
+
+    def class_shares(self) -> NDArray[np.float64]:
+        """Return the class frequencies of the rows, before class weights."""
+        if self.shares is not None:
+            return np.array(self.shares)
+        counts = np.bincount(self.target, minlength=len(self.classes))
+        return np.asarray(counts / counts.sum())
 
     def heaviest_class(self) -> float:
         """Return the largest class weight relative to the mean row weight."""

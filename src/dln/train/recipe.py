@@ -17,7 +17,7 @@ from dln.encode.encoder import EncodeOptions
 from dln.train.effort import LEVELS, Level
 from dln.train.halving import plan_rounds
 from dln.train.network import Network, Shape, build_network
-from dln.train.options import Auto, FitOptions, SharedOptions, TrainOptions, VoteStart
+from dln.train.options import Auto, Ensemble, FitOptions, SharedOptions, TrainOptions, VoteStart
 from dln.train.trees import Growth, TreeOptions
 
 T = TypeVar("T")
@@ -64,6 +64,7 @@ class Recipe:
     vote_density: float | VoteStart
     encode: EncodeOptions
     n_networks: int
+    ensemble: Ensemble = "sum"
 
     def draw_network(self, literals: LiteralSet, n_classes: int, seed: int) -> Network:
         """Draw a network with random initial parameters."""
@@ -150,6 +151,8 @@ def make_candidates(
 def _growth(requested: FitOptions, level: Level, is_choice: bool) -> Growth | None:
     """Return what may be grown: nothing beside networks of a stated size, unless asked for."""
     is_open = requested.layers == requested.n_networks == "auto" and is_choice
+    if requested.ensemble != "sum":
+        return None
     n_trees = _or(requested.n_trees, level.n_trees if is_open else 0)
     return Growth(n_trees, TreeOptions(level.n_leaves, TREE_RATE)) if n_trees else None
 
@@ -183,6 +186,7 @@ def _usual_recipe(requested: FitOptions, n_rows: int, n_classes: int, heaviest: 
             screening=requested.screening,
         ),
         n_networks=1,
+        ensemble=requested.ensemble,
     )
 
 

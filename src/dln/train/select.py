@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import cycle
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import RepeatedStratifiedKFold
 
 from dln.encode.encoder import fit_encoders
-from dln.train.halving import best_candidates, estimate, plan_rounds
+from dln.errors import ColumnTypeError
+from dln.train.folds import Fold, make_folds
+from dln.train.halving import KEPT, best_candidates, estimate, plan_rounds
+from dln.train.held_out import HeldOut, held_out
 from dln.train.jobs import Engine, Job, OnProgress, TrainingRows
 from dln.train.problem import Problem
 from dln.train.recipe import SELECTION_ROWS, Candidates, Recipe
 
-Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""Training rows and validation rows."""
+HELD_OUT_ROWS = 1_000
+"""Number of rows that are left out to calibrate a recipe that was not compared."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,8 @@ class Score:
         Standard error of the mean over the recipe's own folds.
     n_fits
         Number of networks that were trained. Worse recipes are left out after each round.
+    held_out
+        Votes of the networks of the chosen recipe on their validation rows.
     """
 
     recipe: Recipe
@@ -42,6 +47,7 @@ class Score:
     standard_error: float
     n_fits: int
     chosen: bool
+    held_out: tuple[HeldOut, ...] = ()
 
 
 def compare(
@@ -64,16 +70,20 @@ def compare(
         return ()
     order, seed = rng.permutation(n_rows), int(rng.integers(2**31))
     accuracy = np.empty((len(recipes), 0))
+    held: dict[int, list[HeldOut]] = {}
     for number, (n_candidates, numbers) in enumerate(plan_rounds(len(recipes), candidates.n_fits)):
         some = order[: SELECTION_ROWS << number]
         sample = problem if len(some) == n_rows else problem.take(np.sort(some))
-        folds = make_folds(sample.target, numbers.stop, seed)[numbers.start :]
+        folds = make_folds(sample.target, numbers.stop, seed, sample.groups)[numbers.start :]
         if not folds:
             break
         kept = best_candidates(accuracy, n_taus, n_candidates) if number else range(len(recipes))
         short = [recipes[place].shortened(n_rows, len(some)) for place in kept]
         found = np.full((len(recipes), len(folds)), np.nan)
-        found[kept] = _validate(short, sample, folds, engine, rng, n_threads, on_progress)
+        found[kept], jobs = _validate(short, sample, folds, engine, rng, n_threads, on_progress)
+        if len(short) <= KEPT:
+            for job, place in zip(jobs, cycle(kept)):
+                held.setdefault(place, []).append(held_out(job, np.sort(some)))
         accuracy = np.hstack([accuracy, found])
     if accuracy.shape[1] == 0:
         return ()
@@ -85,6 +95,7 @@ def compare(
             float(np.nanstd(own) / np.sqrt(np.isfinite(own).sum())),
             int(np.isfinite(own).sum()),
             place == winner,
+            tuple(held.get(place, ())) if place == winner else (),
         )
         for place, (recipe, mean, own) in enumerate(
             zip(recipes, estimate(accuracy), accuracy, strict=True)
@@ -100,8 +111,11 @@ def _validate(
     rng: np.random.Generator,
     n_threads: int,
     on_progress: Callable[[list[Job]], OnProgress | None],
-) -> NDArray[np.float64]:
-    """Return the balanced accuracy of recipes (rows) on the validation rows of folds (columns)."""
+) -> tuple[NDArray[np.float64], list[Job]]:
+    """Return the balanced accuracy of recipes (rows) on the validation rows of folds (columns).
+
+    The trained jobs are returned too, all recipes of the first fold first.
+    """
     jobs: list[Job] = []
     table = problem.table.kept()
     for train, valid in folds:
@@ -121,19 +135,29 @@ def _validate(
             jobs.append(Job(network, data, train, options, valid_rows=valid))
     trained = engine(jobs, n_threads=n_threads, on_progress=on_progress(jobs))
     accuracy = np.array([result.valid_accuracy[-1] for result in trained], dtype=np.float64)
-    return accuracy.reshape(len(folds), len(recipes)).T
+    return accuracy.reshape(len(folds), len(recipes)).T, jobs
 
 
-def make_folds(target: NDArray[np.int32], n_fits: int, seed: int) -> list[Fold]:
-    """Split rows into training and validation parts: the first `n_fits` of repeated folds.
+def leave_out(
+    recipe: Recipe,
+    problem: Problem,
+    *,
+    engine: Engine,
+    rng: np.random.Generator,
+    n_threads: int,
+    on_progress: Callable[[list[Job]], OnProgress | None] = lambda jobs: None,
+) -> tuple[HeldOut, ...]:
+    """Train a recipe without the rows of some folds, and count its votes on them.
 
-    None if a class has a single row, which cannot be in both parts.
+    As many folds are trained as needed to leave out `HELD_OUT_ROWS` rows.
     """
-    rarest = int(np.bincount(target)[np.unique(target)].min())
-    n_folds = min(5, rarest)
-    if n_folds < 2:
-        return []
-    splitter = RepeatedStratifiedKFold(
-        n_splits=n_folds, n_repeats=-(-n_fits // n_folds), random_state=seed
-    )
-    return list(splitter.split(np.zeros((len(target), 0)), target))[:n_fits]
+    n_rows = len(problem.target)
+    folds = make_folds(problem.target, 5, int(rng.integers(2**31)), problem.groups)
+    folds = folds[: max(1, -(-HELD_OUT_ROWS * 5 // n_rows))]
+    if not folds:
+        return ()
+    try:
+        _, jobs = _validate([recipe], problem, folds, engine, rng, n_threads, on_progress)
+    except ColumnTypeError:  # without some rows, a column has another type
+        return ()
+    return tuple(held_out(job, np.arange(n_rows)) for job in jobs)

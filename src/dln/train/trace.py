@@ -58,11 +58,11 @@ class Trace:
 
     def gate_probabilities(self, gate: int | slice = slice(None)) -> Floats:
         """Return the probability of each function for a gate (n, choices), or for all gates."""
-        return _softmax(self.gate_logits[:, gate], self.temperatures)
+        return softmax(self.gate_logits[:, gate], self.temperatures)
 
     def link_entropy(self) -> Floats:
         """Return the entropy of the candidates of each input in nats (n, gates, 2)."""
-        probability = _softmax(self.link_logits, self.temperatures)
+        probability = softmax(self.link_logits, self.temperatures)
         logarithm = np.log(probability, where=probability > 0, out=np.zeros_like(probability))
         return np.asarray(-(probability * logarithm).sum(axis=-1))
 
@@ -107,7 +107,8 @@ def make_trace(
     return Trace(network, done, known[:, 0], known[:, 1], scale, *arrays)
 
 
-def _softmax(logits: Floats, temperatures: Floats) -> Floats:
+def softmax(logits: Floats, temperatures: Floats) -> Floats:
+    """Return the probabilities (n, ..., choices) of logits, at the temperature of each record."""
     scale = temperatures.reshape(-1, *[1] * (logits.ndim - 1))
     e = np.exp((logits - logits.max(axis=-1, keepdims=True)) / scale)
     return np.asarray(e / e.sum(axis=-1, keepdims=True), dtype=np.float32)

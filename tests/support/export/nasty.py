@@ -40,16 +40,22 @@ class Case:
         """Return the answers of `Circuit`, which all targets must match."""
         found = self.circuit.evaluate(self.table)
         fired = [np.flatnonzero(row).tolist() for row in found.fired]
-        return Answers(found.winners.tolist(), found.votes.tolist(), fired)
+        return Answers(
+            found.winners.tolist(), found.votes.tolist(), fired, found.probabilities.tolist()
+        )
 
 
 @dataclass(frozen=True)
 class Answers:
-    """For each row: the index of the class, the votes, the rules that fired."""
+    """For each row: the index of the class, the votes, the rules that fired, probabilities.
+
+    Some targets give no probabilities, or only those of calibrated circuits.
+    """
 
     winners: list[int]
     votes: list[list[int]]
     fired: list[list[int]]
+    probabilities: list[list[float]] | None = None
 
 
 def nasty_rows(circuit: Circuit, n_rows: int = 40, seed: int = 0) -> Rows:

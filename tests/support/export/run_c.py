@@ -53,16 +53,22 @@ def run_c(
 
 
 def read_answers(lines: Sequence[str], case: Case) -> Answers:
-    """Read `winner batch-winner | votes | fired` of each row; both winners must be the same."""
-    winners, votes, fired = [], [], []
+    """Read `winner batch-winner | votes | fired | probabilities` of each row.
+
+    Both winners must be the same. Circuits without a calibration may have no probabilities.
+    """
+    winners, votes, fired, probabilities = [], [], [], []
     for line in lines:
-        first, second, third = line.split("|")
+        first, second, third, fourth = line.split("|")
+        probabilities.append([float(share) for share in fourth.split()])
         alone, batch = first.split()
         assert alone == batch, (alone, batch)
         winners.append(int(alone))
         votes.append([int(vote) for vote in second.split()])
         fired.append([rule for rule, bit in enumerate(third.split()) if bit == "1"])
-    return Answers(winners, votes, fired)
+    if case.circuit.calibration is not None:
+        assert all(map(len, probabilities))
+    return Answers(winners, votes, fired, probabilities if all(map(len, probabilities)) else None)
 
 
 def _check(case: Case, export: Export, number: int) -> list[str]:
@@ -73,6 +79,11 @@ def _check(case: Case, export: Export, number: int) -> list[str]:
     lines = [f"static void check{number}(void)", "{", f"    static int32_t winners[{n_rows}];"]
     lines += [f"    {p}_columns c;", f"    {p}_row row;", f"    int32_t votes[{n_classes}];"]
     lines += [f"    uint8_t fired[{max(1, n_rules)}];", "    int i, k;"]
+    shares = []
+    if case.circuit.calibration is not None:
+        lines.append(f"    double shares[{n_classes}];")
+        shares.append(f"        {p}_probabilities(votes, shares);")
+        shares.append(f'        for (k = 0; k < {n_classes}; k++) printf(" %.17g", shares[k]);')
     fill, copy = [], []
     for field in export.inputs:
         index = index_of[field.column]
@@ -102,6 +113,8 @@ def _check(case: Case, export: Export, number: int) -> list[str]:
         f'        for (k = 0; k < {n_classes}; k++) printf(" %d", (int)votes[k]);',
         '        printf(" |");',
         f'        for (k = 0; k < {n_rules}; k++) printf(" %d", (int)fired[k]);',
+        '        printf(" |");',
+        *shares,
         '        printf("\\n");',
         "    }",
         "}",

@@ -38,6 +38,8 @@ def run_rustc(cases: Sequence[Case], folder: Path) -> list[Answers]:
             '        for vote in said.votes.iter() { print!(" {}", vote); }',
             '        print!(" |");',
             '        for &bit in said.rules.iter() { print!(" {}", bit as u8); }',
+            '        print!(" |");',
+            *_rust_shares(case, name),
             "        println!();",
             "    }",
             "}",
@@ -70,6 +72,10 @@ def run_java(cases: Sequence[Case], folder: Path) -> list[Answers]:
             '        for (int vote : e.votes) System.out.print(" " + vote);',
             '        System.out.print(" |");',
             '        for (boolean bit : e.rules) System.out.print(bit ? " 1" : " 0");',
+            '        System.out.print(" |");',
+            f"        for (double share : {name}.probabilities(e.votes)) {{",
+            '            System.out.print(" " + share);',
+            "        }",
             "        System.out.println();",
             "    }",
         ]
@@ -79,6 +85,13 @@ def run_java(cases: Sequence[Case], folder: Path) -> list[Answers]:
     files = [str(path) for path in sorted(folder.glob("*.java"))]
     _run([javac, "-Xlint:all", "-Werror", "-encoding", "UTF-8", "-d", str(folder), *files])
     return _read(_run([java, "-Xshare:auto", "-cp", str(folder), "Main"]), cases)
+
+
+def _rust_shares(case: Case, name: str) -> list[str]:
+    if case.circuit.calibration is None:
+        return []
+    each = f"{name}::probabilities(&said.votes).iter()"
+    return [f'        for share in {each} {{ print!(" {{:?}}", share); }}']
 
 
 def _rows(case: Case, export: dln.Export, write: Callable[[Any, Column], str]) -> list[list[str]]:

@@ -43,13 +43,12 @@ def _run(case: Case) -> Answers:
         cells = [row[index] for row in case.rows]
         feed[given.name] = as_tensor(cells, case.circuit.columns[index])
     label, probabilities, votes, rules = session.run(None, feed)
-    expected = case.circuit.predict_proba(case.table)
-    np.testing.assert_allclose(probabilities, expected, rtol=1e-12, atol=1e-300)
     labels = expected_labels(case)
     return Answers(
         [labels.index(x) for x in label.tolist()],
         votes.tolist(),
         [np.flatnonzero(row).tolist() for row in rules],
+        probabilities.tolist(),
     )
 
 

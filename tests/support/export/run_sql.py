@@ -64,20 +64,23 @@ def without_nul(case: Case) -> Case:
 def _answer(
     case: Case, target: str, run: Callable[..., Any], fill: Callable[[Any, Case], None]
 ) -> Answers:
-    export = dln.export(case.circuit, to=target, view="answers", explain=True)
+    proba = case.circuit.calibration is not None
+    export = dln.export(case.circuit, to=target, view="answers", explain=True, proba=proba)
     fill(run, _read_only(case, export))
     run(export.text)
-    listed = f'SELECT predicted_class, explanation FROM answers ORDER BY "{ORDER}"'
-    said = run(listed).fetchall()
+    shares = [f", probability_{number}" for number in range(case.circuit.n_classes * proba)]
+    columns = f"predicted_class, explanation{''.join(shares)}"
+    said = run(f'SELECT {columns} FROM answers ORDER BY "{ORDER}"').fetchall()
     run("DROP VIEW answers")
     alone = dln.export(case.circuit, to=target).text  # the SELECT by itself
     assert len(run(alone).fetchall()) == len(case.rows)
     labels = expected_labels(case)
-    parts = [json.loads(explanation) for _, explanation in said]
+    parts = [json.loads(row[1]) for row in said]
     return Answers(
-        [labels.index(label) for label, _ in said],
+        [labels.index(row[0]) for row in said],
         [part["votes"] for part in parts],
         [part["rules"] for part in parts],
+        [list(row[2:]) for row in said] if proba else None,
     )
 
 

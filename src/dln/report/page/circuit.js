@@ -54,11 +54,36 @@ class Circuit {
     return this.winner(this.votes(this.wires(literals)));
   }
 
-  /** The softmax of votes / temperature. */
+  /** The probability of each class: looked up by vote leads, or the softmax of votes / temperature. */
   probabilities(votes) {
-    const most = Math.max(...votes);
-    const odds = votes.map((vote) => Math.exp((vote - most) / this.model.temperature));
-    const sum = odds.reduce((total, odd) => total + odd, 0);
-    return odds.map((odd) => odd / sum);
+    const { calibration, temperature } = this.model;
+    if (!calibration) {
+      const most = Math.max(...votes);
+      return shares(votes.map((vote) => Math.exp((vote - most) / temperature)));
+    }
+    if (votes.length === 2) {
+      const second = lookUp(votes[1] - votes[0], calibration.leads, calibration.values[0]);
+      return [1 - second, second];
+    }
+    return shares(votes.map((vote, number) => {
+      const others = Math.max(...votes.filter((_, other) => other !== number));
+      const { leads, values } = calibration;
+      return lookUp(vote - others, leads, values[number % values.length]);
+    }));
   }
+}
+
+/** Divide weights by their sum. */
+function shares(weights) {
+  const sum = weights.reduce((total, weight) => total + weight, 0);
+  return weights.map((weight) => weight / sum);
+}
+
+/** Interpolate linearly between two leads of a table. */
+function lookUp(lead, leads, values) {
+  if (lead < leads[0]) return values[0];
+  const next = leads.findIndex((known) => lead < known);
+  if (next < 0) return values[values.length - 1];
+  const step = values[next] - values[next - 1];
+  return values[next - 1] + (step * (lead - leads[next - 1])) / (leads[next] - leads[next - 1]);
 }

@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 from dln.core.circuit import Circuit, check_is_circuit
 from dln.costs.circuit import cost
 from dln.data.table import Table
-from dln.data.target import class_numbers, row_weights
+from dln.data.target import class_numbers, class_shares, row_weights
+from dln.decisions.calibrate import calibrate_votes
+from dln.decisions.goal import Goal
+from dln.decisions.points import Points
 from dln.errors import CircuitError, OptionError
 from dln.evaluate.evaluation import Evaluation
 from dln.shrink.prune.curve import PruneCurve, PruneStep
@@ -46,6 +49,10 @@ def prune(
     Changes and accuracy are measured on the given rows, on which the circuits were chosen, so they
     are optimistic for the smaller circuits. Before you decide, check on test rows that were used
     neither for training nor for pruning (`curve.circuit.predict(X_test)`).
+
+    If the circuit is calibrated, the probabilities of smaller circuits are fitted again on the
+    given rows, with their class frequencies. On training rows they are too confident: use
+    `dln.calibrate` with other rows.
 
     Parameters
     ----------
@@ -117,7 +124,7 @@ def prune(
         while budget in (tolerance, budgets[-1]) and smaller is not before:
             before, smaller = smaller, shrink(smaller, rows, lost + budget)
         if smaller is not steps[-1].circuit:
-            steps.append(judge.step(smaller))
+            steps.append(judge.step(smaller, recalibrate=True))
         if budget <= tolerance:
             chosen = steps[-1]
     measure = "weighted accuracy"
@@ -148,21 +155,35 @@ class _Judge:
             self.target.astype(np.int32), circuit.class_labels, sample_weight, class_weight
         ).astype(np.float64)
         self.weight: NDArray[np.float64] = weight / weight.sum()
+        shares = class_shares(self.target.astype(np.int32), circuit.n_classes, sample_weight)
+        self._shares = np.array(shares)
 
     def loss(self, winners: NDArray[np.int64]) -> float:
         """Return the total weight of the rows that are predicted wrongly."""
         return float(self.weight @ (winners != self.target))
 
-    def step(self, circuit: Circuit) -> PruneStep:
-        """Measure one circuit."""
-        winners = circuit.winners(self._table)
+    def step(self, circuit: Circuit, recalibrate: bool = False) -> PruneStep:
+        """Measure one circuit; fit its probabilities again if its votes have changed."""
+        found = replace(circuit, origin=self._origin)
+        if recalibrate and circuit.calibration is not None:
+            votes = circuit.votes(self._table)
+            winners = circuit.readout.winners(votes)
+            found = self._recalibrated(found, votes)
+        else:
+            winners = circuit.winners(self._table)
         return PruneStep(
-            circuit=replace(circuit, origin=self._origin),
+            circuit=found,
             gate_operations=cost(circuit).gate_operations,
             n_changed=int((winners != self._winners).sum()),
             # Weights are in single precision; more digits would be noise.
             accuracy=round(1.0 - self.loss(winners), 6),
         )
+
+    def _recalibrated(self, circuit: Circuit, votes: NDArray[np.int64]) -> Circuit:
+        given = votes.astype(np.float64)
+        points = Points(given, self.target, self.weight, np.ones(len(self.target)))
+        fitted = calibrate_votes(circuit, points, Goal(), self._shares, keep_votes=True)
+        return fitted.circuit
 
 
 def _check_circuit(circuit: Any) -> None:

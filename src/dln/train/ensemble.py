@@ -1,0 +1,118 @@
+"""Networks that vote together in one circuit: from different starts, bagged or boosted.
+
+Promise: "sum" trains what `train_with_restarts` trains. Every member votes with a whole number of
+votes, so that all of them become one circuit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.train.jobs import Job, Trained
+from dln.train.options import Ensemble
+from dln.train.restart import train_with_restarts
+from dln.train.votes import count_votes
+
+MOST_VOTES = 8
+"""Maximum number of votes that a rule of a boosted network gives."""
+
+LEAST_ERROR = 0.02
+"""Weighted errors below this count as this, so that one network cannot outvote all others."""
+
+RATE = 0.5
+"""Part of the step that boosting takes when it changes the weights of rows."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A trained network, and the votes that each of its rules gives."""
+
+    trained: Trained
+    votes: int = 1
+
+
+def train_members(
+    ensemble: Ensemble,
+    draw_job: Callable[[], Job],
+    train: Callable[[Sequence[Job]], list[Trained]],
+    n_networks: int,
+    n_restarts: int,
+    rng: np.random.Generator,
+) -> list[Member]:
+    """Train the networks of an ensemble.
+
+    Parameters
+    ----------
+    draw_job
+        Draws a network with its start; all have the same rows.
+    rng
+        Draws bootstrap samples; "sum" and "boosting" draw nothing from it.
+    """
+    if ensemble == "boosting":
+        return _boost(draw_job, train, n_networks)
+
+    def draw() -> Job:
+        job = draw_job()
+        return _bag(job, rng) if ensemble == "bagging" else job
+
+    trained = train_with_restarts(
+        lambda n: [draw() for _ in range(n)], train, n_networks, n_restarts
+    )
+    return [Member(result) for result in trained]
+
+
+def _bag(job: Job, rng: np.random.Generator) -> Job:
+    """Replace the rows of a job by a bootstrap sample with as many rows of each class."""
+    classes = job.data.target[job.rows]
+    parts = [job.rows[classes == number] for number in np.unique(classes)]
+    return replace(job, rows=np.concatenate([rng.choice(part, len(part)) for part in parts]))
+
+
+def _boost(
+    draw_job: Callable[[], Job], train: Callable[[Sequence[Job]], list[Trained]], n_networks: int
+) -> list[Member]:
+    """Train one network after another, with more weight on rows that the last one got wrong.
+
+    The weights are those of SAMME (Zhu et al., 2009), with a smaller step. A network that is no
+    better than chance changes no weight and has one vote.
+    """
+    found: list[tuple[Trained, float]] = []
+    weight: NDArray[np.float32] | None = None
+    for _ in range(n_networks):
+        job = draw_job()
+        if weight is not None:
+            job = replace(job, data=replace(job.data, weight=weight))
+        (result,) = train([job])
+        strength, weight = _reweigh(job)
+        found.append((result, strength))
+        if result.interrupted:
+            break
+    return [Member(result, votes) for (result, _), votes in zip(found, _votes(found), strict=True)]
+
+
+def _reweigh(job: Job) -> tuple[float, NDArray[np.float32]]:
+    """Return the strength of a trained network, and the weights for the next one."""
+    rows, data = job.rows, job.data
+    n_classes = len(job.network.vote_logits)
+    points = count_votes([job.network], data.cells[rows])
+    is_wrong = points.argmax(axis=1) != data.target[rows]
+    own = data.weight[rows].astype(np.float64)
+    error = max(LEAST_ERROR, float(own[is_wrong].sum() / own.sum()))
+    strength = math.log((1 - error) / error) + math.log(n_classes - 1) if error < 1 else 0.0
+    weight = data.weight.astype(np.float64)
+    if strength > 0:
+        weight[rows[is_wrong]] *= math.exp(RATE * strength)
+        weight[rows] *= own.sum() / weight[rows].sum()
+    return strength, weight.astype(np.float32)
+
+
+def _votes(found: Sequence[tuple[Trained, float]]) -> list[int]:
+    """Turn strengths into whole numbers of votes; the weakest network has one."""
+    strengths = [max(strength, 0.0) for _, strength in found]
+    least = min((strength for strength in strengths if strength > 0), default=1.0)
+    return [min(MOST_VOTES, max(1, round(strength / least))) for strength in strengths]

@@ -1,0 +1,57 @@
+"""Folds of rows for cross-validation, stratified by class; rows of one group stay together."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedGroupKFold
+
+Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Training rows and validation rows."""
+
+N_FOLDS = 5
+
+
+def make_folds(
+    target: NDArray[np.int32],
+    n_fits: int,
+    seed: int,
+    groups: NDArray[np.int64] | None = None,
+    n_folds: int = N_FOLDS,
+) -> list[Fold]:
+    """Split rows into training and validation parts: the first `n_fits` of repeated folds.
+
+    None if a class has a single row or group, which cannot be in both parts.
+    """
+    if groups is not None:
+        return _group_folds(target, n_fits, seed, groups, n_folds)
+    rarest = int(np.bincount(target)[np.unique(target)].min())
+    n_folds = min(n_folds, rarest)
+    if n_folds < 2:
+        return []
+    splitter = RepeatedStratifiedKFold(
+        n_splits=n_folds, n_repeats=-(-n_fits // n_folds), random_state=seed
+    )
+    return list(splitter.split(np.zeros((len(target), 0)), target))[:n_fits]
+
+
+def _group_folds(
+    target: NDArray[np.int32],
+    n_fits: int,
+    seed: int,
+    groups: NDArray[np.int64],
+    n_folds: int,
+) -> list[Fold]:
+    classes = np.unique(target)
+    rarest = min(len(np.unique(groups[target == number])) for number in classes)
+    n_folds = min(n_folds, rarest)
+    if n_folds < 2:
+        return []
+    found: list[Fold] = []
+    for repeat in range(-(-n_fits // n_folds)):
+        splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed + repeat)
+        for train, valid in splitter.split(np.zeros((len(target), 0)), target, groups):
+            # Groups of several classes may leave a fold empty, or a class without training rows.
+            if len(valid) and len(np.unique(target[train])) == len(classes):
+                found.append((train, valid))
+    return found[:n_fits]
