@@ -111,6 +111,14 @@ def test_every_parameter_is_tested() -> None:
 
 
 BAD_VALUES: dict[str, list[Any]] = {
+    "gates": ["xor", None, 1],
+    "max_rules": [0, -1, 1.5, "many"],
+    "max_literals": [0, 2.5],
+    "max_literals_per_rule": [0, "3"],
+    "max_columns": [0, 1.5],
+    "column_costs": [3, "age=1"],
+    "max_cost": [-1, "much"],
+    "path": ["yes", 1],
     "preset": ["default", 1, True],
     "link_drawing": ["all", None, 2],
     "ensemble": ["stacking", None, 3],
