@@ -24,6 +24,7 @@ LAYERS = (
     "costs",
     "shrink",
     "explain",
+    "paths",
     "draw",
     "exporters",
     "report",

@@ -47,6 +47,9 @@ from dln.explain.trends import Trends, find_trends
 from dln.explain.why import ClassReason, ReasonPart
 from dln.exporters.export import export
 from dln.exporters.result import Export
+from dln.paths.path import CircuitPath, PathPoint
+from dln.paths.path_file import load_path
+from dln.paths.size import Size, measure_size
 from dln.prove.certify import (
     Robustness,
     certified_radius,
@@ -86,6 +89,7 @@ __all__ = [
     "Circuit",
     "CircuitError",
     "CircuitFileError",
+    "CircuitPath",
     "ClassReason",
     "ClassReasons",
     "Column",
@@ -113,6 +117,7 @@ __all__ = [
     "OptionError",
     "Origin",
     "PartCost",
+    "PathPoint",
     "Proof",
     "PruneCurve",
     "PruneStep",
@@ -125,6 +130,7 @@ __all__ = [
     "RuleRow",
     "RuleTable",
     "ScoreCard",
+    "Size",
     "TableError",
     "Trace",
     "TrainingError",
@@ -139,6 +145,8 @@ __all__ = [
     "export",
     "find_differences",
     "find_trends",
+    "load_path",
+    "measure_size",
     "preset_options",
     "prove_equal",
     "prove_independent",

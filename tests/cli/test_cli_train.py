@@ -214,7 +214,7 @@ def test_ctrl_c_shows_progress_and_keeps_the_model(tmp_path: Path) -> None:
 
 def test_a_model_of_many_rules_comes_with_advice_on_fewer(run: Run, tmp_path: Path) -> None:
     data = training_table(tmp_path)
-    advice = "For rules that fit on a page, add --layers 16,8 --networks 1."
+    advice = "For rules that fit on a page, add --max-rules 10."
     train = ("train", data, "-t", "state", "-o", "m.json", "--epochs", "5")
     _, _, messages = run(*train)
     assert f"has {len(Circuit.load('m.json').rules)} rules. {advice}\n" in messages

@@ -104,10 +104,21 @@ def test_every_parameter_is_tested() -> None:
     elsewhere |= {"n_trees", "screening"}  # test_growth.py, test_screen.py
     elsewhere |= {"validation_every", "validation_score"}  # test_presets.py
     elsewhere |= {"ensemble"}  # test_ensemble.py
+    elsewhere |= {"gates"}  # test_readable.py
+    elsewhere |= {"max_rules", "max_literals", "max_literals_per_rule", "max_columns"}
+    elsewhere |= {"column_costs", "max_cost", "path"}  # tests/paths
     assert {name for name, _ in OTHER_VALUES} | elsewhere == set(DLNClassifier().get_params())
 
 
 BAD_VALUES: dict[str, list[Any]] = {
+    "gates": ["xor", None, 1],
+    "max_rules": [0, -1, 1.5, "many"],
+    "max_literals": [0, 2.5],
+    "max_literals_per_rule": [0, "3"],
+    "max_columns": [0, 1.5],
+    "column_costs": [3, "age=1"],
+    "max_cost": [-1, "much"],
+    "path": ["yes", 1],
     "preset": ["default", 1, True],
     "link_drawing": ["all", None, 2],
     "ensemble": ["stacking", None, 3],

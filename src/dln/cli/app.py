@@ -21,6 +21,7 @@ from dln.cli.explain import explain
 from dln.cli.export import export
 from dln.cli.model_options import options
 from dln.cli.output import print_message
+from dln.cli.path import path
 from dln.cli.predict import predict
 from dln.cli.prove import prove
 from dln.cli.prune import prune
@@ -97,6 +98,7 @@ for _command in (
     report,
     cost,
     simplify,
+    path,
     prune,
     export,
     verify,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln._util.messages import percent
+from dln._util.messages import count_of, percent
 from dln.cli.cost import size_text
 from dln.cli.evaluate import score_document
 from dln.cli.files import STANDARD
@@ -19,6 +19,8 @@ from dln.cli.missing import remember_words
 from dln.cli.output import print_json, print_message, print_result
 from dln.core.circuit import Circuit
 from dln.core.row_sketch import RowSketch
+from dln.explain.rules import rule_table
+from dln.paths.size import measure_size
 
 if TYPE_CHECKING:
     from dln import DLNClassifier
@@ -90,12 +92,23 @@ def _repeat_notes(sketch: RowSketch) -> tuple[str, ...]:
     return (f"{about}{n:,} test {same}. {why}",)
 
 
-def tested_text(circuit: Circuit, total: Measure | None) -> str:
-    """Describe the accuracy, if there are test rows, and the size of a circuit."""
-    if total is None:
-        return size_text(circuit)
-    accuracy = percent(total.tally.balanced_accuracy)
-    return f"Balanced accuracy on {total.n_rows:,} test rows: {accuracy}\n{size_text(circuit)}"
+def tested_text(circuit: Circuit, total: Measure | None, *, page: bool) -> str:
+    """Describe the accuracy, if there are test rows, and the size; a page has the rules too."""
+    lines = [rule_table(circuit).to_text().rstrip("\n"), ""] if page else []
+    if total is not None:
+        accuracy = percent(total.tally.balanced_accuracy)
+        lines.append(f"Balanced accuracy on {total.n_rows:,} test rows: {accuracy}")
+    lines.append(page_text(circuit) if page else size_text(circuit))
+    return "\n".join(lines)
+
+
+def page_text(circuit: Circuit) -> str:
+    """Describe what there is to read."""
+    size = measure_size(circuit)
+    return (
+        f"{count_of(size.n_rules, 'rule')}, {count_of(size.n_literals, 'literal')}, "
+        f"{count_of(size.n_columns, 'column')}: {', '.join(size.columns)}"
+    )
 
 
 def tested_document(circuit: Circuit, total: Measure | None) -> dict[str, Any]:
@@ -108,14 +121,17 @@ def tested_document(circuit: Circuit, total: Measure | None) -> dict[str, Any]:
     }
 
 
-def print_saved(output: str, result: str | dict[str, Any], *, quiet: bool) -> None:
+def print_saved(output: str | None, result: str | dict[str, Any], *, quiet: bool) -> None:
     """Print a result, as text or as JSON, and where the model was saved."""
     to_stderr = output == STANDARD
     if isinstance(result, str):
         print_result(result, to_stderr=to_stderr)
     else:
         print_json(result, to_stderr=to_stderr)
-    if not quiet and not to_stderr:
+    if output is None:
+        if not quiet:
+            print_message("the model was not saved; add --output FILE to save it")
+    elif not quiet and not to_stderr:
         print_message(f"saved {output}; read it with: dln rules {output}")
 
 
@@ -128,5 +144,5 @@ def print_size_hint(circuit: Circuit) -> None:
     if len(circuit.rules) > _MANY_RULES:
         print_message(
             f"note: The model has {len(circuit.rules)} rules. For rules that fit on a page, add "
-            "--layers 16,8 --networks 1."
+            "--max-rules 10."
         )

@@ -159,7 +159,7 @@ def search(
         **_search_document(searched),
         **tested_document(circuit, total),
     }
-    text = f"{_search_text(searched)}\n{tested_text(circuit, total)}"
+    text = f"{_search_text(searched)}\n{tested_text(circuit, total, page=False)}"
     print_saved(output, document if json else text, quiet=quiet)
 
 

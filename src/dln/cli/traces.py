@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dln import DLNClassifier
 
 
-def check_trace_path(path: str, *others: str) -> None:
+def check_trace_path(path: str, *others: str | None) -> None:
     """Check the name of a record before the work starts."""
     if path == STANDARD:
         raise OptionError("--trace cannot write to standard output; name a file")

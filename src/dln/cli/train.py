@@ -24,6 +24,7 @@ from dln.cli.fitting import fit_with_messages
 from dln.cli.layout import DETECT, Layout
 from dln.cli.options import (
     ClassWeight,
+    ColumnCost,
     Data,
     Device,
     EngineChoice,
@@ -31,7 +32,12 @@ from dln.cli.options import (
     Jobs,
     Json,
     Kind,
-    ModelOutput,
+    MaxColumns,
+    MaxCost,
+    MaxLiterals,
+    MaxLiteralsPerRule,
+    MaxRules,
+    MaybeModelOutput,
     NoRows,
     Only,
     OptionsFile,
@@ -40,6 +46,7 @@ from dln.cli.options import (
     Target,
     TestPart,
     parameter,
+    read_costs,
 )
 from dln.cli.options_file import merge_options
 from dln.cli.output import no_such_column, print_message
@@ -47,8 +54,10 @@ from dln.cli.table_options import reads_table
 from dln.cli.traces import check_trace_path, save_trace
 from dln.decisions.goal import Probabilities
 from dln.errors import OptionError
+from dln.estimators.plan import budget_of, read_parameters
 from dln.estimators.presets import PresetName
-from dln.train.options import FitEffort
+from dln.paths.path_file import save_path
+from dln.train.options import FitEffort, Gates
 
 _EffortOrNone = OneOf["quick", "normal", "high", "none"]
 
@@ -57,7 +66,7 @@ _EffortOrNone = OneOf["quick", "normal", "high", "none"]
 def train(
     data: Data,
     target: Target,
-    output: ModelOutput,
+    output: MaybeModelOutput = None,
     test: TestPart = 0.25,
     ignore: Ignore = None,
     only: Only = None,
@@ -65,6 +74,21 @@ def train(
     options: OptionsFile = None,
     preset: Annotated[PresetName | None, parameter("preset", show_default=False)] = None,
     effort: Annotated[FitEffort, parameter("effort")] = "normal",
+    max_rules: MaxRules = None,
+    max_literals: MaxLiterals = None,
+    max_literals_per_rule: MaxLiteralsPerRule = None,
+    max_columns: MaxColumns = None,
+    column_cost: ColumnCost = None,
+    max_cost: MaxCost = None,
+    path: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Save circuits of every size, from one rule on, in this file (JSON).",
+            show_default=False,
+        ),
+    ] = None,
+    gates: Annotated[Gates, parameter("gates")] = "all",
     layers: Annotated[str, parameter("layers", metavar="N,N,...")] = "auto",
     networks: Annotated[str, parameter("n_networks", metavar="N")] = "auto",
     cutoffs: Annotated[str, parameter("n_cutoffs", metavar="N")] = "auto",
@@ -120,10 +144,14 @@ def train(
     the training early and keeps the model.
 
     Example: dln train heart.csv --target disease --output heart.json
+    Rules that fit on a page: dln train heart.csv -t disease --max-rules 8 -o heart.json
     """
     from dln.cli.prepare import Prepared, prepare
 
-    check_output(output, data)
+    if output is not None:
+        check_output(output, data)
+    if path is not None:
+        check_output(path, data, output)
     if trace is not None:
         check_trace_path(trace, data, output)
     given = {
@@ -134,6 +162,14 @@ def train(
         "n_cutoffs": _number("--cutoffs", cutoffs, int),
         "tau": _number("--tau", tau, float),
         "epochs": _number("--epochs", epochs, int),
+        "gates": gates,
+        "max_rules": max_rules,
+        "max_literals": max_literals,
+        "max_literals_per_rule": max_literals_per_rule,
+        "max_columns": max_columns,
+        "column_costs": read_costs(column_cost),
+        "max_cost": max_cost,
+        "path": path is not None,
         "class_weight": None if class_weight == "none" else class_weight,
         "probabilities": probabilities,
         "decision_threshold": decision_threshold,
@@ -149,6 +185,9 @@ def train(
         verbose=int(sys.stderr.isatty() and not quiet),
         on_interrupt="keep",
     )
+    limited = budget_of(read_parameters(classifier)).is_limited
+    if output is None and not limited:
+        raise OptionError("--output is missing; name the file to save the model in: -o model.json")
     prepared: Prepared = prepare(
         data, layout, target, kinds=kind or [], ignore=ignore or [], only=only or []
     )
@@ -167,18 +206,29 @@ def train(
             print_message(f"note: {note}")
     circuit = circuit.with_immutable(fixed)
     total = measure_test_rows(circuit, split)
-    save_model(circuit, output)
+    if output is not None:
+        save_model(circuit, output)
+    if path is not None and classifier.path_ is not None:
+        save_path(classifier.path_, path)
     if trace is not None:
         save_trace(classifier, trace)
-    document = {
-        **prepared.document(),
-        "notes": [*prepared.notes, *notes],
-        "training_rows": len(rows),
-        **tested_document(circuit, total),
-    }
-    print_saved(output, document if json else tested_text(circuit, total), quiet=quiet)
-    if not quiet and layers == networks == "auto":
-        print_size_hint(circuit)
+    if json:
+        document = {
+            **prepared.document(),
+            "notes": [*prepared.notes, *notes],
+            "training_rows": len(rows),
+            **tested_document(circuit, total),
+            **({} if classifier.path_ is None else {"path": classifier.path_.to_dict()}),
+        }
+        print_saved(output, document, quiet=quiet)
+    else:
+        text = tested_text(circuit, total, page=limited)
+        print_saved(output, text, quiet=quiet)
+    if not quiet:
+        if path is not None:
+            print_message(f"saved {path}; see its circuits with: dln path {path}")
+        if layers == networks == "auto":
+            print_size_hint(circuit)
 
 
 def _known_names(texts: list[str], known: list[str]) -> list[str]:

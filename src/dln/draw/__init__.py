@@ -7,6 +7,7 @@ from dln.draw.diagram.diagram import Diagram, draw_circuit
 from dln.draw.feature import draw_feature
 from dln.draw.gate import draw_gate
 from dln.draw.learning import draw_learning
+from dln.draw.path import draw_path
 from dln.draw.threshold import draw_threshold
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "draw_feature",
     "draw_gate",
     "draw_learning",
+    "draw_path",
     "draw_threshold",
 ]

@@ -16,14 +16,19 @@ from dln.core.circuit import Circuit
 from dln.data.target import ClassWeight
 from dln.decisions.calibrate import missed_text
 from dln.decisions.goal import Probabilities
+from dln.errors import OptionError
 from dln.estimators.fit_warnings import warn_of_lost_classes, warn_of_mixtures, warn_user
 from dln.estimators.parameters import Parameters
-from dln.estimators.plan import plan_fit, read_parameters
+from dln.estimators.plan import budget_of, plan_fit, read_parameters
 from dln.estimators.presets import PresetName
-from dln.estimators.reading import draw_seed, read_features, read_problem
+from dln.estimators.reading import draw_seed, name_of_accuracy, read_features, read_problem
+from dln.paths.fit import fit_path
+from dln.paths.path import CircuitPath
+from dln.paths.progress import search_bar
+from dln.shrink.readable import is_readable, make_readable
 from dln.shrink.simplify.simplify import Effort, choose_effort, simplify
 from dln.train.engines import EngineName, find_engine
-from dln.train.fit import fit_circuit
+from dln.train.fit import Fitted, fit_circuit
 from dln.train.jobs import HISTORY, OnInterrupt
 from dln.train.options import (
     Auto,
@@ -31,6 +36,7 @@ from dln.train.options import (
     Ensemble,
     FitEffort,
     GateGradient,
+    Gates,
     LastBatch,
     LinkDrawing,
     Phases,
@@ -76,6 +82,10 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     selection_ : list of dict
         The candidates compared by cross-validation, with their accuracy, its standard error and
         the number of networks that were trained; empty if there were none.
+    path_ : CircuitPath or None
+        Circuits of every size with their validated accuracy, if there is a budget or path=True.
+        Without a budget the last circuit is `circuit_`. A fit with a budget trains no network, so
+        `history_`, `traces_` and `selection_` are empty.
 
     Warns
     -----
@@ -107,6 +117,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n_links: int | None = 16,
         link_drawing: LinkDrawing = "distinct",
         n_gates: int = 16,
+        gates: Gates = "all",
         concatenation: Concatenation = "separate",
         tau: Auto | float = "auto",
         epochs: Auto | int = "auto",
@@ -130,6 +141,13 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         validation_every: int = 1,
         validation_score: ValidationScore = "validation",
         selection_fits: Auto | int = "auto",
+        max_rules: int | None = None,
+        max_literals: int | None = None,
+        max_literals_per_rule: int | None = None,
+        max_columns: int | None = None,
+        column_costs: Mapping[str, float] | None = None,
+        max_cost: float | None = None,
+        path: bool = False,
         class_weight: ClassWeight | Mapping[Any, float] | None = "balanced",
         probabilities: Probabilities = "rows",
         decision_threshold: float | None = None,
@@ -156,6 +174,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_links = n_links
         self.link_drawing = link_drawing
         self.n_gates = n_gates
+        self.gates = gates
         self.concatenation = concatenation
         self.tau = tau
         self.epochs = epochs
@@ -179,6 +198,13 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.validation_every = validation_every
         self.validation_score = validation_score
         self.selection_fits = selection_fits
+        self.max_rules = max_rules
+        self.max_literals = max_literals
+        self.max_literals_per_rule = max_literals_per_rule
+        self.max_columns = max_columns
+        self.column_costs = column_costs
+        self.max_cost = max_cost
+        self.path = path
         self.class_weight = class_weight
         self.probabilities = probabilities
         self.decision_threshold = decision_threshold
@@ -215,55 +241,110 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self : DLNClassifier
             The fitted classifier.
         """
-        # Refuses parameters out of range before the table is read.
-        class_weight = read_parameters(self).class_weight
+        parameters = read_parameters(self)  # refuses parameters out of range first
+        budget = budget_of(parameters)
+        class_weight = parameters.class_weight
         engine = find_engine(self.engine, self.device)
         n_threads = count_threads(self.n_jobs)
         rng = np.random.default_rng(draw_seed(self.random_state))
         read, classes = read_problem(self, X, y, sample_weight, class_weight, groups)
         problem = read.counting()
-        plan = plan_fit(self, problem)
-        with progress_bar(enabled=bool(self.verbose)) as on_progress:
-            fitted = fit_circuit(
-                problem,
-                plan,
-                engine=engine,
-                rng=rng,
-                n_threads=n_threads,
-                on_progress=on_progress,
-                on_interrupt=self.on_interrupt,
-            )
+        budget.check_columns(problem.table.column_names())
+        path: CircuitPath | None = None
+        fitted: Fitted | None = None
+        interrupted = False
+        if not budget.is_limited:
+            with progress_bar(enabled=bool(self.verbose)) as on_progress:
+                fitted = fit_circuit(
+                    problem,
+                    plan_fit(self, problem),
+                    engine=engine,
+                    rng=rng,
+                    n_threads=n_threads,
+                    on_progress=on_progress,
+                    on_interrupt=self.on_interrupt,
+                )
+            interrupted = fitted.interrupted
+            circuit = self._simplified(fitted.circuit)
+        if budget.is_limited or (self.path and not interrupted):
+            with search_bar(enabled=bool(self.verbose)) as on_search:
+                searched = fit_path(
+                    problem,
+                    budget,
+                    rng=rng,
+                    measure=name_of_accuracy(class_weight),
+                    n_threads=n_threads,
+                    on_progress=on_search,
+                    on_interrupt=self.on_interrupt,
+                )
+            interrupted |= searched.interrupted
+            path = searched.path
+            if fitted is not None:
+                path = path.continued(circuit, *_validated(fitted))
+            circuit = path.circuit
         # Assigned together, so that an interrupted second fit leaves a circuit with its labels.
-        self.circuit_, self.classes_ = self._simplified(fitted.circuit), classes
-        self.history_ = _history(fitted.histories)
-        self.traces_ = fitted.traces
-        self.selection_ = [
-            {
-                "layers": score.recipe.shape.layers,
-                "n_cutoffs": score.recipe.encode.n_cutoffs,
-                "tau": score.recipe.options.tau,
-                "accuracy": score.mean,
-                "standard_error": score.standard_error,
-                "n_fits": score.n_fits,
-                "chosen": score.recipe is fitted.recipe,
-            }
-            for score in fitted.scores
-        ]
+        self.circuit_, self.classes_, self.path_ = circuit, classes, path
+        self.history_ = _history([] if fitted is None else fitted.histories)
+        self.traces_ = [] if fitted is None else fitted.traces
+        self.selection_ = [] if fitted is None else _selection(fitted)
         # Last, so that the model is complete even if warnings are turned into errors.
         warn_of_mixtures(self.circuit_.columns)
-        if fitted.interrupted:
+        if interrupted:
             warn_user("The fit was interrupted. The model keeps what it had learned so far.")
         else:
-            warn_of_lost_classes(self.circuit_, problem, class_weight)
-        if fitted.missed:
+            warn_of_lost_classes(self.circuit_, problem, class_weight, budget.describe())
+        if fitted is not None and fitted.missed:
             warn_user(missed_text(self.circuit_, fitted.missed))
         return self
+
+    def at(
+        self,
+        *,
+        max_rules: int | None = None,
+        max_literals: int | None = None,
+        max_literals_per_rule: int | None = None,
+        max_columns: int | None = None,
+        column_costs: Mapping[str, float] | None = None,
+        max_cost: float | None = None,
+    ) -> Circuit:
+        """Return the most accurate circuit of `path_` within limits, without another fit.
+
+        Parameters
+        ----------
+        max_rules, max_literals, max_literals_per_rule, max_columns, column_costs, max_cost
+            Limits, counted as in training.
+
+        Returns
+        -------
+        Circuit
+            It predicts, explains, prints and saves like `circuit_`.
+
+        Raises
+        ------
+        OptionError
+            If there is no `path_`, or no circuit of it is within the limits.
+        """
+        check_is_fitted(self)
+        if self.path_ is None:
+            raise OptionError("this model has no path; fit with path=True or with a budget")
+        return self.path_.at(
+            max_rules=max_rules,
+            max_literals=max_literals,
+            max_literals_per_rule=max_literals_per_rule,
+            max_columns=max_columns,
+            column_costs=column_costs,
+            max_cost=max_cost,
+        ).circuit
 
     def _simplified(self, circuit: Circuit) -> Circuit:
         if self.simplify is None:
             return circuit
         effort = choose_effort(self.simplify)
-        return simplify(circuit, effort, prove=effort != "quick")
+        smaller = simplify(circuit, effort, prove=effort != "quick")
+        if self.gates == "all" or is_readable(smaller):
+            return smaller
+        # Simplification may find an XOR in gates that are none.
+        return min(make_readable(smaller), circuit, key=lambda one: one.n_gates)
 
     # -- prediction -----------------------------------------------------------------------------
 
@@ -335,9 +416,31 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
+def _selection(fitted: Fitted) -> list[dict[str, Any]]:
+    """Describe the candidates that were compared."""
+    return [
+        {
+            "layers": score.recipe.shape.layers,
+            "n_cutoffs": score.recipe.encode.n_cutoffs,
+            "tau": score.recipe.options.tau,
+            "accuracy": score.mean,
+            "standard_error": score.standard_error,
+            "n_fits": score.n_fits,
+            "chosen": score.recipe is fitted.recipe,
+        }
+        for score in fitted.scores
+    ]
+
+
+def _validated(fitted: Fitted) -> tuple[float, float]:
+    """Return the cross-validated accuracy of the chosen recipe and its standard error."""
+    chosen = [score for score in fitted.scores if score.recipe is fitted.recipe]
+    return (chosen[0].mean, chosen[0].standard_error) if chosen else (np.nan, np.nan)
+
+
 def _history(histories: list[NDArray[np.float32]]) -> dict[str, NDArray[np.float32]]:
     """Stack the histories of the networks; those that stopped earlier are padded with NaN."""
-    longest = max(len(history) for history in histories)
+    longest = max((len(history) for history in histories), default=0)
     stack = np.full((len(histories), longest, len(HISTORY)), np.nan, dtype=np.float32)
     for index, history in enumerate(histories):
         stack[index, : len(history)] = history

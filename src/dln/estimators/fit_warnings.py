@@ -39,10 +39,20 @@ def warn_of_mixtures(columns: Iterable[Column]) -> None:
             )
 
 
-def warn_of_lost_classes(circuit: Circuit, problem: Problem, class_weight: Any) -> None:
-    """Warn of classes that have training rows but are never predicted for them."""
+def warn_of_lost_classes(
+    circuit: Circuit, problem: Problem, class_weight: Any, budget: str = ""
+) -> None:
+    """Warn of classes that have training rows but are never predicted for them.
+
+    `budget` describes the limits on the circuit, if there are any.
+    """
     lost = [repr(circuit.classes[number]) for number in _lost_classes(circuit, problem)]
-    if lost and not circuit.rules:
+    if lost and budget:
+        warn_user(
+            f"The model never predicts {list_names(lost, most=4)}. A larger budget than {budget} "
+            "may help."
+        )
+    elif lost and not circuit.rules:
         warn_user(
             "The model has no rules, so it predicts the same class for every row. Try more epochs. "
             "If that does not help, check that numbers and dates were not read as text."

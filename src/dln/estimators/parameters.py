@@ -12,6 +12,7 @@ from dln._util.option import option
 from dln.data.target import ClassWeight
 from dln.decisions.goal import Probabilities
 from dln.estimators.presets import PresetName
+from dln.paths.budget import MOST
 from dln.shrink.simplify.simplify import Effort
 from dln.train.engines import EngineName
 from dln.train.jobs import OnInterrupt
@@ -36,6 +37,48 @@ class Parameters(FitOptions):
         low=0,
         high=1,
         below=True,
+    )
+    max_rules: int | None = option(
+        None,
+        "Maximum number of rules.",
+        more="With any limit the fit searches for the best circuit that keeps all limits and "
+        "trains no network. `dln.paths.size` says how each is counted.",
+        low=1,
+        high=MOST,
+        searched=False,
+    )
+    max_literals: int | None = option(
+        None,
+        "Maximum number of literals (tests) in all rules together.",
+        low=1,
+        high=MOST,
+        searched=False,
+    )
+    max_literals_per_rule: int | None = option(
+        None, "Maximum number of literals in one rule.", low=1, high=MOST, searched=False
+    )
+    max_columns: int | None = option(
+        None, "Maximum number of columns that the circuit reads.", low=1, high=MOST, searched=False
+    )
+    column_costs: Mapping[str, float] | None = option(
+        None,
+        "Cost of measuring each column, by name.",
+        more="Other columns are free. Needs max_cost.",
+        checked=False,
+        searched=False,
+    )
+    max_cost: float | None = option(
+        None,
+        "Maximum cost of all columns that the circuit reads together.",
+        low=0,
+        high=1e15,
+        searched=False,
+    )
+    path: bool = option(
+        False,
+        "Whether to add `path_`, circuits of every size from one rule on, to a fit without limits.",
+        more="A fit with a limit always has it.",
+        searched=False,
     )
     validation_every: int = option(
         1, "Epochs between two looks at the validation rows.", low=1, high=10**9

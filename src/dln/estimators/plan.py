@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 from dln._util.option import options_of
 from dln.decisions.goal import read_goal
+from dln.errors import OptionError
 from dln.estimators.parameters import Parameters
 from dln.estimators.presets import apply_preset, suit_classes
+from dln.paths.budget import Budget
 from dln.shrink.simplify.simplify import choose_effort
 from dln.train.fit import FitPlan
+from dln.train.options import FitOptions
 from dln.train.problem import Problem
 from dln.train.recipe import make_candidates
 
@@ -40,6 +43,45 @@ def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
     return FitPlan(candidates, parameters.validation_fraction, parameters.validation_every, goal)
 
 
+_NOT_YET = ("decision_threshold", "costs", "sensitivity_at_least")
+"""Parameters that could work with a budget, but do not: votes of folds have other units."""
+_WITH_A_BUDGET = ("effort", "gates")
+"""Options of training that may be given with a budget, although it trains no network."""
+
+
+def budget_of(parameters: Parameters) -> Budget:
+    """Return the limits on the circuit."""
+    return Budget(
+        max_rules=parameters.max_rules,
+        max_literals=parameters.max_literals,
+        max_literals_per_rule=parameters.max_literals_per_rule,
+        max_columns=parameters.max_columns,
+        column_costs=parameters.column_costs or {},
+        max_cost=parameters.max_cost,
+    )
+
+
+def _check_budget(parameters: Parameters) -> None:
+    """Raise `OptionError` for limits that cannot be kept, and for parameters of networks beside."""
+    budget = budget_of(parameters)
+    if budget.is_limited:
+        for name in (*_NOT_YET, "preset", *options_of(FitOptions), "validation_fraction"):
+            given = getattr(parameters, name)
+            if name in _WITH_A_BUDGET:
+                continue
+            if given == options_of(Parameters)[name].default:
+                continue
+            if name in _NOT_YET:
+                raise OptionError(
+                    f"{name} is {given!r}, which a fit with a budget ({budget.describe()}) does "
+                    f"not support; leave out {name} or the budget"
+                )
+            raise OptionError(
+                f"{name} is {given!r}, but a fit with a budget ({budget.describe()}) trains no "
+                f"network; leave out {name} or the budget"
+            )
+
+
 def read_parameters(model: DLNClassifier) -> Parameters:
     """Read a classifier's parameters, completed by its preset.
 
@@ -50,6 +92,7 @@ def read_parameters(model: DLNClassifier) -> Parameters:
     parameters = Parameters(**apply_preset(given["preset"], given, Parameters))
     if parameters.simplify is not None:
         choose_effort(parameters.simplify)  # raises an error if a package is missing
+    _check_budget(parameters)
     if parameters.engine == "torch" and parameters.selection_fits == "auto":
         # PyTorch trains networks one by one, which is too slow to compare hundreds of them.
         parameters = replace(parameters, selection_fits=0)

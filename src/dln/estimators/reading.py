@@ -50,6 +50,13 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> Table:
     return table if named else table.without_names()
 
 
+def name_of_accuracy(class_weight: Any) -> str:
+    """Name the accuracy that weights rows as training does."""
+    if class_weight is None:
+        return "accuracy"
+    return "balanced accuracy" if class_weight == "balanced" else "weighted accuracy"
+
+
 def draw_seed(random_state: Any) -> int:
     """Draw a seed from scikit-learn's random_state."""
     try:

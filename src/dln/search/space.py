@@ -9,7 +9,7 @@ import json
 import math
 import numbers
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from dln._util.extras import import_extra
 from dln._util.option import options_of
 from dln.errors import OptionError
 from dln.estimators.parameters import Parameters
+from dln.paths.budget import Budget
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
@@ -71,6 +72,10 @@ Space = Mapping[str, Any]
 """Maps a parameter to a `Between`, a list of values, or one fixed value."""
 
 
+_OF_A_BUDGET = (*(own.name for own in fields(Budget)), "path")
+"""Parameters of fits that train no network."""
+
+
 def check_space(space: Any) -> None:
     """Check the names and values of a space against the parameters of `DLNClassifier`."""
     if not isinstance(space, Mapping):
@@ -80,6 +85,11 @@ def check_space(space: Any) -> None:
     every = options_of(Parameters)
     known = {name: own for name, own in every.items() if own.facts.searched}
     for name, choices in space.items():
+        if name in _OF_A_BUDGET:
+            raise OptionError(
+                f"{name} is not possible in a search, which compares networks; a fit with a budget "
+                "chooses its size by cross-validation itself: use DLNClassifier or dln train"
+            )
         if name in every and name not in known:
             raise OptionError(f"the space has {name!r}, which is a parameter of the search itself")
         if name not in known:

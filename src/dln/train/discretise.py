@@ -104,14 +104,14 @@ class _HardNetwork:
         return [int(gate) for gate in np.flatnonzero(self._live[self._n_literals :])]
 
 
-class _Gap(NamedTuple):
+class Gap(NamedTuple):
     """The two neighbouring training values that a cutoff separates; None if there is none."""
 
     low: float | None
     high: float | None
 
 
-_Gaps = dict[tuple[int, float], _Gap]
+_Gaps = dict[tuple[int, float], Gap]
 """The gap of each column and cutoff on the encoded column."""
 
 
@@ -137,12 +137,17 @@ def _find_gaps(
         order = np.argsort(values)[: np.count_nonzero(~np.isnan(values))]  # NaN comes last
         values, scaled = values[order], cells[order, column]
         for cutoff in cutoffs:
-            below = int(np.searchsorted(scaled, cutoff, side="right"))
-            gaps[column, cutoff] = _Gap(
-                low=float(values[below - 1]) if below > 0 else None,
-                high=float(values[below]) if below < len(values) else None,
-            )
+            gaps[column, cutoff] = find_gap(values, scaled, cutoff)
     return gaps
+
+
+def find_gap(values: NDArray[np.float64], scaled: NDArray[np.float32], cutoff: float) -> Gap:
+    """Find the two neighbours, of ascending values, that a cutoff on their scale separates."""
+    below = int(np.searchsorted(scaled, cutoff, side="right"))
+    return Gap(
+        low=float(values[below - 1]) if below > 0 else None,
+        high=float(values[below]) if below < len(values) else None,
+    )
 
 
 class _Translator:
@@ -174,7 +179,7 @@ class _Translator:
             case _:
                 assert_never(test.kind)
 
-    def _above(self, column: int, gap: _Gap) -> Signal:
+    def _above(self, column: int, gap: Gap) -> Signal:
         if gap.high is None:
             return FALSE
         if gap.low is None:  # every value that is not missing is above

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.core.gates import GATES, PRIORITY
+from dln.core.gates import GATES, PRIORITY, Gate
 from dln.core.literals import LiteralKind
 from dln.encode.bits import LiteralSet
-from dln.train.options import Concatenation, FitOptions, LinkDrawing, VoteStart
+from dln.train.options import Concatenation, FitOptions, Gates, LinkDrawing, VoteStart
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int32]
@@ -34,6 +34,13 @@ class Shape:
     n_gates: int = FitOptions.n_gates
     concatenation: Concatenation = FitOptions.concatenation
     link_drawing: LinkDrawing = FitOptions.link_drawing
+    gates: Gates = FitOptions.gates
+
+    @property
+    def functions(self) -> tuple[Gate, ...]:
+        """The functions that a gate may learn."""
+        first = PRIORITY[: self.n_gates]
+        return tuple(g for g in first if self.gates == "all" or g.form.operation != "xor")
 
 
 @dataclass(frozen=True)
@@ -144,7 +151,7 @@ def build_network(
     link_logits = np.concatenate([_pad(x, width, constant_values=-np.inf) for x in logits])
     limit = vote_limit(vote_threshold)
     vote_logits = draw_votes((n_classes, shape.layers[-1]), limit, vote_density, rng)
-    choices = np.array([gate.code for gate in PRIORITY[: shape.n_gates]], dtype=np.uint8)
+    choices = np.array([gate.code for gate in shape.functions], dtype=np.uint8)
     gate_logits = rng.uniform(-0.1, 0.1, (n_gates, len(choices))).astype(np.float32)
     if allowed_gates is not None:
         gate_logits = _mask_gates(gate_logits, choices, allowed_gates)

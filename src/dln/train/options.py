@@ -18,6 +18,7 @@ Concatenation = OneOf["separate", "shared", "none"]
 Ensemble = OneOf["sum", "bagging", "boosting"]
 FitEffort = OneOf["quick", "normal", "high", "best"]
 GateGradient = OneOf["hard", "mixture"]
+Gates = OneOf["all", "readable"]
 LastBatch = OneOf["spread", "drop"]
 LinkDrawing = OneOf["distinct", "repeated"]
 Phases = OneOf["unified", "epochs", "batches"] | Alternating
@@ -189,6 +190,11 @@ class FitOptions(SharedOptions):
         "Number of gate functions to choose from, in the paper's order.",
         low=1,
         high=16,
+    )
+    gates: Gates = option(
+        "all",
+        'Gate functions to use: all, or only those that read as "and", "or" and "not".',
+        more='"readable" leaves out XOR and XNOR. A fit with a budget never uses them.',
     )
     concatenation: Concatenation = option(
         "separate",

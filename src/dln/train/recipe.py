@@ -169,6 +169,7 @@ def _usual_recipe(requested: FitOptions, n_rows: int, n_classes: int, heaviest: 
             requested.n_gates,
             requested.concatenation,
             requested.link_drawing,
+            requested.gates,
         ),
         options=TrainOptions(
             tau=_or(requested.tau, TrainOptions.tau),

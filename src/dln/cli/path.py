@@ -1,0 +1,94 @@
+"""`dln path`: show the circuits of a path, and save one of them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dln.cli.files import STANDARD, check_output, open_output, save_model
+from dln.cli.fit_results import page_text
+from dln.cli.options import (
+    ColumnCost,
+    Json,
+    MaxColumns,
+    MaxCost,
+    MaxLiterals,
+    MaxLiteralsPerRule,
+    MaxRules,
+    Quiet,
+    read_costs,
+)
+from dln.cli.output import print_json, print_message, print_result
+from dln.draw.canvas import ending_of
+from dln.draw.path import draw_path
+from dln.errors import OptionError
+from dln.paths.budget import Budget
+from dln.paths.path_file import load_path
+
+_PICTURES = ("png", "svg", "pdf")
+
+
+def path(
+    file: Annotated[
+        str, typer.Argument(metavar="PATH", help="File that dln train --path has written.")
+    ],
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Save the most accurate circuit within the limits as a model file.",
+            show_default=False,
+        ),
+    ] = None,
+    max_rules: MaxRules = None,
+    max_literals: MaxLiterals = None,
+    max_literals_per_rule: MaxLiteralsPerRule = None,
+    max_columns: MaxColumns = None,
+    column_cost: ColumnCost = None,
+    max_cost: MaxCost = None,
+    picture: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Plot the curve to a .png, .svg or .pdf file.", show_default=False
+        ),
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Show the circuits of a path, or choose one by its size.
+
+    Prints the rules, literals, columns and validated accuracy of each circuit. With a limit, prints
+    the rules of the most accurate circuit within it.
+
+    Example: dln path heart-path.json --max-rules 5 --output small.json
+    """
+    for target in (output, picture):
+        if target is not None:
+            check_output(target, file)
+    if picture is not None:
+        ending_of(picture, _PICTURES)
+    found = load_path(file)
+    costs = read_costs(column_cost) or {}
+    budget = Budget(max_rules, max_literals, max_literals_per_rule, max_columns, costs, max_cost)
+    if picture is not None:
+        with open_output(picture) as stream:
+            draw_path(found).savefig(stream, format=ending_of(picture, _PICTURES))
+    if not budget.is_limited:
+        if output is not None:
+            raise OptionError("--output saves one circuit; add a limit such as --max-rules 5")
+        print_json(found.to_dict()) if json else print_result(str(found))
+        return
+    chosen = found.within(budget)
+    if output is not None:
+        save_model(chosen.circuit, output)
+    if json:
+        place = found.points.index(chosen)
+        print_json(found.to_dict()["points"][place], to_stderr=output == STANDARD)
+    else:
+        text = f"{chosen.circuit}\n\n{found.describe(chosen)}\n{page_text(chosen.circuit)}"
+        print_result(text, to_stderr=output == STANDARD)
+    if output not in (None, STANDARD) and not quiet:
+        print_message(f"saved {output}; read it with: dln rules {output}")

@@ -1,0 +1,294 @@
+"""Search for the best rules of every size within a budget.
+
+A beam search over the number of literals. From each state (rules and their votes), the search adds
+a rule of the pool, extends a rule by one test, or exchanges a rule for a better one. Every state
+keeps the budget, so every result does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.paths.budget import Budget
+from dln.paths.candidates import CandidateTests
+from dln.paths.formula import Formula
+from dln.paths.loss import ClassLoss, Floats, Slopes
+from dln.paths.pool import Pool
+
+_WIDTH = 2
+"""Number of states that are kept for each number of literals."""
+_N_SCREENED = 100
+"""Number of rules of each length that are compared with the rules of a state."""
+_N_TRIED = 4
+"""Number of rules of each length that are tried."""
+_N_EXTENDED = 12
+"""Maximum number of rules of a state that are extended."""
+_POLISHED = 16
+"""Up to this number of literals every state is polished, above every fourth."""
+_SIMILAR = 0.975
+"""Two rules that agree, or disagree, on this share of the weight say nearly the same."""
+_STALL = 8
+"""The search ends if this many more literals do not improve the loss."""
+_LEAST_GAIN = 1e-4
+"""Smallest fall of the loss that counts, as a share of the loss."""
+_LITERAL_COST = 1.0
+"""A literal has to reduce the loss by as much as this number of effective rows can."""
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Rules with the votes that suit them.
+
+    Attributes
+    ----------
+    rules
+        The formulas.
+    fires
+        Where each fires (n_rows, 1 + n_rules), after a constant column.
+    votes
+        Votes (1 + n_rules, n_outputs), base votes first.
+    loss
+        The loss on the training rows.
+    reads
+        The columns that are read (n_columns,).
+    """
+
+    rules: tuple[Formula, ...]
+    fires: Floats
+    votes: Floats
+    loss: float
+    reads: NDArray[np.bool_]
+
+    @property
+    def n_literals(self) -> int:
+        """Number of tests in all rules."""
+        return sum(map(len, self.rules))
+
+
+class Search:
+    """One search: the pool of rules, the loss and the budget."""
+
+    def __init__(
+        self,
+        tests: CandidateTests,
+        bits: NDArray[np.float32],
+        loss: ClassLoss,
+        budget: Budget,
+        *,
+        longest: int,
+        most_literals: int,
+        seed: int,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._loss = loss
+        self._most = most_literals
+        self._stop = stop
+        self._max_rules = math.inf if budget.max_rules is None else budget.max_rules
+        self._max_columns = math.inf if budget.max_columns is None else budget.max_columns
+        costs = [budget.column_costs.get(column.name, 0.0) for column in tests.columns]
+        self._costs = np.array(costs)
+        self._max_cost = math.inf if budget.max_cost is None else budget.max_cost + 1e-9
+        self._pool = Pool(tests, bits, loss, longest, seed)
+
+    def run(self) -> dict[int, State]:
+        """Return the best state of each number of literals that improves on all smaller ones."""
+        root = self._root()
+        waiting: dict[int, list[State]] = {0: [root]}
+        best = {0: root}
+        lowest = root.loss
+        for size in range(self._most + 1):
+            here = _distinct(waiting.pop(size, []))[:_WIDTH]
+            if size and here and (size <= _POLISHED or size % 4 == 0):
+                here = _distinct([self._polished(here[0]), *here])[:_WIDTH]
+            needed = _LITERAL_COST * (size - max(best)) / self._loss.n_effective
+            if size and here and here[0].loss < lowest - needed:
+                best[size], lowest = here[0], here[0].loss
+            if self._stop() or size - max(best) > _STALL:
+                break
+            for place, state in enumerate(here):
+                for larger in self._larger(state, grow=place == 0):
+                    waiting.setdefault(larger.n_literals, []).append(larger)
+        return {size: self._refitted(state, 12) for size, state in best.items()}
+
+    # -- states -------------------------------------------------------------------------------
+
+    def _root(self) -> State:
+        fires = np.ones((len(self._pool.bits), 1))
+        votes = self._loss.fit(fires, np.zeros((1, self._loss.n_outputs)), 6)
+        total = self._loss.total(fires @ votes, votes)
+        return State((), fires, votes, total, np.zeros(len(self._costs), dtype=bool))
+
+    def _made(
+        self, rules: tuple[Formula, ...], fires: Floats, votes: Floats, n_steps: int
+    ) -> State:
+        votes = self._loss.fit(fires, votes, n_steps)
+        reads = np.zeros(len(self._costs), dtype=bool)
+        for formula in rules:
+            reads |= self._pool.reads(self._pool.number(formula))
+        return State(rules, fires, votes, self._loss.total(fires @ votes, votes), reads)
+
+    def _refitted(self, state: State, n_steps: int) -> State:
+        return self._made(state.rules, state.fires, state.votes, n_steps)
+
+    def _with(self, state: State, number: int, n_steps: int = 2) -> State:
+        column = self._pool.fires(number)[:, None].astype(np.float64)
+        fires = np.hstack([state.fires, column])
+        votes = np.vstack([state.votes, np.zeros((1, state.votes.shape[1]))])
+        rules = (*state.rules, self._pool.formulas[number])
+        return self._made(rules, fires, votes, n_steps)
+
+    def _without(self, state: State, place: int) -> State:
+        rules = state.rules[:place] + state.rules[place + 1 :]
+        fires = np.delete(state.fires, place + 1, axis=1)
+        return self._made(rules, fires, np.delete(state.votes, place + 1, axis=0), 2)
+
+    # -- moves --------------------------------------------------------------------------------
+
+    def _larger(self, state: State, *, grow: bool) -> list[State]:
+        """Return states with more literals: with one rule more, or with a longer rule."""
+        slopes = self._slopes(state)
+        if grow:
+            self._pool.grow(slopes, self._usable(state.reads))
+        found = []
+        left = self._most - state.n_literals
+        if len(state.rules) < self._max_rules:
+            lengths = range(1, min(self._pool.longest, left) + 1)
+            numbers = self._best_rules(state, slopes, lengths, _N_TRIED)
+            found += [self._with(state, number) for number in numbers]
+        if left:
+            for place in self._places_to_extend(state):
+                found += self._extended(state, place)
+        return found
+
+    def _extended(self, state: State, place: int) -> list[State]:
+        """Join one more test to a rule of a state."""
+        formula = state.rules[place]
+        if len(formula) >= self._pool.longest:
+            return []
+        own = state.fires[:, place + 1 : place + 2] @ state.votes[place + 1 : place + 2]
+        slopes = self._loss.slopes(state.fires @ state.votes - own)
+        others = np.zeros(len(self._costs), dtype=bool)
+        for other in state.rules[:place] + state.rules[place + 1 :]:
+            others |= self._pool.reads(self._pool.number(other))
+        usable = self._usable(others | self._pool.reads(self._pool.number(formula)))
+        longer = self._pool.add_extensions(formula, slopes, usable, 2)
+        rest: State | None = None
+        found = []
+        for formula in longer:
+            number = self._pool.number(formula)
+            if formula in state.rules:
+                continue
+            rest = self._without(state, place) if rest is None else rest
+            if not self._is_similar(rest, number):
+                found.append(self._with(rest, number))
+        return found
+
+    def _polished(self, state: State) -> State:
+        """Exchange rules for better ones that are not longer, while that helps."""
+        for _ in range(2):
+            before = state.loss
+            for place in range(len(state.rules)):
+                length = len(state.rules[place])
+                rest = self._without(state, place)
+                banned = {state.rules[place]}
+                slopes = self._slopes(rest)
+                lengths = range(1, length + 1)
+                numbers = self._best_rules(rest, slopes, lengths, 2, banned)
+                tried = [self._with(rest, number) for number in numbers]
+                better = min(tried, key=lambda other: other.loss, default=state)
+                if better.loss < state.loss - _LEAST_GAIN * abs(state.loss):
+                    state = better
+            if state.loss >= before:
+                break
+        return state
+
+    def _places_to_extend(self, state: State) -> list[int]:
+        """Choose the rules to extend: those with the most votes, if there are many."""
+        strength = np.abs(state.votes[1:]).max(axis=1)
+        places: list[int] = np.argsort(-strength, kind="stable")[:_N_EXTENDED].tolist()
+        return places
+
+    # -- choice of rules ----------------------------------------------------------------------
+
+    def _slopes(self, state: State) -> Slopes:
+        return self._loss.slopes(state.fires @ state.votes)
+
+    def _usable(self, reads: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return the columns that a rule may read if these are read already."""
+        if reads.sum() >= self._max_columns:
+            return reads.copy()
+        usable: NDArray[np.bool_] = reads | (self._costs <= self._max_cost - self._costs @ reads)
+        return usable
+
+    def _best_rules(
+        self,
+        state: State,
+        slopes: Slopes,
+        lengths: range,
+        n_best: int,
+        banned: set[Formula] | None = None,
+    ) -> list[int]:
+        """Return the rules of each length that reduce the loss most, next to those of a state."""
+        fires, length_of, reads = self._pool.stacked
+        new = reads & ~state.reads
+        allowed = new.sum(axis=1) + state.reads.sum() <= self._max_columns
+        allowed &= new @ self._costs + self._costs @ state.reads <= self._max_cost
+        for formula in (*state.rules, *(banned or ())):
+            allowed[self._pool.number(formula)] = False
+        gains = np.where(allowed, self._pool.gains(slopes, fires), -1.0)
+        found: list[int] = []
+        for length in lengths:
+            numbers = np.flatnonzero((length_of == length) & (gains > 0))
+            numbers = numbers[np.argsort(-gains[numbers], kind="stable")[:_N_SCREENED]]
+            if len(numbers) == 0:
+                continue
+            joint = self._joint_gains(state, slopes, fires[:, numbers])
+            order = numbers[np.argsort(-joint, kind="stable")].tolist()
+            found += _first(order, n_best, lambda number: not self._is_similar(state, number))
+        return found
+
+    def _joint_gains(self, state: State, slopes: Slopes, fires: NDArray[np.float32]) -> Floats:
+        """Estimate the fall of the loss if the votes of the state's rules change as well."""
+        own = state.fires.astype(np.float32)
+        weighted = own * slopes.second[:, None]
+        curve = (weighted.T @ own).astype(np.float64)
+        curve[np.diag_indices_from(curve)] += self._loss.ridge + 1e-9
+        across = (weighted.T @ fires).astype(np.float64)
+        alone = (slopes.second @ fires).astype(np.float64)
+        total = float(slopes.second.sum())
+        left = alone - (across * np.linalg.solve(curve, across)).sum(axis=0)
+        downhill = (fires.T @ slopes.first).astype(np.float64)
+        gain: Floats = (downhill**2).sum(axis=1)
+        gain /= 2.0 * (np.maximum(left, 0.0) + self._pool.caution * total + self._loss.ridge + 1e-9)
+        return gain
+
+    def _is_similar(self, state: State, number: int) -> bool:
+        """Check whether a rule says nearly the same as a rule of the state, or the opposite."""
+        if not state.rules:
+            return False
+        fires = self._pool.fires(number)
+        agree = self._loss.weight @ (state.fires[:, 1:] == fires[:, None])
+        return bool(np.any((agree >= _SIMILAR) | (agree <= 1 - _SIMILAR)))
+
+
+def _distinct(states: list[State]) -> list[State]:
+    """Sort states by loss and leave out those with the same rules as a better one."""
+    found: dict[frozenset[Formula], State] = {}
+    for state in sorted(states, key=lambda state: state.loss):
+        found.setdefault(frozenset(state.rules), state)
+    return list(found.values())
+
+
+def _first(numbers: list[int], n_wanted: int, is_wanted: Callable[[int], bool]) -> list[int]:
+    found: list[int] = []
+    for number in numbers:
+        if is_wanted(number):
+            found.append(number)
+            if len(found) == n_wanted:
+                break
+    return found

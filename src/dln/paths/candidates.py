@@ -1,0 +1,146 @@
+"""Table -> the tests that rules may be made of, in the user's units, and their bits on rows.
+
+A numeric column gets cutoffs at the splits of a small tree, moved to short decimals; a column of
+categories gets each common category and the sets that separate the classes best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.core.decimals import readable_cutoff
+from dln.core.literals import Above, Among, Column, Literal, LiteralKind, Missing
+from dln.data.codes import MISSING_CODE, encode_cells
+from dln.data.table import Table
+from dln.encode.encoder import ColumnCode, EncodeOptions, fit_encoder
+from dln.train.discretise import find_gap
+from dln.train.problem import Problem
+
+_MOST_TESTS = 1_500
+"""Maximum number of cutoffs in all columns together, unless there are more columns."""
+
+_FEW_GROUPS = 5
+"""Up to this many categories, every set of categories is a test."""
+
+
+@dataclass(frozen=True)
+class CandidateTests:
+    """Tests of a table's columns."""
+
+    columns: tuple[Column, ...]
+    literals: tuple[Literal, ...]
+
+    def evaluate(self, table: Table) -> NDArray[np.float32]:
+        """Return the bits (n_rows, n_tests) as 0.0 and 1.0."""
+        bits = np.empty((table.n_rows, len(self.literals)), dtype=np.float32)
+        cells: dict[int, NDArray[np.float64]] = {}
+        for place, literal in enumerate(self.literals):
+            if literal.column not in cells:
+                raw = table.read(literal.column)
+                cells[literal.column] = encode_cells(raw, self.columns[literal.column])
+            bits[:, place] = _holds(literal, cells[literal.column], self.columns[literal.column])
+        return bits
+
+
+def find_tests(problem: Problem) -> CandidateTests:
+    """Find the tests to choose from; training rows only."""
+    n_rows, n_columns = len(problem.target), problem.table.n_columns
+    n_cutoffs = int(np.clip(n_rows // 60, 8, 48))
+    n_cutoffs = max(3, min(n_cutoffs, _MOST_TESTS // max(1, n_columns)))
+    options = EncodeOptions(n_cutoffs)
+    encoder, cells = fit_encoder(problem.table, problem.target, problem.weight, options)
+    found: dict[Literal, None] = {}  # in order, without repeats
+    own = encoder.literals
+    for column, code in enumerate(encoder.codes):
+        here = own.column == column
+        if code.scale is not None:
+            cutoffs = own.value[here & (own.kind == LiteralKind.ABOVE)]
+            found |= dict.fromkeys(
+                _thresholds(problem.table, cells[:, column], column, code, cutoffs)
+            )
+        else:
+            found |= dict.fromkeys(_sets(cells[:, column], problem, column, code))
+        if np.isnan(cells[:, column]).any() and not np.isnan(cells[:, column]).all():
+            found[Missing(column)] = None
+    return CandidateTests(encoder.columns, tuple(found))
+
+
+def _thresholds(
+    table: Table,
+    scaled: NDArray[np.float32],
+    column: int,
+    code: ColumnCode,
+    cutoffs: NDArray[np.float32],
+) -> Iterator[Literal]:
+    values = np.asarray(encode_cells(table.read(column), code.column), dtype=np.float64)
+    order = np.argsort(values)[: np.count_nonzero(~np.isnan(values))]  # NaN comes last
+    for cutoff in cutoffs.tolist():
+        gap = find_gap(values[order], scaled[order], cutoff)
+        if gap.low is not None and gap.high is not None:
+            yield Above(column, readable_cutoff(gap.low, gap.high, code.column.kind))
+
+
+def _sets(
+    group_of: NDArray[np.float32], problem: Problem, column: int, code: ColumnCode
+) -> Iterator[Literal]:
+    """Yield sets of groups: all of them if they are few, else single ones and ordered by class.
+
+    Of a set and its complement only the smaller is a test, unless values are missing.
+    """
+    n_groups = len(code.groups)
+    any_missing = bool(np.isnan(group_of).any())
+    largest = n_groups - 1 if any_missing else n_groups // 2
+    chosen = {frozenset([group]) for group in range(n_groups if n_groups > 1 else 0)}
+    if n_groups <= _FEW_GROUPS:
+        for size in range(2, largest + 1):
+            chosen |= {frozenset(some) for some in combinations(range(n_groups), size)}
+    else:
+        chosen |= _separating_sets(group_of, problem, n_groups, largest)
+    if not any_missing and n_groups % 2 == 0:  # halves come in complementary pairs
+        chosen = {some for some in chosen if 2 * len(some) != n_groups or n_groups - 1 in some}
+    for some in sorted(chosen, key=lambda groups: (len(groups), sorted(groups))):
+        members = tuple(sorted(index for group in some for index in code.groups[group]))
+        yield Among(column, members)
+
+
+def _separating_sets(
+    group_of: NDArray[np.float32], problem: Problem, n_groups: int, largest: int
+) -> set[frozenset[int]]:
+    """Order the groups by their share of a class; the groups above each place are a set."""
+    groups = np.where(np.isnan(group_of), -1, group_of).astype(np.intp)
+    known = groups >= 0
+    groups, target, weight = groups[known], problem.target[known], problem.weight[known]
+    total = np.bincount(groups, weight, n_groups)
+    n_classes = len(problem.classes)
+    found = set()
+    for number in range(1, 2) if n_classes == 2 else range(n_classes):
+        own = np.bincount(groups, weight * (target == number), n_groups)
+        prior = own.sum() / max(total.sum(), 1e-12)
+        order = np.argsort((own + prior * total.mean()) / (total + total.mean()), kind="stable")
+        for cut in range(1, n_groups):
+            for some in (order[cut:], order[:cut]):
+                if 1 < len(some) <= largest:
+                    found.add(frozenset(some.tolist()))
+    return found
+
+
+def _holds(literal: Literal, cells: NDArray[np.float64], column: Column) -> NDArray[np.bool_]:
+    match literal:
+        case Above():
+            above: NDArray[np.bool_] = cells > literal.cutoff
+            return above
+        case Among():
+            return np.isin(cells, literal.categories)
+        case Missing():
+            missing: NDArray[np.bool_] = (
+                np.isnan(cells) if column.is_numeric else cells == MISSING_CODE
+            )
+            return missing
+        case _:
+            assert_never(literal)

@@ -1,0 +1,239 @@
+"""Table + budget -> the path of circuits within it, each size with its validated accuracy.
+
+The search for rules runs on all training rows, and again on the training part of each fold, with
+its own tests, so that nothing leaks. The circuits of a fold are scored on its other rows.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.core.builder import CircuitBuilder
+from dln.core.circuit import Circuit
+from dln.core.labels import Label
+from dln.core.readout import Votes
+from dln.paths.beam import Search
+from dln.paths.budget import Budget
+from dln.paths.candidates import CandidateTests, find_tests
+from dln.paths.formula import Formula, build, evaluate
+from dln.paths.loss import ClassLoss
+from dln.paths.path import CircuitPath, PathPoint, best_place
+from dln.paths.whole_votes import WholeVotes, round_votes
+from dln.train.folds import make_folds
+from dln.train.jobs import OnInterrupt
+from dln.train.problem import Problem
+
+MOST_LITERALS = 60
+"""The path ends here, whatever the budget allows."""
+MOST_LITERALS_PER_RULE = 4
+"""Literals of a rule, if the budget does not say otherwise."""
+_SEARCH_ROWS = 5_000
+"""Maximum number of rows that a search uses."""
+
+
+@dataclass(frozen=True)
+class FittedPath:
+    """A path, and whether Ctrl-C ended the search early."""
+
+    path: CircuitPath
+    interrupted: bool
+
+
+def fit_path(
+    problem: Problem,
+    budget: Budget,
+    *,
+    rng: np.random.Generator,
+    measure: str = "balanced accuracy",
+    n_threads: int = 1,
+    on_progress: Callable[[int, int], None] | None = None,
+    on_interrupt: OnInterrupt = "raise",
+) -> FittedPath:
+    """Search for the best circuits of every size within a budget, and validate each size.
+
+    The result depends on the seed alone, not on the number of threads. `on_progress` takes the
+    number of searches that are complete and their total. With on_interrupt="keep", Ctrl-C ends the
+    searches, and the path has what was found so far.
+    """
+    budget.check_columns(problem.table.column_names())
+    problem = problem.kept()
+    seed = int(rng.integers(2**31))
+    folds = make_folds(problem.target, _n_folds(len(problem.target)), seed, problem.groups)
+    stop = threading.Event()
+    parts = [(problem, None), *((problem.take(train), problem.take(rest)) for train, rest in folds)]
+    with ThreadPoolExecutor(n_threads) as pool:
+        waiting = [pool.submit(_search, *part, budget, seed, stop.is_set) for part in parts]
+        try:
+            _wait(waiting, on_progress)
+        except KeyboardInterrupt:
+            stop.set()
+            if on_interrupt == "raise":
+                raise
+        complete, *validated = [future.result() for future in waiting]
+    points = []
+    for size in complete.sizes:
+        scores = np.array([part.score_at(size) for part in validated])
+        error = scores.std() / np.sqrt(len(scores)) if len(scores) else np.nan
+        mean = scores.mean() if len(scores) else np.nan
+        mean = min(mean, 1.0)  # rounding of a mean of ones
+        points.append(PathPoint(complete.circuit(size, problem.classes), float(mean), float(error)))
+    points = _increasing(points)
+    for point in points:
+        assert budget.allows(point.size), (budget, point.size)
+    path = CircuitPath(tuple(points), best_place(tuple(points)), measure)
+    return FittedPath(path, stop.is_set())
+
+
+def _wait(waiting: list[Future[_Found]], on_progress: Callable[[int, int], None] | None) -> None:
+    for number, future in enumerate(waiting):
+        future.result()
+        if on_progress is not None:
+            on_progress(number + 1, len(waiting))
+
+
+def _increasing(points: list[PathPoint]) -> list[PathPoint]:
+    """Leave out circuits that rounding made as small as an earlier one, and empty ones."""
+    kept: list[PathPoint] = []
+    for point in points:
+        if not kept or point.size.n_literals > kept[-1].size.n_literals:
+            kept.append(point)
+    return kept[1:] if len(kept) > 1 and kept[0].size.n_rules == 0 else kept
+
+
+# -- one search -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """The rules and whole votes of each number of literals, and their validated accuracy."""
+
+    tests: CandidateTests
+    rules: dict[int, tuple[tuple[Formula, ...], WholeVotes]]
+    scores: dict[int, float]
+
+    @property
+    def sizes(self) -> list[int]:
+        return sorted(self.rules)
+
+    def score_at(self, size: int) -> float:
+        """Return the score of the largest circuit that is not larger."""
+        return self.scores[max(own for own in self.scores if own <= size)]
+
+    def circuit(self, size: int, classes: tuple[Label, ...]) -> Circuit:
+        rules, whole = self.rules[size]
+        builder = CircuitBuilder(
+            self.tests.columns, Votes.without_rules(classes, 1.0 / max(whole.unit, 1e-6))
+        )
+        base, *votes = _class_votes(whole.votes, len(classes))
+        for formula, own in zip(rules, votes, strict=True):
+            if any(own):
+                builder.vote(build(formula, self.tests, builder), own)
+        circuit = builder.finish()
+        return Circuit(logic=circuit.logic, readout=circuit.readout.with_rules(circuit.rules, base))
+
+
+def _search(
+    problem: Problem,
+    validation: Problem | None,
+    budget: Budget,
+    seed: int,
+    stop: Callable[[], bool],
+) -> _Found:
+    sample = _sample(problem, seed)
+    tests = find_tests(sample)
+    bits = tests.evaluate(sample.table)
+    n_classes = len(problem.classes)
+    weight = sample.weight.astype(np.float64)
+    loss = ClassLoss(sample.target, weight / weight.sum(), n_classes)
+    states = {}
+    if n_classes > 1:
+        states = Search(
+            tests,
+            bits,
+            loss,
+            budget,
+            longest=_longest(budget),
+            most_literals=_most_literals(budget),
+            seed=seed,
+            stop=stop,
+        ).run()
+    rules = {
+        size: (state.rules, round_votes(loss, state.fires, state.votes))
+        for size, state in states.items()
+    }
+    if not rules:
+        rules = {0: ((), WholeVotes(np.zeros((1, loss.n_outputs)), 1.0, 0.0))}
+    scores = {} if validation is None else _validate(tests, rules, validation)
+    return _Found(tests, rules, scores)
+
+
+def _validate(
+    tests: CandidateTests,
+    rules: dict[int, tuple[tuple[Formula, ...], WholeVotes]],
+    validation: Problem,
+) -> dict[int, float]:
+    """Return the weighted accuracy of each size on validation rows."""
+    bits = tests.evaluate(validation.table)
+    weight = validation.weight.astype(np.float64)
+    scores = {}
+    for size, (formulas, whole) in rules.items():
+        always = np.ones(len(bits), dtype=np.float32)
+        fires = [always, *(evaluate(formula, bits) for formula in formulas)]
+        votes = np.array(_class_votes(whole.votes, len(validation.classes)))
+        winners = (np.stack(fires, axis=1) @ votes).argmax(axis=1)
+        scores[size] = float(weight[winners == validation.target].sum() / weight.sum())
+    return scores
+
+
+def _class_votes(whole: NDArray[np.float64], n_classes: int) -> list[tuple[int, ...]]:
+    """Return votes for each class, base votes first.
+
+    With two classes, a rule votes for one of them. With more, most votes are 0.
+    """
+    numbers = whole.astype(np.int64)
+    if n_classes == 2:
+        lead = numbers[:, 0]
+        numbers = np.stack([np.maximum(-lead, 0), np.maximum(lead, 0)], axis=1)
+    numbers[0] -= numbers[0].min()
+    return [tuple(row) for row in numbers.tolist()]
+
+
+def _sample(problem: Problem, seed: int) -> Problem:
+    """Take some rows of a large table, the same share of each class or all rows of a rare one."""
+    n_rows = len(problem.target)
+    if n_rows <= _SEARCH_ROWS:
+        return problem
+    rng = np.random.default_rng(seed)
+    counts = np.bincount(problem.target, minlength=len(problem.classes))
+    fair = _SEARCH_ROWS // (2 * max(1, int(np.count_nonzero(counts))))
+    rows, factors = [], []
+    for number in np.flatnonzero(counts):
+        own = np.flatnonzero(problem.target == number)
+        n_wanted: int = min(len(own), max(fair, _SEARCH_ROWS * len(own) // n_rows))
+        rows.append(rng.choice(own, n_wanted, replace=False))
+        factors.append(np.full(n_wanted, len(own) / n_wanted))
+    chosen = np.concatenate(rows)
+    order = np.argsort(chosen)
+    part = problem.take(chosen[order])
+    weight = (part.weight * np.concatenate(factors)[order]).astype(np.float32)
+    return replace(part, weight=weight)
+
+
+def _n_folds(n_rows: int) -> int:
+    return 5 if n_rows < 5_000 else 3
+
+
+def _longest(budget: Budget) -> int:
+    own = budget.max_literals_per_rule or MOST_LITERALS_PER_RULE
+    return min(own, budget.max_literals or own, MOST_LITERALS)
+
+
+def _most_literals(budget: Budget) -> int:
+    by_rules = MOST_LITERALS if budget.max_rules is None else budget.max_rules * _longest(budget)
+    return min(MOST_LITERALS, by_rules, budget.max_literals or MOST_LITERALS)

@@ -1,0 +1,217 @@
+"""CircuitPath: circuits of rising size, each with its validated accuracy, to choose from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any
+
+from dln._util.messages import percent
+from dln.core.circuit import Circuit
+from dln.errors import OptionError
+from dln.paths.budget import Budget
+from dln.paths.size import Size, measure_size
+
+
+@dataclass(frozen=True)
+class PathPoint:
+    """One circuit of a path.
+
+    Parameters
+    ----------
+    circuit
+        The circuit, trained on all training rows.
+    accuracy
+        Cross-validated accuracy of circuits of this size, with the weights of training: balanced
+        accuracy by default. NaN if there were too few rows for cross-validation.
+    standard_error
+        Standard error of the accuracy over the folds.
+    """
+
+    circuit: Circuit = field(repr=False)
+    accuracy: float
+    standard_error: float
+    size: Size = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", measure_size(self.circuit))
+
+
+@dataclass(frozen=True)
+class CircuitPath:
+    """Circuits from one rule to the most accurate; prints as a table.
+
+    Parameters
+    ----------
+    points
+        The circuits, smallest first.
+    chosen
+        The index of the point that the fit chose: the one with the highest accuracy, averaged with
+        its neighbours.
+    measure
+        Name of the accuracy: it depends on the weights of training.
+
+    Examples
+    --------
+    >>> from dln import DLNClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = DLNClassifier(max_literals=6, random_state=0).fit(X, y)
+    >>> model.path_.at(max_rules=2).size.n_rules
+    2
+    """
+
+    points: tuple[PathPoint, ...]
+    chosen: int
+    measure: str = "balanced accuracy"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "points", tuple(self.points))
+        if not 0 <= self.chosen < len(self.points):
+            raise OptionError(
+                f"chosen is {self.chosen}, expected the index of one of {len(self.points)} points"
+            )
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __iter__(self) -> Iterator[PathPoint]:
+        return iter(self.points)
+
+    def __getitem__(self, index: int) -> PathPoint:
+        return self.points[index]
+
+    @property
+    def circuit(self) -> Circuit:
+        """The circuit that the fit chose."""
+        return self.points[self.chosen].circuit
+
+    def at(
+        self,
+        *,
+        max_rules: int | None = None,
+        max_literals: int | None = None,
+        max_literals_per_rule: int | None = None,
+        max_columns: int | None = None,
+        column_costs: Mapping[str, float] | None = None,
+        max_cost: float | None = None,
+    ) -> PathPoint:
+        """Choose the most accurate point within a budget.
+
+        Parameters
+        ----------
+        max_rules, max_literals, max_literals_per_rule, max_columns, column_costs, max_cost
+            Limits, counted as in training. A fit with the same limits searches for them and may
+            find a better circuit.
+
+        Returns
+        -------
+        PathPoint
+
+        Raises
+        ------
+        OptionError
+            If no point is within the limits.
+        """
+        budget = Budget(
+            max_rules,
+            max_literals,
+            max_literals_per_rule,
+            max_columns,
+            column_costs or {},
+            max_cost,
+        )
+        if not budget.is_limited:
+            raise OptionError("no limit is given; expected one such as max_rules=10")
+        return self.within(budget)
+
+    def within(self, budget: Budget) -> PathPoint:
+        """Choose the most accurate point within a budget."""
+        within = [place for place, point in enumerate(self.points) if budget.allows(point.size)]
+        if not within:
+            smallest = self.points[0].size
+            raise OptionError(
+                f"no circuit of the path has {budget.describe()}; the smallest has "
+                f"{smallest.n_rules} rules, {smallest.n_literals} literals and "
+                f"{smallest.n_columns} columns. Fit with this budget instead"
+            )
+        return self.points[best_place(self.points, within)]
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Save all circuits in one JSON file, which `dln.load_path` loads."""
+        from dln.paths.path_file import save_path
+
+        save_path(self, path)
+
+    def continued(self, circuit: Circuit, accuracy: float, standard_error: float) -> CircuitPath:
+        """Return the path with another circuit at its end, which is chosen."""
+        points = (*self.points, PathPoint(circuit, accuracy, standard_error))
+        return CircuitPath(points, len(points) - 1, self.measure)
+
+    def describe(self, point: PathPoint) -> str:
+        """Write the validated accuracy of a point."""
+        return f"Cross-validated {self.measure}: {_accuracy(point)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sizes and accuracies as plain values."""
+        return {
+            "measure": self.measure,
+            "points": [
+                {
+                    "rules": point.size.n_rules,
+                    "literals": point.size.n_literals,
+                    "columns": point.size.n_columns,
+                    "accuracy": None if math.isnan(point.accuracy) else point.accuracy,
+                    "standard_error": (
+                        None if math.isnan(point.standard_error) else point.standard_error
+                    ),
+                    "chosen": place == self.chosen,
+                }
+                for place, point in enumerate(self.points)
+            ],
+        }
+
+    def __str__(self) -> str:
+        rows = [(*_HEADINGS, f"{self.measure}, validated"), *map(_figures, self.points)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True))
+            for row in rows
+        ]
+        lines[1 + self.chosen] += "  <- chosen"
+        return "\n".join(lines)
+
+
+def best_place(points: tuple[PathPoint, ...], among: list[int] | None = None) -> int:
+    """Return the place of the most accurate point; accuracies are averaged with their neighbours.
+
+    Equal accuracies: the smaller point. Without accuracies: the largest point.
+    """
+    places = list(range(len(points))) if among is None else among
+
+    def smooth(place: int) -> float:
+        near = [
+            points[near].accuracy
+            for near in (place - 1, place, place, place + 1)
+            if 0 <= near < len(points)
+        ]
+        mean = sum(near) / len(near)
+        return place * 1e-9 if math.isnan(mean) else round(mean, 6)
+
+    return max(places, key=lambda place: (smooth(place), -place))
+
+
+_HEADINGS = ("rules", "literals", "columns")
+
+
+def _figures(point: PathPoint) -> tuple[str, ...]:
+    size = point.size
+    return f"{size.n_rules:,}", f"{size.n_literals:,}", f"{size.n_columns:,}", _accuracy(point)
+
+
+def _accuracy(point: PathPoint) -> str:
+    if math.isnan(point.accuracy):
+        return "unknown"
+    return f"{percent(point.accuracy)} ± {percent(point.standard_error)}"

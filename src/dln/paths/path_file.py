@@ -1,0 +1,101 @@
+"""CircuitPath <-> JSON: one file with all circuits, each as in a model file.
+
+Reading runs no code and checks every circuit, as for model files.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from dln._util.atomic_file import write_atomically
+from dln.core.model_file import circuit_from_json, circuit_to_json
+from dln.errors import CircuitFileError, DlnError
+from dln.paths.path import CircuitPath, PathPoint
+
+FORMAT = "dln path"
+VERSION = 1
+
+
+def path_to_json(path: CircuitPath) -> str:
+    """Write a path as JSON, one line for each circuit."""
+    points = ",\n".join(
+        json.dumps(
+            {
+                "accuracy": None if math.isnan(point.accuracy) else point.accuracy,
+                "standard_error": (
+                    None if math.isnan(point.standard_error) else point.standard_error
+                ),
+                "circuit": json.loads(circuit_to_json(point.circuit)),
+            },
+            ensure_ascii=False,
+        )
+        for point in path
+    )
+    head = json.dumps(
+        {"format": FORMAT, "version": VERSION, "measure": path.measure, "chosen": path.chosen}
+    )
+    return f'{head[:-1]}, "points": [\n{points}\n]}}\n'
+
+
+def path_from_json(text: str) -> CircuitPath:
+    """Read a path; raises `CircuitFileError` if the text does not hold a valid one."""
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise CircuitFileError(f"the file is not JSON: {error}") from None
+    found = document.get("format") if isinstance(document, dict) else None
+    if found != FORMAT:
+        raise CircuitFileError(
+            f"the file has the format {found!r}, expected {FORMAT!r}; "
+            "write one with dln train --path"
+        )
+    if document.get("version") != VERSION:
+        raise CircuitFileError(
+            f"the path file has version {document.get('version')!r}, expected {VERSION}; "
+            "use another version of dln or train again"
+        )
+    points = _get(document, "points", lambda value: isinstance(value, list) and bool(value))
+    chosen = _get(document, "chosen", lambda value: type(value) is int and 0 <= value < len(points))
+    measure = _get(document, "measure", lambda value: isinstance(value, str))
+    return CircuitPath(tuple(_read_point(point) for point in points), chosen, measure)
+
+
+def _read_point(part: Any) -> PathPoint:
+    circuit = circuit_from_json(json.dumps(_get(part, "circuit", lambda value: True)))
+    accuracy, error = (
+        math.nan if value is None else float(value)
+        for value in (_get(part, key, _is_share) for key in ("accuracy", "standard_error"))
+    )
+    return PathPoint(circuit, accuracy, error)
+
+
+def _is_share(value: Any) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value is None or (number and 0 <= value <= 1)
+
+
+def _get(part: Any, key: str, is_valid: Callable[[Any], bool]) -> Any:
+    if not isinstance(part, dict) or key not in part or not is_valid(part[key]):
+        found = part.get(key, "nothing") if isinstance(part, dict) else part
+        raise CircuitFileError(f"the path file has {str(found)[:60]!r} for {key!r}; train again")
+    return part[key]
+
+
+def save_path(path: CircuitPath, target: str | PathLike[str]) -> None:
+    """Save a path; an existing file is replaced only by a complete new one."""
+    write_atomically(target, path_to_json(path))
+
+
+def load_path(source: str | PathLike[str]) -> CircuitPath:
+    """Load a saved path; raises `CircuitFileError` if the file is not valid."""
+    try:
+        return path_from_json(Path(source).read_text("utf-8"))
+    except UnicodeDecodeError as error:
+        raise CircuitFileError(f"{source} is not UTF-8 text: {error}") from None
+    except DlnError as error:
+        raise CircuitFileError(f"{source}: {error}") from None
