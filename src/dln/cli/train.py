@@ -103,7 +103,7 @@ def train(
         list[str] | None,
         typer.Option(
             metavar="TRUE:PREDICTED=COST",
-            help="Cost of predicting a class for rows of another class. Repeatable; others cost 1.",
+            help="Cost of predicting a class for rows of another class. Default: 1. Repeatable.",
         ),
     ] = None,
     sensitivity: Annotated[
