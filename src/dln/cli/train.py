@@ -144,6 +144,7 @@ def train(
     the training early and keeps the model.
 
     Example: dln train heart.csv --target disease --output heart.json
+
     Rules that fit on a page: dln train heart.csv -t disease --max-rules 8 -o heart.json
     """
     from dln.cli.prepare import Prepared, prepare
