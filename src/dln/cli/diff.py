@@ -36,8 +36,8 @@ def diff(
     """Show the conditions under which two models disagree.
 
     The models differ on all rows that fulfil a condition. If the first line says "exactly where",
-    they differ on no other rows. The exit status is 0 if the models never differ, 1 if they differ, 3
-    if undecided within the time limit.
+    they differ on no other rows. The exit status is 0 if the models never differ, 1 if they differ,
+    3 if undecided within the time limit.
 
     Example: dln diff old.json new.json --data heart.csv
     """

@@ -114,7 +114,9 @@ def prove(
         print_result(_text(claim, verdict))
     if isinstance(verdict, Proof) and certificate is not None:
         if not write_certificate(claim, model, certificate, time_limit=time_limit):
-            raise OptionError("the certificate was not written within the time limit; raise --time-limit")
+            raise OptionError(
+                "the certificate was not written within the time limit; raise --time-limit"
+            )
         if not quiet:
             print_message(
                 f"wrote {certificate}; check it: python check_certificate.py {model} {certificate}"
