@@ -131,7 +131,7 @@ def _validate(
             literals = encoders[recipe.encode.n_cutoffs].literals
             network = recipe.draw_network(literals, len(problem.classes), seed)
             own = recipe.options
-            options = replace(own, seed=seed, eval_every=own.epochs, trace_every=0)
+            options = replace(own.untraced(), seed=seed, eval_every=own.epochs)
             jobs.append(Job(network, data, train, options, valid_rows=valid))
     trained = engine(jobs, n_threads=n_threads, on_progress=on_progress(jobs))
     accuracy = np.array([result.valid_accuracy[-1] for result in trained], dtype=np.float64)
