@@ -78,7 +78,7 @@ def prove(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Prove a claim about every possible row, or show a row that refutes it.
+    """Prove a claim about every possible row, or refute it.
 
     Give one of --always, --never, --independent or --robust. The exit status is 0 if proven, 1 if
     refuted, 3 if undecided within the time limit.
