@@ -229,10 +229,21 @@ class _Fit:
         return leave_out(recipe, self.problem, **self._stage())
 
     def _calibrate(self, circuit: Circuit, points: Points | None) -> Calibrated:
-        """Fit base votes and probabilities; without points, the circuit stays as it is."""
-        goal = self.plan.goal
+        """Fit base votes and probabilities; without points, the circuit stays as it is.
+
+        Points come from other networks than those of the circuit, and may be few. If the base
+        votes would lose a class that the circuit predicts for training rows, the votes stay.
+        """
+        goal, shares = self.plan.goal, self.problem.class_shares()
         if points is not None:
-            return calibrate_votes(circuit, points, goal, self.problem.class_shares())
+            calibrated = calibrate_votes(circuit, points, goal, shares)
+            table = self.problem.table
+            before, after = (
+                set(np.unique(each.winners(table))) for each in (circuit, calibrated.circuit)
+            )
+            if goal.decides or before <= after:
+                return calibrated
+            return calibrate_votes(circuit, points, goal, shares, keep_votes=True)
         if goal.decides:
             raise TableError(
                 "a decision is fitted on rows that are left out, but a class has only one row or "
