@@ -186,6 +186,8 @@ class _Fit:
         rows, valid_rows = _split_validation(
             problem.target, plan.validation_fraction, rng, problem.groups
         )
+        if problem.top is not None:  # validation counts rows, so each one counts once
+            valid_rows = valid_rows[problem.top[valid_rows]]
         data = TrainingRows(cells, problem.target, problem.weight)
         options = recipe.options
         if len(valid_rows):
