@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 _NO_CHANGE = "No change of a single feature flips the class."
+_NO_ALLOWED_CHANGE = "No change of a single feature that is not immutable flips the class."
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,13 @@ class Explanation(Formatted):
         The result of each rule, in the circuit's order.
     changes
         For each feature, the nearest other value that alone flips the class, if there is one;
-        smallest change first.
+        smallest change first. Immutable columns are left out.
     parts
         Names used in the rules, with their definitions.
     probabilities
         The probability of each class if the circuit is calibrated, else none.
+    immutable
+        The names of the immutable columns that the circuit reads.
     """
 
     row: Mapping[str, Cell] = field(hash=False)
@@ -88,6 +91,7 @@ class Explanation(Formatted):
     changes: tuple[Change, ...]
     parts: tuple[tuple[str, str], ...] = ()
     probabilities: tuple[float, ...] = ()
+    immutable: tuple[str, ...] = ()
 
     @property
     def fired(self) -> tuple[Outcome, ...]:
@@ -156,9 +160,13 @@ class Explanation(Formatted):
             lines += ["other changes:"] if others else []
             lines += [f"  {other}" for other in others]
         else:
-            lines.append(_NO_CHANGE)
+            lines.append(self._no_change)
         where = [f"  {name}: {text}" for name, text in self.parts]
         return "\n".join([*lines, *(["where"] if where else []), *where])
+
+    @property
+    def _no_change(self) -> str:
+        return _NO_ALLOWED_CHANGE if self.immutable else _NO_CHANGE
 
     def _headline(self) -> str:
         votes = zip(map(label_text, self.classes), self.votes, strict=True)
@@ -222,13 +230,13 @@ class Explanation(Formatted):
             Section(
                 "Changes of a single feature that flip the class, smallest first"
                 if changes
-                else _NO_CHANGE,
+                else self._no_change,
                 ("feature", "from", "to", "so that", "class"),
                 changes,
             ),
             Section("where", ("part", "stands for"), self.parts),
         )
-        kept = tuple(s for s in sections if s.rows or s.title == _NO_CHANGE)
+        kept = tuple(s for s in sections if s.rows or s.title == self._no_change)
         return Document(notes, kept, self._headline())
 
 
@@ -285,6 +293,11 @@ def explain_row(circuit: Circuit, row: Any) -> Explanation:
         probabilities=()
         if circuit.calibration is None
         else tuple(evaluation.probabilities[0].tolist()),
+        immutable=tuple(
+            circuit.columns[index].name
+            for index in sorted(one.cells)
+            if circuit.columns[index].immutable
+        ),
     )
 
 
