@@ -7,7 +7,8 @@ checked by predicting the changed row (`dln.explain.change`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,9 @@ from dln.explain.writer import MISSING_RULE
 if TYPE_CHECKING:
     from dln.core.circuit import Circuit
 
+
+MAX_LISTED = 20
+"""Number of rules that a text lists as fired, and as not fired; `to_dict` has all of them."""
 
 _NO_CHANGE = "No change of a single feature flips the class."
 _NO_ALLOWED_CHANGE = "No change of a single feature that is not immutable flips the class."
@@ -148,10 +152,13 @@ class Explanation(Formatted):
         lines = [self._headline(), *self._likely(), *self._missing()]
         for title, rules in (("fired", self.fired), ("did not fire", self.silent)):
             lines += [f"{title}:"] if rules else []
-            for rule in rules:
+            listed = _weightiest(rules)
+            for rule in listed:
                 lines.append(f"  {self._given(rule.votes)}  {rule.text}")
                 if rule.reason is not None and str(rule.reason) != rule.text:
                     lines.append(f"      because {_reason_text(rule.reason)}")
+            if len(listed) < len(rules):
+                lines.append(f"  and {len(rules) - len(listed):,} rules with fewer or equal votes")
         if any(self.base_votes):
             lines.append(f"before any rule: {self._given(self.base_votes)}")
         if self.changes:
@@ -161,7 +168,7 @@ class Explanation(Formatted):
             lines += [f"  {other}" for other in others]
         else:
             lines.append(self._no_change)
-        where = [f"  {name}: {text}" for name, text in self.parts]
+        where = [f"  {name}: {text}" for name, text in _named_parts(lines, self.parts)]
         return "\n".join([*lines, *(["where"] if where else []), *where])
 
     @property
@@ -299,6 +306,26 @@ def explain_row(circuit: Circuit, row: Any) -> Explanation:
             if circuit.columns[index].immutable
         ),
     )
+
+
+def _weightiest(rules: Sequence[Outcome]) -> Sequence[Outcome]:
+    """Return the rules to list in a text: all, or those that move the votes most, in order."""
+    if len(rules) <= MAX_LISTED:
+        return rules
+    by_weight = sorted(range(len(rules)), key=lambda place: -max(map(abs, rules[place].votes)))
+    return [rules[place] for place in sorted(by_weight[:MAX_LISTED])]
+
+
+def _named_parts(lines: Sequence[str], parts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the parts that some lines name, directly or through other parts."""
+    texts = dict(parts)
+    named: set[str] = set()
+    waiting = list(lines)
+    while waiting:
+        found = {word for word in re.findall(r"\w+", waiting.pop()) if word in texts} - named
+        named |= found
+        waiting += [texts[name] for name in found]
+    return [(name, text) for name, text in parts if name in named]
 
 
 def _quoted(label: Label) -> str:
