@@ -198,6 +198,6 @@ def test_a_training_is_recorded_and_drawn(run: Run, tmp_path: Path) -> None:
     status, _, err = run("draw", "m.json", "--training", "-o", "c.png")
     assert (status, "m.json is not a record of a training" in err) == (2, True)
     status, _, err = run("draw", "m.json", "--gate", "1", "-o", "c.svg")
-    assert (status, "--gate draws a training; add --training" in err) == (2, True)
+    assert (status, "--gate is only used with --training" in err) == (2, True)
     status, _, err = run(*train, "--trace", "run.json")
     assert (status, "run.json ends in .json, expected one of .npz" in err) == (2, True)

@@ -35,9 +35,9 @@ def diff(
 ) -> None:
     """Show the conditions under which two models disagree.
 
-    The conditions are exact: all rows that fulfil one differ. If the first line says "exactly
-    where", no other rows do. The exit status is 0 if the models never differ, 1 if they differ, 3
-    if undecided within the time limit.
+    The models differ on all rows that fulfil a condition. If the first line says "exactly where",
+    they differ on no other rows. The exit status is 0 if the models never differ, 1 if they differ,
+    3 if undecided within the time limit.
 
     Example: dln diff old.json new.json --data heart.csv
     """

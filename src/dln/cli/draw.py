@@ -36,8 +36,8 @@ def draw(
         bool,
         typer.Option(
             "--training",
-            help="Draw a training instead: MODEL is a file of dln train --trace. Learning curves, "
-            "a threshold and a gate.",
+            help="Draw a training instead: learning curves, a threshold and a gate. MODEL is then "
+            "a file that dln train --trace has written.",
         ),
     ] = False,
     network: Annotated[
@@ -63,7 +63,7 @@ def draw(
         return
     for option, value in (("--network", network), ("--threshold", threshold), ("--gate", gate)):
         if value:
-            raise OptionError(f"{option} draws a training; add --training")
+            raise OptionError(f"{option} is only used with --training")
     format = "svg" if output == STANDARD else format_of(output)
     check_output(output, model)
     diagram = draw_circuit(load_model(model), detail=detail, most_rules=most_rules)

@@ -17,8 +17,8 @@ OptionsFile = Annotated[
     typer.Option(
         "--options",
         metavar="FILE",
-        help="TOML file with options of training, as dln options writes it. Options of the command "
-        "that are not at their default override it.",
+        help="TOML file with training options, as dln options writes it. Options on the command "
+        "line that are not at their default override it.",
         show_default=False,
     ),
 ]
@@ -74,7 +74,7 @@ MaybeModelOutput = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="Output file. - writes to standard output. May be left out if there is a limit.",
+        help="Output file. - writes to standard output. Optional with a limit such as --max-rules.",
         show_default=False,
     ),
 ]

@@ -31,7 +31,7 @@ ELSEWHERE = {
     "random_state": "--seed",
     "n_jobs": "--jobs",
     "verbose": "--quiet",
-    "on_interrupt": "Ctrl-C, which keeps the model",
+    "on_interrupt": "the command, which keeps the model on Ctrl-C",
     "trace_every": "--trace",
 }
 """Parameters that a command sets itself, and by what."""

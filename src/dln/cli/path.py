@@ -60,8 +60,8 @@ def path(
 ) -> None:
     """Show the circuits of a path, or choose one by its size.
 
-    Prints the rules, literals, columns and validated accuracy of each circuit. With a limit, prints
-    the rules of the most accurate circuit within it.
+    Prints the number of rules, literals and columns of each circuit, and its cross-validated
+    accuracy. With a limit, prints the rules of the most accurate circuit within it.
 
     Example: dln path heart-path.json --max-rules 5 --output small.json
     """

@@ -78,12 +78,15 @@ def prove(
         list[str] | None,
         typer.Option(
             metavar="CONDITION",
-            help="Only rows with age=40..60, age=60.., city=Bern,Chur or age=missing. Repeatable.",
+            help="Condition on the rows: age=40..60, age=60.., city=Bern,Chur or age=missing. "
+            "Repeatable.",
         ),
     ] = None,
     tolerance: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN=NUMBER", help="With --robust: a small change. Repeatable."),
+        typer.Option(
+            metavar="COLUMN=NUMBER", help="With --robust: largest change of a column. Repeatable."
+        ),
     ] = None,
     radius: Annotated[
         bool,
@@ -98,7 +101,7 @@ def prove(
     ] = None,
     certificate: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Write the proof, for check_certificate.py."),
+        typer.Option(metavar="FILE", help="Write the proof to a file for check_certificate.py."),
     ] = None,
     time_limit: TimeLimit = 60.0,
     layout: Layout = DETECT,
@@ -146,7 +149,9 @@ def prove(
         print_result(_text(claim, verdict))
     if isinstance(verdict, Proof) and certificate is not None:
         if not write_certificate(claim, model, certificate, time_limit=time_limit):
-            raise OptionError("the certificate was not written: raise --time-limit")
+            raise OptionError(
+                "the certificate was not written within the time limit; raise --time-limit"
+            )
         if not quiet:
             print_message(
                 f"wrote {certificate}; check it: python check_certificate.py {model} {certificate}"

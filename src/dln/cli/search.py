@@ -60,7 +60,8 @@ def search(
     space: Annotated[
         OneOf["default", "paper", "program"],
         typer.Option(
-            help="Search space: the default, or the paper's with its text or the authors' program."
+            help="Search space: dln's own, that of the paper, or the same with the options of the "
+            "authors' program."
         ),
     ] = "default",
     objective: Annotated[

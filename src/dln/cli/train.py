@@ -105,7 +105,7 @@ def train(
         list[str] | None,
         typer.Option(
             metavar="TRUE:PREDICTED=COST",
-            help="Cost of predicting a class for rows of another class. Repeatable; others cost 1.",
+            help="Cost of predicting a class for rows of another class. Default: 1. Repeatable.",
         ),
     ] = None,
     sensitivity: Annotated[
@@ -146,6 +146,7 @@ def train(
     the training early and keeps the model.
 
     Example: dln train heart.csv --target disease --output heart.json
+
     Rules that fit on a page: dln train heart.csv -t disease --max-rules 8 -o heart.json
     """
     from dln.cli.prepare import Prepared, prepare

@@ -320,7 +320,7 @@ class Circuit:
         """Find columns whose values force the class of a row, whatever the other columns hold.
 
         The set of columns is minimal: none can be left out. Other columns may hold any number, any
-        category, also an unknown one, or a missing value. The values are widened to intervals and
+        category (even an unknown one) or a missing value. The values are widened to intervals and
         sets of categories that still force the class.
 
         Parameters
@@ -332,8 +332,9 @@ class Circuit:
         costs
             Costs of columns, by default 1. Expensive columns are left out first.
         widen
-            "quick" widens as far as one bound shows; "full" until no condition can be extended
-            alone, which takes longer; "no" keeps the atom of each value.
+            "quick" widens as far as one quick bound allows. "full" widens until no single
+            condition can be extended, which takes longer. "no" keeps each value between its
+            nearest thresholds.
         time_limit
             Seconds after which the reason may not be minimal (`minimal` is False); None for no
             limit.
@@ -371,7 +372,7 @@ class Circuit:
         """Find the smallest reasons for the class of a row, and the necessary columns.
 
         The first reason has the fewest columns, or costs least. `reason` is faster and returns a
-        minimal reason: no column can be left out, but others may be smaller.
+        minimal reason: no column can be left out, but other reasons may have fewer columns.
 
         Parameters
         ----------
@@ -425,8 +426,8 @@ class Circuit:
         costs
             Factors of columns, by default 1.
         n
-            Number of options. Each changes another set of features, and no set contains an earlier
-            one.
+            Number of options. Each changes another set of features, and no set contains that of an
+            earlier option.
         time_limit
             Seconds after which cheaper changes may exist (`complete` is False); None for no limit.
 

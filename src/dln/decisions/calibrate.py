@@ -141,7 +141,7 @@ def calibrate(
     Raises
     ------
     OptionError
-        If a parameter is not valid, or if asked sensitivities exclude each other.
+        If a parameter is not valid, or if the required sensitivities exclude each other.
 
     Examples
     --------

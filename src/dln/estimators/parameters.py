@@ -93,7 +93,7 @@ class Parameters(FitOptions):
     )
     probabilities: Probabilities = option(
         "rows",
-        "Class frequencies that probabilities mean: those of the training rows, or equal ones "
+        "Class frequencies that probabilities refer to: those of the training rows, or equal ones "
         '("balanced").',
         more="Probabilities are calibrated on rows that the networks were not trained on, see "
         '"Probabilities" in docs/how-it-works.md. "votes" does not calibrate: they are the softmax '

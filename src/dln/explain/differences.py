@@ -114,7 +114,7 @@ def find_differences(
     X
         Rows, to count how many fulfil each condition.
     n
-        The most conditions to find.
+        Maximum number of conditions.
     time_limit
         Seconds after which the conditions may be incomplete; None for no limit.
 

@@ -51,7 +51,7 @@ class Size:
 
 
 def measure_size(circuit: Circuit) -> Size:
-    """Count the rules, literals and columns of a circuit, as it is written.
+    """Count the rules, literals and columns of a circuit, as they are printed.
 
     >>> from dln import GATE_BY_NAME, Above, Circuit, Column, Node, Rule
     >>> circuit = Circuit(

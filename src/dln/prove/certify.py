@@ -393,7 +393,7 @@ def prove_robust(
         Rows, as for `Circuit.predict`, or one row in a list.
     tolerances
         For columns of numbers: how much the value may differ, up or down. Missing values stay
-        missing. All columns change at the same time; columns that are not named stay.
+        missing. All columns change at the same time. Columns that are not named keep their value.
     free
         Columns that may hold anything.
     time_limit
@@ -427,7 +427,7 @@ def certified_radius(
     most: float = 100.0,
     time_limit: float | None = 60.0,
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Find for each row how many times the tolerances its values may change.
+    """Find for each row the factor by which the tolerances can be multiplied.
 
     The class stays the same for every factor below the radius. The radius is exact, up to the limit
     `most`; it is NaN if undecided within the time limit.

@@ -31,7 +31,7 @@ class Level(NamedTuple):
         Operations that the comparison may take, and also the final fit. One core does about 10^10
         a second.
     n_trees, n_leaves
-        Maximum number of trees that are grown on what the networks leave unexplained, and the
+        Maximum number of trees that are grown to correct the errors of the networks, and the
         leaves of each.
     """
 

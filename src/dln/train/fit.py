@@ -210,7 +210,7 @@ class _Fit:
         return train_members(recipe.ensemble, draw_job, train, recipe.n_networks, n_restarts, rng)
 
     def _grow(self, recipe: Recipe, features: Features) -> Grown | None:
-        """Grow trees on what the networks leave unexplained, if the plan says so."""
+        """Grow trees that correct the errors of the networks, if the plan says so."""
         growth = self.plan.candidates.growth
         if growth is None or self.interrupted:
             return None

@@ -1,4 +1,4 @@
-"""Grow trees on what trained networks leave unexplained, as many as cross-validation asks for.
+"""Grow trees that correct the errors of trained networks; cross-validation chooses their number.
 
 Networks fit their own rows better than others. So trees start from the points that networks give to
 rows that they were *not* trained on. To choose the number of trees, a fold is left out by all: its

@@ -108,7 +108,7 @@ class Candidates:
     n_restarts
         How often a network of the final fit that failed to learn is trained again.
     growth
-        The trees that may be grown on what the networks leave unexplained; None: none.
+        The trees that may be grown to correct the errors of the networks; None: none.
     """
 
     grid: tuple[tuple[Recipe, ...], ...]
