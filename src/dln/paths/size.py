@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dln.core.circuit import Circuit
+from dln.core.circuit import Circuit, check_is_circuit
 from dln.explain.expression import count_terms
 from dln.explain.shortest import shortest
 
@@ -65,6 +65,7 @@ def measure_size(circuit: Circuit) -> Size:
     >>> measure_size(circuit)
     Size(n_rules=2, n_literals=3, longest=2, columns=('age', 'smoker'))
     """
+    check_is_circuit(circuit, "measure_size")
     lengths = [count_terms(shortest(circuit.logic, wire)) for wire in circuit.readout.wires]
     used = circuit.logic.cone(circuit.readout.wires)
     read = {circuit.literals[wire].column for wire in used if wire < circuit.n_literals}
