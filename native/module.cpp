@@ -9,12 +9,13 @@ namespace nb = nanobind;
 
 void bind_program(nb::module_& module);     // predict/program.cpp
 void bind_population(nb::module_& module);  // train/population.cpp
+void bind_search(nb::module_& module);      // search/bind.cpp
 void bind_splits(nb::module_& module);      // encode/splits.cpp
 
 NB_MODULE(_native, module) {
   // Circuits may live until the interpreter ends. nanobind would report them as leaks on stderr.
   nb::set_leak_warnings(false);
-  module.doc() = "Train networks and evaluate circuits. Every argument is checked before use.";
+  module.doc() = "Train networks, evaluate circuits and search their rows. Every argument is checked before use.";
   module.def("levels", [] {
     std::vector<std::string> names;
     for (dln::Level level : dln::available_levels()) names.push_back(dln::level_name(level));
@@ -22,5 +23,6 @@ NB_MODULE(_native, module) {
   }, "Instruction-set levels that run here, slowest first.");
   bind_program(module);
   bind_population(module);
+  bind_search(module);
   bind_splits(module);
 }

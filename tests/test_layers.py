@@ -35,7 +35,7 @@ LAYERS = (
 """From the lowest to the highest."""
 
 FACADE = {
-    "core/circuit.py": {"evaluate", "explain"},
+    "core/circuit.py": {"evaluate", "explain", "prove"},
     "core/parts.py": {"explain"},
 }
 """What methods of a circuit import when they are called: users write `circuit.predict(X)`."""

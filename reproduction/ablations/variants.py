@@ -20,7 +20,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.model_selection import train_test_split
 
-from dln import DLNClassifier, Freezing, Gumbel, Pruning, cost
+from dln import DLNClassifier, Freezing, Gumbel, Pruning, cost, preset_options
 from reproduction.datasets import Dataset
 from reproduction.models.outcome import EngineName, percent
 from reproduction.protocol import Task, batch_size, first_layers, layer_sizes
@@ -150,7 +150,14 @@ def _draw(task: Task, variant: Variant, number: int) -> dict[str, Any]:
     grad_factor = float(rng.uniform(1.0, 2.0))
     low, high = first_layers(task)
     first = int(rng.integers(low, high + 1))
+    # `_fit` chooses the epoch by its own selection rows.
+    fixed = {
+        name: value
+        for name, value in preset_options("paper").items()
+        if not name.startswith("validation_")
+    }
     return {
+        **fixed,
         "layers": layer_sizes(first, ratio, n_layers, task.n_classes),
         "learning_rate": learning_rate,
         "n_cutoffs": n_cutoffs,
@@ -158,15 +165,6 @@ def _draw(task: Task, variant: Variant, number: int) -> dict[str, Any]:
         "grad_factor": grad_factor,
         "epochs": variant.epochs,
         "batch_size": batch_size(task.n_classes),
-        "n_networks": 1,
-        "n_links": 8,
-        "n_gates": 8,
-        "scaling": "range",
-        "slope": 2.0,
-        "threshold_rate": 1.0,
-        "final_rate": 1.0,
-        "phases": "epochs",
-        "gate_gradient": "mixture",
         **variant.change(rng),
     }
 

@@ -15,7 +15,7 @@ from dln.core.logic import Logic
 from dln.core.origin import Origin
 from dln.core.parts import Node, Rule
 from dln.core.readout import Votes
-from dln.core.verdict import Counterexample, Proof, Reversal, Undecided
+from dln.core.verdict import Counterexample, Proof, Reversal, Undecided, Violation
 from dln.costs.circuit import cost
 from dln.costs.report import Cost, PartCost
 from dln.decisions.calibrate import calibrate
@@ -35,16 +35,29 @@ from dln.errors import (
 from dln.estimators.presets import preset_options
 from dln.evaluate.evaluation import Evaluation
 from dln.explain.change import Change
+from dln.explain.codes import reason_codes
+from dln.explain.differences import Difference, Differences, find_differences
 from dln.explain.explanation import Explanation
+from dln.explain.options import ChangeOption, ChangeOptions
 from dln.explain.reasons import Reason
 from dln.explain.rules import RuleRow, RuleTable, rule_table, score_card
 from dln.explain.score_card import ScoreCard
+from dln.explain.several import ClassReasons
 from dln.explain.trends import Trends, find_trends
+from dln.explain.why import ClassReason, ReasonPart
 from dln.exporters.export import export
 from dln.exporters.result import Export
 from dln.paths.path import CircuitPath, PathPoint
 from dln.paths.path_file import load_path
 from dln.paths.size import Size, measure_size
+from dln.prove.certify import (
+    Robustness,
+    certified_radius,
+    prove_independent,
+    prove_range,
+    prove_robust,
+    prove_rule,
+)
 from dln.prove.equal import prove_equal
 from dln.prove.monotone import prove_monotone
 from dln.shrink.prune.curve import PruneCurve, PruneStep
@@ -71,10 +84,14 @@ __all__ = [
     "Between",
     "Calibration",
     "Change",
+    "ChangeOption",
+    "ChangeOptions",
     "Circuit",
     "CircuitError",
     "CircuitFileError",
     "CircuitPath",
+    "ClassReason",
+    "ClassReasons",
     "Column",
     "ColumnTypeError",
     "Cost",
@@ -82,6 +99,8 @@ __all__ = [
     "DLNClassifier",
     "DLNSearchCV",
     "DeviceMemoryError",
+    "Difference",
+    "Differences",
     "DlnError",
     "DlnWarning",
     "Evaluation",
@@ -104,7 +123,9 @@ __all__ = [
     "PruneStep",
     "Pruning",
     "Reason",
+    "ReasonPart",
     "Reversal",
+    "Robustness",
     "Rule",
     "RuleRow",
     "RuleTable",
@@ -115,18 +136,26 @@ __all__ = [
     "TrainingError",
     "Trends",
     "Undecided",
+    "Violation",
     "Votes",
     "calibrate",
+    "certified_radius",
     "cost",
     "cost_of_model",
     "export",
+    "find_differences",
     "find_trends",
     "load_path",
     "measure_size",
     "preset_options",
     "prove_equal",
+    "prove_independent",
     "prove_monotone",
+    "prove_range",
+    "prove_robust",
+    "prove_rule",
     "prune",
+    "reason_codes",
     "rule_table",
     "score_card",
     "simplify",

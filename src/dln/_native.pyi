@@ -1,4 +1,4 @@
-"""Types of the native core: train networks and evaluate circuits (native/)."""
+"""Types of the native core: train networks, evaluate and search circuits (native/)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypedDict
@@ -147,6 +147,73 @@ def train(
     level: str = "",
 ) -> None:
     """Train all jobs in place, on n_threads threads."""
+
+class VoteSearch:
+    """The votes of a circuit as tables over the atoms of its columns; questions about boxes.
+
+    A box is one byte for each atom of each column: whether its rows may have the atom. A demand
+    (a, b, n) means that class a has at least n votes more than class b. Raises ValueError or
+    TypeError for invalid arguments. `seconds` may be infinite, and `n_nodes` 0 means no limit.
+    """
+
+    def __init__(
+        self,
+        n_atoms: NDArray[np.int32],
+        first_ordered: NDArray[np.int32],
+        factor_start: NDArray[np.int64],
+        scope: NDArray[np.int32],
+        pattern: NDArray[np.int32],
+        output: NDArray[np.int32],
+        table: NDArray[np.int32],
+        base: NDArray[np.int32],
+    ) -> None: ...
+    def solve(
+        self,
+        allowed: NDArray[np.uint8],
+        demands: Sequence[tuple[int, int, int]],
+        costs: NDArray[np.int64] | None,
+        below: int | None,
+        seconds: float,
+        n_nodes: int,
+    ) -> tuple[NDArray[np.int32] | None, int, bool, int]:
+        """Find the cheapest row of a box that fulfils all demands.
+
+        Returns the row or None, its cost, whether the search is complete, and its nodes.
+        """
+
+    def prove(
+        self,
+        allowed: NDArray[np.uint8],
+        demands: Sequence[tuple[int, int, int]],
+        seconds: float,
+        n_nodes: int,
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]] | None:
+        """Prove that no row of a box fulfils all demands.
+
+        Returns a tree of boxes, and the messages and multipliers that its leaves name.
+        """
+
+    def reasons(
+        self,
+        rows: NDArray[np.int32],
+        domain: NDArray[np.uint8],
+        ranks: NDArray[np.float64],
+        widen_nodes: int,
+        seconds: float,
+        n_threads: int,
+    ) -> tuple[
+        NDArray[np.uint8],
+        NDArray[np.uint8],
+        NDArray[np.uint8],
+        NDArray[np.int32],
+        NDArray[np.uint8],
+    ]:
+        """Find a reason for the class of each row.
+
+        Returns which columns are kept (n, n_columns), the box (n, n_atoms), which columns have a
+        witness (n, n_columns), these witnesses (n_witnesses, n_columns), and whether the columns
+        are minimal and the box cannot be extended (n, 2).
+        """
 
 def tree_splits(
     values: NDArray[np.float32],

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pytest
@@ -71,6 +72,56 @@ def test_explain_prints_rules_and_the_smallest_change(run: Run, model: Path, row
     status, _, err = run("explain", model, rows, "--row", "5")
     assert status == 2
     assert "has 4 rows; there is no row 5" in err
+
+
+def test_explain_prints_a_reason_and_changes_of_several_features(
+    run: Run, model: Path, rows: Path
+) -> None:
+    status, output, _ = run("explain", model, rows, "--changes", "2", "--fixed", "age")
+    assert status == 0
+    assert "ill: this is enough, whatever the other columns hold\n  age > 54" in output
+    assert "smoker: True -> False" in output
+    found = json.loads(run("explain", model, rows, "--to", "not ill", "--json")[1])
+    assert found["reason"]["minimal"]
+    assert found["options"]["options"][0]["class"] == "not ill"
+    for options, said in (
+        (("--to", "well"), "there is no class 'well'; the classes are"),
+        (("--fixed", "agee"), "there is no column 'agee'; did you mean 'age'?"),
+        (("--template", "{row}"), "only used with --output"),
+        (("--output", "r.csv", "--to", "ill"), "--output writes reasons"),
+        (("--output", "r.csv", "--template", "{name}"), "the template has {name}; it may contain"),
+    ):
+        status, _, err = run("explain", model, rows, *options)
+        assert status == 2
+        assert said in err
+
+
+@pytest.mark.parametrize("name", ["reasons.csv", "reasons.jsonl", "reasons.parquet"])
+def test_explain_writes_a_reason_for_every_row(
+    run: Run, model: Path, rows: Path, tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / name
+    options = ("--template", "{row}: {class} since {reason}", "--check", "--keep", "age")
+    status, _, err = run("explain", model, rows, "--output", path, *options)
+    assert (status, err) == (0, f"wrote {path}: 4 rows\n")
+    if name.endswith("parquet"):
+        found = pd.read_parquet(path)
+    else:
+        found = pd.read_json(path, lines=True) if name.endswith("l") else pd.read_csv(path)
+    assert list(found) == [
+        "age",
+        "row",
+        "class",
+        "reason",
+        "features",
+        "minimal",
+        "checked",
+        "text",
+    ]
+    assert len(found) == 4
+    assert found["minimal"].all()
+    assert found["checked"].all()
+    assert found["text"][0] == f"1: ill since {found['reason'][0]}"
 
 
 def test_rules_prints_the_circuit(run: Run, model: Path) -> None:

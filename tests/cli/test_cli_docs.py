@@ -83,7 +83,7 @@ def test_the_shell_completes_commands(
     monkeypatch.setenv("COMP_CWORD", "1")
     with pytest.raises(SystemExit):
         main([])
-    assert capsys.readouterr().out.split() == ["predict", "prune"]
+    assert capsys.readouterr().out.split() == ["predict", "prune", "prove"]
 
 
 def test_importing_dln_does_not_import_the_command_line() -> None:

@@ -221,3 +221,16 @@ def test_a_model_of_many_rules_comes_with_advice_on_fewer(run: Run, tmp_path: Pa
     _, _, messages = run(*train, "--layers", "64,32", "--networks", "3")
     assert len(Circuit.load("m.json").rules) > 20
     assert advice not in messages
+
+
+def test_immutable_columns_are_saved(run: Run, tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    rows = [f"{age},{age % 7},{'ill' if age > 40 else 'well'}" for age in range(20, 60)]
+    table.write_text("\n".join(["age,dose,class", *rows]) + "\n", "utf-8")
+    options = ("--target", "class", "--layers", "4", "--epochs", "5", "--networks", "1")
+    model = tmp_path / "m.json"
+    status, _, err = run("train", table, *options, "--immutable", "age,sex", "-o", model)
+    assert status == 2
+    assert "there is no column 'sex'" in err
+    assert run("train", table, *options, "--immutable", "age", "-q", "-o", model)[0] == 0
+    assert [c.name for c in dln.Circuit.load(model).columns if c.immutable] == ["age"]

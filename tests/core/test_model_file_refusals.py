@@ -105,6 +105,7 @@ EDITS: list[tuple[tuple[Any, ...], Any, str]] = [
     (("columns", 0, "kind"), ["number"], r"the kind \['number'\] is none of"),
     (("columns", 0, "categories"), ["a"], "'age' has categories, but is of kind 'integer'"),
     (("columns", 0, "binary"), 1, r"columns\[0\] is .*: 1 is not true or false"),
+    (("columns", 0, "immutable"), 1, r"columns\[0\] is .*: 1 is not true or false"),
     (("columns", 1, "binary"), True, "'colour' is of kind 'category' and cannot be binary"),
     (("columns", 1, "categories"), "abc", "\"categories\" is 'abc', expected a list"),
     (("columns", 1, "categories"), {"a": 1}, '"categories" is .*expected a list'),

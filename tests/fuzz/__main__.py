@@ -21,6 +21,7 @@ from .files import fuzz_files
 from .native_calls import fuzz_native_program, fuzz_native_training
 from .predictors import fuzz_predictors
 from .proofs import fuzz_equality, fuzz_monotone
+from .reasons import fuzz_reasons
 from .searches import fuzz_killed_searches
 
 FUZZERS: dict[str, Callable[[random.Random], int]] = {
@@ -29,6 +30,7 @@ FUZZERS: dict[str, Callable[[random.Random], int]] = {
     "equality": fuzz_equality,
     "monotone": fuzz_monotone,
     "changes": fuzz_changes,
+    "reasons": fuzz_reasons,
     "native-program": fuzz_native_program,
     "native-training": fuzz_native_training,
     "killed-searches": fuzz_killed_searches,

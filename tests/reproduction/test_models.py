@@ -33,6 +33,7 @@ from reproduction.models.registry import find_model
 from reproduction.protocol import Task
 from reproduction.published import published
 from reproduction.tables.ablations import Effect, ablation_sheet, find_effects
+from tests.support.classifiers import UNDERTRAINED
 
 QUICK = Budget(trials=2, epochs=20)
 
@@ -189,6 +190,7 @@ def test_slow_variants_have_fewer_splits_of_large_tables(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [ORIGINAL, "pruning", "freezing", "fixed thresholds"])
+@UNDERTRAINED
 def test_a_variant_is_judged_on_rows_of_its_own(
     name: str, task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,7 @@ import typer
 import dln
 from dln.cli.cost import cost
 from dln.cli.demo import demo
+from dln.cli.diff import diff
 from dln.cli.draw import draw
 from dln.cli.evaluate import evaluate
 from dln.cli.explain import explain
@@ -22,6 +23,7 @@ from dln.cli.model_options import options
 from dln.cli.output import print_message
 from dln.cli.path import path
 from dln.cli.predict import predict
+from dln.cli.prove import prove
 from dln.cli.prune import prune
 from dln.cli.report import report
 from dln.cli.rules import rules
@@ -100,6 +102,8 @@ for _command in (
     prune,
     export,
     verify,
+    diff,
+    prove,
     options,
 ):
     app.command(cls=_Command)(_command)

@@ -1,17 +1,22 @@
-"""`dln explain`: why a row gets its class, and what would change it."""
+"""`dln explain`: why rows get their class, and what would change it."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from dln.cli.files import load_model
+from dln._util.messages import count_of
+from dln.cli.asking import find_class, find_names
+from dln.cli.files import STANDARD, check_output, load_model
 from dln.cli.layout import DETECT, Layout
 from dln.cli.options import Data, Json, Model, Quiet
-from dln.cli.output import print_result
+from dln.cli.output import print_json, print_message, print_result
 from dln.cli.table_options import reads_table
-from dln.errors import TableError
+from dln.core.circuit import Circuit
+from dln.errors import OptionError, TableError
+from dln.explain.codes import check_template, fill_template, reason_codes
+from dln.explain.why import ClassReason
 
 
 @reads_table
@@ -21,26 +26,185 @@ def explain(
     row: Annotated[
         int, typer.Option("--row", "-r", min=1, metavar="N", help="Number of the row, from 1.")
     ] = 1,
+    to: Annotated[
+        str | None, typer.Option(metavar="CLASS", help="Show changes that give this class.")
+    ] = None,
+    changes: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Show this many changes of several features."),
+    ] = None,
+    fixed: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMNS", help="Comma-separated columns that changes keep."),
+    ] = None,
+    only_up: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMNS", help="Comma-separated columns that may only grow."),
+    ] = None,
+    only_down: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMNS", help="Comma-separated columns that may only shrink."),
+    ] = None,
+    prefer: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMNS", help="Comma-separated columns that reasons should use."),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write a reason for every row: .csv, .tsv, .jsonl, .parquet or .xlsx.",
+        ),
+    ] = None,
+    template: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="With --output: add a text with {row}, {class}, {reason}, {features}, {values}.",
+        ),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="With --output: copy a column. Repeatable."),
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="With --output: check every reason independently.")
+    ] = False,
     layout: Layout = DETECT,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Explain the prediction of one row.
+    """Explain the prediction of one row, or of all rows.
 
-    Prints the rules that fired and the smallest change that flips the class.
+    For one row: the rules that fired, values that are enough for the class whatever the other
+    columns hold, and the smallest change that flips the class. With --to or --changes: the
+    cheapest changes of several features. With --output: a reason for every row, in a table.
 
     Example: dln explain heart.json patients.csv --row 3
     """
+    circuit = load_model(model)
+    preferred = find_names(circuit, prefer)
+    limits: dict[str, Any] = {
+        "fixed": find_names(circuit, fixed),
+        "only_up": find_names(circuit, only_up),
+        "only_down": find_names(circuit, only_down),
+    }
+    wants_changes = to is not None or changes is not None or any(limits.values())
+    if output is not None:
+        if wants_changes or json:
+            raise OptionError(
+                "--output writes reasons; it cannot be used with --json, --to, --changes, --fixed, "
+                "--only-up or --only-down"
+            )
+        _write_reasons(
+            circuit, model, data, output, template, keep or [], preferred, check, layout, quiet
+        )
+        return
+    if template is not None or keep or check:
+        raise OptionError("--template, --keep and --check are only used with --output")
+    cells = _read_row(circuit, data, row, layout)
+    found = circuit.explain(cells)
+    reason = circuit.reason(cells, prefer=preferred)
+    options = None
+    if wants_changes:
+        goal = None if to is None else find_class(circuit, to, "--to")
+        options = circuit.changes(cells, to=goal, n=changes or 1, **limits)
+    if json:
+        document = found.to_dict() | {"reason": reason.to_dict()}
+        print_json(document if options is None else document | {"options": options.to_dict()})
+        return
+    texts = [str(found), str(reason), *([] if options is None else [str(options)])]
+    print_result("\n".join(texts))
+
+
+def _read_row(circuit: Circuit, data: str, row: int, layout: Layout) -> Any:
     from dln.cli.read import kinds_for, open_table, typed
 
-    circuit = load_model(model)
     left = row
     with open_table(data, layout) as source:
         kinds = kinds_for(circuit, source)
         for chunk in source.chunks(list(kinds) or list(source.names[:1])):
             if left <= len(chunk):
-                found = circuit.explain(typed(chunk.slice(left - 1, 1), kinds))
-                print_result(found.to_json() if json else str(found))
-                return
+                return typed(chunk.slice(left - 1, 1), kinds)
             left -= len(chunk)
     raise TableError(f"{data} has {row - left:,} rows; there is no row {row:,}")
+
+
+# -- all rows ---------------------------------------------------------------------------------
+
+
+def _write_reasons(
+    circuit: Circuit,
+    model: str,
+    data: str,
+    output: str,
+    template: str | None,
+    keep: list[str],
+    prefer: list[str],
+    check: bool,
+    layout: Layout,
+    quiet: bool,
+) -> None:
+    from dln.cli.read import open_table, read_for
+    from dln.cli.write import check_format, one_type, open_writer
+
+    check_output(output, model, data)
+    check_format(output)
+    if template is not None:
+        check_template(template)
+    labels = dict(zip(circuit.classes, one_type(output, list(circuit.classes)), strict=True))
+    kept = list(dict.fromkeys(keep))
+    n_rows = n_unsure = n_unchecked = 0
+    with open_table(data, layout) as source:
+        parts = read_for(circuit, source, kept)
+        with open_writer(output) as write:
+            for part in parts:
+                reasons = reason_codes(circuit, part.table, prefer=prefer, check=check)
+                copies = {name: part.written.column(name) for name in kept}
+                written = _columns(reasons, labels, part.first_row, template, check)
+                twice = [name for name in copies if name in written]
+                if twice:
+                    raise OptionError(
+                        f"--keep {twice[0]} would make two columns of that name; "
+                        "rename it in the table"
+                    )
+                write(copies | written)
+                n_rows += len(reasons)
+                n_unsure += sum(not reason.minimal for reason in reasons)
+                n_unchecked += sum(not reason.checked for reason in reasons)
+    if quiet:
+        return
+    if n_unsure:
+        print_message(
+            f"{count_of(n_unsure, 'reason')} may not be minimal: the time limit of 1 s was reached"
+        )
+    if check and n_unchecked:
+        print_message(f"{count_of(n_unchecked, 'reason')} could not be checked in time")
+    if output != STANDARD:
+        print_message(f"wrote {output}: {count_of(n_rows, 'row')}")
+
+
+def _columns(
+    reasons: list[ClassReason],
+    labels: dict[Any, Any],
+    first_row: int,
+    template: str | None,
+    check: bool,
+) -> dict[str, list[Any]]:
+    columns: dict[str, list[Any]] = {
+        "row": list(range(first_row, first_row + len(reasons))),
+        "class": [labels[reason.label] for reason in reasons],
+        "reason": [reason.condition for reason in reasons],
+        "features": [", ".join(reason.features) for reason in reasons],
+        "minimal": [reason.minimal for reason in reasons],
+    }
+    if check:
+        columns["checked"] = [reason.checked for reason in reasons]
+    if template is not None:
+        columns["text"] = [
+            fill_template(template, first_row + place, reason)
+            for place, reason in enumerate(reasons)
+        ]
+    return columns

@@ -49,7 +49,7 @@ from dln.cli.options import (
     read_costs,
 )
 from dln.cli.options_file import merge_options
-from dln.cli.output import print_message
+from dln.cli.output import no_such_column, print_message
 from dln.cli.table_options import reads_table
 from dln.cli.traces import check_trace_path, save_trace
 from dln.decisions.goal import Probabilities
@@ -129,6 +129,13 @@ def train(
     layout: Layout = DETECT,
     json: Json = False,
     no_rows: NoRows = False,
+    immutable: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMNS",
+            help="Comma-separated columns that nobody can change, such as age; saved in the model.",
+        ),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Train a model on a table, test it and save it.
@@ -187,6 +194,7 @@ def train(
     classifier.set_params(**read_decision(cost or [], sensitivity or [], prepared.y))
     if not quiet:
         print_message(prepared.text())
+    fixed = _known_names(immutable or [], prepared.X.column_names)
     rows, test_rows = prepared.split(test, seed)
     if not quiet:
         print_message(_split_text(len(rows), len(test_rows)))
@@ -196,6 +204,7 @@ def train(
     if not quiet:
         for note in notes:
             print_message(f"note: {note}")
+    circuit = circuit.with_immutable(fixed)
     total = measure_test_rows(circuit, split)
     if output is not None:
         save_model(circuit, output)
@@ -220,6 +229,14 @@ def train(
             print_message(f"saved {path}; see its circuits with: dln path {path}")
         if layers == networks == "auto":
             print_size_hint(circuit)
+
+
+def _known_names(texts: list[str], known: list[str]) -> list[str]:
+    names = [name.strip() for text in texts for name in text.split(",")]
+    for name in names:
+        if name not in known:
+            raise OptionError(no_such_column(name, known))
+    return names
 
 
 def _split_text(n_rows: int, n_test_rows: int) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from dln._util.messages import list_names
+from dln.cli.asking import find_class
 from dln.cli.files import load_model
 from dln.cli.options import Json, Model, Quiet, TimeLimit
 from dln.cli.output import no_such_column, print_json, print_message, print_result
@@ -65,7 +66,7 @@ def trends(
         if not quiet:
             _print_unordered(circuit)
         return
-    asked = _find_class(circuit, label)
+    asked = find_class(circuit, label, "--class")
     answers = _ask(circuit, asked, questions, time_limit)
     if json:
         print_json([_document(*answer) for answer in answers])
@@ -100,16 +101,6 @@ def _print_unordered(circuit: Circuit) -> None:
         print_message(
             f"Categories have no order, so these columns have no trend: {list_names(names)}."
         )
-
-
-def _find_class(circuit: Circuit, text: str | None) -> Label:
-    """Find a class by its name in rules, or by its plain text."""
-    for label in circuit.classes:
-        if text in (label_text(label), str(label)):
-            return label
-    classes = ", ".join(map(label_text, circuit.classes))
-    found = "--class is missing" if text is None else f"there is no class {text!r}"
-    raise OptionError(f"{found}; the classes are: {classes}")
 
 
 def _line(

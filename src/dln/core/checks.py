@@ -34,6 +34,10 @@ def check_columns(columns: tuple[Column, ...]) -> None:
             raise CircuitError(
                 f"column {column.name!r} has binary {column.binary!r}, expected True or False"
             )
+        if type(column.immutable) is not bool:
+            raise CircuitError(
+                f"column {column.name!r} has immutable {column.immutable!r}, expected True or False"
+            )
         if column.binary and column.kind not in ("number", "integer"):
             raise CircuitError(
                 f"column {column.name!r} is of kind {column.kind!r} and cannot be binary; "

@@ -9,16 +9,17 @@ Promise: every Circuit is valid. The constructor refuses anything else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, overload
+from typing import Literal as OneOf
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dln._util.messages import type_name
+from dln._util.messages import list_names, type_name
 from dln.core.calibration import Calibration
 from dln.core.checks import check_wires
 from dln.core.labels import Label
@@ -35,7 +36,11 @@ if TYPE_CHECKING:
     from dln.evaluate.evaluation import Evaluation
     from dln.evaluate.predictor import Predictor
     from dln.explain.explanation import Explanation
+    from dln.explain.options import ChangeOptions
+    from dln.explain.several import ClassReasons
     from dln.explain.shortest import WrittenRules
+    from dln.explain.why import ClassReason
+    from dln.prove.search import Search
 
 
 _KEPT: Any = object()
@@ -303,12 +308,195 @@ class Circuit:
 
         return explain_row(self, row)
 
+    def reason(
+        self,
+        row: Any,
+        *,
+        prefer: Sequence[str] = (),
+        costs: Mapping[str, float] | None = None,
+        widen: OneOf["no", "quick", "full"] = "quick",
+        time_limit: float | None = 1.0,
+    ) -> ClassReason:
+        """Find columns whose values force the class of a row, whatever the other columns hold.
+
+        The set of columns is minimal: none can be left out. Other columns may hold any number, any
+        category, also an unknown one, or a missing value. The values are widened to intervals and
+        sets of categories that still force the class.
+
+        Parameters
+        ----------
+        row
+            One row, as for `explain`.
+        prefer
+            Columns that the reason should use rather than others.
+        costs
+            Costs of columns, by default 1. Expensive columns are left out first.
+        widen
+            "quick" widens as far as one bound shows; "full" until no condition can be extended
+            alone, which takes longer; "no" keeps the atom of each value.
+        time_limit
+            Seconds after which the reason may not be minimal (`minimal` is False); None for no
+            limit.
+
+        Examples
+        --------
+        >>> from dln import GATE_BY_NAME, Above
+        >>> circuit = Circuit(
+        ...     columns=(Column("age", "integer"), Column("smoker", "boolean")),
+        ...     literals=(Above(0, 54.0), Above(1, 0.5)),
+        ...     nodes=(Node(GATE_BY_NAME["OR"], 0, 1),),
+        ...     rules=(Rule(2, (0, 1)),),
+        ...     base_votes=(0, 0),
+        ...     classes=("healthy", "ill"),
+        ... )
+        >>> print(circuit.reason({"age": 60, "smoker": False}))
+        ill: this is enough, whatever the other columns hold
+          age > 54
+        """
+        from dln.explain.why import explain_class
+
+        return explain_class(
+            self, row, prefer=prefer, costs=costs, widen=widen, time_limit=time_limit
+        )
+
+    def reasons(
+        self,
+        row: Any,
+        *,
+        n: int = 5,
+        prefer: Sequence[str] = (),
+        costs: Mapping[str, float] | None = None,
+        time_limit: float | None = 5.0,
+    ) -> ClassReasons:
+        """Find the smallest reasons for the class of a row, and the necessary columns.
+
+        The first reason has the fewest columns, or costs least. `reason` is faster and returns a
+        minimal reason: no column can be left out, but others may be smaller.
+
+        Parameters
+        ----------
+        row
+            One row, as for `explain`.
+        n
+            Number of reasons.
+        prefer, costs
+            As for `reason`. Reasons are ordered by the sum of the costs of their columns.
+        time_limit
+            Seconds after which the result may be incomplete; None for no limit.
+        """
+        from dln.explain.several import find_reasons
+
+        return find_reasons(self, row, n=n, prefer=prefer, costs=costs, time_limit=time_limit)
+
+    def changes(
+        self,
+        row: Any,
+        *,
+        to: Label | None = None,
+        fixed: Sequence[str] = (),
+        only_up: Sequence[str] = (),
+        only_down: Sequence[str] = (),
+        within: Mapping[str, Any] | None = None,
+        costs: Mapping[str, float] | None = None,
+        n: int = 1,
+        time_limit: float | None = 10.0,
+    ) -> ChangeOptions:
+        """Find the cheapest changes of one or several features that give a row another class.
+
+        The answer is exact: no allowed change costs less. The cost of a change is the sum over the
+        changed features of one plus the share of the feature's thresholds that are crossed (one
+        half for categories and booleans), times its entry in `costs`. Values never become missing
+        or an unknown category.
+
+        Parameters
+        ----------
+        row
+            One row, as for `explain`.
+        to
+            The class to get; by default any other class.
+        fixed
+            Columns that must not change, in addition to immutable ones (`with_immutable`,
+            `dln train --immutable`).
+        only_up, only_down
+            Columns that may only grow, or only shrink.
+        within
+            For columns of numbers (lowest, highest), None for no limit; for columns of categories
+            the allowed ones. The present value is always allowed.
+        costs
+            Factors of columns, by default 1.
+        n
+            Number of options. Each changes another set of features, and no set contains an earlier
+            one.
+        time_limit
+            Seconds after which cheaper changes may exist (`complete` is False); None for no limit.
+
+        Examples
+        --------
+        >>> from dln import GATE_BY_NAME, Above
+        >>> circuit = Circuit(
+        ...     columns=(Column("income", "integer"), Column("debt", "integer")),
+        ...     literals=(Above(0, 30.0), Above(1, 5.0)),
+        ...     nodes=(Node(GATE_BY_NAME["A_AND_NOT_B"], 0, 1),),
+        ...     rules=(Rule(2, (0, 1)),),
+        ...     base_votes=(0, 0),
+        ...     classes=("refused", "granted"),
+        ... )
+        >>> print(circuit.changes({"income": 20, "debt": 8}, to="granted"))
+        refused; changes that give granted, cheapest first:
+          1. income: 20 -> 31 (income > 30); debt: 8 -> 5 (debt <= 5)
+        """
+        from dln.explain.options import find_changes
+
+        return find_changes(
+            self,
+            row,
+            to=to,
+            fixed=fixed,
+            only_up=only_up,
+            only_down=only_down,
+            within=within,
+            costs=costs,
+            n=n,
+            time_limit=time_limit,
+        )
+
     @cached_property
     def _written_rules(self) -> WrittenRules:
         """The text of each rule, kept because explanations of many rows share it."""
         from dln.explain.shortest import write_rules
 
         return write_rules(self.logic, self.readout.wires)
+
+    @cached_property
+    def _search(self) -> Search:
+        """The circuit prepared for questions about all rows."""
+        from dln.prove.search import Search
+
+        return Search(self)
+
+    def with_immutable(self, names: Iterable[str]) -> Circuit:
+        """Return the circuit with exactly these columns marked as immutable.
+
+        `changes` never proposes another value for them. The marks are saved with the circuit.
+
+        Examples
+        --------
+        >>> from dln import Above
+        >>> circuit = Circuit(
+        ...     (Column("age", "integer"),), (Above(0, 54.0),), (), (Rule(0, (0, 1)),),
+        ...     (0, 0), ("healthy", "ill"),
+        ... ).with_immutable(["age"])
+        >>> print(circuit.changes({"age": 60}))
+        No allowed change gives another class.
+        """
+        wanted = set(names)
+        known = {column.name for column in self.columns}
+        for name in wanted - known:
+            raise OptionError(
+                f"the circuit has no column {name!r}; it has {list_names(sorted(known))}"
+            )
+        columns = (replace(column, immutable=column.name in wanted) for column in self.columns)
+        return replace(self, logic=replace(self.logic, columns=tuple(columns)))
 
     # -- files --------------------------------------------------------------------------------
 

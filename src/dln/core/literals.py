@@ -13,7 +13,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import ClassVar
 from typing import Literal as OneOf
@@ -48,6 +48,9 @@ class Column:
     binary
         Whether a column of numbers or integers held only 0 and 1 in the training rows. Its rules
         print as `= 1` and `!= 1`; the circuit computes the same without it.
+    immutable
+        Whether nobody can change the value, such as an age. `Circuit.changes` never proposes to.
+        It is saved but not compared.
 
     Examples
     --------
@@ -59,6 +62,7 @@ class Column:
     kind: ColumnKind
     categories: tuple[Category, ...] = ()
     binary: bool = False
+    immutable: bool = field(default=False, compare=False)
 
     @property
     def is_numeric(self) -> bool:

@@ -138,6 +138,8 @@ def _column_to_json(column: Column) -> dict[str, Any]:
         part["categories"] = [label_to_json(category) for category in column.categories]
     if column.binary:
         part["binary"] = True
+    if column.immutable:
+        part["immutable"] = True
     return part
 
 
@@ -307,13 +309,14 @@ def _read_parts(document: dict[str, Any], key: str, read: Callable[[Any], _T]) -
 
 
 def _read_column(part: Any) -> Column:
-    _refuse_others(part, ("name", "kind", "categories", "binary"))
+    _refuse_others(part, ("name", "kind", "categories", "binary", "immutable"))
     categories = _read_list(part, "categories") if "categories" in part else []
     return Column(
         _read_text(_get(part, "name")),
         _read_kind(_get(part, "kind")),
         tuple(_read_category(category) for category in categories),
         _read_truth(part.get("binary", False)),
+        _read_truth(part.get("immutable", False)),
     )
 
 

@@ -8,10 +8,11 @@ from typing import Literal as OneOf
 from typing import get_args
 
 from dln.core.conditions import Cell
+from dln.core.labels import Label, label_text
 from dln.core.literals import format_name
 from dln.core.values import cell_text
 
-Method = OneOf["structure", "exhaustion", "SAT"]
+Method = OneOf["structure", "exhaustion", "SAT", "bounds"]
 METHODS: tuple[Method, ...] = get_args(Method)
 """From the easiest claims to the hardest."""
 
@@ -24,7 +25,8 @@ class Proof:
     ----------
     method
         How it was proven: "structure" (the circuits have the same structure), "exhaustion" (all
-        rows that can differ were evaluated) or "SAT" (a solver found no counterexample).
+        rows that can differ were evaluated), "SAT" (a solver found no counterexample) or "bounds"
+        (bounds on the votes exclude every counterexample).
     seconds
         Time taken.
     claim
@@ -107,6 +109,49 @@ class Reversal:
             f"to {self.votes_after}"
         )
         return f"{moved} where {_cells_text(self.row)}" if self.row else moved
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A row, or a pair of rows, that refutes a claim about one circuit.
+
+    Attributes
+    ----------
+    row
+        The values of the columns that the circuit reads, by name; None means missing.
+    label, votes
+        The class of the row and the votes for the classes.
+    seconds
+        Time taken.
+    changed
+        If the claim is about pairs of rows: the values of the second row that differ.
+    label_after, votes_after
+        The class of the second row and its votes; None if there is no second row.
+    """
+
+    row: Mapping[str, Cell] = field(hash=False)
+    label: Label
+    votes: tuple[int, ...]
+    seconds: float = field(compare=False)
+    changed: Mapping[str, Cell] = field(default_factory=dict, hash=False)
+    label_after: Label | None = None
+    votes_after: tuple[int, ...] | None = None
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __str__(self) -> str:
+        where = _cells_text(self.row) or "nothing is read"
+        if not self.changed:
+            return f"refuted: {label_text(self.label)} where {where}"
+        steps = ", ".join(
+            f"{format_name(name)} from {cell_text(self.row[name])} to {cell_text(cell)}"
+            for name, cell in self.changed.items()
+        )
+        after = "" if self.label_after is None else label_text(self.label_after)
+        return (
+            f"refuted: changing {steps} changes {label_text(self.label)} to {after} where {where}"
+        )
 
 
 @dataclass(frozen=True)

@@ -99,8 +99,8 @@ def nearest_changes(circuit: Circuit, row: OneRow, present: int) -> tuple[Change
 
 
 @dataclass(frozen=True)
-class _Step:
-    """A step to another atom of the column."""
+class Step:
+    """A step to another atom of the column, and the value to take there."""
 
     after: Cell
     tier: int
@@ -135,7 +135,7 @@ def _nearest_in_column(
     return (step.tier, step.n_crossed, step.relative, column), change
 
 
-def _order_in_column(step: _Step) -> tuple[float, ...]:
+def _order_in_column(step: Step) -> tuple[float, ...]:
     return step.tier, step.distance or 0.0, step.n_crossed
 
 
@@ -177,23 +177,24 @@ def _condition(
 
 def _step(
     known: Collection[Cell], row: OneRow, number: int, atom: Atom, cutoffs: list[float]
-) -> _Step:
+) -> Step:
     if isinstance(atom, Gap):
-        return _step_to_gap(row.number(number), atom, cutoffs)
+        return step_to_gap(row.number(number), atom, cutoffs)
     if atom.cell is None:
         n_above = sum(row.number(number) > cutoff for cutoff in cutoffs) if cutoffs else 0
-        return _Step(None, _MISSING, max(1, n_above))
-    return _Step(atom.cell, _KNOWN if atom.cell in known else _UNKNOWN)
+        return Step(None, _MISSING, max(1, n_above))
+    return Step(atom.cell, _KNOWN if atom.cell in known else _UNKNOWN)
 
 
-def _step_to_gap(value: float, gap: Gap, cutoffs: list[float]) -> _Step:
+def step_to_gap(value: float, gap: Gap, cutoffs: list[float]) -> Step:
+    """Describe the step from a number, NaN if missing, to a gap."""
     # The values of a gap are above a cutoff if the gap's low end reaches it.
     n_crossed = sum((value > cutoff) != (gap.low >= cutoff) for cutoff in cutoffs)
     if math.isnan(value):
-        return _Step(gap.cell, _KNOWN, max(1, n_crossed))
+        return Step(gap.cell, _KNOWN, max(1, n_crossed))
     after, distance = _reach(value, gap)
     relative = 1.0 if gap.kind == "boolean" else _relative(value, gap.low >= value, distance)
-    return _Step(after, _KNOWN, n_crossed, distance, relative)
+    return Step(after, _KNOWN, n_crossed, distance, relative)
 
 
 def _relative(value: float, upwards: bool, distance: float) -> float:

@@ -10,9 +10,9 @@ import numpy as np
 
 from dln.core.conditions import Cell
 from dln.core.literals import Column
-from dln.core.moments import moment_of
+from dln.data.cells import readable_cells
 from dln.data.codes import encode_cells
-from dln.data.table import RawColumn, Table, is_missing, is_row, read_table
+from dln.data.table import RawColumn, Table, is_row, read_table
 from dln.errors import TableError
 from dln.evaluate.evaluation import Evaluation
 
@@ -33,19 +33,7 @@ class OneRow:
 
     def cell(self, column: int) -> Cell:
         """Return the value as a person would write it; None if missing."""
-        raw = self.cells[column]
-        value = raw.values.tolist()[0]
-        kind = self.columns[column].kind
-        if is_missing(value):
-            return None
-        if kind == "date":
-            return moment_of(value)
-        if kind == "integer" and float(value).is_integer():
-            return int(value)
-        if kind == "boolean" and value in (0, 1):
-            return bool(value)
-        found: Cell = value
-        return found
+        return readable_cells(self.columns[column], self.cells[column])[0]
 
     def with_cells(self, column: int, cells: Sequence[Cell]) -> Table:
         """Repeat the row, each time with another value in one column."""

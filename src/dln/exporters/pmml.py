@@ -365,7 +365,7 @@ class _Writer:
         if len(leads) == 1:  # PMML needs two lines
             leads, values = (leads[0], leads[0] + 1), values * 2
         lines = "".join(
-            f"<LinearNorm{attributes(orig=str(known), norm=double(value))}/>"
+            f"<LinearNorm{attributes(orig=double(float(known)), norm=double(value))}/>"
             for known, value in zip(leads, values, strict=True)
         )
         given = attributes(field=self._inner(lead), outliers="asExtremeValues")

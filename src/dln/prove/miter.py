@@ -62,7 +62,7 @@ class Miter:
 
 def build_miter(a: Circuit, b: Circuit) -> Miter:
     """Subtract b's leads from a's. Raises `CircuitError` if the two cannot be compared."""
-    _check_comparable(a, b)
+    check_comparable(a, b)
     graph = Graph()
     columns = _read_columns(a.logic, b.logic)
     literals = _literal_edges(a.logic, b.logic, graph, columns)
@@ -129,9 +129,10 @@ def _literal_edges(
             yield graph.among(numbers[name], next(where[name]), n_atoms)
 
 
-def _check_comparable(a: Circuit, b: Circuit) -> None:
+def check_comparable(a: Circuit, b: Circuit, taker: str = "prove_equal") -> None:
+    """Raise `CircuitError` if two circuits have other classes, or columns of other kinds."""
     for circuit in (a, b):
-        check_is_circuit(circuit, "prove_equal")
+        check_is_circuit(circuit, taker)
     labels = [[(type(label), label) for label in circuit.classes] for circuit in (a, b)]
     if labels[0] != labels[1]:
         raise CircuitError(

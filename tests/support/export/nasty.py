@@ -6,7 +6,7 @@ import datetime
 import math
 import os
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -55,7 +55,7 @@ class Answers:
     winners: list[int]
     votes: list[list[int]]
     fired: list[list[int]]
-    probabilities: list[list[float]] | None = None
+    probabilities: list[list[float]] | None = field(default=None, compare=False)
 
 
 def nasty_rows(circuit: Circuit, n_rows: int = 40, seed: int = 0) -> Rows:

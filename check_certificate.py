@@ -1,0 +1,422 @@
+#!/usr/bin/env python3
+"""Check a certificate of dln: a proof of a claim about every possible row of a model.
+
+    python check_certificate.py model.json certificate.json
+
+Prints the claim and exits with 0 if the proof is right, otherwise says why not and exits with 1.
+
+This program shares no code with dln and needs only the Python standard library. It reads the model
+file and the question by itself, and trusts nothing else in the certificate.
+
+What is checked
+---------------
+A question asks for a row (or a pair of rows) of a region that fulfils demands: class a has at least
+n votes more than class b. A claim holds if no row of the region fulfils all demands of one of its
+goals. `goals` below derives these goals from the question.
+
+The values of a column are grouped into atoms, on which no literal of the model changes. `patterns`
+lists the atoms that are possible; the certificate must have them all.
+
+The votes are a sum over tables. A table has some rules of the model, and a cell for each
+combination of patterns of the columns that they read. Every rule must be in exactly one table.
+
+A proof is a tree of boxes (sets of atoms for each column) that splits the region, and at each leaf
+integers: multipliers m >= 0 of the demands, and messages u(table, column, pattern). For every row
+
+    sum over demands of m * (votes that are lacking)
+      = constant + sum over tables (value of the cell - messages of its patterns)
+                 + sum over columns (messages of all tables to the atom),
+
+because each message is subtracted once and added once. So the left side is at least the constant
+plus the least value of each table plus the least value of each column, over the box. If that is
+positive, some demand lacks votes in every row of the box.
+"""
+
+import hashlib
+import itertools
+import json
+import math
+import sys
+
+GATES = (
+    *("FALSE", "AND", "A_AND_NOT_B", "A", "NOT_A_AND_B", "B", "XOR", "OR"),
+    *("NOR", "XNOR", "NOT_B", "A_OR_NOT_B", "NOT_A", "NOT_A_OR_B", "NAND", "TRUE"),
+)
+"""The number of a gate, as four binary digits, is its output for (a, b) = 00, 01, 10, 11."""
+
+
+class Refused(Exception):
+    """The certificate does not prove its claim."""
+
+
+def require(condition, message):
+    if not condition:
+        raise Refused(message)
+
+
+# -- the model --------------------------------------------------------------------------------
+
+
+class Model:
+    """Columns, literals, gates (truth table, a, b), rules (wire, votes) and base votes."""
+
+    def __init__(self, document):
+        require(document.get("format") == "dln-circuit", "this is not a model file of dln")
+        require(document.get("readout", "votes") == "votes", "the model has no votes")
+        self.columns = document["columns"]
+        self.literals = document["literals"]
+        self.gates = [(GATES.index(name), a, b) for name, a, b in document["gates"]]
+        self.rules = [(rule["wire"], list(rule["votes"])) for rule in document["rules"]]
+        self.base = list(document["base_votes"])
+        self.n_classes = len(document["classes"])
+        for wire, (_, a, b) in enumerate(self.gates, start=len(self.literals)):
+            require(0 <= a < wire and 0 <= b < wire, "a gate reads a later wire")
+        for wire, votes in self.rules:
+            require(0 <= wire < len(self.literals) + len(self.gates), "a rule has no wire")
+            require(len(votes) == self.n_classes, "a rule has too few votes")
+
+    def index(self, name):
+        found = [at for at, column in enumerate(self.columns) if column["name"] == name]
+        require(len(found) == 1, f"there is no column {name!r}")
+        return found[0]
+
+    def cone(self, wire):
+        """List a wire and all wires that it depends on, ascending."""
+        found, stack = set(), [wire]
+        while stack:
+            wire = stack.pop()
+            if wire not in found:
+                found.add(wire)
+                if wire >= len(self.literals):
+                    gate, a, b = self.gates[wire - len(self.literals)]
+                    # Some gates, such as NOT_B, do not depend on both inputs.
+                    stack += [a] if gate >> 2 != gate & 3 else []
+                    stack += [b] if gate >> 1 & 5 != gate & 5 else []
+        return sorted(found)
+
+
+def pair_of(model, names):
+    """Make a model of pairs of rows that differ in the named columns only.
+
+    Its classes are those of the first row, then those of the second. A rule that depends on a named
+    column becomes two rules, one for each row; the others vote for both rows.
+    """
+    indices = sorted(model.index(name) for name in names)
+    pair = object.__new__(Model)
+    pair.columns = model.columns + [
+        {**model.columns[at], "name": ["second row", model.columns[at]["name"]]} for at in indices
+    ]
+    twin_column = {at: len(model.columns) + n for n, at in enumerate(indices)}
+    pair.literals, twin = list(model.literals), {}
+    for wire, literal in enumerate(model.literals):
+        if literal["column"] in twin_column:
+            twin[wire] = len(pair.literals)
+            pair.literals.append({**literal, "column": twin_column[literal["column"]]})
+    shift = len(pair.literals) - len(model.literals)
+
+    def moved(wire):
+        return wire if wire < len(model.literals) else wire + shift
+
+    pair.gates = [(gate, moved(a), moved(b)) for gate, a, b in model.gates]
+    for wire, (gate, a, b) in enumerate(model.gates, start=len(model.literals)):
+        if a in twin or b in twin:
+            twin[wire] = len(pair.literals) + len(pair.gates)
+            pair.gates.append((gate, twin.get(a, moved(a)), twin.get(b, moved(b))))
+    none = [0] * model.n_classes
+    pair.rules = []
+    for wire, votes in model.rules:
+        if wire in twin:
+            pair.rules += [(moved(wire), votes + none), (twin[wire], none + votes)]
+        else:
+            pair.rules.append((moved(wire), votes + votes))
+    pair.base, pair.n_classes = model.base * 2, 2 * model.n_classes
+    return pair, twin_column
+
+
+# -- values -----------------------------------------------------------------------------------
+
+
+def patterns(column, literals, condition=("any",)):
+    """Return the truth values of the literals for every value of a column that is possible.
+
+    With a condition only for the values that fulfil it: ("missing",), ("range", low, high) with
+    None for no limit, or ("among", categories).
+    """
+    found = set()
+    missing = tuple("missing" in literal for literal in literals)
+    if condition[0] in ("any", "missing"):
+        found.add(missing)
+    if condition[0] == "missing":
+        return found
+    if column["kind"] == "category":
+        require(condition[0] in ("any", "among"), "a column of categories has no range")
+        known = column.get("categories", [])
+        for number, category in enumerate(known):
+            if condition[0] == "any" or any(equal(category, other) for other in condition[1]):
+                found.add(tuple(number in literal.get("among", ()) for literal in literals))
+        if condition[0] == "any":  # an unknown category
+            found.add(tuple(False for _ in literals))
+        return found
+    require(condition[0] in ("any", "range"), "a column of numbers has no categories")
+    low, high = condition[1:] if condition[0] == "range" else (None, None)
+    cutoffs = sorted({float(literal["above"]) for literal in literals if "above" in literal})
+    for below, above in zip([-math.inf, *cutoffs], [*cutoffs, math.inf]):
+        if has_value(column["kind"], below, above, low, high):
+            found.add(tuple("above" in x and below >= float(x["above"]) for x in literals))
+    return found
+
+
+def has_value(kind, below, above, low, high):
+    """Whether a number x of this kind has below < x <= above and low <= x <= high.
+
+    If in doubt, the answer is yes, which makes a claim only harder to prove.
+    """
+    top = above if high is None else min(above, float(high))
+    bottom = below if low is None else max(below, math.nextafter(float(low), -math.inf))
+    if kind == "boolean":
+        return any(bottom < bit <= top for bit in (0.0, 1.0))
+    if kind == "integer" and abs(bottom) < 2**52 and abs(top) < 2**52:
+        return math.floor(bottom) + 1 <= top
+    return bottom < top or bottom == top == -math.inf
+
+
+def equal(a, b):
+    return a == b and isinstance(a, str) == isinstance(b, str)
+
+
+def condition_of(column, given):
+    if given is None:
+        return ("missing",)
+    require(isinstance(given, list), "a condition is null or a list")
+    if column["kind"] == "category":
+        return ("among", given)
+    require(len(given) == 2, "a range has two ends")
+    return ("range", *given)
+
+
+# -- the question -----------------------------------------------------------------------------
+
+
+def beats(rival, winner):
+    """A tie goes to the class that is listed first."""
+    return (rival, winner, 0 if rival < winner else 1)
+
+
+def read_question(model, question):
+    """Return the model to ask, the goals, and the conditions by the index of the column."""
+    n, kind, where = model.n_classes, question["kind"], question["where"]
+    conditions = {
+        model.index(name): condition_of(model.columns[model.index(name)], given)
+        for name, given in where.items()
+    }
+    if kind == "independent":
+        names = question["features"]
+        require(names, "no column is named")
+        pair, twin_column = pair_of(model, names)
+        for at, twin in twin_column.items():
+            if at in conditions:
+                conditions[twin] = conditions[at]
+        goals = []
+        for c in range(n):
+            wins = [beats(c, other) for other in range(n) if other != c]
+            for other in range(n):
+                if other != c:
+                    rival, winner, by = beats(other, c)
+                    goals.append([*wins, (n + rival, n + winner, by)])
+        return pair, goals, conditions
+    number = question["class"]
+    require(type(number) is int and 0 <= number < n, "there is no such class")
+    others = [c for c in range(n) if c != number]
+    if kind == "always":
+        return model, [[beats(c, number)] for c in others], conditions
+    if kind == "never":
+        return model, [[beats(number, c) for c in others]], conditions
+    require(kind == "range", f"unknown kind of question {kind!r}")
+    goals = []
+    if question["at_least"] is not None:
+        goals += [[(c, number, 1 - question["at_least"])] for c in others]
+    if question["at_most"] is not None:
+        goals.append([(number, c, question["at_most"] + 1) for c in others])
+    require(goals, "the range has no end")
+    return model, goals, conditions
+
+
+# -- tables -----------------------------------------------------------------------------------
+
+
+class Tables:
+    """The atoms of the columns that are read, and the votes of every cell of every table."""
+
+    def __init__(self, model, document):
+        self.model = model
+        self.columns = sorted({literal["column"] for literal in model.literals})
+        self.wires = {at: [] for at in self.columns}
+        for wire, literal in enumerate(model.literals):
+            self.wires[literal["column"]].append(wire)
+        self.atoms = []  # of each column: tuples of truth values of its literals
+        require(len(document["atoms"]) == len(self.columns), "atoms of a column are missing")
+        for at, texts in zip(self.columns, document["atoms"]):
+            atoms = [tuple(bit == "1" for bit in text) for text in texts]
+            possible = patterns(model.columns[at], [model.literals[w] for w in self.wires[at]])
+            require(all(len(atom) == len(self.wires[at]) for atom in atoms), "an atom is too short")
+            require(possible <= set(atoms), f"an atom of column {at} is missing")
+            self.atoms.append(atoms)
+        used = sorted(rule for table in document["tables"] for rule in table["rules"])
+        require(used == list(range(len(model.rules))), "a rule is in no table, or in several")
+        self.tables, self.n_messages = [], 0
+        for table in document["tables"]:
+            self.add(table)
+
+    def add(self, table):
+        scope, of_atoms = table["columns"], table["patterns"]
+        require(len(scope) == len(set(scope)) == len(of_atoms), "the columns of a table are wrong")
+        truths = {}  # (place, pattern) -> truth values of the literals that the rules read
+        cones = [self.model.cone(self.model.rules[rule][0]) for rule in table["rules"]]
+        literals = {w for cone in cones for w in cone if w < len(self.model.literals)}
+        read = {}
+        for place, (number, of_atom) in enumerate(zip(scope, of_atoms)):
+            require(0 <= number < len(self.columns), "a table names an unknown column")
+            require(len(of_atom) == len(self.atoms[number]), "patterns do not fit the atoms")
+            wires = self.wires[self.columns[number]]
+            read.update(dict.fromkeys(wires, place))
+            for atom, pattern in zip(self.atoms[number], of_atom):
+                bits = {w: bit for w, bit in zip(wires, atom) if w in literals}
+                same = truths.setdefault((place, pattern), bits)
+                require(same == bits, "a pattern joins atoms that a rule distinguishes")
+        require(literals <= set(read), "a rule reads a column that is not in its table")
+        sizes = [max(of_atom) + 1 for of_atom in of_atoms]
+        for place, size in enumerate(sizes):
+            require(
+                {p for q, p in truths if q == place} == set(range(size)), "a pattern is missing"
+            )
+        first = [self.n_messages + sum(sizes[:place]) for place in range(len(sizes))]
+        self.n_messages += sum(sizes)
+        gates = sorted({w for cone in cones for w in cone if w >= len(self.model.literals)})
+        cells = []
+        for cell in itertools.product(*map(range, sizes)):
+            value = {}
+            for place, pattern in enumerate(cell):
+                value.update(truths[place, pattern])
+            for wire in gates:
+                gate, a, b = self.model.gates[wire - len(self.model.literals)]
+                a, b = value.get(a, False), value.get(b, False)  # outside the cone: not read
+                value[wire] = bool(gate >> (3 - 2 * a - b) & 1)
+            votes = [0] * self.model.n_classes
+            for rule in table["rules"]:
+                wire, given = self.model.rules[rule]
+                if value[wire]:
+                    votes = [x + y for x, y in zip(votes, given)]
+            cells.append((cell, [f + p for f, p in zip(first, cell)], votes))
+        self.tables.append((scope, of_atoms, first, cells))
+
+    def box(self, conditions):
+        """Return the atoms of each column that fulfil the conditions."""
+        box = []
+        for at, atoms in zip(self.columns, self.atoms):
+            literals = [self.model.literals[w] for w in self.wires[at]]
+            possible = patterns(self.model.columns[at], literals, conditions.get(at, ("any",)))
+            box.append({n for n, atom in enumerate(atoms) if atom in possible})
+        return box
+
+    def bound(self, box, goal, multipliers, messages):
+        """Return a lower bound of the multiplied lack of votes in a box."""
+        require(len(multipliers) == len(goal) and len(messages) == self.n_messages, "wrong numbers")
+        require(all(type(m) is int and m >= 0 for m in multipliers), "a multiplier is negative")
+        require(all(type(m) is int for m in messages), "a message is not an integer")
+        weight, constant = [0] * self.model.n_classes, 0
+        for (more, less, by), m in zip(goal, multipliers):
+            weight[more] -= m
+            weight[less] += m
+            constant += m * by
+        total = constant + sum(w * b for w, b in zip(weight, self.model.base))
+        unary = [dict.fromkeys(atoms, 0) for atoms in box]
+        for scope, of_atoms, first, cells in self.tables:
+            allowed = []
+            for number, of_atom, start in zip(scope, of_atoms, first):
+                allowed.append({of_atom[atom] for atom in box[number]})
+                for atom in box[number]:
+                    unary[number][atom] += messages[start + of_atom[atom]]
+            total += min(
+                sum(w * v for w, v in zip(weight, votes)) - sum(messages[at] for at in places)
+                for cell, places, votes in cells
+                if all(p in a for p, a in zip(cell, allowed))
+            )
+        return total + sum(min(values.values()) for values in unary)
+
+    def check(self, box, goal, proof):
+        """Check that no row of a box fulfils all demands of a goal."""
+        tokens = iter(proof["tree"])
+        stack = [box]
+        while stack:
+            part = stack.pop()
+            token = next(tokens, None)
+            require(token is not None, "the tree ends too early")
+            if token < 0:
+                require(-token <= len(proof["messages"]), "a leaf has no messages")
+                if all(part):
+                    numbers = proof["multipliers"][~token], proof["messages"][~token]
+                    require(self.bound(part, goal, *numbers) > 0, "a bound is not positive")
+                continue
+            require(token < len(part), "a node splits an unknown column")
+            n_chosen = next(tokens, 0)
+            chosen = {next(tokens, -1) for _ in range(n_chosen)}
+            stack.append([atoms - chosen if n == token else atoms for n, atoms in enumerate(part)])
+            stack.append([atoms & chosen if n == token else atoms for n, atoms in enumerate(part)])
+        require(next(tokens, None) is None, "the tree goes on after its end")
+
+
+def check(model_bytes, certificate):
+    """Return the claim, or raise `Refused`."""
+    require(certificate.get("format") == "dln-certificate", "this is not a certificate of dln")
+    require(certificate.get("version") == 1, "this program reads certificates of version 1")
+    digest = hashlib.sha256(model_bytes).hexdigest()
+    require(digest == certificate["model_sha256"], "the certificate is about another model file")
+    model = Model(json.loads(model_bytes))
+    asked, goals, conditions = read_question(model, certificate["question"])
+    tables = Tables(asked, certificate)
+    require(len(certificate["proofs"]) == len(goals), "there is not one proof for each goal")
+    for goal, proof in zip(goals, certificate["proofs"]):
+        tables.check(tables.box(conditions), goal, proof)
+    return describe(json.loads(model_bytes), certificate["question"])
+
+
+def describe(document, question):
+    """Write the question in words; the words in the certificate are not trusted."""
+    where = ", ".join(f"{name}: {json.dumps(given)}" for name, given in question["where"].items())
+    region = f" where {{{where}}}" if where else ""
+    if question["kind"] == "independent":
+        return f"the class never changes with {question['features']} alone{region}"
+    label = json.dumps(document["classes"][question["class"]])
+    if question["kind"] == "range":
+        return (
+            f"the lead of class {label} is at least {question['at_least']} "
+            f"and at most {question['at_most']}{region}"
+        )
+    return f"{question['kind']} class {label}{region}"
+
+
+def main(arguments):
+    if len(arguments) != 2:
+        print("usage: python check_certificate.py model.json certificate.json", file=sys.stderr)
+        return 2
+    try:
+        with open(arguments[0], "rb") as file:
+            model = file.read()
+        with open(arguments[1], encoding="utf-8") as file:
+            certificate = json.load(file)
+        claim = check(model, certificate)
+    except OSError as error:
+        print(f"cannot read: {error}", file=sys.stderr)
+        return 2
+    except Refused as reason:
+        print(f"REFUSED: {reason}")
+        return 1
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        print(f"REFUSED: the file is not as expected ({type(error).__name__}: {error})")
+        return 1
+    print(f"PROVEN: {claim}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,219 @@
+"""`dln prove`: prove a claim about every possible row, and write a certificate."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from dln.cli.asking import find_class, find_names
+from dln.cli.conditions import read_conditions, read_tolerances
+from dln.cli.files import STANDARD, check_output, load_model
+from dln.cli.layout import DETECT, Layout
+from dln.cli.options import Json, Model, Quiet, TimeLimit
+from dln.cli.output import print_json, print_message, print_result
+from dln.cli.table_options import reads_table
+from dln.core.circuit import Circuit
+from dln.core.labels import label_to_json
+from dln.core.values import cell_to_json
+from dln.core.verdict import Proof, Undecided, Violation
+from dln.errors import OptionError
+from dln.prove.certificate import write_certificate
+from dln.prove.certify import (
+    Claim,
+    Robustness,
+    Verdict,
+    decide,
+    independence_claim,
+    prove_robust,
+    rule_claim,
+)
+
+PROVEN, REFUTED, UNDECIDED = 0, 1, 3
+
+
+@reads_table
+def prove(
+    model: Model,
+    always: Annotated[
+        str | None, typer.Option(metavar="CLASS", help="Prove that this class is always predicted.")
+    ] = None,
+    never: Annotated[
+        str | None, typer.Option(metavar="CLASS", help="Prove that this class is never predicted.")
+    ] = None,
+    independent: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMNS",
+            help="Prove that these columns alone never change the class. Comma-separated.",
+        ),
+    ] = None,
+    robust: Annotated[
+        bool,
+        typer.Option(
+            "--robust", help="Prove for each row of --data that small changes keep its class."
+        ),
+    ] = False,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CONDITION",
+            help="Only rows with age=40..60, age=60.., city=Bern,Chur or age=missing. Repeatable.",
+        ),
+    ] = None,
+    tolerance: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=NUMBER", help="With --robust: a small change. Repeatable."),
+    ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(metavar="DATA", help="Table whose values counterexamples use if possible."),
+    ] = None,
+    certificate: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write the proof, for check_certificate.py."),
+    ] = None,
+    time_limit: TimeLimit = 60.0,
+    layout: Layout = DETECT,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Prove a claim about every possible row, or show a row that refutes it.
+
+    Give one of --always, --never, --independent or --robust. The exit status is 0 if proven, 1 if
+    refuted, 3 if undecided within the time limit.
+
+    Example: dln prove credit.json --independent sex --data credit.csv --certificate proof.json
+    """
+    given = [always is not None, never is not None, bool(independent), robust]
+    if sum(given) != 1:
+        raise OptionError("give one of --always, --never, --independent or --robust")
+    if robust and (where or certificate):
+        raise OptionError("--where and --certificate cannot be used with --robust")
+    if not robust and tolerance:
+        raise OptionError("--tolerance is only used with --robust")
+    if certificate is not None:
+        if model == STANDARD or certificate == STANDARD:
+            raise OptionError("--certificate needs a model file and an output file, not -")
+        check_output(certificate, model, data)
+    circuit = load_model(model)
+    if robust:
+        found = _robust(circuit, data, tolerance or [], time_limit, layout)
+        _print_rows(found, json)
+        raise typer.Exit(_status_of_rows(found))
+    conditions = read_conditions(circuit, where or [])
+    rows = None if data is None else read_all(circuit, data, layout)
+    claim = _claim(circuit, always, never, independent, conditions, rows)
+    verdict = decide(claim, time_limit)
+    if json:
+        print_json(_document(claim, verdict))
+    else:
+        print_result(_text(claim, verdict))
+    if isinstance(verdict, Proof) and certificate is not None:
+        if not write_certificate(claim, model, certificate, time_limit=time_limit):
+            raise OptionError("the certificate was not written: raise --time-limit")
+        if not quiet:
+            print_message(
+                f"wrote {certificate}; check it: python check_certificate.py {model} {certificate}"
+            )
+    raise typer.Exit({Proof: PROVEN, Violation: REFUTED, Undecided: UNDECIDED}[type(verdict)])
+
+
+def _claim(
+    circuit: Circuit,
+    always: str | None,
+    never: str | None,
+    independent: list[str] | None,
+    where: dict[str, Any],
+    rows: Any,
+) -> Claim:
+    if independent:
+        return independence_claim(circuit, find_names(circuit, independent), where, rows)
+    option, text = ("--always", always) if always is not None else ("--never", never)
+    label = find_class(circuit, text, option)
+    return rule_claim(circuit, label, where, never is not None, rows)
+
+
+def read_all(circuit: Circuit, data: str, layout: Layout) -> Any:
+    """Read the columns that the circuit reads, of all rows."""
+    from dln.cli.arrow import pa
+    from dln.cli.read import open_table, read_for
+
+    with open_table(data, layout) as source:
+        return pa.concat_tables([part.typed for part in read_for(circuit, source)])
+
+
+def _robust(
+    circuit: Circuit, data: str | None, texts: list[str], time_limit: float, layout: Layout
+) -> Robustness:
+    if data is None or not texts:
+        raise OptionError("--robust needs --data DATA and at least one --tolerance COLUMN=NUMBER")
+    tolerances = read_tolerances(circuit, texts)
+    return prove_robust(circuit, read_all(circuit, data, layout), tolerances, time_limit=time_limit)
+
+
+def _status_of_rows(found: Robustness) -> int:
+    if found.refuted.any():
+        return REFUTED
+    return PROVEN if found else UNDECIDED
+
+
+def _print_rows(found: Robustness, json: bool) -> None:
+    if json:
+        print_json(
+            {
+                "certified": found.certified.tolist(),
+                "refuted": found.refuted.tolist(),
+                "share": found.share,
+                "violations": {
+                    place + 1: _violation_document(violation)
+                    for place, violation in found.violations.items()
+                },
+                "seconds": found.seconds,
+            }
+        )
+        return
+    lines = [str(found)]
+    lines += [f"  row {place + 1}: {text}" for place, text in list(found.violations.items())[:5]]
+    if len(found.violations) > 5:
+        lines.append(f"  and {len(found.violations) - 5} more; see --json")
+    print_result("\n".join(lines))
+
+
+def _text(claim: Claim, verdict: Verdict) -> str:
+    if isinstance(verdict, Proof):
+        return f"Proven: {claim.text} ({verdict.method}, {verdict.seconds:.2f} s)."
+    if isinstance(verdict, Undecided):
+        return f"Undecided after {verdict.seconds:.2f} s: {claim.text}. Raise --time-limit."
+    return f"Refuted: {claim.text}.\n{str(verdict).removeprefix('refuted: ')}"
+
+
+def _document(claim: Claim, verdict: Verdict) -> dict[str, Any]:
+    document: dict[str, Any] = {"claim": claim.text, "question": dict(claim.question)}
+    if isinstance(verdict, Undecided):
+        return {**document, "proven": None, "seconds": verdict.seconds}
+    if isinstance(verdict, Proof):
+        return {
+            **document,
+            "proven": True,
+            "method": verdict.method,
+            "seconds": verdict.seconds,
+        }
+    return {
+        **document,
+        "proven": False,
+        **_violation_document(verdict),
+        "seconds": verdict.seconds,
+    }
+
+
+def _violation_document(found: Violation) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "row": {name: cell_to_json(cell) for name, cell in found.row.items()},
+        "class": label_to_json(found.label),
+        "votes": list(found.votes),
+    }
+    if found.label_after is not None:
+        document["changed"] = {name: cell_to_json(cell) for name, cell in found.changed.items()}
+        document["class_after"] = label_to_json(found.label_after)
+    return document

@@ -1,0 +1,272 @@
+"""Two circuits -> conditions under which they predict different classes, as rules.
+
+A rule is a box on which one class is certain in the first circuit and another one in the second.
+Rules are found one after another, each from a row that no earlier rule contains. If there is no
+such row left, the rules are exactly the rows on which the circuits differ.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dln.core.circuit import Circuit
+from dln.core.gates import GATE_BY_NAME
+from dln.core.labels import Label, label_text, label_to_json
+from dln.core.parts import Node, Rule
+from dln.errors import OptionError
+from dln.explain.document import Document, Section
+from dln.explain.formatted import Formatted
+from dln.explain.why import condition_of
+from dln.prove.clock import Clock, check_time_limit
+from dln.prove.joint import Joint, join_circuits
+from dln.prove.search import Box, Search, rows_of
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A condition under which two circuits predict different classes.
+
+    Attributes
+    ----------
+    condition
+        All rows that fulfil it differ.
+    first, second
+        The classes that the two circuits predict.
+    share
+        The share of the given rows that fulfil it; None if there are none.
+    """
+
+    condition: str
+    first: Label
+    second: Label
+    share: float | None
+
+
+@dataclass(frozen=True)
+class Differences(Formatted):
+    """Where two circuits predict different classes; returned by `find_differences`.
+
+    Attributes
+    ----------
+    rules
+        The conditions; rows may fulfil several.
+    complete
+        Whether every row on which the circuits differ fulfils one of them.
+    share
+        The share of the given rows on which they differ; None if there are none.
+    """
+
+    rules: tuple[Difference, ...]
+    complete: bool
+    share: float | None
+
+    def to_text(self) -> str:
+        """Write a line for each condition."""
+        if not self.rules and self.complete:
+            return "The models predict the same class for every possible row."
+        share = "" if self.share is None else f" ({100 * self.share:.1f} % of the rows)"
+        some = "exactly where" if self.complete else "for example where"
+        lines = [f"The models differ{share} {some}"]
+        for rule in self.rules:
+            counted = "" if rule.share is None else f" ({100 * rule.share:.1f} %)"
+            classes = f"{label_text(rule.first)} and {label_text(rule.second)}"
+            lines.append(f"  {classes}: {rule.condition}{counted}")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "format": "dln-differences",
+            "version": 1,
+            "complete": self.complete,
+            "share": self.share,
+            "rules": [
+                {
+                    "condition": rule.condition,
+                    "first": label_to_json(rule.first),
+                    "second": label_to_json(rule.second),
+                    "share": rule.share,
+                }
+                for rule in self.rules
+            ],
+        }
+
+    def _document(self) -> Document:
+        head, *_ = self.to_text().splitlines()
+        rows = tuple((label_text(r.first), label_text(r.second), r.condition) for r in self.rules)
+        section = Section("Differences", ("first", "second", "so that"), rows)
+        return Document((), (section,) if rows else (), head)
+
+
+def find_differences(
+    a: Circuit, b: Circuit, X: Any = None, *, n: int = 10, time_limit: float | None = 60.0
+) -> Differences:
+    """Find the conditions under which two circuits predict different classes.
+
+    Parameters
+    ----------
+    a, b
+        Circuits of the same classes; columns that both read must be the same.
+    X
+        Rows, to count how many fulfil each condition.
+    n
+        The most conditions to find.
+    time_limit
+        Seconds after which the conditions may be incomplete; None for no limit.
+
+    Examples
+    --------
+    >>> from dln import Above, Column
+    >>> def above(cutoff: float) -> Circuit:
+    ...     literals = (Above(0, cutoff),)
+    ...     columns = (Column("age", "integer"),)
+    ...     return Circuit(columns, literals, (), (Rule(0, (0, 1)),), (0, 0), ("no", "yes"))
+    >>> print(find_differences(above(50.0), above(60.0), [[40], [55]]))
+    The models differ (50.0 % of the rows) exactly where
+      yes and no: 50 < age <= 60 (50.0 %)
+    """
+    check_time_limit(time_limit)
+    if not (isinstance(n, int) and n >= 1):
+        raise OptionError(f"n is {n!r}, expected a whole number of at least 1")
+    clock = Clock(time_limit)
+    joint = join_circuits(a, b)
+    rows = None if X is None else rows_of(joint.circuit, joint.table(X))[0]
+    differ = None if X is None else a.predict(X) != b.predict(X)
+    found: list[Difference] = []
+    boxes: list[Box] = []
+    complete = False
+    while True:
+        row, sure = _find_row(joint, boxes, clock)
+        if row is None:
+            complete = sure
+            break
+        if len(found) == n:
+            break
+        first, second, box = _widen(joint, row, clock)
+        boxes.append(box)
+        share = None if rows is None else _share(joint.circuit._search, box, rows)
+        found.append(Difference(_text(joint, box), a.classes[first], a.classes[second], share))
+    overall = None if differ is None else float(np.mean(differ)) if len(differ) else 0.0
+    return Differences(tuple(found), complete, overall)
+
+
+def _find_row(joint: Joint, boxes: list[Box], clock: Clock) -> tuple[Any, bool]:
+    """Find a row on which the circuits differ and that is in no box; None and whether sure."""
+    n = joint.n_classes
+    search = _outside(joint, boxes)._search
+    complete = True
+    for first in range(n):
+        for second in range(n):
+            if first == second:
+                continue
+            demands = [
+                *joint.wins(first, 0),
+                *joint.wins(second, n),
+                (2 * n, 2 * n + 1, 0),  # in no box
+            ]
+            left = math.inf if clock.left is None else clock.left
+            found = search.find(search.all_rows, demands, seconds=left)
+            if found.row is not None:
+                return found.row, True
+            complete = complete and found.complete
+    return None, complete
+
+
+def _outside(joint: Joint, boxes: list[Box]) -> Circuit:
+    """Add two classes: the first has no votes, the second a vote for each box of the row."""
+    circuit = joint.circuit
+    search = circuit._search
+    nodes, rules = list(circuit.nodes), []
+    for rule in circuit.rules:
+        rules.append(Rule(rule.wire, (*rule.votes, 0, 0)))
+    for box in boxes:
+        wires = []
+        for place in range(len(search.names)):
+            part = search.part(box, place)
+            if not part.all():
+                wires.append(_membership(circuit, nodes, search, place, part))
+        wire = _chain(circuit, nodes, "AND", wires) if wires else None
+        if wire is None:
+            wire = circuit.n_literals + len(nodes)
+            nodes.append(Node(GATE_BY_NAME["TRUE"], 0, 0))
+        rules.append(Rule(wire, (*(0,) * 2 * joint.n_classes, 0, 1)))
+    base = (*circuit.base_votes, 0, 0)
+    return Circuit(circuit.columns, circuit.literals, nodes, rules, base, tuple(range(len(base))))
+
+
+def _membership(circuit: Circuit, nodes: list[Node], search: Search, place: int, part: Box) -> int:
+    """Make a wire that is true if the value of a column is in one of the atoms."""
+    literals, truths = search.variables.literals[place], search.variables.truths[place]
+    ways = []
+    for atom in np.flatnonzero(part).tolist():
+        signed = []
+        for wire, true in zip(literals, truths[:, atom].tolist(), strict=True):
+            nodes.append(Node(GATE_BY_NAME["A" if true else "NOT_A"], wire, wire))
+            signed.append(circuit.n_literals + len(nodes) - 1)
+        ways.append(_chain(circuit, nodes, "AND", signed))
+    return _chain(circuit, nodes, "OR", ways)
+
+
+def _chain(circuit: Circuit, nodes: list[Node], gate: str, wires: list[int]) -> int:
+    last = wires[0]
+    for wire in wires[1:]:
+        nodes.append(Node(GATE_BY_NAME[gate], last, wire))
+        last = circuit.n_literals + len(nodes) - 1
+    return last
+
+
+def _widen(joint: Joint, row: Any, clock: Clock) -> tuple[int, int, Box]:
+    """Free columns, then extend values, while both classes stay certain."""
+    search, n = joint.circuit._search, joint.n_classes
+    votes = joint.circuit.votes(search.table_of(row[np.newaxis]))[0]
+    first, second = int(votes[:n].argmax()), int(votes[n:].argmax())
+    box = search.box_of({place: [int(atom)] for place, atom in enumerate(row)})
+
+    def certain() -> bool:
+        for winner, shift in ((first, 0), (second, n)):
+            for rival in range(n):
+                if rival != winner:
+                    more, less, by = search.beats(rival, winner)
+                    left = math.inf if clock.left is None else clock.left
+                    demands = [(more + shift, less + shift, by)]
+                    found = search.find(box, demands, seconds=left)
+                    if found.row is not None or not found.complete:
+                        return False
+        return True
+
+    for place in range(len(search.names)):
+        part = search.part(box, place)
+        before = part.copy()
+        part[:] = 1
+        if not certain():
+            part[:] = before
+            for atom in (
+                *range(int(row[place]) + 1, len(part)),
+                *range(int(row[place]) - 1, -1, -1),
+            ):
+                part[atom] = 1
+                if not certain():
+                    part[atom] = 0
+    return first, second, box
+
+
+def _share(search: Search, box: Box, rows: Any) -> float:
+    inside = np.ones(len(rows), dtype=bool)
+    for place in range(len(search.names)):
+        inside &= search.part(box, place)[rows[:, place]].astype(bool)
+    return float(inside.mean()) if len(rows) else 0.0
+
+
+def _text(joint: Joint, box: Box) -> str:
+    search = joint.circuit._search
+    texts = [
+        condition_of(search, box, place)
+        for place in range(len(search.names))
+        if not search.part(box, place).all()
+    ]
+    marked = [f"({text})" if " or " in text and len(texts) > 1 else text for text in texts]
+    return " and ".join(marked) or "always"

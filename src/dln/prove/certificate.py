@@ -1,0 +1,83 @@
+"""A claim -> a file that proves it, for check_certificate.py, which shares no code with dln.
+
+docs/audit.md describes the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from dln._util.atomic_file import open_atomically
+from dln.errors import CircuitError
+from dln.prove.certify import Claim
+from dln.prove.clock import Clock
+
+
+def write_certificate(
+    claim: Claim, model: str, path: str, *, time_limit: float | None = 60.0
+) -> bool:
+    """Write the proof of a claim about a model file; False if the time limit was reached.
+
+    The claim must be true.
+    """
+    document = certificate_of(claim, Path(model).read_bytes(), Clock(time_limit))
+    if document is None:
+        return False
+    with open_atomically(path) as file:
+        file.write(json.dumps(document, ensure_ascii=False).encode())
+        file.write(b"\n")
+    return True
+
+
+def certificate_of(claim: Claim, model: bytes, clock: Clock) -> dict[str, Any] | None:
+    """Return the certificate as plain values; None if the time is over."""
+    search = claim.search
+    if search.tables.has_definitions:
+        raise CircuitError(
+            "a rule has too many literals for a certificate; train with fewer layers, or prune"
+        )
+    proofs = []
+    for goal in claim.goals:
+        left = math.inf if clock.left is None else clock.left
+        proof = search.prove(claim.region.box, goal, seconds=left)
+        if proof is None:
+            return None
+        assert search.checker.check(claim.region.box, goal, proof), "a proof is wrong"
+        tree, messages, multipliers = (part.tolist() for part in proof)
+        proofs.append({"tree": tree, "messages": messages, "multipliers": multipliers})
+    atoms = [
+        ["".join("01"[int(bit)] for bit in atom) for atom in truths.T.tolist()]
+        for truths in search.variables.truths
+    ]
+    return {
+        "format": "dln-certificate",
+        "version": 1,
+        "claim": claim.text,
+        "model_sha256": hashlib.sha256(model).hexdigest(),
+        "question": dict(claim.question),
+        "columns": search.names,
+        "atoms": atoms,
+        "tables": _tables(claim),
+        "proofs": proofs,
+    }
+
+
+def _tables(claim: Claim) -> list[dict[str, Any]]:
+    given, rules = claim.search.tables.arguments, claim.search.tables.rules
+    sizes, starts = given["n_atoms"].tolist(), given["factor_start"].tolist()
+    tables, at = [], 0
+    for number, of_table in enumerate(rules):
+        scope = given["scope"][starts[number] : starts[number + 1]].tolist()
+        patterns = []
+        for column in scope:
+            patterns.append(given["pattern"][at : at + sizes[column]].tolist())
+            at += sizes[column]
+        tables.append({"rules": list(of_table), "columns": scope, "patterns": patterns})
+    used = {rule for of_table in rules for rule in of_table}
+    # Constant rules without votes have no table.
+    left = [rule for rule in range(len(claim.search.circuit.rules)) if rule not in used]
+    return [*tables, *([{"rules": left, "columns": [], "patterns": []}] if left else [])]

@@ -1,0 +1,201 @@
+"""Conditions on columns -> the box of the rows that fulfil them, and example values in it.
+
+A circuit is constant on an atom. So a condition that covers a part of an atom is exact: the box
+contains the atom, and examples are taken from that part.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import numbers
+from collections import Counter
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+
+from dln._util.messages import list_names
+from dln.core.conditions import Atom, Cell, Choice, Gap, least_above
+from dln.core.literals import Column
+from dln.core.logic import Logic
+from dln.data.cells import readable_cells
+from dln.data.codes import places_of
+from dln.data.table import read_table
+from dln.errors import OptionError
+from dln.prove.search import Atoms, Box, Search, rows_of
+
+_EPOCH = datetime.datetime(1970, 1, 1)
+
+
+def narrowed(gap: Gap, lowest: float | None, highest: float | None) -> Gap | None:
+    """Restrict a gap to a range that includes its ends; None if nothing is left.
+
+    >>> narrowed(Gap("integer", 50.0, 60.0), 58.5, None)
+    Gap(kind='integer', low=58.49999999999999, high=60.0, binary=False)
+    >>> narrowed(Gap("integer", 50.0, 60.0), 60.5, None) is None
+    True
+    """
+    low = gap.low if lowest is None else max(gap.low, math.nextafter(float(lowest), -math.inf))
+    high = gap.high if highest is None else min(gap.high, float(highest))
+    least = least_above(low, gap.kind)
+    return None if least is None or least > high else Gap(gap.kind, low, high, gap.binary)
+
+
+def check_names(search: Search, names: Collection[str]) -> None:
+    """Raise `OptionError` if a column does not exist."""
+    known = [column.name for column in search.circuit.columns]
+    for name in names:
+        if name not in known:
+            raise OptionError(f"there is no column {name!r}; the columns are: {list_names(known)}")
+
+
+class Region:
+    """The rows that fulfil conditions.
+
+    Attributes
+    ----------
+    box
+        Their atoms.
+    """
+
+    def __init__(self, search: Search, where: Mapping[str, Any], data: Any = None) -> None:
+        """Read conditions.
+
+        For a column of numbers: a number, or (lowest, highest) with None for no limit. For a column
+        of categories: one of them, or several. None means a missing value. `data` are rows whose
+        values are used in examples where possible.
+        """
+        check_names(search, where)
+        self._search = search
+        self._examples: dict[tuple[int, int], Cell] = {}
+        self.box: Box = search.all_rows
+        for place, index in enumerate(search.variables.read):
+            column = search.circuit.columns[index]
+            if column.name in where:
+                self._restrict(place, column, where[column.name])
+                if not search.part(self.box, place).any():
+                    raise OptionError(
+                        f"no value of {column.name!r} fulfils the condition {where[column.name]!r}"
+                    )
+        self._observed = None if data is None else Observed(search, data)
+
+    @property
+    def has_data(self) -> bool:
+        """Whether there are rows to take values from."""
+        return self._observed is not None
+
+    @property
+    def likely_box(self) -> Box:
+        """The rows of the box whose values all occur in the data."""
+        return self.box if self._observed is None else self.box & self._observed.box
+
+    def cells(self, atoms: Atoms) -> dict[str, Cell]:
+        """Return an example of a row of atoms, by the names of the columns."""
+        cells = self._search.cells(atoms)
+        for place, name in enumerate(self._search.names):
+            atom = int(atoms[place])
+            if (place, atom) in self._examples:
+                cells[name] = self._examples[place, atom]
+            elif self._observed is not None:
+                cells[name] = self._observed.cells.get((place, atom), cells[name])
+        return cells
+
+    def _restrict(self, place: int, column: Column, given: Any) -> None:
+        part = self._search.part(self.box, place)
+        for number, atom in enumerate(self._search.variables.atoms[place].atoms):
+            if given is None:
+                part[number] = atom == Choice(None) or self._is_missing(place, number)
+                continue
+            example = (
+                _number_in(atom, column, given)
+                if column.is_numeric
+                else _category_in(self._members(place)[number], column, given)
+            )
+            part[number] = example is not None
+            if example is not None:
+                self._examples[place, number] = example
+
+    def _is_missing(self, place: int, number: int) -> bool:
+        """Whether missing values are in an atom that has other values too."""
+        apart = self._search.variables.atoms[place].atoms[0] == Choice(None)
+        return not apart and number == 0
+
+    def _members(self, place: int) -> list[list[Cell]]:
+        index = self._search.variables.read[place]
+        return members(self._search.circuit.logic, index, self._search.variables.atoms[place])
+
+
+def members(logic: Logic, number: int, found: Any) -> list[list[Cell]]:
+    """List the known categories of each atom of a column."""
+    literals = [literal for literal in logic.literals if literal.column == number]
+    truths = {found.truths(place): place for place in range(len(found.atoms))}
+    of_atom: list[list[Cell]] = [[] for _ in found.atoms]
+    for code, category in enumerate(logic.columns[number].categories):
+        of_atom[truths[tuple(code in literal.categories for literal in literals)]].append(category)
+    return of_atom
+
+
+def _number_in(atom: Atom, column: Column, given: Any) -> Cell:
+    """Return a value of an atom that fulfils a condition; None if there is none."""
+    bounds = tuple(given) if isinstance(given, (tuple, list)) else (given, given)
+    if len(bounds) != 2:
+        raise OptionError(
+            f"the condition on {column.name!r} is {given!r}, expected a number, or "
+            "(lowest, highest) with None for no limit"
+        )
+    low, high = (number_of(bound, column) for bound in bounds)
+    gap = narrowed(atom, low, high) if isinstance(atom, Gap) else None
+    return None if gap is None else gap.cell
+
+
+def number_of(value: Any, column: Column) -> float | None:
+    """Return the end of a range as a number; dates as seconds since 1970."""
+    if value is None:
+        return None
+    if isinstance(value, datetime.datetime):
+        return (value - _EPOCH).total_seconds()
+    if isinstance(value, datetime.date):
+        return (datetime.datetime.combine(value, datetime.time()) - _EPOCH).total_seconds()
+    if isinstance(value, (numbers.Real, np.bool_)) and value == value:
+        return float(value)
+    raise OptionError(f"the condition on {column.name!r} has {value!r}, expected a number")
+
+
+def _category_in(known: list[Cell], column: Column, given: Any) -> Cell:
+    several = isinstance(given, Collection) and not isinstance(given, str)
+    wanted = list(given) if several else [given]
+    for category in wanted:
+        if category not in column.categories:
+            raise OptionError(
+                f"the condition on {column.name!r} has {category!r}; the categories are "
+                f"{list_names(map(repr, column.categories))}"
+            )
+    return next((category for category in known if category in wanted), None)
+
+
+class Observed:
+    """The values that occur in a table.
+
+    Attributes
+    ----------
+    box
+        The atoms that occur.
+    cells
+        For each column and atom that occurs, its most frequent value.
+    """
+
+    def __init__(self, search: Search, data: Any) -> None:
+        circuit, table = search.circuit, read_table(data)
+        atoms, _ = rows_of(circuit, table)
+        read = search.variables.read
+        places = places_of(table, circuit.columns, list(read))
+        self.box: Box = np.zeros(search.starts[-1], dtype=np.uint8)
+        self.cells: dict[tuple[int, int], Cell] = {}
+        for place, index in enumerate(read):
+            values = readable_cells(circuit.columns[index], table.read(places[index]))
+            counts = Counter(zip(atoms[:, place].tolist(), values, strict=True))
+            for (atom, value), _ in counts.most_common():
+                if atom >= 0:
+                    self.cells.setdefault((place, atom), value)
+                    self.box[search.starts[place] + atom] = 1

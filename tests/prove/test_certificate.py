@@ -1,0 +1,238 @@
+"""The stand-alone checker accepts right certificates, and refuses what was changed on purpose."""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from dln.core.circuit import Circuit
+from dln.core.literals import Column
+from dln.core.model_file import circuit_to_json
+from dln.core.verdict import Proof
+from dln.prove.certificate import certificate_of
+from dln.prove.certify import Claim, decide, independence_claim, range_claim, rule_claim
+from dln.prove.clock import Clock
+from tests.conftest import Run
+from tests.prove.test_certify import ANY, biased
+from tests.support.strategies import law
+
+ROOT = Path(__file__).parents[2]
+CHECKER = ROOT / "check_certificate.py"
+
+
+def load_checker() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("check_certificate", CHECKER)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+checker = load_checker()
+
+
+def made(circuit: Circuit, claim: Claim) -> tuple[bytes, dict[str, Any]]:
+    """Return a model file and the certificate of a claim, as read from files."""
+    model = circuit_to_json(circuit).encode()
+    document = certificate_of(claim, model, Clock(None))
+    assert document is not None
+    return model, json.loads(json.dumps(document))
+
+
+@law
+@given(data=st.data(), circuit=ANY)
+def test_every_proof_has_a_certificate_that_is_accepted(
+    data: st.DataObject, circuit: Circuit
+) -> None:
+    assume(circuit.n_classes > 1 and circuit.columns)
+    label = data.draw(st.sampled_from(circuit.classes))
+    name = data.draw(st.sampled_from([column.name for column in circuit.columns]))
+    total = sum(sum(map(abs, votes)) for _, votes in circuit.rules) + 99
+    for claim in (
+        rule_claim(circuit, label, {}, False, None),
+        rule_claim(circuit, label, {name: None}, True, None),
+        independence_claim(circuit, [name], {}, None),
+        range_claim(circuit, label, -total, total, {}, None),
+    ):
+        if isinstance(decide(claim, None), Proof):
+            model, certificate = made(circuit, claim)
+            assert checker.check(model, certificate)
+
+
+CLAIMS: dict[str, Callable[[Circuit], Claim]] = {
+    "always": lambda c: rule_claim(c, "high", {"age": (51, None), "sex": "m"}, False, None),
+    "never": lambda c: rule_claim(c, "high", {"sex": ["f"], "chol": (0, 150)}, True, None),
+    "independent": lambda c: independence_claim(c, ["sex"], {"age": (None, 50)}, None),
+    "range": lambda c: range_claim(c, "high", -1, 2, {}, None),
+}
+
+
+def alternating(old: list[int]) -> list[int]:
+    return [(-1) ** place * 10**6 for place in range(len(old))]
+
+
+def put(path: tuple[Any, ...], value: Any) -> Callable[[Any], None]:
+    def change(document: Any) -> None:
+        for key in path[:-1]:
+            document = document[key]
+        old = document[path[-1]]
+        document[path[-1]] = value(old) if callable(value) else value
+
+    return change
+
+
+BREAKS: dict[str, Callable[[Any], None]] = {
+    "another model": put(("model_sha256",), "0" * 64),
+    "other messages": put(("proofs", 0, "messages", 0), alternating),
+    "message that is no integer": put(("proofs", 0, "messages", 0), lambda old: [0.5 for _ in old]),
+    "negative multiplier": put(("proofs", 0, "multipliers", 0), lambda old: [-m for m in old]),
+    "multipliers of 0": put(("proofs", 0, "multipliers", 0), lambda old: [0 for _ in old]),
+    "no leaf": put(("proofs", 0, "tree"), []),
+    "unknown messages": put(("proofs", 0, "tree"), [-99]),
+    "more after the end": put(("proofs", 0, "tree"), lambda old: [*old, -1]),
+    "no proof": put(("proofs",), []),
+    "a rule that is missing": put(("tables", 0, "rules"), []),
+    "a rule that is there twice": put(("tables", 0, "rules"), lambda old: [*old, *old]),
+    "an atom that is missing": put(("atoms", 0), lambda old: old[:1]),
+    "patterns that are joined": put(("tables", 0, "patterns", 0), lambda old: [0 for _ in old]),
+    "a column that is missing": put(("tables", 0, "columns"), []),
+    "another version": put(("version",), 2),
+    "another format": put(("format",), "dln-circuit"),
+    "no question": put(("question",), {}),
+    "a longer question": put(("question", "where"), {"size": None}),
+}
+
+
+@pytest.mark.parametrize("kind", CLAIMS)
+@pytest.mark.parametrize("what", BREAKS)
+def test_what_was_changed_on_purpose_is_refused(
+    tmp_path: Path, kind: str, what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    circuit = biased()
+    model, certificate = made(circuit, CLAIMS[kind](circuit))
+    assert checker.check(model, certificate)
+    broken = copy.deepcopy(certificate)
+    BREAKS[what](broken)
+    (tmp_path / "m.json").write_bytes(model)
+    (tmp_path / "c.json").write_text(json.dumps(broken), "utf-8")
+    assert checker.main([str(tmp_path / "m.json"), str(tmp_path / "c.json")]) == 1
+    assert capsys.readouterr().out.startswith("REFUSED: ")
+
+
+def test_a_false_claim_with_the_proof_of_another_is_refused() -> None:
+    circuit = biased()
+    model, certificate = made(circuit, CLAIMS["always"](circuit))
+    for where in ({}, {"age": [51, None]}, {"age": [50, None], "sex": ["m"]}, {"sex": ["m"]}):
+        wrong = {**certificate, "question": {**certificate["question"], "where": where}}
+        with pytest.raises(checker.Refused):
+            checker.check(model, wrong)
+    model, certificate = made(circuit, CLAIMS["independent"](circuit))
+    wrong = {**certificate, "question": {**certificate["question"], "where": {}}}
+    with pytest.raises(checker.Refused):
+        checker.check(model, wrong)
+
+
+def test_a_changed_model_is_refused_even_with_its_digest() -> None:
+    import hashlib
+
+    circuit = biased()
+    model, certificate = made(circuit, CLAIMS["range"](circuit))
+    document = json.loads(model)
+    document["rules"][0]["votes"] = [0, 9]
+    changed = json.dumps(document).encode()
+    certificate["model_sha256"] = hashlib.sha256(changed).hexdigest()
+    with pytest.raises(checker.Refused, match="not positive"):
+        checker.check(changed, certificate)
+
+
+def test_the_checker_imports_only_the_standard_library() -> None:
+    lines = CHECKER.read_text("utf-8").splitlines()
+    imported = {line.split()[1] for line in lines if line.startswith(("import ", "from "))}
+    assert imported <= set(sys.stdlib_module_names)
+
+
+# -- the command ------------------------------------------------------------------------------
+
+
+def test_the_command_proves_and_writes_a_certificate(run: Run, tmp_path: Path) -> None:
+    model, proof = tmp_path / "m.json", tmp_path / "proof.json"
+    biased().save(model)
+    options = ("--where", "age=51..", "--where", "sex=m", "--certificate", proof)
+    status, out, err = run("prove", model, "--always", "high", *options)
+    assert status == 0
+    assert out.startswith("Proven: always high where age >= 51.0 and sex in {m} (bounds, ")
+    assert "check it: python check_certificate.py" in err
+    done = subprocess.run([sys.executable, CHECKER, model, proof], capture_output=True, text=True)
+    assert (done.returncode, done.stdout[:22]) == (0, 'PROVEN: always class "'), done
+    status, out, _ = run("prove", model, "--independent", "sex", "--json")
+    assert status == 1
+    assert json.loads(out)["proven"] is False
+    assert run("prove", model, "--never", "high", "--time-limit", "0")[0] in (1, 3)
+
+
+def test_the_command_certifies_rows(run: Run, tmp_path: Path) -> None:
+    model, rows = tmp_path / "m.json", tmp_path / "rows.csv"
+    biased().save(model)
+    rows.write_text("age,sex,chol\n40,m,100\n50,m,100\n60,f,199.5\n", "utf-8")
+    options = ("--robust", "--data", rows, "--tolerance", "age=1", "--tolerance", "chol=0.25")
+    status, out, _ = run("prove", model, *options)
+    assert status == 1
+    assert out.startswith("2 of 3 rows keep their class within the tolerances, 1 do not")
+    assert "row 2: refuted: changing age from 50 to 51 changes low to high" in out
+    found = json.loads(run("prove", model, *options, "--json")[1])
+    assert found["certified"] == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "give one of --always, --never, --independent or --robust"),
+        (("--always", "high", "--never", "low"), "give one of"),
+        (("--always", "none"), "there is no class 'none'"),
+        (("--independent", "sax"), "did you mean 'sex'?"),
+        (("--always", "high", "--where", "age"), "expected COLUMN=VALUE"),
+        (("--always", "high", "--where", "age=old"), "--where age=old is not a integer"),
+        (("--always", "high", "--where", "sex=x"), "the categories are 'f', 'm'"),
+        (("--always", "high", "--where", "age=1", "--where", "age=2"), "twice"),
+        (("--robust",), "--robust needs --data"),
+        (("--always", "high", "--tolerance", "age=1"), "only used with --robust"),
+        (("--always", "high", "--certificate", "-"), "needs a model file and an output file"),
+    ],
+)
+def test_mistakes_are_one_line(
+    run: Run, tmp_path: Path, options: tuple[str, ...], said: str
+) -> None:
+    biased().save(tmp_path / "m.json")
+    status, out, err = run("prove", tmp_path / "m.json", *options)
+    assert (status, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_large_rules_have_no_certificate() -> None:
+    from dln.core.gates import GATE_BY_NAME
+    from dln.core.literals import Above
+    from dln.core.parts import Node, Rule
+    from dln.errors import CircuitError
+
+    n = 24
+    nodes = [Node(GATE_BY_NAME["AND"], wire - 1, wire - n) for wire in range(n, 2 * n)]
+    columns = [Column(f"x{i}", "boolean") for i in range(n)]
+    literals = [Above(i, 0.5) for i in range(n)]
+    circuit = Circuit(columns, literals, nodes, [Rule(2 * n - 1, (0, 1))], (0, 0), ("no", "yes"))
+    claim = rule_claim(circuit, "no", {"x0": False}, False, None)
+    assert isinstance(decide(claim, None), Proof)
+    with pytest.raises(CircuitError, match="too many literals for a certificate"):
+        certificate_of(claim, b"", Clock(None))
