@@ -106,7 +106,8 @@ def test_a_target_with_missing_cells_is_refused_with_their_place(target: Any) ->
         ([0.0, 1.0, np.inf, 1.0], "contains infinity"),
         (np.array([1, "a", 1, "a"], dtype=object), "the target mixes int, str"),
         ([0.5, 1.5, 2.5, 3.5], "Unknown label type"),
-        (np.zeros((4, 2)), "1d array"),
+        (np.zeros((4, 2)), "read as class probabilities, but row 0 does not sum to 1"),
+        ([["a", "b"]] * 4, "1d array"),
         (np.array([[0], {}, [0], {}], dtype=object), "Unknown label type"),
     ],
 )

@@ -334,3 +334,16 @@ def test_explanations_of_one_circuit_share_the_text_of_its_rules() -> None:
     one, other = (circuit.explain({**CELLS, "age": age}) for age in (60, 30))
     assert one.rules != other.rules
     assert all(a.text is b.text for a, b in zip(one.rules, other.rules, strict=True))
+
+
+def test_a_text_lists_the_rules_with_the_most_votes_and_counts_the_others() -> None:
+    literals = tuple(Above(0, float(cutoff)) for cutoff in range(60))
+    rules = tuple(Rule(wire, (0, 1 + wire % 30)) for wire in range(60))
+    circuit = Circuit((Column("x", "integer"),), literals, (), rules, (0, 0), ("no", "yes"))
+    explanation = circuit.explain([45])
+    text = explanation.to_text()
+    assert len([line for line in text.splitlines() if line.startswith("  +")]) == 35
+    assert "  and 25 rules with fewer or equal votes" in text
+    assert "+30 yes  x > 29" in text
+    assert "+1 yes  x > 0\n" not in text
+    assert len(explanation.to_dict()["rules"]) == 60

@@ -16,6 +16,7 @@ ROUNDS = {
     "equality": 15,
     "monotone": 10,
     "changes": 15,
+    "reasons": 6,
     "native-program": 60,
     "native-training": 60,
     # tests/search/test_search_resume.py kills searches at chosen moments.

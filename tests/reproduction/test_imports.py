@@ -15,6 +15,7 @@ PACKAGES = {"dln.draw", "dln.report", "dln.search"}
 """Public packages besides dln itself."""
 # These measure engines and kernels, or train a network that is not a DLN.
 INTERNAL = {
+    "benchmarks/builds.py",
     "benchmarks/engines.py",
     "benchmarks/gpu_floors.py",
     "benchmarks/train_speed.py",

@@ -18,6 +18,7 @@ from dln.data.table import read_table
 from dln.encode.encoder import EncodeOptions, fit_encoder
 from dln.estimators.plan import read_parameters
 from dln.train.discretise import discretise
+from dln.train.fit import FitPlan, Fitted, fit_circuit
 from dln.train.growth import Growth, grow
 from dln.train.jobs import Job, Trained
 from dln.train.native import train_population
@@ -174,3 +175,26 @@ def test_trees_are_grown_only_beside_networks_of_a_chosen_size_or_on_request(
 ) -> None:
     candidates = make_candidates(read_parameters(DLNClassifier(**parameters)), 300, 2, 4)
     assert (candidates.growth is not None) == grows
+
+
+@pytest.mark.parametrize("on_interrupt", ["raise", "keep"])
+def test_ctrl_c_while_trees_are_grown_keeps_the_networks(on_interrupt: Any) -> None:
+    problem = make_problem(*interaction(80, seed=1))
+    parameters = read_parameters(DLNClassifier(**SMALL, n_trees=10))
+    plan = FitPlan(make_candidates(parameters, 80, 2, 4))
+
+    def engine(jobs: Sequence[Job], **options: Any) -> list[Trained]:
+        if len(jobs) == 10:  # the networks that leave out folds
+            raise KeyboardInterrupt
+        return train_population(jobs, **options)
+
+    def fit() -> Fitted:
+        rng = np.random.default_rng(0)
+        return fit_circuit(problem, plan, engine=engine, rng=rng, on_interrupt=on_interrupt)
+
+    if on_interrupt == "raise":
+        with pytest.raises(KeyboardInterrupt):
+            fit()
+    else:
+        assert fit().interrupted
+        assert len(fit().circuit.rules) > 0

@@ -1,4 +1,4 @@
-"""Choose the columns to learn from: `--ignore` and `--only`."""
+"""Choose the columns to learn from: `--ignore`, `--only` and `--group`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,16 @@ from dln.errors import OptionError
 
 
 def choose_features(
-    source: Source, target: str, *, ignore: Sequence[str], only: Sequence[str]
+    source: Source,
+    target: str,
+    *,
+    ignore: Sequence[str],
+    only: Sequence[str],
+    group: str | None = None,
 ) -> list[str]:
-    """Return the columns to learn from, in the order of the table; never the target.
+    """Return the columns to learn from, in the order of the table.
+
+    Neither the target nor the column of `--group` is among them.
 
     Each text in `ignore` and `only` is one name of a column, or several separated by commas.
     """
@@ -20,6 +27,11 @@ def choose_features(
     source.check_column(target)
     chosen = _named(only, source) if only else set(source.names)
     chosen -= _named(ignore, source) | {target}
+    if group is not None:
+        source.check_column(group)
+        if group == target:
+            raise OptionError(f"--group and --target both name {group!r}; name another column")
+        chosen.discard(group)
     return [name for name in source.names if name in chosen]
 
 

@@ -33,7 +33,7 @@ def diff(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Show the conditions under which two models predict different classes.
+    """Show the conditions under which two models disagree.
 
     The conditions are exact: all rows that fulfil one differ. If the first line says "exactly
     where", no other rows do. The exit status is 0 if the models never differ, 1 if they differ, 3

@@ -12,6 +12,7 @@ from dln._util.messages import count_of, percent
 from dln.cli.cost import size_text
 from dln.cli.evaluate import score_document
 from dln.cli.files import STANDARD
+from dln.cli.groups import remember_group
 from dln.cli.holdout import origin_of
 from dln.cli.layout import Layout
 from dln.cli.measure import Measure, measure
@@ -68,7 +69,7 @@ def add_origin(
         seed=split.seed,
         rows=None if no_rows else sketch,
     )
-    origin = remember_words(origin, split.layout.missing)
+    origin = remember_group(remember_words(origin, split.layout.missing), prepared.group)
     return replace(circuit, origin=origin), _repeat_notes(sketch)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from dln.cli.output import print_message
 
 
-def fit_with_messages(model: Any, X: Any, y: Any, *, quiet: bool) -> None:
+def fit_with_messages(model: Any, X: Any, y: Any, *, groups: Any = None, quiet: bool) -> None:
     """Fit an estimator; print each warning as one line, unless quiet."""
     log = logging.getLogger("dln")
     # Without a handler, Python itself prints logged warnings, even with --quiet.
@@ -18,7 +18,7 @@ def fit_with_messages(model: Any, X: Any, y: Any, *, quiet: bool) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore" if quiet else "always", UserWarning)
-            model.fit(X, y)
+            model.fit(X, y, groups=groups)
     finally:
         log.removeHandler(handler)
 

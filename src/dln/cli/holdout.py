@@ -21,16 +21,19 @@ _NOT_RECORDED = ("random_state", "n_jobs", "verbose", "on_interrupt", "engine", 
 
 
 def hold_out(
-    classes: NDArray[np.int64], part: float, seed: int
+    classes: NDArray[np.int64], part: float, seed: int, groups: NDArray[np.int64] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Choose training rows and test rows: the same share of every class.
 
-    Every class keeps at least one training row.
+    Every class keeps at least one training row. With groups, the rows of a group stay together,
+    and the shares are as near to `part` as a random order of the groups allows.
 
     Parameters
     ----------
     classes
         The number of each row's class.
+    groups
+        The number of each row's group.
 
     Examples
     --------
@@ -38,12 +41,40 @@ def hold_out(
     >>> len(rows), len(test_rows)
     (3, 3)
     """
-    is_test = np.zeros(len(classes), dtype=bool)
     rng = np.random.default_rng(seed)
+    if groups is not None:
+        is_test = _test_groups(classes, part, rng, groups)[groups]
+        return np.flatnonzero(~is_test), np.flatnonzero(is_test)
+    is_test = np.zeros(len(classes), dtype=bool)
     for number in range(classes.max() + 1):
         rows = rng.permutation(np.flatnonzero(classes == number))
         is_test[rows[: min(round(part * len(rows)), len(rows) - 1)]] = True
     return np.flatnonzero(~is_test), np.flatnonzero(is_test)
+
+
+def _test_groups(
+    classes: NDArray[np.int64], part: float, rng: np.random.Generator, groups: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Go through the groups in random order; test those that bring the class shares nearer."""
+    n_groups, n_classes = int(groups.max()) + 1, int(classes.max()) + 1
+    total = np.bincount(classes, minlength=n_classes).tolist()
+    tested = [0] * n_classes
+    # Only classes that a group has are stored: most groups have one of many classes.
+    members: list[list[tuple[int, int]]] = [[] for _ in range(n_groups)]
+    keys, counts = np.unique(groups * n_classes + classes, return_counts=True)
+    for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
+        members[key // n_classes].append((key % n_classes, count))
+    is_test = np.zeros(n_groups, dtype=bool)
+    for group in rng.permutation(n_groups).tolist():
+        change = 0.0
+        for number, count in members[group]:
+            gap = part * total[number] - tested[number]
+            change += ((gap - count) ** 2 - gap**2) / total[number] ** 2
+        if change < 0 and all(tested[n] + count < total[n] for n, count in members[group]):
+            is_test[group] = True
+            for number, count in members[group]:
+                tested[number] += count
+    return is_test
 
 
 def digest_of(path: str) -> str:

@@ -95,6 +95,15 @@ Only = Annotated[
     list[str] | None,
     typer.Option(metavar="COLUMNS", help="Comma-separated columns to learn from."),
 ]
+Group = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column with the group of each row, such as a patient. It is not learned from. "
+        "The rows of a group are all used for training or all for the test.",
+        show_default=False,
+    ),
+]
 Kind = Annotated[
     list[str] | None,
     typer.Option(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dln._util.messages import count_of, list_names
 from dln.cli.arrow import Frame, pa
+from dln.cli.groups import group_numbers, remembered_group
 from dln.cli.holdout import digest_of, hold_out
 from dln.cli.kinds import reading_for, used_features
 from dln.cli.labels import find_classes, rows_without_class
@@ -204,10 +205,18 @@ def own_rows(circuit: Circuit, path: str, layout: Layout, target: str, part: Par
         return None
     if not origin.digest or digest_of(path) != origin.digest:
         return None
+    group, groups = remembered_group(origin), None
     with open_table(path, layout) as source:
         source.check_column(target)
-        classes = find_classes(source.read_all([target]), source, circuit, target).classes
-    rows, test_rows = hold_out(classes, origin.test_part, origin.seed)
+        if group is not None and group not in source.names:  # read with another header
+            return None
+        written = source.read_all([target] if group is None else [target, group])
+        labelled = find_classes(written, source, circuit, target)
+        if group is not None:
+            cells = written.column(group).filter(pa.array(labelled.known))
+            groups = group_numbers(cells, group, source.words_for(circuit).everywhere)
+    classes = labelled.classes
+    rows, test_rows = hold_out(classes, origin.test_part, origin.seed, groups)
     if len(rows) != origin.n_rows:  # the table was read with other options
         return None
     mask = np.zeros(len(classes), dtype=bool)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dln._util.messages import count_of, list_names
 from dln.cli.arrow import Column, Frame, pa, pc
 from dln.cli.columns import choose_features
+from dln.cli.groups import group_note, group_numbers
 from dln.cli.holdout import hold_out
 from dln.cli.kinds import infer_kind, quoted_if_unclear, reading_of, tidy, without_words
 from dln.cli.labels import rows_without_class
@@ -41,6 +42,8 @@ class Prepared:
         The kind of each feature: inferred, given with `--kind` or stored in the file.
     notes
         Notes on the columns for the user, one line each.
+    group, groups
+        The column of `--group`, and the number of each row's group.
     """
 
     target: str
@@ -48,6 +51,8 @@ class Prepared:
     y: NDArray[Any]
     kinds: dict[str, ColumnKind]
     notes: tuple[str, ...]
+    group: str | None = None
+    groups: NDArray[np.int64] | None = None
 
     def text(self) -> str:
         """Describe what was read, with one line for each kind."""
@@ -72,13 +77,18 @@ class Prepared:
     def split(self, part: float, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Choose the rows to train on and the test rows; see `hold_out`."""
         _, numbers = np.unique(self.y, return_inverse=True)
-        rows, test_rows = hold_out(numbers, part, seed)
+        rows, test_rows = hold_out(numbers, part, seed, self.groups)
         if part > 0 and not len(test_rows):
+            what = "rows" if self.groups is None else "rows, since their groups are too large"
             raise OptionError(
-                f"--test {part} chooses none of the {len(self.y):,} rows; "
+                f"--test {part} chooses none of the {len(self.y):,} {what}; "
                 "use more rows, or --test 0 to test nothing"
             )
         return rows, test_rows
+
+    def groups_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """Return the groups of some rows; None without `--group`."""
+        return None if self.groups is None else self.groups[rows]
 
     def numbers(self, circuit: Circuit) -> NDArray[np.int64]:
         """Return the number of each row's class in a circuit that was trained on them."""
@@ -93,17 +103,20 @@ def prepare(
     kinds: Sequence[str],
     ignore: Sequence[str],
     only: Sequence[str] = (),
+    group: str | None = None,
 ) -> Prepared:
-    """Read a whole table, infer its column types and separate the target.
+    """Read a whole table, infer its column types and separate the target and the group column.
 
     Rows without a class are left out, with a note.
     """
     with open_table(path, layout) as source:
-        features = choose_features(source, target, ignore=ignore, only=only)
+        features = choose_features(source, target, ignore=ignore, only=only, group=group)
         given = _given_kinds(kinds, source, features)
         if not features:
-            raise TableError(f"{source.name} has no column besides the target {target!r}")
-        raw = source.read_all([*features, target])
+            besides = f"the target {target!r}"
+            besides += "" if group is None else f" and the group column {group!r}"
+            raise TableError(f"{source.name} has no column besides {besides}")
+        raw = source.read_all([*features, target, *([] if group is None else [group])])
         written = raw.column(target)
         y, known = _classes(written, target, source)
         raw = raw.drop_columns([target])
@@ -111,13 +124,19 @@ def prepare(
         if not known.all():
             notes.append(rows_without_class(target, int((~known).sum()), len(known)))
             raw = raw.filter(pa.array(known))
+        groups = None
+        if group is not None:
+            words = source.words_to_train().everywhere
+            groups = group_numbers(raw.column(group), group, words)
+            notes.append(group_note(group, groups))
+            raw = raw.drop_columns([group])
         X, found = _features(raw, features, given, source)
         if source.is_text and source.missing is None:
             notes += missing_word_notes(raw, found, target, written)
         notes += target_notes(target, y)
         inferred = set(features) - set(given) if source.is_text else set()
         notes += column_notes(raw, found, inferred, source.words_to_train())
-        return Prepared(target, X, y, found, tuple(notes))
+        return Prepared(target, X, y, found, tuple(notes), group, groups)
 
 
 def _given_kinds(

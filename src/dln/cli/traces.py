@@ -32,7 +32,7 @@ def save_trace(classifier: DLNClassifier, path: str) -> None:
         traces=tuple(classifier.traces_),
         history=classifier.history_,
         names=tuple(column.name for column in classifier.circuit_.columns),
-        phases="1" if epochs == "epochs" else epochs,
+        phase_order="1" if epochs == "epochs" else epochs,
     )
     with open_output(path) as stream:
         write_record(record, stream)

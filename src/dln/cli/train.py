@@ -28,6 +28,7 @@ from dln.cli.options import (
     Data,
     Device,
     EngineChoice,
+    Group,
     Ignore,
     Jobs,
     Json,
@@ -70,6 +71,7 @@ def train(
     test: TestPart = 0.25,
     ignore: Ignore = None,
     only: Only = None,
+    group: Group = None,
     kind: Kind = None,
     options: OptionsFile = None,
     preset: Annotated[PresetName | None, parameter("preset", show_default=False)] = None,
@@ -189,7 +191,7 @@ def train(
     if output is None and not limited:
         raise OptionError("--output is missing; name the file to save the model in: -o model.json")
     prepared: Prepared = prepare(
-        data, layout, target, kinds=kind or [], ignore=ignore or [], only=only or []
+        data, layout, target, kinds=kind or [], ignore=ignore or [], only=only or [], group=group
     )
     classifier.set_params(**read_decision(cost or [], sensitivity or [], prepared.y))
     if not quiet:
@@ -198,7 +200,8 @@ def train(
     rows, test_rows = prepared.split(test, seed)
     if not quiet:
         print_message(_split_text(len(rows), len(test_rows)))
-    fit_with_messages(classifier, prepared.X.take(rows), prepared.y[rows], quiet=quiet)
+    X, y, groups = prepared.X.take(rows), prepared.y[rows], prepared.groups_of(rows)
+    fit_with_messages(classifier, X, y, groups=groups, quiet=quiet)
     split = Split(data, layout, prepared, rows, test_rows, test, seed)
     circuit, notes = add_origin(classifier.circuit_, classifier, split, no_rows=no_rows)
     if not quiet:

@@ -68,7 +68,7 @@ def read_target(y: Any, n_rows: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
 
     if y is None:
         raise TableError("requires y to be passed, but the target y is None")
-    labels = _as_array(y)
+    labels = label_values(y)
     if labels.dtype.kind == "c":
         raise TableError("Complex data not supported: class labels cannot be complex numbers")
     if labels.ndim == 1:
@@ -77,7 +77,7 @@ def read_target(y: Any, n_rows: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
         labels = column_or_1d(labels, warn=True)
     except ValueError as error:
         raise TableError(f"the target cannot be used: {error}") from error
-    _check_length(labels, n_rows)
+    check_length(labels, n_rows)
     _check_no_missing(labels)
     if labels.dtype.kind == "f" and np.isinf(labels).any():
         raise TableError("Input y contains infinity; class labels must be finite")
@@ -124,14 +124,14 @@ def class_numbers(y: Any, classes: Sequence[Label], n_rows: int) -> NDArray[np.i
     if y is None:
         raise TableError("the target y is None; expected the class of each row")
     # NumPy would turn a list such as [1, "a"] into text.
-    labels = _as_array(y, object if isinstance(y, (list, tuple)) else None)
+    labels = label_values(y, object if isinstance(y, (list, tuple)) else None)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1:
         raise TableError(
             f"the target has {labels.ndim} dimensions, expected 1: one class for each row"
         )
-    _check_length(labels, n_rows)
+    check_length(labels, n_rows)
     # Every distinct label is checked once. Missing ones come first: they may not equal themselves.
     cells = labels.tolist() if labels.dtype.kind != "M" else list(labels)
     first: dict[Any, int] = {}
@@ -155,7 +155,8 @@ def _find_classes(labels: Iterable[Any], classes: Sequence[Label]) -> NDArray[np
     return np.array([numbers[label] for label in found], dtype=np.int64)
 
 
-def _as_array(y: Any, dtype: type[object] | None = None) -> NDArray[Any]:
+def label_values(y: Any, dtype: type[object] | None = None) -> NDArray[Any]:
+    """Return a target as an array."""
     # With `to_numpy`, pandas' nullable integers stay integers.
     labels = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y, dtype=dtype)
     if labels.dtype.kind == "f" and isinstance(y, (list, tuple)) and {type(x) for x in y} == {int}:
@@ -163,7 +164,8 @@ def _as_array(y: Any, dtype: type[object] | None = None) -> NDArray[Any]:
     return labels
 
 
-def _check_length(labels: NDArray[Any], n_rows: int) -> None:
+def check_length(labels: NDArray[Any], n_rows: int) -> None:
+    """Raise an error if a target has another number of rows than the table."""
     if len(labels) != n_rows:
         raise TableError(f"the table has {n_rows} rows, but the target has {len(labels)}")
 

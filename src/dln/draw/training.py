@@ -43,7 +43,9 @@ def draw_training(
     figure = Figure(figsize=(8.0, 15.0), layout="constrained")
     # Five rows: loss, accuracy, gates, a threshold, a gate.
     axes = figure.subplots(5, 1, height_ratios=(1.0, 1.0, 1.0, 2.0, 2.4))
-    phases = Alternating(int(record.phases)) if record.phases.isdigit() else record.phases
+    phases = (
+        Alternating(int(record.phase_order)) if record.phase_order.isdigit() else record.phase_order
+    )
     draw_learning(record.history, phases=phases, axes=axes[:3])  # type: ignore[arg-type]
     literal = moved_threshold(trace) if threshold is None else threshold
     if literal is None:

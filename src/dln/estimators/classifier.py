@@ -228,8 +228,10 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X : table of shape (n_rows, n_columns)
             The training rows.
-        y : array-like of shape (n_rows,)
-            The class labels: text, numbers, booleans or dates. Missing labels are refused.
+        y : array-like of shape (n_rows,) or (n_rows, n_classes)
+            The class labels: text, numbers, booleans or dates. Missing labels are refused. Or the
+            probability of each class, for example predicted by another model. Rows sum to 1. The
+            column names of a frame are the classes; those of an array are 0, 1, and so on.
         sample_weight : array-like of shape (n_rows,), optional
             Weights of the rows, not negative. Rows of weight 0 are ignored.
         groups : array-like of shape (n_rows,), optional

@@ -67,7 +67,9 @@ def warn_of_lost_classes(
 
 def _lost_classes(circuit: Circuit, problem: Problem) -> list[int]:
     """Find the classes that have rows but are never predicted."""
-    table, lost = problem.table, set(np.unique(problem.target).tolist())
+    # A class that is never the most probable one need not be predicted.
+    target = problem.target if problem.top is None else problem.target[problem.top]
+    table, lost = problem.table, set(np.unique(target).tolist())
     if table.n_rows > _FEW_ROWS:
         few = np.arange(0, table.n_rows, -(-table.n_rows // _FEW_ROWS))
         lost.difference_update(circuit.winners(table.take(few)).tolist())

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from dln.core.labels import plain_labels
+from dln.data.soft import SoftTarget, is_soft, read_soft
 from dln.data.table import Table, read_table
 from dln.data.target import class_shares, read_groups, read_target, row_weights
 from dln.errors import ColumnTypeError, OptionError, TableError
@@ -21,11 +23,35 @@ def read_problem(
 ) -> tuple[Problem, NDArray[Any]]:
     """Read the training data; return it (including rows of weight 0) and the classes."""
     table = read_features(estimator, X, reset=True)
+    numbers = None if groups is None else read_groups(groups, table.n_rows)
+    if is_soft(y):
+        soft = read_soft(y, table.n_rows)
+        return _soft_problem(table, soft, sample_weight, class_weight, numbers), soft.classes
     target, classes = read_target(y, table.n_rows)
     weight = row_weights(target, classes, sample_weight, class_weight)
     shares = class_shares(target, len(classes), sample_weight)
-    numbers = None if groups is None else read_groups(groups, table.n_rows)
     return Problem(table, target, weight, plain_labels(classes), shares, numbers), classes
+
+
+def _soft_problem(
+    table: Table,
+    soft: SoftTarget,
+    sample_weight: Any,
+    class_weight: Any,
+    groups: NDArray[np.int64] | None,
+) -> Problem:
+    """Make a problem whose rows have one class each; folds do not separate the parts of a row."""
+    top = soft.most_probable()
+    # Checks the weights of the rows. They are multiplied by the probabilities then.
+    plain = row_weights(soft.target[top], soft.classes, sample_weight, None)
+    parts = plain[soft.rows] * soft.probability
+    weight = row_weights(soft.target, soft.classes, parts, class_weight)
+    shares = class_shares(soft.target, len(soft.classes), parts)
+    labels = plain_labels(soft.classes)
+    if soft.is_hard:
+        return Problem(table, soft.target, weight, labels, shares, groups)
+    own = soft.rows if groups is None else groups[soft.rows]
+    return Problem(table.take(soft.rows), soft.target, weight, labels, shares, own, top)
 
 
 def read_features(estimator: Any, X: Any, *, reset: bool) -> Table:

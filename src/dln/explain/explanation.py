@@ -7,7 +7,8 @@ checked by predicting the changed row (`dln.explain.change`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,11 @@ if TYPE_CHECKING:
     from dln.core.circuit import Circuit
 
 
+MAX_LISTED = 20
+"""Number of rules that a text lists as fired, and as not fired; `to_dict` has all of them."""
+
 _NO_CHANGE = "No change of a single feature flips the class."
+_NO_ALLOWED_CHANGE = "No change of a single feature that is not immutable flips the class."
 
 
 @dataclass(frozen=True)
@@ -72,11 +77,13 @@ class Explanation(Formatted):
         The result of each rule, in the circuit's order.
     changes
         For each feature, the nearest other value that alone flips the class, if there is one;
-        smallest change first.
+        smallest change first. Immutable columns are left out.
     parts
         Names used in the rules, with their definitions.
     probabilities
         The probability of each class if the circuit is calibrated, else none.
+    immutable
+        The names of the immutable columns that the circuit reads.
     """
 
     row: Mapping[str, Cell] = field(hash=False)
@@ -88,6 +95,7 @@ class Explanation(Formatted):
     changes: tuple[Change, ...]
     parts: tuple[tuple[str, str], ...] = ()
     probabilities: tuple[float, ...] = ()
+    immutable: tuple[str, ...] = ()
 
     @property
     def fired(self) -> tuple[Outcome, ...]:
@@ -144,10 +152,13 @@ class Explanation(Formatted):
         lines = [self._headline(), *self._likely(), *self._missing()]
         for title, rules in (("fired", self.fired), ("did not fire", self.silent)):
             lines += [f"{title}:"] if rules else []
-            for rule in rules:
+            listed = _weightiest(rules)
+            for rule in listed:
                 lines.append(f"  {self._given(rule.votes)}  {rule.text}")
                 if rule.reason is not None and str(rule.reason) != rule.text:
                     lines.append(f"      because {_reason_text(rule.reason)}")
+            if len(listed) < len(rules):
+                lines.append(f"  and {len(rules) - len(listed):,} rules with fewer or equal votes")
         if any(self.base_votes):
             lines.append(f"before any rule: {self._given(self.base_votes)}")
         if self.changes:
@@ -156,9 +167,13 @@ class Explanation(Formatted):
             lines += ["other changes:"] if others else []
             lines += [f"  {other}" for other in others]
         else:
-            lines.append(_NO_CHANGE)
-        where = [f"  {name}: {text}" for name, text in self.parts]
+            lines.append(self._no_change)
+        where = [f"  {name}: {text}" for name, text in _named_parts(lines, self.parts)]
         return "\n".join([*lines, *(["where"] if where else []), *where])
+
+    @property
+    def _no_change(self) -> str:
+        return _NO_ALLOWED_CHANGE if self.immutable else _NO_CHANGE
 
     def _headline(self) -> str:
         votes = zip(map(label_text, self.classes), self.votes, strict=True)
@@ -222,13 +237,13 @@ class Explanation(Formatted):
             Section(
                 "Changes of a single feature that flip the class, smallest first"
                 if changes
-                else _NO_CHANGE,
+                else self._no_change,
                 ("feature", "from", "to", "so that", "class"),
                 changes,
             ),
             Section("where", ("part", "stands for"), self.parts),
         )
-        kept = tuple(s for s in sections if s.rows or s.title == _NO_CHANGE)
+        kept = tuple(s for s in sections if s.rows or s.title == self._no_change)
         return Document(notes, kept, self._headline())
 
 
@@ -285,7 +300,32 @@ def explain_row(circuit: Circuit, row: Any) -> Explanation:
         probabilities=()
         if circuit.calibration is None
         else tuple(evaluation.probabilities[0].tolist()),
+        immutable=tuple(
+            circuit.columns[index].name
+            for index in sorted(one.cells)
+            if circuit.columns[index].immutable
+        ),
     )
+
+
+def _weightiest(rules: Sequence[Outcome]) -> Sequence[Outcome]:
+    """Return the rules to list in a text: all, or those that move the votes most, in order."""
+    if len(rules) <= MAX_LISTED:
+        return rules
+    by_weight = sorted(range(len(rules)), key=lambda place: -max(map(abs, rules[place].votes)))
+    return [rules[place] for place in sorted(by_weight[:MAX_LISTED])]
+
+
+def _named_parts(lines: Sequence[str], parts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the parts that some lines name, directly or through other parts."""
+    texts = dict(parts)
+    named: set[str] = set()
+    waiting = list(lines)
+    while waiting:
+        found = {word for word in re.findall(r"\w+", waiting.pop()) if word in texts} - named
+        named |= found
+        waiting += [texts[name] for name in found]
+    return [(name, text) for name, text in parts if name in named]
 
 
 def _quoted(label: Label) -> str:

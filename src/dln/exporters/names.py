@@ -54,7 +54,7 @@ weak0 weak1 where while wildcard wire with within wor words xnor xor xor_eq yiel
 _RESERVED = frozenset(_WORDS.split())
 """Keywords of C, C++, Verilog, SystemVerilog, Rust and Java, and the names that exports use."""
 
-_JAVA_TYPES = frozenset({"double", "long", "object", "override", "string", "system"})
+_JAVA_TYPES = frozenset({"double", "long", "math", "object", "override", "string", "system"})
 """Classes that the Java export uses, in lower case."""
 
 _MACROS = """

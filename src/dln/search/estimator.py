@@ -18,7 +18,7 @@ from dln._util.cores import count_threads
 from dln._util.option import check_choice, check_integer, check_number
 from dln.core.circuit import Circuit
 from dln.data.target import ClassWeight
-from dln.errors import OptionError
+from dln.errors import OptionError, TableError
 from dln.estimators.classifier import DLNClassifier
 from dln.estimators.fit_warnings import warn_user
 from dln.estimators.plan import plan_fit
@@ -201,6 +201,11 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         self._check()
         read, classes = read_problem(self, X, y, sample_weight, self._class_weight())
+        if read.top is not None:
+            raise TableError(
+                "DLNSearchCV needs one class for each row, but the target has class probabilities; "
+                "use DLNClassifier"
+            )
         problem = read.counting().kept()
         preset = find_preset(self.space, problem).with_fixed(self._fixed())
         self.space_ = dict(preset.space)

@@ -168,12 +168,11 @@ class Search:
         scoring = self.preset.scoring
         recipe = plan.candidates.usual
         options = replace(
-            recipe.options,
+            recipe.options.untraced(),
             epochs=math.ceil(scoring.epochs_part * recipe.options.epochs),
             eval_every=scoring.eval_every,
             patience=scoring.patience,
             validation_score="validation",
-            trace_every=0,
         )
         # The same seeds for all trials, so that they differ only in their parameters.
         rng = np.random.default_rng([self.seed, fold])

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal as OneOf
+from typing import TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,19 +16,22 @@ from numpy.typing import NDArray
 from dln.core.circuit import Circuit
 from dln.decisions.calibrate import Calibrated, calibrate_votes
 from dln.decisions.goal import Goal
-from dln.encode.encoder import fit_encoder
+from dln.decisions.points import Points
+from dln.encode.encoder import Encoder, fit_encoder
 from dln.errors import OptionError, TableError
 from dln.train.discretise import discretise
-from dln.train.ensemble import train_members
+from dln.train.ensemble import Member, train_members
 from dln.train.folds import make_folds
-from dln.train.growth import grow
-from dln.train.held_out import make_points, network_noise, points_of
-from dln.train.jobs import Engine, Job, OnInterrupt, Trained, TrainingRows
+from dln.train.growth import Grown, grow
+from dln.train.held_out import HeldOut, make_points, network_noise, points_of
+from dln.train.jobs import Engine, Job, OnInterrupt, OnProgress, Trained, TrainingRows
 from dln.train.problem import Problem
 from dln.train.recipe import Candidates, Recipe
 from dln.train.select import Score, compare, leave_out
 from dln.train.trace import Trace
-from dln.train.trees import make_features
+from dln.train.trees import Features, make_features
+
+T = TypeVar("T")
 
 UNCHANGED = Goal("votes")
 """Votes stay as they were trained, and probabilities are a softmax of votes."""
@@ -93,123 +97,183 @@ def fit_circuit(
     """Fit a circuit.
 
     With on_interrupt="keep", Ctrl-C ends the training, and the circuit is what the networks have
-    learned so far. While recipes are compared, it ends the comparison instead.
+    learned so far. While recipes are compared or trees are grown, it ends that instead.
     """
-    scores: tuple[Score, ...] = ()
-    interrupted = False
-    try:
-        scores = compare(
-            plan.candidates,
-            problem,
-            engine=engine,
-            rng=rng.spawn(1)[0],  # so that the chosen recipe, if stated, gives the same circuit
-            n_threads=n_threads,
-            on_progress=lambda jobs: _reporter("select", jobs, on_progress),
+    return _Fit(problem, plan, engine, rng, n_threads, on_progress, on_interrupt).run()
+
+
+class _Options(TypedDict):
+    """What every stage that trains networks takes."""
+
+    engine: Engine
+    rng: np.random.Generator
+    n_threads: int
+    on_progress: Callable[[list[Job]], OnProgress | None]
+
+
+@dataclass
+class _Fit:
+    """The stages of one fit, in their order."""
+
+    problem: Problem
+    plan: FitPlan
+    engine: Engine
+    rng: np.random.Generator
+    n_threads: int
+    on_progress: Callable[[Progress], None] | None
+    on_interrupt: OnInterrupt
+    interrupted: bool = False
+
+    def run(self) -> Fitted:
+        """Choose a recipe, train its networks, grow trees, discretise, calibrate."""
+        problem, candidates = self.problem, self.plan.candidates
+        scores: tuple[Score, ...] = self._unless_interrupted(
+            lambda: compare(candidates, problem, **self._stage()), ()
         )
-    except KeyboardInterrupt:
-        if on_interrupt == "raise":
-            raise
-        interrupted = True
-    recipe = next((score.recipe for score in scores if score.chosen), plan.candidates.usual)
-
-    encoder, cells = fit_encoder(problem.table, problem.target, problem.weight, recipe.encode)
-    rows, valid_rows = _split_validation(
-        problem.target, plan.validation_fraction, rng, problem.groups
-    )
-    data = TrainingRows(cells, problem.target, problem.weight)
-    options = recipe.options
-    if len(valid_rows):
-        options = replace(options, eval_every=plan.validation_every, keep_best=True)
-
-    def draw_job() -> Job:
-        seed = int(rng.integers(2**63))
-        network = recipe.draw_network(encoder.literals, len(problem.classes), seed)
-        return Job(network, data, rows, replace(options, seed=seed), valid_rows)
-
-    def train(jobs: Sequence[Job]) -> list[Trained]:
-        report = _reporter("train", jobs, on_progress)
-        return engine(jobs, n_threads=n_threads, on_progress=report, on_interrupt=on_interrupt)
-
-    members = train_members(
-        recipe.ensemble,
-        draw_job,
-        train,
-        recipe.n_networks,
-        0 if interrupted else plan.candidates.n_restarts,
-        rng,
-    )
-    trained = [member.trained for member in members]
-    # After Ctrl-C some networks may not have started. They have learned nothing and do not vote.
-    voting = [member for member in members if len(member.trained.history)] or members[:1]
-    interrupted = interrupted or any(result.interrupted for result in trained)
-    grown = None
-    if plan.candidates.growth is not None and not interrupted:
-        grown = grow(
-            plan.candidates.growth,
+        recipe = next((score.recipe for score in scores if score.chosen), candidates.usual)
+        encoder, cells = fit_encoder(problem.table, problem.target, problem.weight, recipe.encode)
+        members = self._train_networks(recipe, encoder, cells)
+        # After Ctrl-C some networks may not have started. They have learned nothing, and do not
+        # vote.
+        voting = [member for member in members if len(member.trained.history)] or members[:1]
+        self.interrupted |= any(member.trained.interrupted for member in members)
+        grown = self._grow(recipe, make_features(encoder.literals, cells))
+        votes = [member.votes for member in voting]
+        unit = 1.0 / (recipe.options.tau * sum(votes))
+        if grown is not None:  # all networks have one vote then
+            each, unit = grown.units(recipe.options.tau, len(voting))
+            votes = [each] * len(voting)
+        circuit = discretise(
+            [member.trained.network for member in voting],
+            encoder,
+            problem.table,
+            cells,
+            classes=problem.classes,
+            temperature=1.0 / unit,
+            network_votes=votes,
+            leaves=grown.leaves(unit) if grown is not None else (),
+        )
+        calibrated = Calibrated(circuit)
+        if not self.plan.goal.does_nothing and not self.interrupted:
+            parts = self._leave_out(recipe, scores, grown)
+            if grown is None:
+                # A network with several votes counts several times. The networks that leave rows
+                # out are trained without boosting.
+                networks = [x.trained.network for x in voting for _ in range(x.votes)]
+                points = make_points(parts, problem, networks, cells) if parts else None
+            else:
+                # Points come from one network and trees, the circuit has several networks.
+                networks = [member.trained.network for member in voting]
+                noise = network_noise(parts, networks, cells) * votes[0] ** 2
+                surplus = noise * len(voting) * (len(voting) - 1)
+                points = points_of(grown.held_out / unit, grown.rows, problem, surplus)
+            calibrated = self._calibrate(circuit, points)
+        return Fitted(
+            calibrated.circuit,
             recipe,
-            problem,
-            make_features(encoder.literals, cells),
-            engine=engine,
-            rng=rng.spawn(1)[0],
-            n_threads=n_threads,
-            on_progress=lambda jobs: _reporter("select", jobs, on_progress),
+            [member.trained.history for member in members],
+            [member.trained.trace for member in members if member.trained.trace is not None],
+            scores,
+            self.interrupted,
+            calibrated.missed,
         )
-    votes = [member.votes for member in voting]
-    unit = 1.0 / (recipe.options.tau * sum(votes))
-    if grown is not None:  # all networks have one vote then
-        each, unit = grown.units(recipe.options.tau, len(voting))
-        votes = [each] * len(voting)
-    circuit = discretise(
-        [member.trained.network for member in voting],
-        encoder,
-        problem.table,
-        cells,
-        classes=problem.classes,
-        temperature=1.0 / unit,
-        network_votes=votes,
-        leaves=grown.leaves(unit) if grown is not None else (),
-    )
-    calibrated = Calibrated(circuit)
-    if not plan.goal.does_nothing and not interrupted:
-        parts = next((score.held_out for score in scores if score.chosen), ())
-        if grown is None and not parts and (plan.candidates.n_fits or plan.goal.decides):
-            parts = leave_out(
-                recipe,
-                problem,
-                engine=engine,
-                rng=rng.spawn(1)[0],
-                n_threads=n_threads,
-                on_progress=lambda jobs: _reporter("select", jobs, on_progress),
+
+    def _train_networks(
+        self, recipe: Recipe, encoder: Encoder, cells: NDArray[np.float32]
+    ) -> list[Member]:
+        """Train the networks of a recipe on all rows, or on all but the validation rows."""
+        problem, plan, rng = self.problem, self.plan, self.rng
+        rows, valid_rows = _split_validation(
+            problem.target, plan.validation_fraction, rng, problem.groups
+        )
+        if problem.top is not None:  # validation counts rows, so each one counts once
+            valid_rows = valid_rows[problem.top[valid_rows]]
+        data = TrainingRows(cells, problem.target, problem.weight)
+        options = recipe.options
+        if len(valid_rows):
+            options = replace(options, eval_every=plan.validation_every, keep_best=True)
+
+        def draw_job() -> Job:
+            seed = int(rng.integers(2**63))
+            network = recipe.draw_network(encoder.literals, len(problem.classes), seed)
+            return Job(network, data, rows, replace(options, seed=seed), valid_rows)
+
+        def train(jobs: Sequence[Job]) -> list[Trained]:
+            return self.engine(
+                jobs,
+                n_threads=self.n_threads,
+                on_progress=_reporter("train", jobs, self.on_progress),
+                on_interrupt=self.on_interrupt,
             )
-        points = None
-        if grown is not None:
-            # Points come from one network and trees, the circuit has several networks.
-            networks = [member.trained.network for member in voting]
-            noise = network_noise(parts, networks, cells) * votes[0] ** 2
-            surplus = noise * len(voting) * (len(voting) - 1)
-            points = points_of(grown.held_out / unit, grown.rows, problem, surplus)
-        elif parts:
-            # A network with several votes counts several times. The networks that leave rows out
-            # are trained without boosting.
-            networks = [x.trained.network for x in voting for _ in range(x.votes)]
-            points = make_points(parts, problem, networks, cells)
+
+        n_restarts = 0 if self.interrupted else plan.candidates.n_restarts
+        return train_members(recipe.ensemble, draw_job, train, recipe.n_networks, n_restarts, rng)
+
+    def _grow(self, recipe: Recipe, features: Features) -> Grown | None:
+        """Grow trees on what the networks leave unexplained, if the plan says so."""
+        growth = self.plan.candidates.growth
+        if growth is None or self.interrupted:
+            return None
+        return self._unless_interrupted(
+            lambda: grow(growth, recipe, self.problem, features, **self._stage()), None
+        )
+
+    def _leave_out(
+        self, recipe: Recipe, scores: tuple[Score, ...], grown: Grown | None
+    ) -> tuple[HeldOut, ...]:
+        """Return the votes of the recipe's networks on rows that they were not trained on."""
+        parts = next((score.held_out for score in scores if score.chosen), ())
+        wanted = self.plan.candidates.n_fits > 0 or self.plan.goal.decides
+        if parts or grown is not None or not wanted:
+            return parts
+        return leave_out(recipe, self.problem, **self._stage())
+
+    def _calibrate(self, circuit: Circuit, points: Points | None) -> Calibrated:
+        """Fit base votes and probabilities; without points, the circuit stays as it is.
+
+        Points come from other networks than those of the circuit, and may be few. If the base
+        votes would lose a class that the circuit predicts for training rows, the votes stay.
+        """
+        goal, shares = self.plan.goal, self.problem.class_shares()
         if points is not None:
-            calibrated = calibrate_votes(circuit, points, plan.goal, problem.class_shares())
-        elif plan.goal.decides:
+            calibrated = calibrate_votes(circuit, points, goal, shares)
+            table = self.problem.table
+            before, after = (
+                set(np.unique(each.winners(table))) for each in (circuit, calibrated.circuit)
+            )
+            if goal.decides or before <= after:
+                return calibrated
+            return calibrate_votes(circuit, points, goal, shares, keep_votes=True)
+        if goal.decides:
             raise TableError(
                 "a decision is fitted on rows that are left out, but a class has only one row or "
                 "some rows cannot be read without the others; leave out decision_threshold, costs "
                 "and sensitivity_at_least"
             )
-    return Fitted(
-        calibrated.circuit,
-        recipe,
-        [result.history for result in trained],
-        [result.trace for result in trained if result.trace is not None],
-        scores,
-        interrupted,
-        calibrated.missed,
-    )
+        return Calibrated(circuit)
+
+    def _stage(self) -> _Options:
+        """Return the options of a stage that trains networks for a choice.
+
+        It draws from a generator of its own, so that a recipe that is stated instead of chosen
+        gives the same networks.
+        """
+        return {
+            "engine": self.engine,
+            "rng": self.rng.spawn(1)[0],
+            "n_threads": self.n_threads,
+            "on_progress": lambda jobs: _reporter("select", jobs, self.on_progress),
+        }
+
+    def _unless_interrupted(self, stage: Callable[[], T], default: T) -> T:
+        """Run a stage; with on_interrupt="keep", Ctrl-C ends only the stage."""
+        try:
+            return stage()
+        except KeyboardInterrupt:
+            if self.on_interrupt == "raise":
+                raise
+            self.interrupted = True
+            return default
 
 
 def _split_validation(

@@ -187,7 +187,7 @@ def _train_without_folds(
         data = TrainingRows(encoder.encode(table), problem.target, problem.weight)
         seed = int(rng.integers(2**63))
         network = recipe.draw_network(encoder.literals, len(problem.classes), seed)
-        jobs.append(Job(network, data, train, replace(recipe.options, seed=seed, trace_every=0)))
+        jobs.append(Job(network, data, train, replace(recipe.options.untraced(), seed=seed)))
     engine(jobs, n_threads=n_threads, on_progress=on_progress(jobs))
     starts = [np.zeros((len(fold), len(problem.classes))) for _ in range(1 + len(folds))]
     for absent, job in zip(left_out, jobs, strict=True):

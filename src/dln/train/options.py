@@ -7,7 +7,7 @@ compares the signature of `DLNClassifier`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal as OneOf
 
 from dln._util.option import Checked, decided, option
@@ -273,6 +273,10 @@ class TrainOptions(SharedOptions):
     seed: int = option(
         0, "Seed of the order of the rows and of Gumbel noise.", low=0, high=2**64 - 1
     )
+
+    def untraced(self) -> TrainOptions:
+        """Return the options without traces, for networks of a comparison."""
+        return replace(self, trace_every=0)
 
 
 def count_batches(options: TrainOptions, n_rows: int) -> int:

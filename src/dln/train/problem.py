@@ -17,6 +17,8 @@ class Problem:
 
     `shares` are the class frequencies of the rows, before class weights; None: those of `target`.
     `groups` (n,) are numbers of rows that belong together; folds do not separate them.
+    `top` (n,) is set if rows have class probabilities. Then each row is there once for each class,
+    weighted by its probability, and `top` says where that is the most probable class.
     """
 
     table: Table
@@ -25,6 +27,7 @@ class Problem:
     classes: tuple[Label, ...]
     shares: tuple[float, ...] | None = None
     groups: NDArray[np.int64] | None = None
+    top: NDArray[np.bool_] | None = None
 
     def take(self, rows: NDArray[np.int64]) -> Problem:
         """Select some rows."""
@@ -34,6 +37,7 @@ class Problem:
             target=self.target[rows],
             weight=self.weight[rows],
             groups=None if self.groups is None else self.groups[rows],
+            top=None if self.top is None else self.top[rows],
         )
 
     def class_shares(self) -> NDArray[np.float64]:

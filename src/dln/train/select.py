@@ -21,6 +21,7 @@ from dln.train.held_out import HeldOut, held_out
 from dln.train.jobs import Engine, Job, OnProgress, TrainingRows
 from dln.train.problem import Problem
 from dln.train.recipe import SELECTION_ROWS, Candidates, Recipe
+from dln.train.votes import count_votes
 
 HELD_OUT_ROWS = 1_000
 """Number of rows that are left out to calibrate a recipe that was not compared."""
@@ -131,11 +132,28 @@ def _validate(
             literals = encoders[recipe.encode.n_cutoffs].literals
             network = recipe.draw_network(literals, len(problem.classes), seed)
             own = recipe.options
-            options = replace(own, seed=seed, eval_every=own.epochs, trace_every=0)
+            options = replace(own.untraced(), seed=seed, eval_every=own.epochs)
             jobs.append(Job(network, data, train, options, valid_rows=valid))
     trained = engine(jobs, n_threads=n_threads, on_progress=on_progress(jobs))
-    accuracy = np.array([result.valid_accuracy[-1] for result in trained], dtype=np.float64)
+    if problem.top is None:
+        found = [result.valid_accuracy[-1] for result in trained]
+    else:
+        found = [_weighted_accuracy(job) for job in jobs]
+    accuracy = np.array(found, dtype=np.float64)
     return accuracy.reshape(len(folds), len(recipes)).T, jobs
+
+
+def _weighted_accuracy(job: Job) -> float:
+    """Return the balanced accuracy on the validation rows, with their weights.
+
+    Training counts rows. That tells nothing if each row is there once for each class.
+    """
+    assert job.valid_rows is not None
+    data, rows = job.data, job.valid_rows
+    right = count_votes([job.network], data.cells[rows]).argmax(axis=1) == data.target[rows]
+    mass = np.bincount(data.target[rows], data.weight[rows])
+    own = np.bincount(data.target[rows], data.weight[rows] * right)
+    return float((own[mass > 0] / mass[mass > 0]).mean())
 
 
 def leave_out(

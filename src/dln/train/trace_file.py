@@ -37,14 +37,15 @@ class TrainingRecord:
         The classifier's `history_`.
     names
         Column names of the table.
-    phases
-        The order of phases, for learning curves: "batches", "unified", or the epochs of a phase.
+    phase_order
+        How gates and links take turns, for learning curves: "batches", "unified", or the epochs
+        of a phase.
     """
 
     traces: tuple[Trace, ...]
     history: Mapping[str, NDArray[np.float32]]
     names: tuple[str, ...]
-    phases: str
+    phase_order: str
 
 
 def write_record(record: TrainingRecord, stream: IO[bytes]) -> None:
@@ -52,7 +53,7 @@ def write_record(record: TrainingRecord, stream: IO[bytes]) -> None:
     arrays: dict[str, Any] = {
         "version": np.array(_VERSION),
         "names": np.array(record.names, dtype=np.str_),
-        "phases": np.array(record.phases, dtype=np.str_),
+        "phase_order": np.array(record.phase_order, dtype=np.str_),
     }
     arrays |= {f"history/{name}": values for name, values in record.history.items()}
     for number, trace in enumerate(record.traces):
@@ -81,7 +82,7 @@ def read_record(path: str | Path) -> TrainingRecord:
                 if name.startswith("history/")
             },
             names=tuple(arrays["names"].tolist()),
-            phases=str(arrays["phases"]),
+            phase_order=str(arrays["phase_order"]),
         )
     except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile):
         raise OptionError(
