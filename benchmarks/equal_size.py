@@ -45,7 +45,6 @@ from sklearn.ensemble import AdaBoostClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score
-from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
@@ -69,8 +68,7 @@ Scores = dict[int, tuple[float, int, int]]
 def measure(folder: Path, table: str, seed: int, model: str) -> dict[str, Any]:
     """Fit one model at every size on one split and test it."""
     warnings.simplefilter("ignore")
-    X, y = read(folder, table)
-    X, X_test, y, y_test = train_test_split(X, y, test_size=0.25, stratify=y, random_state=seed)
+    X, y, X_test, y_test = read(folder, table, seed)
     start = time.process_time()
     if model == "dln":
         found = _dln(X, y, X_test, y_test, seed)

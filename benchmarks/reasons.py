@@ -3,6 +3,7 @@
     DLN_DATA=folder python -m benchmarks.reasons                          # 19 tables, 50 rows each
     DLN_DATA=folder python -m benchmarks.reasons --names Heart --rows 200
     DLN_DATA=folder python -m benchmarks.reasons --brute 10000            # also by brute force
+    python -m benchmarks.reasons --names "" --model m.json --data m.csv   # any model and table
 
 For each table: a fit with default parameters and seed 0 on the training rows of split 0, then for
 the first test rows: the time of a minimal reason (`widen="no"`), of a widened one, and of one that
@@ -20,6 +21,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from dln import Circuit, DLNClassifier, prove_robust, reason_codes
 from reproduction import datasets
@@ -92,7 +94,11 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=50, help="test rows of each table")
     parser.add_argument("--models", type=Path, help="folder to keep the circuits in")
     parser.add_argument("--brute", type=int, default=0, help="reasons to check by brute force")
+    parser.add_argument("--model", type=Path, help="a model file to measure in addition")
+    parser.add_argument("--data", type=Path, help="the rows for --model, with column names")
     arguments = parser.parse_args()
+    if (arguments.model is None) != (arguments.data is None):
+        parser.error("--model and --data are used together")
     print(
         "| table | gates / rules / columns | ms, minimal: median / 99 % | widened | and checked "
         "| columns | minimal | checked | s, first |"
@@ -103,6 +109,9 @@ def main() -> None:
         print(measure(name, circuit, rows, arguments.rows), flush=True)
         if name == "Heart":
             print(f"\nHeart: {prove_robust(circuit, rows, TOLERANCES)}\n", flush=True)
+    if arguments.model is not None:
+        circuit, rows = Circuit.load(arguments.model), pd.read_csv(arguments.data)
+        print(measure(arguments.model.stem, circuit, rows, arguments.rows), flush=True)
     if arguments.brute:
         print(by_brute_force(arguments.brute), flush=True)
 

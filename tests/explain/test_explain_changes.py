@@ -266,3 +266,18 @@ def test_within_a_column_the_nearest_value_is_chosen_even_if_it_crosses_more_cut
     change = explain_row(circuit, [20]).change
     assert change is not None
     assert (change.after, change.n_crossed, change.distance) == (23, 2, 3.0)
+
+
+@law
+@given(data=st.data(), circuit=busy_circuits())
+def test_immutable_columns_are_left_out_and_the_other_changes_stay(
+    data: st.DataObject, circuit: Circuit
+) -> None:
+    names = data.draw(st.sets(st.sampled_from([column.name for column in circuit.columns])))
+    for row in data.draw(rows_for(circuit, max_rows=3)):
+        free = explain_row(circuit, row)
+        kept = explain_row(circuit.with_immutable(names), row)
+        assert kept.changes == tuple(each for each in free.changes if each.feature not in names)
+        assert set(kept.immutable) == names & set(free.row)
+        if not kept.changes:
+            assert ("that is not immutable" in str(kept)) == bool(kept.immutable)

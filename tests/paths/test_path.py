@@ -27,7 +27,10 @@ from tests.support.strategies import law
 
 @pytest.fixture(scope="module")
 def model() -> DLNClassifier:
-    X, y = random_table(5, n_rows=120)
+    X, _ = random_table(5, n_rows=120)
+    rng = np.random.default_rng(0)
+    score = X["age"] / 10 + 2 * X["smoker"] + X["dose"] + rng.normal(size=len(X))
+    y = np.where(score > score.median(), "class 1", "class 0")
     return DLNClassifier(max_literals=8, random_state=0).fit(X, y)
 
 

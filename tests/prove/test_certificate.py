@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -21,7 +22,15 @@ from dln.core.literals import Column
 from dln.core.model_file import circuit_to_json
 from dln.core.verdict import Proof
 from dln.prove.certificate import certificate_of
-from dln.prove.certify import Claim, decide, independence_claim, range_claim, rule_claim
+from dln.prove.certify import (
+    Claim,
+    certified_radius,
+    decide,
+    independence_claim,
+    prove_range,
+    range_claim,
+    rule_claim,
+)
 from dln.prove.clock import Clock
 from tests.conftest import Run
 from tests.prove.test_certify import ANY, biased
@@ -193,12 +202,43 @@ def test_the_command_certifies_rows(run: Run, tmp_path: Path) -> None:
     assert "row 2: refuted: changing age from 50 to 51 changes low to high" in out
     found = json.loads(run("prove", model, *options, "--json")[1])
     assert found["certified"] == [True, False, True]
+    assert "radii" not in found
+
+
+def test_the_command_finds_radii(run: Run, tmp_path: Path) -> None:
+    model, rows = tmp_path / "m.json", tmp_path / "rows.csv"
+    biased().save(model)
+    rows.write_text("age,sex,chol\n40,m,100\n50,m,100\n60,f,199.5\n", "utf-8")
+    options = ("--robust", "--radius", "--data", rows, "--tolerance", "age=2")
+    status, out, _ = run("prove", model, *options)
+    assert status == 1
+    assert "radius, in multiples of the tolerances: smallest 0.5" in out
+    found = json.loads(run("prove", model, *options, "--json")[1])
+    assert found["radii"] == certified_radius(biased(), pd.read_csv(rows), {"age": 2}).tolist()
+    assert found["radii"][:2] == [5.5, 0.5]
+    assert found["most_radius"] == 100
+
+
+def test_the_command_proves_ranges(run: Run, tmp_path: Path) -> None:
+    circuit = biased()
+    model, proof = tmp_path / "m.json", tmp_path / "proof.json"
+    circuit.save(model)
+    for option, side in (("--at-least", -1), ("--at-most", 1)):
+        bound = side * 20
+        while prove_range(circuit, "high", **{option[2:].replace("-", "_"): bound - side}):
+            bound -= side
+        options = ("--lead", "high", option, bound)
+        assert run("prove", model, *options, "--certificate", proof)[0] == 0
+        done = subprocess.run([sys.executable, CHECKER, model, proof], capture_output=True)
+        assert done.returncode == 0, done
+        status, out, _ = run("prove", model, "--lead", "high", option, bound - side)
+        assert (status, out[:9]) == (1, "Refuted: ")
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ((), "give one of --always, --never, --independent or --robust"),
+        ((), "give one of --always, --never, --independent, --lead or --robust"),
         (("--always", "high", "--never", "low"), "give one of"),
         (("--always", "none"), "there is no class 'none'"),
         (("--independent", "sax"), "did you mean 'sex'?"),
@@ -207,6 +247,9 @@ def test_the_command_certifies_rows(run: Run, tmp_path: Path) -> None:
         (("--always", "high", "--where", "sex=x"), "the categories are 'f', 'm'"),
         (("--always", "high", "--where", "age=1", "--where", "age=2"), "twice"),
         (("--robust",), "--robust needs --data"),
+        (("--lead", "high"), "--lead is used together with --at-least or --at-most"),
+        (("--always", "high", "--at-most", "3"), "--lead is used together with"),
+        (("--always", "high", "--radius"), "--radius is only used with --robust"),
         (("--always", "high", "--tolerance", "age=1"), "only used with --robust"),
         (("--always", "high", "--certificate", "-"), "needs a model file and an output file"),
     ],

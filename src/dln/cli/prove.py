@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any
 
 import typer
@@ -23,13 +24,17 @@ from dln.prove.certify import (
     Claim,
     Robustness,
     Verdict,
+    certified_radius,
     decide,
     independence_claim,
     prove_robust,
+    range_claim,
     rule_claim,
 )
 
 PROVEN, REFUTED, UNDECIDED = 0, 1, 3
+MOST_RADIUS = 100.0
+"""Larger radii are not searched for."""
 
 
 @reads_table
@@ -54,6 +59,21 @@ def prove(
             "--robust", help="Prove for each row of --data that small changes keep its class."
         ),
     ] = False,
+    lead: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLASS",
+            help="Prove that the votes of this class, minus the most votes of another class, stay "
+            "in the range of --at-least and --at-most.",
+        ),
+    ] = None,
+    at_least: Annotated[
+        int | None,
+        typer.Option(metavar="VOTES", help="With --lead: the smallest lead; may be negative."),
+    ] = None,
+    at_most: Annotated[
+        int | None, typer.Option(metavar="VOTES", help="With --lead: the largest lead.")
+    ] = None,
     where: Annotated[
         list[str] | None,
         typer.Option(
@@ -68,6 +88,13 @@ def prove(
             metavar="COLUMN=NUMBER", help="With --robust: largest change of a column. Repeatable."
         ),
     ] = None,
+    radius: Annotated[
+        bool,
+        typer.Option(
+            "--radius",
+            help="With --robust: also print how many times the tolerances keep the class.",
+        ),
+    ] = False,
     data: Annotated[
         str | None,
         typer.Option(metavar="DATA", help="Table whose values counterexamples use if possible."),
@@ -83,30 +110,38 @@ def prove(
 ) -> None:
     """Prove a claim about every possible row, or refute it.
 
-    Give one of --always, --never, --independent or --robust. The exit status is 0 if proven, 1 if
-    refuted, 3 if undecided within the time limit.
+    Give one of --always, --never, --independent, --lead or --robust. The exit status is 0 if
+    proven, 1 if refuted, 3 if undecided within the time limit.
 
     Example: dln prove credit.json --independent sex --data credit.csv --certificate proof.json
     """
-    given = [always is not None, never is not None, bool(independent), robust]
+    given = [always is not None, never is not None, bool(independent), lead is not None, robust]
     if sum(given) != 1:
-        raise OptionError("give one of --always, --never, --independent or --robust")
+        raise OptionError("give one of --always, --never, --independent, --lead or --robust")
+    if (lead is not None) != (at_least is not None or at_most is not None):
+        raise OptionError("--lead is used together with --at-least or --at-most")
     if robust and (where or certificate):
         raise OptionError("--where and --certificate cannot be used with --robust")
     if not robust and tolerance:
         raise OptionError("--tolerance is only used with --robust")
+    if not robust and radius:
+        raise OptionError("--radius is only used with --robust")
     if certificate is not None:
         if model == STANDARD or certificate == STANDARD:
             raise OptionError("--certificate needs a model file and an output file, not -")
         check_output(certificate, model, data)
     circuit = load_model(model)
     if robust:
-        found = _robust(circuit, data, tolerance or [], time_limit, layout)
-        _print_rows(found, json)
+        found, radii = _robust(circuit, data, tolerance or [], time_limit, layout, radius)
+        _print_rows(found, radii, json)
         raise typer.Exit(_status_of_rows(found))
     conditions = read_conditions(circuit, where or [])
     rows = None if data is None else read_all(circuit, data, layout)
-    claim = _claim(circuit, always, never, independent, conditions, rows)
+    if lead is not None:
+        label = find_class(circuit, lead, "--lead")
+        claim = range_claim(circuit, label, at_least, at_most, conditions, rows)
+    else:
+        claim = _claim(circuit, always, never, independent, conditions, rows)
     verdict = decide(claim, time_limit)
     if json:
         print_json(_document(claim, verdict))
@@ -149,12 +184,22 @@ def read_all(circuit: Circuit, data: str, layout: Layout) -> Any:
 
 
 def _robust(
-    circuit: Circuit, data: str | None, texts: list[str], time_limit: float, layout: Layout
-) -> Robustness:
+    circuit: Circuit,
+    data: str | None,
+    texts: list[str],
+    time_limit: float,
+    layout: Layout,
+    radius: bool,
+) -> tuple[Robustness, list[float] | None]:
     if data is None or not texts:
         raise OptionError("--robust needs --data DATA and at least one --tolerance COLUMN=NUMBER")
     tolerances = read_tolerances(circuit, texts)
-    return prove_robust(circuit, read_all(circuit, data, layout), tolerances, time_limit=time_limit)
+    rows = read_all(circuit, data, layout)
+    found = prove_robust(circuit, rows, tolerances, time_limit=time_limit)
+    if not radius:
+        return found, None
+    radii = certified_radius(circuit, rows, tolerances, most=MOST_RADIUS, time_limit=time_limit)
+    return found, radii.tolist()
 
 
 def _status_of_rows(found: Robustness) -> int:
@@ -163,10 +208,13 @@ def _status_of_rows(found: Robustness) -> int:
     return PROVEN if found else UNDECIDED
 
 
-def _print_rows(found: Robustness, json: bool) -> None:
+def _print_rows(found: Robustness, radii: list[float] | None, json: bool) -> None:
     if json:
+        known = [None if math.isnan(each) else each for each in radii or ()]
+        more = {} if radii is None else {"radii": known, "most_radius": MOST_RADIUS}
         print_json(
             {
+                **more,
                 "certified": found.certified.tolist(),
                 "refuted": found.refuted.tolist(),
                 "share": found.share,
@@ -182,7 +230,26 @@ def _print_rows(found: Robustness, json: bool) -> None:
     lines += [f"  row {place + 1}: {text}" for place, text in list(found.violations.items())[:5]]
     if len(found.violations) > 5:
         lines.append(f"  and {len(found.violations) - 5} more; see --json")
-    print_result("\n".join(lines))
+    print_result("\n".join([*lines, *_radius_lines(radii or [])]))
+
+
+def _radius_lines(radii: list[float]) -> list[str]:
+    """Describe how many times the tolerances are safe, and list the rows with the least."""
+    known = sorted((each, place) for place, each in enumerate(radii) if not math.isnan(each))
+    if not known:
+        return ["radius: undecided for all rows"] if radii else []
+    texts = [_radius_text(known[at][0]) for at in (0, len(known) // 2, -1)]
+    undecided = len(radii) - len(known)
+    more = f"; undecided for {undecided}" if undecided else ""
+    first = (
+        f"radius, in multiples of the tolerances: smallest {texts[0]}, median {texts[1]}, "
+        f"largest {texts[2]}{more}"
+    )
+    return [first, *(f"  row {place + 1}: {_radius_text(each)}" for each, place in known[:5])]
+
+
+def _radius_text(radius: float) -> str:
+    return f"{radius:.3g}" if radius < MOST_RADIUS else f"{MOST_RADIUS:g} or more"
 
 
 def _text(claim: Claim, verdict: Verdict) -> str:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dln.cli.asking import find_names
+from dln.cli.conditions import read_tolerances
 from dln.cli.files import STANDARD, check_output, load_model, open_output
 from dln.cli.holdout import data_name, digest_of, target_of
 from dln.cli.layout import DETECT, Layout
@@ -44,6 +46,22 @@ def report(
     no_rows: Annotated[
         bool, typer.Option("--no-rows", help="Leave out test rows: show counts and ranges only.")
     ] = False,
+    prove_independent: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMNS",
+            help="Prove or refute that these columns alone never change the class. "
+            "Comma-separated; repeat for another claim.",
+        ),
+    ] = None,
+    tolerance: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=NUMBER",
+            help="Prove for each row that changes within the tolerances keep its class. "
+            "Repeatable.",
+        ),
+    ] = None,
     layout: Layout = DETECT,
     quiet: Quiet = False,
 ) -> None:
@@ -66,6 +84,8 @@ def report(
         title,
         all_rows=all_rows,
         with_rows=not no_rows,
+        independent=[find_names(circuit, [names]) for names in prove_independent or ()],
+        tolerances=read_tolerances(circuit, tolerance or ()),
     )
     with open_output(output) as stream:
         stream.write(made.html.encode("utf-8", "backslashreplace"))
@@ -87,6 +107,8 @@ def _make(
     *,
     all_rows: bool,
     with_rows: bool,
+    independent: list[list[str]],
+    tolerances: dict[str, float],
 ) -> tuple[Report, DataNote]:
     from dln.cli.own_rows import choose_rows
     from dln.report import DataNote, make_report
@@ -99,5 +121,14 @@ def _make(
     about = DataNote(
         data_name(path), digest_of(path), choice.note, numbers, is_test=not choice.uses_own
     )
-    made = make_report(circuit, chosen.X, chosen.y, title=title, data=about, rows=with_rows)
+    made = make_report(
+        circuit,
+        chosen.X,
+        chosen.y,
+        title=title,
+        data=about,
+        rows=with_rows,
+        independent=independent,
+        tolerances=tolerances,
+    )
     return made, about

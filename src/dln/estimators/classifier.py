@@ -19,7 +19,7 @@ from dln.decisions.goal import Probabilities
 from dln.errors import OptionError
 from dln.estimators.fit_warnings import warn_of_lost_classes, warn_of_mixtures, warn_user
 from dln.estimators.parameters import Parameters
-from dln.estimators.plan import budget_of, plan_fit, read_parameters
+from dln.estimators.plan import budget_of, goal_of, plan_fit, read_parameters
 from dln.estimators.presets import PresetName
 from dln.estimators.reading import draw_seed, name_of_accuracy, read_features, read_problem
 from dln.paths.fit import fit_path
@@ -273,6 +273,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 searched = fit_path(
                     problem,
                     budget,
+                    goal_of(parameters, problem.classes),
                     rng=rng,
                     measure=name_of_accuracy(class_weight),
                     n_threads=n_threads,
@@ -280,6 +281,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     on_interrupt=self.on_interrupt,
                 )
             interrupted |= searched.interrupted
+            missed = searched.missed
             path = searched.path
             if fitted is not None:
                 path = path.continued(circuit, *_validated(fitted))
@@ -295,8 +297,10 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             warn_user("The fit was interrupted. The model keeps what it had learned so far.")
         else:
             warn_of_lost_classes(self.circuit_, problem, class_weight, budget.describe())
-        if fitted is not None and fitted.missed:
-            warn_user(missed_text(self.circuit_, fitted.missed))
+        if fitted is not None:
+            missed = fitted.missed
+        if missed:
+            warn_user(missed_text(self.circuit_, missed))
         return self
 
     def at(

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dln._util.option import options_of
-from dln.decisions.goal import read_goal
+from dln.core.labels import Label
+from dln.decisions.goal import Goal, read_goal
 from dln.errors import OptionError
 from dln.estimators.parameters import Parameters
 from dln.estimators.presets import apply_preset, suit_classes
@@ -33,18 +34,25 @@ def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
         problem.table.n_columns,
         problem.heaviest_class(),
     )
-    goal = read_goal(
-        problem.classes,
+    return FitPlan(
+        candidates,
+        parameters.validation_fraction,
+        parameters.validation_every,
+        goal_of(parameters, problem.classes),
+    )
+
+
+def goal_of(parameters: Parameters, classes: tuple[Label, ...]) -> Goal:
+    """Return what to decide, and what probabilities mean."""
+    return read_goal(
+        classes,
         parameters.probabilities,
         parameters.decision_threshold,
         parameters.costs,
         parameters.sensitivity_at_least,
     )
-    return FitPlan(candidates, parameters.validation_fraction, parameters.validation_every, goal)
 
 
-_NOT_YET = ("decision_threshold", "costs", "sensitivity_at_least")
-"""Parameters that could work with a budget, but do not: votes of folds have other units."""
 _WITH_A_BUDGET = ("effort", "gates")
 """Options of training that may be given with a budget, although it trains no network."""
 
@@ -65,17 +73,12 @@ def _check_budget(parameters: Parameters) -> None:
     """Raise `OptionError` for limits that cannot be kept, and for parameters of networks beside."""
     budget = budget_of(parameters)
     if budget.is_limited:
-        for name in (*_NOT_YET, "preset", *options_of(FitOptions), "validation_fraction"):
+        for name in ("preset", *options_of(FitOptions), "validation_fraction"):
             given = getattr(parameters, name)
             if name in _WITH_A_BUDGET:
                 continue
             if given == options_of(Parameters)[name].default:
                 continue
-            if name in _NOT_YET:
-                raise OptionError(
-                    f"{name} is {given!r}, which a fit with a budget ({budget.describe()}) does "
-                    f"not support; leave out {name} or the budget"
-                )
             raise OptionError(
                 f"{name} is {given!r}, but a fit with a budget ({budget.describe()}) trains no "
                 f"network; leave out {name} or the budget"

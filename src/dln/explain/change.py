@@ -88,10 +88,12 @@ class Change:
 def nearest_changes(circuit: Circuit, row: OneRow, present: int) -> tuple[Change, ...]:
     """Find the nearest change of each column that flips the class, best first.
 
-    `present` is the number of the class that the row gets.
+    `present` is the number of the class that the row gets. Immutable columns are left out.
     """
     found = []
     for column in sorted(row.cells):
+        if circuit.columns[column].immutable:
+            continue
         ranked = _nearest_in_column(circuit, row, column, present)
         if ranked is not None:
             found.append(ranked)

@@ -32,6 +32,7 @@ MAX_LISTED = 20
 """Number of rules that a text lists as fired, and as not fired; `to_dict` has all of them."""
 
 _NO_CHANGE = "No change of a single feature flips the class."
+_NO_ALLOWED_CHANGE = "No change of a single feature that is not immutable flips the class."
 
 
 @dataclass(frozen=True)
@@ -76,11 +77,13 @@ class Explanation(Formatted):
         The result of each rule, in the circuit's order.
     changes
         For each feature, the nearest other value that alone flips the class, if there is one;
-        smallest change first.
+        smallest change first. Immutable columns are left out.
     parts
         Names used in the rules, with their definitions.
     probabilities
         The probability of each class if the circuit is calibrated, else none.
+    immutable
+        The names of the immutable columns that the circuit reads.
     """
 
     row: Mapping[str, Cell] = field(hash=False)
@@ -92,6 +95,7 @@ class Explanation(Formatted):
     changes: tuple[Change, ...]
     parts: tuple[tuple[str, str], ...] = ()
     probabilities: tuple[float, ...] = ()
+    immutable: tuple[str, ...] = ()
 
     @property
     def fired(self) -> tuple[Outcome, ...]:
@@ -163,9 +167,13 @@ class Explanation(Formatted):
             lines += ["other changes:"] if others else []
             lines += [f"  {other}" for other in others]
         else:
-            lines.append(_NO_CHANGE)
+            lines.append(self._no_change)
         where = [f"  {name}: {text}" for name, text in _named_parts(lines, self.parts)]
         return "\n".join([*lines, *(["where"] if where else []), *where])
+
+    @property
+    def _no_change(self) -> str:
+        return _NO_ALLOWED_CHANGE if self.immutable else _NO_CHANGE
 
     def _headline(self) -> str:
         votes = zip(map(label_text, self.classes), self.votes, strict=True)
@@ -229,13 +237,13 @@ class Explanation(Formatted):
             Section(
                 "Changes of a single feature that flip the class, smallest first"
                 if changes
-                else _NO_CHANGE,
+                else self._no_change,
                 ("feature", "from", "to", "so that", "class"),
                 changes,
             ),
             Section("where", ("part", "stands for"), self.parts),
         )
-        kept = tuple(s for s in sections if s.rows or s.title == _NO_CHANGE)
+        kept = tuple(s for s in sections if s.rows or s.title == self._no_change)
         return Document(notes, kept, self._headline())
 
 
@@ -292,6 +300,11 @@ def explain_row(circuit: Circuit, row: Any) -> Explanation:
         probabilities=()
         if circuit.calibration is None
         else tuple(evaluation.probabilities[0].tolist()),
+        immutable=tuple(
+            circuit.columns[index].name
+            for index in sorted(one.cells)
+            if circuit.columns[index].immutable
+        ),
     )
 
 

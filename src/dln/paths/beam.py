@@ -36,6 +36,11 @@ _STALL = 8
 """The search ends if this many more literals do not improve the loss."""
 _LEAST_GAIN = 1e-4
 """Smallest fall of the loss that counts, as a share of the loss."""
+_JOIN_COST = 4.0
+"""Each test of a rule after its first costs as much as this number of effective rows can lose.
+
+There are many more pairs of tests than single tests, so the best pair fits by chance more often.
+"""
 _LITERAL_COST = 1.0
 """A literal has to reduce the loss by as much as this number of effective rows can."""
 
@@ -53,7 +58,7 @@ class State:
     votes
         Votes (1 + n_rules, n_outputs), base votes first.
     loss
-        The loss on the training rows.
+        The loss on the training rows, and the cost of rules of several tests.
     reads
         The columns that are read (n_columns,).
     """
@@ -130,7 +135,11 @@ class Search:
         reads = np.zeros(len(self._costs), dtype=bool)
         for formula in rules:
             reads |= self._pool.reads(self._pool.number(formula))
-        return State(rules, fires, votes, self._loss.total(fires @ votes, votes), reads)
+        n_joined = sum(map(len, rules)) - len(rules)
+        total = (
+            self._loss.total(fires @ votes, votes) + n_joined * _JOIN_COST / self._loss.n_effective
+        )
+        return State(rules, fires, votes, total, reads)
 
     def _refitted(self, state: State, n_steps: int) -> State:
         return self._made(state.rules, state.fires, state.votes, n_steps)

@@ -18,13 +18,15 @@ from dln.core.builder import CircuitBuilder
 from dln.core.circuit import Circuit
 from dln.core.labels import Label
 from dln.core.readout import Votes
+from dln.decisions.goal import Goal
 from dln.paths.beam import Search
 from dln.paths.budget import Budget
 from dln.paths.candidates import CandidateTests, find_tests
+from dln.paths.fold_votes import FoldRows
 from dln.paths.formula import Formula, build, evaluate
-from dln.paths.loss import ClassLoss
+from dln.paths.loss import ClassLoss, Floats
 from dln.paths.path import CircuitPath, PathPoint, best_place
-from dln.paths.whole_votes import WholeVotes, round_votes
+from dln.paths.whole_votes import MOST_POINTS, WholeVotes, round_votes
 from dln.train.folds import make_folds
 from dln.train.jobs import OnInterrupt
 from dln.train.problem import Problem
@@ -37,17 +39,23 @@ _SEARCH_ROWS = 5_000
 """Maximum number of rows that a search uses."""
 
 
+_ACCURACY = Goal()
+"""The default: the most accurate decision, and calibrated probabilities."""
+
+
 @dataclass(frozen=True)
 class FittedPath:
-    """A path, and whether Ctrl-C ended the search early."""
+    """A path, whether Ctrl-C ended the search early, and sensitivities that were not reached."""
 
     path: CircuitPath
     interrupted: bool
+    missed: tuple[tuple[int, float, float], ...] = ()
 
 
 def fit_path(
     problem: Problem,
     budget: Budget,
+    goal: Goal = _ACCURACY,
     *,
     rng: np.random.Generator,
     measure: str = "balanced accuracy",
@@ -57,6 +65,7 @@ def fit_path(
 ) -> FittedPath:
     """Search for the best circuits of every size within a budget, and validate each size.
 
+    Probabilities, and base votes if `goal` states a decision, are fitted on the votes of the folds.
     The result depends on the seed alone, not on the number of threads. `on_progress` takes the
     number of searches that are complete and their total. With on_interrupt="keep", Ctrl-C ends the
     searches, and the path has what was found so far.
@@ -76,18 +85,27 @@ def fit_path(
             if on_interrupt == "raise":
                 raise
         complete, *validated = [future.result() for future in waiting]
-    points = []
+    left_out = FoldRows(problem, [rest for _, rest in folds])
+    points, missed = [], []
     for size in complete.sizes:
         scores = np.array([part.score_at(size) for part in validated])
         error = scores.std() / np.sqrt(len(scores)) if len(scores) else np.nan
         mean = scores.mean() if len(scores) else np.nan
         mean = min(mean, 1.0)  # rounding of a mean of ones
-        points.append(PathPoint(complete.circuit(size, problem.classes), float(mean), float(error)))
+        calibrated = left_out.calibrate(
+            complete.circuit(size, problem.classes),
+            [part.votes_at(size) for part in validated],
+            complete.rules[size][1].unit,
+            goal,
+        )
+        points.append(PathPoint(calibrated.circuit, float(mean), float(error)))
+        missed.append((points[-1].circuit, calibrated.missed))
     points = _increasing(points)
     for point in points:
         assert budget.allows(point.size), (budget, point.size)
     path = CircuitPath(tuple(points), best_place(tuple(points)), measure)
-    return FittedPath(path, stop.is_set())
+    (missed_here,) = (own for circuit, own in missed if circuit is path.circuit)
+    return FittedPath(path, stop.is_set(), missed_here)
 
 
 def _wait(waiting: list[Future[_Found]], on_progress: Callable[[int, int], None] | None) -> None:
@@ -111,11 +129,15 @@ def _increasing(points: list[PathPoint]) -> list[PathPoint]:
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """The rules and whole votes of each number of literals, and their validated accuracy."""
+    """The rules and whole votes of each number of literals, and their validated accuracy.
+
+    `votes` are those of the validation rows (n_rows, n_classes), times what a vote is worth.
+    """
 
     tests: CandidateTests
     rules: dict[int, tuple[tuple[Formula, ...], WholeVotes]]
     scores: dict[int, float]
+    votes: dict[int, Floats]
 
     @property
     def sizes(self) -> list[int]:
@@ -124,6 +146,10 @@ class _Found:
     def score_at(self, size: int) -> float:
         """Return the score of the largest circuit that is not larger."""
         return self.scores[max(own for own in self.scores if own <= size)]
+
+    def votes_at(self, size: int) -> Floats:
+        """Return the votes of the largest circuit that is not larger, on the validation rows."""
+        return self.votes[max(own for own in self.votes if own <= size)]
 
     def circuit(self, size: int, classes: tuple[Label, ...]) -> Circuit:
         rules, whole = self.rules[size]
@@ -169,38 +195,46 @@ def _search(
     }
     if not rules:
         rules = {0: ((), WholeVotes(np.zeros((1, loss.n_outputs)), 1.0, 0.0))}
-    scores = {} if validation is None else _validate(tests, rules, validation)
-    return _Found(tests, rules, scores)
+    if validation is None:
+        return _Found(tests, rules, {}, {})
+    return _Found(tests, rules, *_validate(tests, rules, validation))
 
 
 def _validate(
     tests: CandidateTests,
     rules: dict[int, tuple[tuple[Formula, ...], WholeVotes]],
     validation: Problem,
-) -> dict[int, float]:
-    """Return the weighted accuracy of each size on validation rows."""
+) -> tuple[dict[int, float], dict[int, Floats]]:
+    """Return the weighted accuracy and the votes of each size on validation rows."""
     bits = tests.evaluate(validation.table)
     weight = validation.weight.astype(np.float64)
-    scores = {}
+    scores, worth = {}, {}
     for size, (formulas, whole) in rules.items():
         always = np.ones(len(bits), dtype=np.float32)
         fires = [always, *(evaluate(formula, bits) for formula in formulas)]
         votes = np.array(_class_votes(whole.votes, len(validation.classes)))
-        winners = (np.stack(fires, axis=1) @ votes).argmax(axis=1)
+        counted = np.stack(fires, axis=1) @ votes
+        winners = counted.argmax(axis=1)
+        worth[size] = counted * whole.unit
         scores[size] = float(weight[winners == validation.target].sum() / weight.sum())
-    return scores
+    return scores, worth
 
 
 def _class_votes(whole: NDArray[np.float64], n_classes: int) -> list[tuple[int, ...]]:
     """Return votes for each class, base votes first.
 
-    With two classes, a rule votes for one of them. With more, most votes are 0.
+    With two classes, a rule votes for one of them. With more, votes against a class become votes
+    for the others, unless that takes more than one additional vote.
     """
     numbers = whole.astype(np.int64)
     if n_classes == 2:
         lead = numbers[:, 0]
         numbers = np.stack([np.maximum(-lead, 0), np.maximum(lead, 0)], axis=1)
-    numbers[0] -= numbers[0].min()
+    shifted = numbers - numbers.min(axis=1, keepdims=True)
+    more = np.count_nonzero(shifted, axis=1) - np.count_nonzero(numbers, axis=1)
+    fits = (more <= 1) & (shifted.max(axis=1) <= MOST_POINTS)
+    fits[0] = True  # base votes
+    numbers = np.where(fits[:, None], shifted, numbers)
     return [tuple(row) for row in numbers.tolist()]
 
 

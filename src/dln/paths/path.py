@@ -184,20 +184,25 @@ class CircuitPath:
         return "\n".join(lines)
 
 
+_NEAR = (2, 2, 3, 2, 2)
+"""Weights with which the accuracies of a point and of its neighbours are averaged."""
+
+
 def best_place(points: tuple[PathPoint, ...], among: list[int] | None = None) -> int:
     """Return the place of the most accurate point; accuracies are averaged with their neighbours.
 
-    Equal accuracies: the smaller point. Without accuracies: the largest point.
+    The accuracy of one size alone is noisy on small tables. Equal accuracies: the smaller point.
+    Without accuracies: the largest point.
     """
     places = list(range(len(points))) if among is None else among
 
     def smooth(place: int) -> float:
         near = [
-            points[near].accuracy
-            for near in (place - 1, place, place, place + 1)
-            if 0 <= near < len(points)
+            (weight, points[place + step].accuracy)
+            for step, weight in enumerate(_NEAR, -(len(_NEAR) // 2))
+            if 0 <= place + step < len(points)
         ]
-        mean = sum(near) / len(near)
+        mean = sum(weight * own for weight, own in near) / sum(weight for weight, _ in near)
         return place * 1e-9 if math.isnan(mean) else round(mean, 6)
 
     return max(places, key=lambda place: (smooth(place), -place))

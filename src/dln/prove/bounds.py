@@ -16,6 +16,7 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,15 @@ _NEVER = np.int64(2**60)
 _CELLS_AT_ONCE = 4096
 _MOST = 2**50
 """Larger messages could overflow a sum."""
+
+
+class _Part(NamedTuple):
+    """A box: its atoms, the uses of them by tables (atom and message), and the possible cells."""
+
+    allowed: NDArray[np.bool_]
+    atoms: Integers
+    messages: Integers
+    cells: Integers
 
 
 class BoundChecker:
@@ -65,10 +75,9 @@ class BoundChecker:
         for first, cells in zip(first_cells, cells_of, strict=True):
             self._cells[: len(cells), first : first + cells.shape[1]] = cells
 
-    @property
-    def n_cells(self) -> int:
-        """The number of cells of all tables: the time that the check of a leaf takes."""
-        return self._cells.shape[1]
+    @cached_property
+    def _all_cells(self) -> Integers:
+        return np.arange(self._cells.shape[1])
 
     @cached_property
     def _atoms(self) -> tuple[Integers, Integers]:
@@ -113,19 +122,31 @@ class BoundChecker:
                 rows[np.flatnonzero(used), columns] = atom
             yield rows
 
-    def check(self, box: Box, demands: Sequence[Demand], proof: BoxProof) -> bool:
-        """Return whether a proof shows that no row of the box fulfils all demands."""
+    def check(
+        self, box: Box, demands: Sequence[Demand], proof: BoxProof, most_cells: int | None = None
+    ) -> bool | None:
+        """Return whether a proof shows that no row of the box fulfils all demands.
+
+        None if the check would read more than `most_cells` cells of tables.
+        """
         if self._search.tables.has_definitions or not self.tables_are_right:
             return False
         tree, messages, multipliers = proof
+        if messages.size and np.abs(messages).max() > _MOST:
+            return False
         base = self._search.circuit.base_votes
         more, less = [demand[0] for demand in demands], [demand[1] for demand in demands]
         lacks = self._table[:, less] - self._table[:, more]
         needs = np.array([by + base[b] - base[a] for a, b, by in demands], dtype=np.int64)
         tokens = iter(tree.tolist())
-        stack = [box.astype(bool)]
+        everything = _Part(self._search.all_rows.astype(bool), *self._atoms, self._all_cells)
+        stack = [(everything, box.astype(bool))]
+        n_read = 0
         while stack:
-            part = stack.pop()
+            part = self._within(*stack.pop())
+            n_read += len(part.cells)
+            if most_cells is not None and n_read > most_cells:
+                return None
             variable = next(tokens, None)
             if variable is None:
                 return False
@@ -133,37 +154,44 @@ class BoundChecker:
                 if -variable > len(messages):
                     return False
                 factors = multipliers[~variable]
-                bound = self._bound(part, lacks @ factors, messages[~variable])
+                bound = self._bound(part, lacks[part.cells] @ factors, messages[~variable])
                 if (factors < 0).any() or bound + int(needs @ factors) <= 0:
                     return False
                 continue
             chosen = [next(tokens) for _ in range(next(tokens))]
-            inside, outside = part.copy(), part.copy()
+            inside, outside = part.allowed.copy(), part.allowed.copy()
             of_column = self._search.part(inside.view(np.uint8), variable)
             of_column[:] = 0
-            of_column[chosen] = self._search.part(part.view(np.uint8), variable)[chosen]
+            of_column[chosen] = self._search.part(part.allowed.view(np.uint8), variable)[chosen]
             self._search.part(outside.view(np.uint8), variable)[chosen] = 0
-            stack += [outside, inside]
+            stack += [(part, outside), (part, inside)]
         return next(tokens, None) is None
 
-    def _bound(self, allowed: NDArray[np.bool_], values: Integers, message: Integers) -> int:
-        """Return a lower bound of the objective over a box; its constant is left out."""
-        if len(message) and np.abs(message).max() > _MOST:
-            return -int(_NEVER)
-        message = np.append(message, 0)
-        atoms, of_atom = self._atoms
+    def _within(self, part: _Part, allowed: NDArray[np.bool_]) -> _Part:
+        """Keep what a smaller box needs."""
+        kept = allowed[part.atoms]
+        atoms, messages = part.atoms[kept], part.messages[kept]
         possible = np.zeros(self._n_messages + 1, dtype=bool)
-        possible[of_atom[allowed[atoms]]] = True
+        possible[messages] = True
         possible[-1] = True
-        rest = values.copy()
+        cells = part.cells
         for place in self._cells:
-            rest -= message[place]
+            cells = cells[possible[place[cells]]]
+        return _Part(allowed, atoms, messages, cells)
+
+    def _bound(self, part: _Part, rest: Integers, message: Integers) -> int:
+        """Return a lower bound of the objective over a box; its constant is left out."""
+        message = np.append(message, 0)
         for place in self._cells:
-            rest[~possible[place]] = _NEVER
-        unary = np.zeros(len(allowed), dtype=np.int64)
-        np.add.at(unary, atoms, message[of_atom])
-        unary[~allowed] = _NEVER
-        least = [np.minimum.reduceat(rest, self._first_cells)] if len(rest) else []
+            rest = rest - message[place[part.cells]]
+        unary = np.zeros(len(part.allowed), dtype=np.int64)
+        np.add.at(unary, part.atoms, message[part.messages])
+        unary[~part.allowed] = _NEVER
+        least = []
+        if len(rest):
+            tables = np.searchsorted(self._first_cells, part.cells, side="right")
+            firsts = np.flatnonzero(np.diff(tables, prepend=-1))
+            least.append(np.minimum.reduceat(rest, firsts))
         if len(unary):
             least.append(np.minimum.reduceat(unary, np.array(self._search.starts[:-1])))
         return sum(int(value) for values in least for value in values.tolist())

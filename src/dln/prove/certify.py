@@ -22,8 +22,9 @@ from dln.core.labels import Label, label_text, label_to_json
 from dln.core.literals import format_name
 from dln.core.values import cell_text
 from dln.core.verdict import Proof, Undecided, Violation
+from dln.data.cells import readable_cells
 from dln.data.codes import encode_cells, places_of
-from dln.data.table import Table, read_table
+from dln.data.table import RawColumn, Table, read_table
 from dln.errors import OptionError, TableError
 from dln.prove.clock import Clock, check_time_limit
 from dln.prove.pairs import pair_circuit
@@ -483,11 +484,12 @@ class _Rows:
         self._free = {place for place, name in enumerate(search.names) if name in free}
         self._numbers: dict[int, Any] = {}
         self._tolerance: dict[int, float] = {}
+        self._raw: list[RawColumn] = []
         for place, index in enumerate(search.variables.read):
             name = circuit.columns[index].name
+            self._raw.append(table.read(places[index]))
             if name in tolerances:
-                raw = table.read(places[index])
-                self._numbers[place] = encode_cells(raw, circuit.columns[index])
+                self._numbers[place] = encode_cells(self._raw[place], circuit.columns[index])
                 self._tolerance[place] = float(tolerances[name])
 
     def box(self, row: int) -> Box:
@@ -553,10 +555,10 @@ class _Rows:
     def violation(self, row: int, atoms: Atoms, clock: Clock) -> Violation:
         """Return the row and the changed values that give it another class."""
         region = Region(self.search, self._where(row))
-        first = region.cells(self.atoms[row])
-        for place, name in enumerate(self.search.names):
-            if place in self._numbers and not math.isnan(self._numbers[place][row]):
-                first[name] = float(self._numbers[place][row])
+        first: dict[str, Cell] = {}
+        for index, raw in zip(self.search.variables.read, self._raw, strict=True):
+            column, own = self.search.circuit.columns[index], raw.values[row : row + 1]
+            first[column.name] = readable_cells(column, RawColumn(raw.kind, own))[0]
         after = region.cells(atoms)
         changed = {
             name: after[name]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.resources import files
@@ -33,6 +34,7 @@ from dln.explain.rules import describe_rules
 from dln.explain.text import decision_note
 from dln.explain.trends import TREND_WORDS, Trend, Trends, find_trends
 from dln.exporters.identity import circuit_id
+from dln.report.certificates import certify
 from dln.report.content import make_content
 from dln.report.curves import make_curves, mean_auc
 from dln.report.intervals import accuracy, balanced_accuracy, by_class
@@ -133,6 +135,8 @@ def make_report(
     title: str = "",
     data: DataNote | None = None,
     rows: bool = True,
+    independent: Sequence[str | Sequence[str]] = (),
+    tolerances: Mapping[str, float] | None = None,
 ) -> Report:
     """Measure a circuit on rows that it was not trained on, and write a report.
 
@@ -152,6 +156,12 @@ def make_report(
     rows
         Whether to embed test rows. Without them the page shows counts and rounded ranges only:
         all figures, plots, rules and the form remain.
+    independent
+        Columns, or groups of columns: for each the report proves or refutes that it alone never
+        changes the class, as `prove_independent` does.
+    tolerances
+        Small changes of columns of numbers: the report shows how many of the rows are proven to
+        keep their class within them, as `prove_robust` does.
 
     Examples
     --------
@@ -204,6 +214,15 @@ def make_report(
         decision=decision_note(circuit.classes),
         rules=rules,
         trends=_trends(circuit),
+        certificates=certify(
+            circuit,
+            X,
+            independent,
+            tolerances or {},
+            rows=rows,
+            numbers=data.numbers,
+            row_word=data.row_word,
+        ),
         trend_words=TREND_WORDS,
         trend_signs=_TREND_SIGNS,
         n_features=len(content["features"]),

@@ -1,4 +1,5 @@
 /* For each feature, the nearest other value that changes the class; the smallest change first.
+ * Immutable columns are left out.
  *
  * A feature's values fall into atoms that the circuit cannot distinguish. All atoms are tried, so
  * the answer is exact. Distances and their order are those of Circuit.explain in Python.
@@ -13,6 +14,7 @@ function nearestChanges(circuit, features, cells) {
   const present = circuit.classify(literals);
   const found = [];
   for (const feature of features) {
+    if (circuit.model.columns[feature.column].immutable) continue;
     const change = nearestInFeature(circuit, feature, cells[feature.column], literals, present);
     if (change) found.push(change);
   }

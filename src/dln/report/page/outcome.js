@@ -129,6 +129,8 @@ function showChanges(changes) {
     });
     return element("li", {}, `${text}: `, classMark(winner), " ", apply);
   });
-  const none = element("li", { class: "plain" }, "No change of a single feature flips the class.");
+  const someAreFixed = features.some((feature) => circuit.model.columns[feature.column].immutable);
+  const which = someAreFixed ? "a single feature that is not immutable" : "a single feature";
+  const none = element("li", { class: "plain" }, `No change of ${which} flips the class.`);
   find("changes").replaceChildren(...(lines.length ? lines : [none]));
 }
