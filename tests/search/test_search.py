@@ -260,7 +260,7 @@ def test_an_interrupted_second_fit_keeps_the_labels_of_the_first(
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"space": "big"}, 'space is \'big\', expected "default", "paper" or a dict'),
+        ({"space": "big"}, 'space is \'big\', expected "default", "paper", "program" or a dict'),
         ({"space": 3}, "space is 3, expected"),
         ({"space": {"width": 3}}, "'width', which is not a parameter of DLNClassifier"),
         ({"space": {"n_jobs": 3}}, "'n_jobs', which is a parameter of the search itself"),

@@ -27,7 +27,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     with (tmp_path / "run.npz").open("wb") as stream:
         write_record(record, stream)
     found = read_record(tmp_path / "run.npz")
-    assert (found.names, found.phases) == (("size",), "2")
+    assert (found.names, found.phase_order) == (("size",), "2")
     assert list(found.history) == list(model.history_)
     for one, other in zip(found.traces, record.traces, strict=True):
         for field in fields(Trace):
