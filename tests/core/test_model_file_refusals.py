@@ -338,7 +338,7 @@ SIZES = {
 
 def test_every_bound_is_tested_and_documented() -> None:
     assert list(SIZES) == list(BOUNDS)
-    page = (Path(__file__).parents[2] / "docs" / "model-file.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "model-file.md").read_text("utf-8")
     for name, bound in BOUNDS.items():
         assert f"| {name} | {bound:,} |" in page
 

@@ -54,7 +54,7 @@ BOUNDS = {
     "categories in one column": 2**20,
     "characters in one text": 2**20,
 }
-"""The largest number of each part that a file may hold; docs/model-file.md lists them."""
+"""The largest number of each part that a file may hold; docs/reference/model-file.md lists them."""
 
 _PARTS = ("format", "version", "columns", "literals", "gates", "readout", "rules")
 _PARTS_OF_READOUT = {
