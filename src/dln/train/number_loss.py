@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.core.score import Link
+from dln.train.losses import LOSSES, Loss, quantile
 from dln.train.trees import MIN_LEAF_ROWS, PENALTY
 
 Floats = NDArray[np.float64]
@@ -39,9 +40,14 @@ class NumberLoss:
     level: float = 0.5
 
     @property
+    def training(self) -> Loss:
+        """The same loss for the engines that train networks."""
+        return quantile(self.level) if self.name == "quantile" else LOSSES[self.name]
+
+    @property
     def link(self) -> Link:
         """What turns a score into a prediction."""
-        return "log" if self.name in ("poisson", "gamma") else "identity"
+        return self.training.link
 
     @property
     def least_rows(self) -> int:

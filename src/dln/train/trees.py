@@ -1,9 +1,9 @@
 """Boosted trees of tests on encoded columns, grown from given points.
 
 Each tree is fitted to the gradient of the loss at the points so far. A leaf gives points to all
-outputs, the classes or one number: a Newton step, times the rate. For each split, one cutoff is drawn at random for each
-column, and the best of them is taken (extremely randomised trees). Sums of such trees are smoother
-and more accurate than those of trees with exact splits.
+outputs, the classes or one number: a Newton step, times the rate. For each split, one cutoff is
+drawn at random for each column, and the best of them is taken (extremely randomised trees). Sums of
+such trees are smoother and more accurate than those of trees with exact splits.
 
 Promise: a tree's tests are literals, so that each leaf becomes a rule of a circuit.
 """
