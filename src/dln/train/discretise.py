@@ -198,9 +198,15 @@ class _Translator:
         self._encoder = encoder
         self._cells = cells
         self._gaps = gaps
+        self._signals: dict[EncodedLiteral, Signal] = {}
 
     def signal(self, test: EncodedLiteral) -> Signal:
         """Return the signal of a literal, and add it if necessary."""
+        if test not in self._signals:
+            self._signals[test] = self._new_signal(test)
+        return self._signals[test]
+
+    def _new_signal(self, test: EncodedLiteral) -> Signal:
         column = test.column
         match test.kind:
             case LiteralKind.ABOVE:
