@@ -195,8 +195,7 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             See `DLNClassifier.fit`.
         groups
             Rows that belong together have the same value. Folds do not separate them: neither those
-            of the search nor those inside the final fit. A `cv` that is a splitter gets them too,
-            for example `GroupKFold(5)`.
+            of the search nor those inside the final fit. A `cv` that is a splitter gets them too.
 
         Returns
         -------
