@@ -104,6 +104,7 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
         self,
         *,
         preset: PresetName | None = None,
+        init: Circuit | None = None,
         effort: FitEffort = "normal",
         layers: Auto | tuple[int, ...] = "auto",
         n_networks: Auto | int = "auto",
@@ -161,6 +162,7 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
         on_interrupt: OnInterrupt = "raise",
     ) -> None:
         self.preset = preset
+        self.init = init
         self.effort = effort
         self.layers = layers
         self.n_networks = n_networks
