@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dln._util.cores import count_threads
 from dln._util.option import documented
+from dln.core.circuit import Circuit
 from dln.data.target import ClassWeight
 from dln.decisions.calibrate import missed_text
 from dln.decisions.goal import Probabilities

@@ -9,12 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-<<<<<<< HEAD
 from dln._util.option import option, unused
-=======
-from dln._util.option import option
 from dln.core.circuit import Circuit
->>>>>>> accuracy
 from dln.data.target import ClassWeight
 from dln.decisions.goal import Probabilities
 from dln.errors import OptionError
@@ -208,6 +204,7 @@ class NumberParameters(Parameters):
         searched=False,
     )
     preset: None = unused(None)
+    init: None = unused(None)
     ensemble: Literal["sum"] = unused("sum")
     tau: Literal["auto"] = unused("auto")
     vote_gradient: Literal["soft"] = unused("soft")

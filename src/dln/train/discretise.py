@@ -57,7 +57,7 @@ def discretise(
         for network, share in zip(networks, shared, strict=True)
     ]
     readout = Votes.without_rules(classes, float(temperature))
-    return build_circuit(readout, ruled, leaves, encoder, table, cells)
+    return build_circuit(readout, ruled, leaves, encoder, table, cells, earlier)
 
 
 class RuledNetwork(NamedTuple):
@@ -85,10 +85,12 @@ def build_circuit(
     encoder: Encoder,
     table: Table,
     cells: NDArray[np.float32],
+    earlier: Circuit | None = None,
 ) -> Circuit:
     """Build the circuit of networks and leaves, fitted on the encoded `cells` of `table`.
 
-    The rules of the readout are not used, only what it answers and its base votes.
+    The rules of the readout are not used, only what it answers and its base votes. The rules of an
+    `earlier` circuit are added.
     """
     builder = CircuitBuilder(encoder.columns, readout)
     builder.vote(TRUE, readout.base_votes)

@@ -22,6 +22,7 @@ from dln.train.number_growth import FoldScores, GrownNumber, grow_number
 from dln.train.number_loss import Floats, NumberLoss, weighted_quantile
 from dln.train.points import Points, round_coefficients
 from dln.train.problem import NumberProblem
+from dln.train.standard import Standard
 from dln.train.trace import Trace
 from dln.train.trees import Features, Growth, Leaf, Path, Tree, make_features
 
@@ -66,48 +67,15 @@ class NumberPlan:
 class FittedNumber:
     """A circuit and information about its training.
 
-    `r2` is the cross-validated R² (on the scale of the link), NaN without cross-validation.
+    `score` is the cross-validated share of the loss of a constant that the circuit removes: R² for
+    squared errors. NaN without cross-validation.
     """
 
     circuit: Circuit
-    r2: float = np.nan
+    score: float = np.nan
     interrupted: bool = False
     histories: list[NDArray[np.float32]] = field(default_factory=list)
     traces: list[Trace] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Standard:
-    """How targets are standardised: (target - shift) / scale, with scores to match."""
-
-    shift: float
-    scale: float
-    link: str
-
-    @classmethod
-    def of(cls, problem: NumberProblem, loss: NumberLoss) -> Standard:
-        """Standardise the targets of training rows."""
-        mean = float(np.average(problem.target, weights=problem.weight))
-        if loss.link == "log":
-            return cls(0.0, mean, "log")
-        spread = np.average((problem.target - mean) ** 2, weights=problem.weight)
-        return cls(mean, float(np.sqrt(spread)) or 1.0, "identity")
-
-    def targets(self, target: Floats) -> Floats:
-        """Return standardised targets."""
-        return np.asarray((target - self.shift) / self.scale)
-
-    def unit(self) -> float:
-        """Return what a score of 1 is worth on the scale of the circuit's score."""
-        return 1.0 if self.link == "log" else self.scale
-
-    def offset(self, score: float) -> float:
-        """Return a score on the scale of the circuit."""
-        return score + float(np.log(self.scale)) if self.link == "log" else self.original(score)
-
-    def original(self, score: float) -> float:
-        """Return a standardised number in the units of the target."""
-        return score * self.scale + self.shift
 
 
 def fit_number(
@@ -162,7 +130,7 @@ class _NumberFit:
         leaves, points = _round_trees(trees, features, standard, base)
         readout = Score((), (points.offset,), points.digits, loss.link, problem.name)
         circuit = build_circuit(readout, (), leaves, encoder, problem.table, cells)
-        return FittedNumber(circuit, self._r2(grown, rows, target), self.interrupted)
+        return FittedNumber(circuit, self._score(grown, rows, target), self.interrupted)
 
     def _grow(
         self, matrix: NDArray[np.float32], rows: NDArray[np.int64], target: Floats, base: float
@@ -197,16 +165,14 @@ class _NumberFit:
         show = self.show
         return None if show is None else lambda done: show(title, done, "")
 
-    def _r2(self, grown: GrownNumber | None, rows: NDArray[np.int64], target: Floats) -> float:
-        """Return the cross-validated share of the variance that predictions explain."""
+    def _score(self, grown: GrownNumber | None, rows: NDArray[np.int64], target: Floats) -> float:
+        """Return the share of the loss of a constant that is removed on rows left out."""
         if grown is None:
             return np.nan
-        weight = self.problem.weight[rows]
-        predicted = np.exp(grown.held_out) if self.plan.loss.link == "log" else grown.held_out
-        actual = target[rows]
-        mean = np.average(actual, weights=weight)
-        rest = np.average((actual - predicted) ** 2, weights=weight)
-        return float(1.0 - rest / np.average((actual - mean) ** 2, weights=weight))
+        loss, weight, actual = self.plan.loss, self.problem.weight[rows], target[rows]
+        constant = np.full(len(actual), loss.constant(actual, weight))
+        start = loss.deviance(constant, actual, weight)
+        return 1.0 - loss.deviance(grown.held_out, actual, weight) / start if start > 0 else 0.0
 
 
 def _round_trees(
@@ -224,7 +190,7 @@ def _round_trees(
     def score(coefficients: Floats) -> Floats:
         return sum((coefficients[own] for own in reached), start=np.zeros(len(some)))
 
-    unit = standard.unit()
+    unit = standard.unit
     coefficients = np.concatenate([np.zeros(0), *(tree.points[:, 0] for tree in trees)]) * unit
     points = round_coefficients(coefficients, standard.offset(base), score, TOLERANCE * unit)
     leaves, offset = [], points.offset

@@ -89,4 +89,4 @@ def split_target(problem: Problem | NumberProblem) -> NDArray[np.int32] | NDArra
     """Return the target as cutoffs are placed for it: class numbers, or numbers around 0."""
     if isinstance(problem, Problem):
         return problem.target
-    return (problem.target - problem.target.mean()).astype(np.float32)
+    return np.asarray(problem.target - problem.target.mean(), dtype=np.float32)

@@ -20,19 +20,7 @@ def rebuild(circuit: Circuit, edit: Callable[[Points], Points] = dict) -> Circui
     return builder.finish()
 
 
-<<<<<<< HEAD
-def _copy_wires(circuit: Circuit, builder: CircuitBuilder) -> list[Signal]:
-    """Add all parts of a circuit to a builder and return the signal of each wire."""
-    signals = [builder.literal(literal) for literal in circuit.literals]
-    for gate, a, b in circuit.nodes:
-        signals.append(builder.gate(gate, signals[a], signals[b]))
-    return signals
-
-
 def _add_up_votes(circuit: Circuit, signals: list[Signal]) -> Points:
-=======
-def _add_up_votes(circuit: Circuit, signals: list[Signal]) -> Votes:
->>>>>>> accuracy
     """Add up the votes of each signal; `signals` are those of the circuit's wires."""
     votes: Points = {TRUE: circuit.base_votes}
     for wire, given in circuit.rules:
