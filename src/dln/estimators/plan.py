@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeVar
 from dln._util.option import options_of
 from dln.core.labels import Label
 from dln.decisions.goal import Goal, read_goal
-from dln.encode.encoder import EncodeOptions
 from dln.errors import OptionError
 from dln.estimators.parameters import NumberParameters, Parameters, read_levels
 from dln.estimators.presets import apply_preset, suit_classes
@@ -17,9 +16,9 @@ from dln.shrink.simplify.simplify import choose_effort
 from dln.train.fit import FitPlan
 from dln.train.number_fit import NumberPlan
 from dln.train.number_loss import NumberLoss
-from dln.train.number_recipe import make_growths
+from dln.train.number_recipe import make_growths, make_recipe
 from dln.train.options import FitOptions
-from dln.train.problem import Problem
+from dln.train.problem import NumberProblem, Problem
 from dln.train.recipe import growth_from_circuit, make_candidates
 
 if TYPE_CHECKING:
@@ -52,9 +51,13 @@ def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
     )
 
 
-def plan_number_fit(parameters: NumberParameters, loss: NumberLoss) -> NumberPlan:
-    """Plan what to compare and what to grow for a target of numbers."""
-    return NumberPlan(loss, make_growths(parameters), EncodeOptions())
+def plan_number_fit(
+    parameters: NumberParameters, loss: NumberLoss, problem: NumberProblem
+) -> NumberPlan:
+    """Plan what to train and what to grow for a target of numbers."""
+    recipe = make_recipe(parameters, len(problem.target), problem.table.n_columns)
+    is_open = parameters.layers == parameters.n_networks == "auto"
+    return NumberPlan(loss, recipe, make_growths(parameters), alone=is_open)
 
 
 def goal_of(parameters: Parameters, classes: tuple[Label, ...]) -> Goal:

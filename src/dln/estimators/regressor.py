@@ -38,7 +38,6 @@ from dln.train.options import (
     Phases,
     Relaxation,
     Scaling,
-    ValidationScore,
 )
 from dln.train.settings import Annealing, Freezing, Pruning
 
@@ -122,10 +121,6 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         freezing: Freezing | None = None,
         pruning: Pruning | None = None,
         grad_factor: float = 1.0,
-        validation_fraction: float = 0.0,
-        validation_every: int = 1,
-        validation_score: ValidationScore = "validation",
-        selection_fits: Auto | int = "auto",
         max_rules: int | None = None,
         max_literals: int | None = None,
         max_literals_per_rule: int | None = None,
@@ -170,10 +165,6 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         self.freezing = freezing
         self.pruning = pruning
         self.grad_factor = grad_factor
-        self.validation_fraction = validation_fraction
-        self.validation_every = validation_every
-        self.validation_score = validation_score
-        self.selection_fits = selection_fits
         self.max_rules = max_rules
         self.max_literals = max_literals
         self.max_literals_per_rule = max_literals_per_rule
@@ -229,7 +220,7 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
                     fits.append(
                         fit_number(
                             problem,
-                            plan_number_fit(parameters, loss),
+                            plan_number_fit(parameters, loss, problem),
                             engine=engine,
                             rng=rng,
                             n_threads=n_threads,
@@ -257,7 +248,8 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         path = paths[middle].path if middle < len(paths) else None
         if path is not None and fits:
             path = path.continued(circuits[middle], fits[middle].score, np.nan)
-        interrupted = any(found.interrupted for found in (*fits, *paths))
+        ended = [found.interrupted for found in fits] + [found.interrupted for found in paths]
+        interrupted = any(ended)
         self.circuits_, self.circuit_, self.path_ = circuits, circuits[middle], path
         self.validated_score_ = (
             path.points[path.chosen].accuracy if path is not None else fits[middle].score

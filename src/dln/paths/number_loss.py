@@ -1,8 +1,4 @@
-"""The loss of a path of circuits that predict a number, and the coefficients that minimise it.
-
-Squared errors have one solution. The other losses are minimised by repeated weighted least squares:
-Newton steps for the log link, and a quadratic bound for absolute errors and quantiles.
-"""
+"""The loss of a path of circuits that predict a number, and the coefficients that minimise it."""
 
 from __future__ import annotations
 
@@ -13,15 +9,12 @@ import numpy as np
 
 from dln.paths.loss import Floats, Slopes
 from dln.train.number_loss import NumberLoss
+from dln.train.refit import derivatives, fit_coefficients
 
 _RIDGE = 1.0
 """Shrinks coefficients towards 0, as a number of effective rows."""
 _NOISE = 0.15
 """Share of the loss of a constant that chance is assumed to cause."""
-_SMOOTH = 0.05
-"""Absolute errors below this count as this in the weights of the bound."""
-_MOST_STEP = 2.0
-"""Maximum change of a coefficient in one step with the log link."""
 
 
 @dataclass(frozen=True)
@@ -59,35 +52,13 @@ class NumberPathLoss:
 
     def slopes(self, scores: Floats) -> Slopes:
         """Return the derivatives of the loss, downhill."""
-        pull, hold = self._derivatives(scores[:, 0])
+        pull, hold = derivatives(self.loss, scores[:, 0], self.target)
         first = (self.weight * pull)[:, None].astype(np.float32)
         return Slopes(first, (self.weight * hold).astype(np.float32))
 
     def fit(self, fires: Floats, votes: Floats, n_steps: int) -> Floats:
         """Improve coefficients (n_rules, 1) of rules that fire (n_rows, n_rules) 0.0 or 1.0."""
-        ridge = np.full(len(votes), self.ridge)
-        ridge[0] = 0.0
-        found = votes[:, 0]
-        for _ in range(1 if self.loss.name == "squared" else 2 * n_steps):
-            pull, hold = self._derivatives(fires @ found)
-            curve = (fires * (self.weight * hold)[:, None]).T @ fires
-            curve[np.diag_indices_from(curve)] += ridge + 1e-9
-            step = np.linalg.solve(curve, fires.T @ (self.weight * pull) - ridge * found)
-            largest = np.abs(step).max()
-            if self.loss.link == "log":
-                step *= min(1.0, _MOST_STEP / max(largest, 1e-12))
-            found = found + step
-            if largest < 1e-4:
-                break
-        return np.asarray(found[:, None])
-
-    def _derivatives(self, scores: Floats) -> tuple[Floats, Floats]:
-        """Return the downhill gradient of each row, and a curvature."""
-        if self.loss.name not in ("absolute", "quantile"):
-            curve = self.loss.curvature(scores, self.target)
-            return self.loss.pulls(scores, self.target), np.maximum(curve, 1e-3)
-        # The pinball loss is |rest| / 2 + (level - 1/2) rest, and |rest| has a quadratic bound that
-        # touches it. For "absolute", which is twice that with the level one half, steps are equal.
-        rest = self.target - scores
-        hold = 0.5 / np.maximum(np.abs(rest), _SMOOTH)
-        return (self.loss.level - 0.5) + hold * rest, hold
+        found = fit_coefficients(
+            self.loss, fires, self.target, self.weight, self.ridge, votes[:, 0], 2 * n_steps
+        )
+        return found[:, None]

@@ -14,7 +14,6 @@ from dln.errors import OptionError
 from dln.paths.budget import Budget
 from dln.paths.size import Size, measure_size
 
-
 NUMBER_MEASURES = ("R²", "D²")
 """Measures of circuits that predict a number: the share of the squared error, or of another loss,
 that they remove. At most 1, and negative for a circuit that is worse than a constant."""
