@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import torch
+from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from dln.train.jobs import Job
@@ -11,14 +12,39 @@ from dln.train.schedule import make_schedule
 from dln.train.torch import LogicNetwork, Mode, Phase, freeze, set_mode
 from dln.train.torch.losses import ROW_LOSSES
 
-PARAMETERS = ("cutoffs", "slopes", "gate_logits", "link_logits", "vote_logits")
+PARAMETERS = ("cutoffs", "slopes", "gate_logits", "link_logits", "vote_logits", "weights")
 
 
-def torch_votes(job: Job) -> NDArray[np.float32]:
-    """The votes (rows, classes) of the hard network, for the job's rows."""
+def assert_same_gradients(
+    found: dict[str, list[float]], expected: dict[str, NDArray[np.float32]]
+) -> None:
+    """The gradients of the native engine are those of autograd, in the order of PARAMETERS."""
+    names = ("cutoff", "slope", "gate_logit", "link_logit", "vote_logit", "weight")
+    for name, native_name in zip(PARAMETERS, names, strict=True):
+        values = expected[name]
+        scale = max(float(np.abs(values).max(initial=0.0)), 1e-2)
+        got = np.asarray(found[native_name]).reshape(values.shape)
+        assert_allclose(got, values, atol=1e-4 * scale, err_msg=name)
+
+
+def torch_points(job: Job) -> NDArray[np.float32]:
+    """The votes (rows, classes) or scores (rows, 1) of the hard network, for the job's rows."""
     model = LogicNetwork(job.network).eval()
     with torch.no_grad():
-        return np.asarray(model(torch.as_tensor(job.data.cells[job.rows])).numpy())
+        return np.asarray(
+            _add_offset(job, model(torch.as_tensor(job.data.cells[job.rows]))).numpy()
+        )
+
+
+def _add_offset(job: Job, points: torch.Tensor) -> torch.Tensor:
+    offset = job.data.offset
+    return points if offset is None else points + torch.as_tensor(offset[job.rows])[:, None]
+
+
+def torch_target(job: Job) -> torch.Tensor:
+    """The targets of the job's rows, as losses expect them."""
+    target = torch.as_tensor(job.data.target[job.rows])
+    return target if job.loss.readout == "score" else target.long()
 
 
 def torch_gradients(job: Job, phase: Phase) -> tuple[float, dict[str, NDArray[np.float32]]]:
@@ -44,10 +70,9 @@ def torch_gradients(job: Job, phase: Phase) -> tuple[float, dict[str, NDArray[np
             if epoch == 0:
                 freeze(layer)
     data = job.data
-    votes = model(torch.as_tensor(data.cells[job.rows]))
-    target = torch.as_tensor(data.target[job.rows].astype(np.int64))
+    points = _add_offset(job, model(torch.as_tensor(data.cells[job.rows])))
     weight = torch.as_tensor(data.weight[job.rows])
-    losses = ROW_LOSSES[job.loss.name](votes, target, options.tau)
+    losses = ROW_LOSSES[job.loss.name](points, torch_target(job), job)
     loss = (losses * weight).sum() / weight.sum()
     if loss.requires_grad:
         loss.backward()  # type: ignore[no-untyped-call]

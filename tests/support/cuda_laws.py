@@ -20,7 +20,7 @@ from dln.train.losses import LOSSES
 from dln.train.network import Shape
 from dln.train.options import TrainOptions
 from dln.train.torch import Phase
-from tests.support.autograd import PARAMETERS, torch_gradients, torch_votes
+from tests.support.autograd import PARAMETERS, torch_gradients, torch_points
 from tests.support.cuda_jobs import short_job
 from tests.support.heads import (
     THRESHOLDS,
@@ -37,11 +37,11 @@ from tests.support.jobs import random_job
 def assert_step_agrees(job: Job, phase: Phase, variant: Variant, tolerance: float) -> None:
     """Votes equal PyTorch's exactly; gradients equal those of autograd up to a small error."""
     found = probe(job, phase.value, variant)
-    assert_array_equal(found.votes, torch_votes(job))
+    assert_array_equal(found.votes, torch_points(job))
     loss, expected = torch_gradients(job, phase)
     assert found.loss == pytest.approx(loss, rel=1e-5)
     for name in PARAMETERS:
-        scale = max(float(np.abs(expected[name]).max()), 1e-2)
+        scale = max(float(np.abs(expected[name]).max(initial=0.0)), 1e-2)
         got = getattr(found.gradients, name)
         assert_allclose(got, expected[name], atol=tolerance * scale, err_msg=name)
         assert not got[np.isinf(getattr(job.network, name))].any()  # a masked choice
@@ -94,7 +94,7 @@ def assert_loss_of_sure_classes_is_exact(variant: Variant) -> None:
     """If the true class is almost certain, 1 minus its probability is mostly rounding error."""
     shape = Shape((30, 20), n_links=5, n_gates=8)
     job = random_job(1, shape=shape, n_classes=3, options=TrainOptions(epochs=10, tau=0.2))
-    votes = torch_votes(job)
+    votes = torch_points(job)
     job = replace(job, data=replace(job.data, target=votes.argmax(axis=1).astype(np.int32)))
     second, first = np.sort(votes, axis=1)[:, -2:].T
     job = replace(job, rows=np.flatnonzero(first - second >= 3))  # p is above 1 - 2 exp(-15)

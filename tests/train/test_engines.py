@@ -27,7 +27,7 @@ from dln.train.options import TrainOptions  # noqa: E402
 from dln.train.schedule import NEVER, make_schedule  # noqa: E402
 from dln.train.settings import Alternating, Annealing, Freezing, Pruning  # noqa: E402
 from dln.train.torch import LogicNetwork, Phase  # noqa: E402
-from tests.support.autograd import PARAMETERS, torch_gradients  # noqa: E402
+from tests.support.autograd import assert_same_gradients, torch_gradients  # noqa: E402
 from tests.support.engines import ENGINES, both_engines  # noqa: E402
 
 # -- parity -------------------------------------------------------------------------------------
@@ -104,12 +104,7 @@ def test_votes_are_equal_and_gradients_agree(
     found = bound.gradients(job.rows, {"gates": 0, "links": 1, "both": 2}[phase.value])
     loss, expected = torch_gradients(job, phase)
     assert found["loss"] == pytest.approx(loss, rel=1e-5)
-    names = ("cutoff", "slope", "gate_logit", "link_logit", "vote_logit")
-    for name, native_name in zip(PARAMETERS, names, strict=True):
-        values = expected[name]
-        scale = max(float(np.abs(values).max()), 1e-2)
-        got = np.asarray(found[native_name]).reshape(values.shape)
-        assert_allclose(got, values, atol=1e-4 * scale, err_msg=name)
+    assert_same_gradients(found, expected)
 
 
 @pytest.mark.parametrize("name", TOGETHER)

@@ -159,7 +159,7 @@ def _score(task: Task, rows: FoldRows, trained: Sequence[Trained]) -> Outcome:
     valid = rows.fold.valid
     votes = count_votes(networks, rows.data.cells[valid])
     pair = rows.n_classes, rows.n_classes
-    confusion = count_pairs(rows.data.target[valid], votes.argmax(axis=1), pair)
+    confusion = count_pairs(rows.data.classes[valid], votes.argmax(axis=1), pair)
     return Outcome((balanced_accuracy(confusion),), size)
 
 

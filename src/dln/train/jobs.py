@@ -30,6 +30,12 @@ class TrainingRows:
     weight: NDArray[np.float32]
     offset: NDArray[np.float32] | None = None
 
+    @property
+    def classes(self) -> NDArray[np.int32]:
+        """The targets, if they are numbers of classes."""
+        assert self.target.dtype == np.int32
+        return self.target.astype(np.int32, copy=False)
+
 
 @dataclass(frozen=True)
 class Job:
@@ -62,7 +68,8 @@ validation rows.
 class Trained:
     """The result of a training run.
 
-    `history` is (epochs, 4), see `HISTORY` and `NUMBER_HISTORY`. `trace` is None unless the options request it.
+    `history` is (epochs, 4), see `HISTORY` and `NUMBER_HISTORY`. `trace` is None unless the options
+    request it.
     """
 
     network: Network

@@ -1,7 +1,8 @@
 """Remove gates that do not settle on a function during training.
 
 A pruned gate loses its votes and its readers: these logits become minus infinity, as in the paper's
-subspaces. If a number is predicted, it loses its weight, which the engine keeps at 0. Each input keeps at least one candidate, and frozen parts stay as they are.
+subspaces. If a number is predicted, its weight becomes 0, and the engine keeps it there. Each input
+keeps at least one candidate, and frozen parts stay as they are.
 """
 
 from __future__ import annotations
