@@ -124,11 +124,16 @@ SIGNS = ((-np.inf, np.inf), (0.0, np.inf), (-np.inf, 0.0), (0.0, 0.0), (-0.05, 0
 
 
 def number_job(seed: int, loss: Loss = SQUARED, **settings: Any) -> Job:
-    """Draw a job of `random_job`, with a number to predict, an offset and limits of weights.
+    """Draw a job of `random_job`, with a number to predict."""
+    return as_number(random_job(seed, **settings), seed, loss)
 
-    Every other job has them. Targets are positive if the link is a logarithm.
+
+def as_number(job: Job, seed: int, loss: Loss) -> Job:
+    """Draw a number to predict for the rows of a job, and weights in place of its votes.
+
+    Jobs of odd seeds have an offset and limits of weights. Targets are positive if the link is a
+    logarithm.
     """
-    job = random_job(seed, **settings)
     rng = np.random.default_rng([seed, 1])
     n_rows, n_rules = len(job.rows), len(job.network.rule_wires)
     target = rng.gamma(2.0, 0.5, n_rows) if loss.link == "log" else rng.normal(size=n_rows)

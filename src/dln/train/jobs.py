@@ -139,6 +139,8 @@ def _check_task(job: Job) -> None:
             raise ValueError("a target is not finite")
         if data.offset is not None and not np.all(np.isfinite(data.offset)):
             raise ValueError("an offset is not finite")
+        if not np.all(np.isfinite(network.weights)):
+            raise ValueError("a weight of a rule is not finite")
         low, high = network.weight_limits
         if not np.all((low <= network.weights) & (network.weights <= high)):
             raise ValueError("a weight of a rule is beyond its limits")
