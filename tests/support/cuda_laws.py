@@ -22,6 +22,7 @@ from dln.train.options import TrainOptions
 from dln.train.torch import Phase
 from tests.support.autograd import PARAMETERS, torch_gradients, torch_points
 from tests.support.cuda_jobs import short_job
+from tests.support.engines import runs_agree
 from tests.support.heads import (
     THRESHOLDS,
     assert_first_of_ties_wins,
@@ -112,17 +113,6 @@ def count_together(
     make_job: Callable[[TrainOptions, int], Job] = short_job,
 ) -> int:
     """Train on the GPU and with another engine, and count the runs that give the same."""
-    count = 0
     left = train_population([make_job(options, seed) for seed in range(n_seeds)])
     right = reference([make_job(options, seed) for seed in range(n_seeds)])
-    for one, other in zip(left, right, strict=True):
-        same = np.allclose(one.history, other.history, atol=1e-3, equal_nan=True)
-        same = same and one.best_epoch == other.best_epoch
-        for a, b in zip(one.network.parameters(), other.network.parameters(), strict=True):
-            if a.size == 0:
-                continue
-            same = same and np.array_equal(np.isinf(a), np.isinf(b))
-            apart = np.abs(np.where(np.isinf(a), 0, a) - np.where(np.isinf(b), 0, b))
-            same = same and bool(np.quantile(apart, 0.8) <= 1e-4)
-        count += same
-    return count
+    return sum(runs_agree(one, other) for one, other in zip(left, right, strict=True))

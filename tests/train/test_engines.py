@@ -32,7 +32,7 @@ from tests.support.autograd import (  # noqa: E402
     native_gradients,
     torch_gradients,
 )
-from tests.support.engines import ENGINES, both_engines  # noqa: E402
+from tests.support.engines import ENGINES, both_engines, runs_agree  # noqa: E402
 
 # -- parity -------------------------------------------------------------------------------------
 
@@ -139,14 +139,7 @@ def _stays_together(options: TrainOptions, seed: int) -> bool:
     (left,) = native.train_population([jobs[0]])
     (right,) = readable.train_population([jobs[1]])
     assert not np.allclose(start.network.gate_logits, left.network.gate_logits, atol=0.01)
-    for one, other in zip(left.network.parameters(), right.network.parameters(), strict=True):
-        if not np.array_equal(np.isinf(one), np.isinf(other)):
-            return False
-        apart = np.abs(np.where(np.isinf(one), 0, one) - np.where(np.isinf(other), 0, other))
-        if np.quantile(apart, 0.8) > 1e-4:
-            return False
-    same = np.allclose(left.history, right.history, atol=1e-3, equal_nan=True)
-    return bool(same and left.best_epoch == right.best_epoch)
+    return runs_agree(left, right)
 
 
 @pytest.mark.parametrize("keep_best", [False, True])

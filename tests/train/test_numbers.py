@@ -43,7 +43,7 @@ from tests.support.autograd import (  # noqa: E402
     torch_gradients,
     torch_points,
 )
-from tests.support.engines import both_engines  # noqa: E402
+from tests.support.engines import both_engines, runs_agree  # noqa: E402
 from tests.support.jobs import (  # noqa: E402
     IN_TURN,
     TOGETHER,
@@ -107,10 +107,7 @@ def _stays_together(options: TrainOptions, seed: int) -> bool:
         job = number_job(seed, loss, n_rows=200, shape=Shape((12, 9), n_links=6), options=options)
         results.append(engine([replace(job, valid_rows=np.arange(50))])[0])
         assert_within_limits(results[-1].network)
-    left, right = results
-    same = np.allclose(left.history, right.history, atol=1e-3, equal_nan=True)
-    apart = np.abs(left.network.weights - right.network.weights)
-    return bool(same and left.best_epoch == right.best_epoch and np.quantile(apart, 0.8) < 1e-4)
+    return runs_agree(*results)
 
 
 # -- determinism --------------------------------------------------------------------------------

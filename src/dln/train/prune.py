@@ -35,8 +35,10 @@ def prune_gates(
                 break
             wire = network.n_literals + gate
             if readers.mask(wire):
-                network.vote_logits[:, network.rule_wires == wire] = -np.inf
-                network.weights[:-1][network.rule_wires == wire] = 0.0
+                rules = np.flatnonzero(network.rule_wires == wire)
+                network.vote_logits[:, rules] = -np.inf
+                if network.predicts_number:
+                    network.weights[rules] = 0.0
                 pruned[gate] = True
                 room -= 1
 
