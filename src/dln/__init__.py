@@ -52,16 +52,10 @@ from dln.exporters.result import Export
 from dln.paths.path import CircuitPath, PathPoint
 from dln.paths.path_file import load_path
 from dln.paths.size import Size, measure_size
-from dln.prove.certify import (
-    Robustness,
-    certified_radius,
-    prove_independent,
-    prove_range,
-    prove_robust,
-    prove_rule,
-)
+from dln.prove.certify import prove_independent, prove_range, prove_rule
 from dln.prove.equal import prove_equal
 from dln.prove.monotone import prove_monotone
+from dln.prove.robust import Robustness, certified_radius, prove_robust
 from dln.shrink.prune.curve import PruneCurve, PruneStep
 from dln.shrink.prune.prune import prune
 from dln.shrink.simplify.simplify import simplify

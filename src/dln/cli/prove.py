@@ -20,17 +20,9 @@ from dln.core.values import cell_to_json
 from dln.core.verdict import Proof, Undecided, Violation
 from dln.errors import OptionError
 from dln.prove.certificate import write_certificate
-from dln.prove.certify import (
-    Claim,
-    Robustness,
-    Verdict,
-    certified_radius,
-    decide,
-    independence_claim,
-    prove_robust,
-    range_claim,
-    rule_claim,
-)
+from dln.prove.certify import independence_claim, range_claim, rule_claim
+from dln.prove.claim import Claim, Verdict, decide
+from dln.prove.robust import Robustness, certified_radius, prove_robust
 
 PROVEN, REFUTED, UNDECIDED = 0, 1, 3
 MOST_RADIUS = 100.0
