@@ -65,6 +65,7 @@ from dln.train.trace import Trace
 if _TYPE_CHECKING:
     from dln.costs.baselines import cost_of_model
     from dln.estimators.classifier import DLNClassifier
+    from dln.estimators.regressor import DLNRegressor
     from dln.search.estimator import DLNSearchCV
     from dln.search.space import Between
 
@@ -93,6 +94,7 @@ __all__ = [
     "Cost",
     "Counterexample",
     "DLNClassifier",
+    "DLNRegressor",
     "DLNSearchCV",
     "DeviceMemoryError",
     "Difference",
@@ -163,6 +165,7 @@ __all__ = [
 _LATER = {
     "Between": "dln.search.space",
     "DLNClassifier": "dln.estimators.classifier",
+    "DLNRegressor": "dln.estimators.regressor",
     "DLNSearchCV": "dln.search.estimator",
     "cost_of_model": "dln.costs.baselines",
 }

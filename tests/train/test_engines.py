@@ -99,7 +99,7 @@ def test_votes_are_equal_and_gradients_agree(
     for training in (True, False):
         model.train(training)
         votes = model(torch.as_tensor(job.data.cells)).detach().numpy()
-        assert_array_equal(votes, bound.votes(job.rows))
+        assert_array_equal(votes, bound.points(job.rows))
 
     found = bound.gradients(job.rows, {"gates": 0, "links": 1, "both": 2}[phase.value])
     loss, expected = torch_gradients(job, phase)

@@ -72,7 +72,7 @@ def test_the_first_class_wins_a_tie_in_pytorch() -> None:
 def test_every_gate_computes_its_table(level: str) -> None:
     job = gates_job()
     bound = native.bind(_native, job, make_schedule(job.options, job.network))
-    assert_array_equal(bound.votes(job.rows, level), gate_table())
+    assert_array_equal(bound.points(job.rows, level), gate_table())
     assert_array_equal(torch_votes(job), gate_table())
 
 
@@ -81,7 +81,7 @@ def test_a_vote_is_on_from_the_same_logit_in_every_engine(vote_threshold: float)
     job = limits_job(vote_threshold)
     bound = native.bind(_native, job, make_schedule(job.options, job.network))
     for level in _native.levels():
-        assert_array_equal(bound.votes(job.rows, level), [[3, 3]])
+        assert_array_equal(bound.points(job.rows, level), [[3, 3]])
     assert_array_equal(torch_votes(job), [[3, 3]])
     assert_array_equal(hard_votes(job.network).sum(axis=1), [3, 3])
 

@@ -213,7 +213,7 @@ def test_pytorch_gives_the_recorded_gradients(phase: str, variant: str) -> None:
 def test_native_code_gives_the_recorded_gradients(phase: str, variant: str, level: str) -> None:
     job = recorded_job(variant)
     bound = native.bind(_native, job, make_schedule(job.options, job.network))
-    assert_array_equal(bound.votes(job.rows), recorded(phase, variant)["outputs"]["votes"])
+    assert_array_equal(bound.points(job.rows), recorded(phase, variant)["outputs"]["votes"])
     found = bound.gradients(job.rows, definition.PHASES.index(phase), level)
     names = ("cutoff", "slope", "gate_logit", "link_logit", "vote_logit")
     shapes = [part.shape for part in job.network.parameters()]

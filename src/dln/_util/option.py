@@ -72,6 +72,11 @@ def decided(table: type, name: str) -> Any:
     return field(default=facts.usual, metadata={"facts": facts})
 
 
+def unused(default: Any) -> Any:
+    """Make a field for an option of the parent table that this table does not have."""
+    return field(default=default, init=False)
+
+
 @dataclass(frozen=True)
 class Option:
     """An option of a table: its name, the alternatives of its type, its default and its facts."""
@@ -148,6 +153,7 @@ def options_of(table: type) -> dict[str, Option]:
             own.name, tuple(_alternatives(types[own.name])), own.default, own.metadata["facts"]
         )
         for own in fields(table)
+        if own.init
     }
 
 

@@ -72,13 +72,13 @@ def read_target(y: Any, n_rows: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
     if labels.dtype.kind == "c":
         raise TableError("Complex data not supported: class labels cannot be complex numbers")
     if labels.ndim == 1:
-        _check_no_missing(labels)
+        check_no_missing(labels)
     try:
         labels = column_or_1d(labels, warn=True)
     except ValueError as error:
         raise TableError(f"the target cannot be used: {error}") from error
     check_length(labels, n_rows)
-    _check_no_missing(labels)
+    check_no_missing(labels)
     if labels.dtype.kind == "f" and np.isinf(labels).any():
         raise TableError("Input y contains infinity; class labels must be finite")
     if labels.dtype == object:
@@ -170,7 +170,8 @@ def check_length(labels: NDArray[Any], n_rows: int) -> None:
         raise TableError(f"the table has {n_rows} rows, but the target has {len(labels)}")
 
 
-def _check_no_missing(labels: NDArray[Any]) -> None:
+def check_no_missing(labels: NDArray[Any]) -> None:
+    """Refuse a target with missing values."""
     if labels.dtype.kind in "fM":
         missing = labels != labels
     elif labels.dtype == object:

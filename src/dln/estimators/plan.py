@@ -1,25 +1,32 @@
-"""A classifier's parameters -> the plan of its fit, for the classifier and for searches."""
+"""An estimator's parameters -> the plan of its fit, for the estimator and for searches."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from dln._util.option import options_of
 from dln.core.labels import Label
 from dln.decisions.goal import Goal, read_goal
+from dln.encode.encoder import EncodeOptions
 from dln.errors import OptionError
-from dln.estimators.parameters import Parameters
+from dln.estimators.parameters import NumberParameters, Parameters, read_levels
 from dln.estimators.presets import apply_preset, suit_classes
 from dln.paths.budget import Budget
 from dln.shrink.simplify.simplify import choose_effort
 from dln.train.fit import FitPlan
+from dln.train.number_fit import NumberPlan
+from dln.train.number_loss import NumberLoss
+from dln.train.number_recipe import make_growths
 from dln.train.options import FitOptions
 from dln.train.problem import Problem
 from dln.train.recipe import make_candidates
 
 if TYPE_CHECKING:
     from dln.estimators.classifier import DLNClassifier
+    from dln.estimators.regressor import DLNRegressor
+
+T = TypeVar("T", bound=Parameters)
 
 
 def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
@@ -40,6 +47,11 @@ def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
         parameters.validation_every,
         goal_of(parameters, problem.classes),
     )
+
+
+def plan_number_fit(parameters: NumberParameters, loss: NumberLoss) -> NumberPlan:
+    """Plan what to compare and what to grow for a target of numbers."""
+    return NumberPlan(loss, make_growths(parameters), EncodeOptions())
 
 
 def goal_of(parameters: Parameters, classes: tuple[Label, ...]) -> Goal:
@@ -92,7 +104,17 @@ def read_parameters(model: DLNClassifier) -> Parameters:
     """
     given = {name: getattr(model, name) for name in options_of(Parameters)}
     options_of(Parameters)["preset"].read(given["preset"])
-    parameters = Parameters(**apply_preset(given["preset"], given, Parameters))
+    return _checked(Parameters(**apply_preset(given["preset"], given, Parameters)))
+
+
+def read_number_parameters(model: DLNRegressor) -> NumberParameters:
+    """Read a regressor's parameters; raises `OptionError` for one out of its range."""
+    given = {name: getattr(model, name) for name in options_of(NumberParameters)}
+    given["quantile"] = read_levels(given["quantile"])
+    return _checked(NumberParameters(**given))
+
+
+def _checked(parameters: T) -> T:
     if parameters.simplify is not None:
         choose_effort(parameters.simplify)  # raises an error if a package is missing
     _check_budget(parameters)

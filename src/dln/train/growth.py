@@ -20,7 +20,16 @@ from dln.encode.encoder import fit_encoder
 from dln.train.jobs import Engine, Job, OnProgress, TrainingRows
 from dln.train.problem import Problem
 from dln.train.recipe import Recipe
-from dln.train.trees import Features, Floats, Growth, Leaf, Tree, grow_trees, softmax
+from dln.train.trees import (
+    ClassBoosting,
+    Features,
+    Floats,
+    Growth,
+    Leaf,
+    Tree,
+    grow_trees,
+    softmax,
+)
 from dln.train.votes import count_votes
 
 N_FOLDS = 4
@@ -100,7 +109,7 @@ def grow(
         scale = _best_scale(points[others], sample.target[others], sample.weight[others])
         trees = grow_trees(
             matrix[others],
-            sample.target[others],
+            ClassBoosting(sample.target[others]),
             sample.weight[others],
             scale * points[others],
             growth.tree,
@@ -119,7 +128,7 @@ def grow(
     scale = _best_scale(starts[0], sample.target, sample.weight)
     trees = grow_trees(
         matrix,
-        sample.target,
+        ClassBoosting(sample.target),
         sample.weight,
         scale * starts[0],
         growth.tree,
