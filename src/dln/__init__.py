@@ -40,6 +40,8 @@ from dln.explain.change import Change
 from dln.explain.codes import reason_codes
 from dln.explain.differences import Difference, Differences, find_differences
 from dln.explain.explanation import Explanation
+from dln.explain.number_explanation import NumberExplanation, Reach
+from dln.explain.number_rules import NumberRule, NumberRuleTable, NumberScoreCard
 from dln.explain.options import ChangeOption, ChangeOptions
 from dln.explain.reasons import Reason
 from dln.explain.rules import RuleRow, RuleTable, rule_table, score_card
@@ -112,6 +114,10 @@ __all__ = [
     "Missing",
     "MissingColumnError",
     "Node",
+    "NumberExplanation",
+    "NumberRule",
+    "NumberRuleTable",
+    "NumberScoreCard",
     "OptionError",
     "Origin",
     "PartCost",
@@ -120,6 +126,7 @@ __all__ = [
     "PruneCurve",
     "PruneStep",
     "Pruning",
+    "Reach",
     "Reason",
     "ReasonPart",
     "Reversal",

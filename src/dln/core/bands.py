@@ -61,6 +61,7 @@ def split_bands(
     score = circuit.number_readout
     low, high = _checked("at_least", at_least), _checked("at_most", at_most)
     name = score.name
+    labels: tuple[str, ...]
     if low is not None and high is not None:
         if low > high:
             raise OptionError(f"at_least is {at_least!r} and at_most {at_most!r}: expected a range")
