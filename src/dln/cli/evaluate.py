@@ -15,12 +15,13 @@ from dln._util.messages import percent
 from dln.cli.files import load_model
 from dln.cli.holdout import target_of
 from dln.cli.layout import DETECT, Layout
-from dln.cli.measure import Measure, measure_groups
+from dln.cli.measure import AnyMeasure, measure_groups
 from dln.cli.options import AllRows, Data, Json, KnownTarget, Model, Quiet
 from dln.cli.output import print_json, print_message, print_result
 from dln.cli.table_options import reads_table
 from dln.core.circuit import Circuit
 from dln.errors import TableError
+from dln.evaluate.number_scores import NumberScores
 from dln.evaluate.scores import Tally
 
 if TYPE_CHECKING:
@@ -38,10 +39,11 @@ def evaluate(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Measure a model on a table whose classes are known.
+    """Measure a model on a table whose classes or numbers are known.
 
-    Prints accuracy, AUC, the confusion matrix, sensitivity, specificity and precision of each
-    class, and the calibration error. Rows that the model was trained on are left out.
+    For classes: accuracy, AUC, the confusion matrix, sensitivity, specificity and precision of each
+    class, and the calibration error. For numbers: R², mean errors, and means of ten parts. Rows
+    that the model was trained on are left out.
 
     Example: dln evaluate heart.json test.csv
     """
@@ -67,13 +69,13 @@ def _measure(
     target: str,
     unknown: UnknownCategories,
     all_rows: bool,
-) -> tuple[Measure, Choice]:
+) -> tuple[AnyMeasure, Choice]:
     """Measure a circuit on the rows of a table that it was not trained on, chunk by chunk.
 
     Which rows are used is known only after the last chunk, so three groups are measured
     separately: new rows, recognised rows, and rows that cannot be checked.
     """
-    from dln.cli.labels import find_classes, rows_without_class
+    from dln.cli.labels import find_targets, rows_without_class
     from dln.cli.own_rows import RowChooser, nothing_left, own_rows
     from dln.cli.read import open_table, read_for
 
@@ -90,13 +92,13 @@ def _measure(
         )
         chunks, n_rows = [], 0
         for part in read_for(circuit, source, [target, *chooser.columns]):
-            labelled = find_classes(part.written, source, circuit, target)
+            labelled = find_targets(part.written, source, circuit, target)
             n_rows += len(labelled.known)
             part = part.take(labelled.known)
             unknown.count(part.typed)
-            found, unchecked = chooser.find(part.typed, labelled.classes)
+            found, unchecked = chooser.find(part.typed, labelled.targets)
             groups = found + 2 * unchecked
-            chunks.append(measure_groups(circuit, part.table, labelled.classes, groups, 3))
+            chunks.append(measure_groups(circuit, part.table, labelled.targets, groups, 3))
         new, *others = (reduce(add, group) for group in zip(*chunks, strict=True))
         total = reduce(add, others, new)
         if not n_rows:
@@ -110,8 +112,18 @@ def _measure(
     return new, choice
 
 
-def score_document(measured: Measure, circuit: Circuit) -> dict[str, Any]:
+def score_document(measured: AnyMeasure, circuit: Circuit) -> dict[str, Any]:
     """Return scores for programs; null where a score is not defined."""
+    if isinstance(measured, NumberScores):
+        return {
+            "rows": measured.n_rows,
+            "r2": _defined(measured.r2),
+            "mean_absolute_error": measured.mean_absolute_error,
+            "median_absolute_error": measured.median_absolute_error,
+            "root_mean_squared_error": measured.root_mean_squared_error,
+            "bias": measured.bias,
+            "by_size": measured.by_size(),
+        }
     total = measured.tally
     by_class = zip(
         circuit.classes,
@@ -146,8 +158,10 @@ def score_document(measured: Measure, circuit: Circuit) -> dict[str, Any]:
     }
 
 
-def score_text(measured: Measure, circuit: Circuit) -> str:
+def score_text(measured: AnyMeasure, circuit: Circuit) -> str:
     """Write scores as text."""
+    if isinstance(measured, NumberScores):
+        return number_score_text(measured)
     total = measured.tally
     names = [str(label) for label in circuit.classes]
     figures = zip(total.recall, _specificity(total), total.precision, total.f1, strict=True)
@@ -188,6 +202,34 @@ def score_text(measured: Measure, circuit: Circuit) -> str:
             table_text(["probability", "rows", "mean", "accuracy"], bins),
         ]
     )
+
+
+def number_score_text(measured: NumberScores) -> str:
+    """Write scores of predicted numbers as text."""
+    parts = [
+        [str(place), *(f"{part[key]:.4g}" for key in _PART_FIGURES), f"{part['rows']:,}"]
+        for place, part in enumerate(measured.by_size(), start=1)
+    ]
+    return "\n".join(
+        [
+            f"R² on {measured.n_rows:,} rows: {r2_text(measured)}",
+            f"Mean absolute error: {measured.mean_absolute_error:.4g}",
+            f"Median absolute error: {measured.median_absolute_error:.4g}",
+            f"Root mean squared error: {measured.root_mean_squared_error:.4g}",
+            f"Mean predicted minus mean true: {measured.bias:+.4g}",
+            "",
+            "Rows in ten parts, ordered by prediction (means)",
+            table_text(["part", "predicted", "true", "absolute error", "rows"], parts),
+        ]
+    )
+
+
+_PART_FIGURES = ("mean_predicted", "mean_target", "mean_absolute_error")
+
+
+def r2_text(measured: NumberScores) -> str:
+    """Write R² with three decimals; "-" if it is not defined."""
+    return "-" if math.isnan(measured.r2) else f"{measured.r2:.3f}"
 
 
 def _specificity(total: Tally) -> NDArray[np.float64]:
