@@ -55,7 +55,7 @@ def best_split_scores(
 ) -> Floats:
     """Return the largest decrease of impurity by one split, for each column; 0 for a constant."""
     share = weight.astype(np.float64) / weight.sum()
-    outputs = _outputs(target)
+    outputs = target_outputs(target)
     total = share @ outputs
     scores = np.zeros(values.shape[1])
     for start in range(0, values.shape[1], _BLOCK):
@@ -77,7 +77,7 @@ def best_split_scores(
     return found
 
 
-def _outputs(target: Target) -> Floats:
+def target_outputs(target: Target) -> Floats:
     """Return what a split should separate (n_rows, n_outputs): 0 or 1 for each class, or numbers.
 
     The impurity of a part is a constant minus the squared means of its outputs: Gini's for classes,

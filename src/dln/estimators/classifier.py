@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dln._util.cores import count_threads
 from dln._util.option import documented
+from dln.core.circuit import Circuit
 from dln.data.target import ClassWeight
 from dln.decisions.calibrate import missed_text
 from dln.decisions.goal import Probabilities
@@ -104,6 +105,7 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
         self,
         *,
         preset: PresetName | None = None,
+        init: Circuit | None = None,
         effort: FitEffort = "normal",
         layers: Auto | tuple[int, ...] = "auto",
         n_networks: Auto | int = "auto",
@@ -161,6 +163,7 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
         on_interrupt: OnInterrupt = "raise",
     ) -> None:
         self.preset = preset
+        self.init = init
         self.effort = effort
         self.layers = layers
         self.n_networks = n_networks

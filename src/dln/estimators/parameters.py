@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dln._util.option import option, unused
+from dln.core.circuit import Circuit
 from dln.data.target import ClassWeight
 from dln.decisions.goal import Probabilities
 from dln.errors import OptionError
@@ -31,6 +32,14 @@ class Parameters(FitOptions):
         "A set of options with a name: the text of the paper, or the authors' program.",
         more="Options that are not at their default override it. `preset_options(name)` returns "
         "the options as a dict.",
+        searched=False,
+    )
+    init: Circuit | None = option(
+        None,
+        "An earlier circuit to learn on from, for example that of a model for older rows.",
+        more="Its rules are kept, trees are added that correct its errors, and probabilities are "
+        "calibrated again. No network is trained. Fit it on rows that the circuit was not trained "
+        "on: it looks better than it is on the others.",
         searched=False,
     )
     validation_fraction: float = option(
@@ -195,11 +204,16 @@ class NumberParameters(Parameters):
         searched=False,
     )
     preset: None = unused(None)
+    init: None = unused(None)
     ensemble: Literal["sum"] = unused("sum")
     tau: Literal["auto"] = unused("auto")
     vote_gradient: Literal["soft"] = unused("soft")
     vote_threshold: float = unused(0.8)
     vote_density: Literal["auto"] = unused("auto")
+    validation_fraction: float = unused(0.0)
+    validation_every: int = unused(1)
+    validation_score: Literal["validation"] = unused("validation")
+    selection_fits: Literal["auto"] = unused("auto")
     class_weight: None = unused(None)
     probabilities: Probabilities = unused("rows")
     decision_threshold: None = unused(None)

@@ -19,6 +19,9 @@ from dln.estimators.fit_warnings import warn_of_mixtures, warn_user
 from dln.estimators.parameters import NumberParameters
 from dln.estimators.plan import budget_of, plan_number_fit, read_number_parameters
 from dln.estimators.reading import draw_seed, read_features, read_number_problem
+from dln.paths.fit import FittedPath
+from dln.paths.number_fit import fit_number_path
+from dln.paths.progress import search_bar
 from dln.shrink.simplify.simplify import Effort
 from dln.train.engines import EngineName, find_engine
 from dln.train.jobs import NUMBER_HISTORY, OnInterrupt
@@ -35,7 +38,6 @@ from dln.train.options import (
     Phases,
     Relaxation,
     Scaling,
-    ValidationScore,
 )
 from dln.train.settings import Annealing, Freezing, Pruning
 
@@ -68,8 +70,9 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         for each network and epoch.
     traces_ : list of Trace
         The parameters of each network during training; empty unless trace_every is set.
-    validated_r2_ : float
-        Cross-validated R² on the training rows; NaN if there were too few rows.
+    validated_score_ : float
+        Cross-validated R² on the training rows, or D² for another loss than "squared": the share of
+        the loss of the best constant that the model removes. NaN if there were too few rows.
     path_ : CircuitPath or None
         Circuits of every size with their cross-validated R², if there is a budget or path=True.
 
@@ -118,10 +121,6 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         freezing: Freezing | None = None,
         pruning: Pruning | None = None,
         grad_factor: float = 1.0,
-        validation_fraction: float = 0.0,
-        validation_every: int = 1,
-        validation_score: ValidationScore = "validation",
-        selection_fits: Auto | int = "auto",
         max_rules: int | None = None,
         max_literals: int | None = None,
         max_literals_per_rule: int | None = None,
@@ -166,10 +165,6 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         self.freezing = freezing
         self.pruning = pruning
         self.grad_factor = grad_factor
-        self.validation_fraction = validation_fraction
-        self.validation_every = validation_every
-        self.validation_score = validation_score
-        self.selection_fits = selection_fits
         self.max_rules = max_rules
         self.max_literals = max_literals
         self.max_literals_per_rule = max_literals_per_rule
@@ -217,24 +212,48 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         problem = read_number_problem(self, X, y, sample_weight, parameters.loss, groups).counting()
         budget.check_columns(problem.table.column_names())
         fits: list[FittedNumber] = []
-        with live_bars(enabled=bool(self.verbose)) as show:
-            for loss in parameters.losses:
-                fits.append(
-                    fit_number(
-                        problem,
-                        plan_number_fit(parameters, loss),
-                        engine=engine,
-                        rng=np.random.default_rng(seed),
-                        n_threads=n_threads,
-                        show=show,
-                        on_interrupt=self.on_interrupt,
+        paths: list[FittedPath] = []
+        for loss in parameters.losses:
+            rng = np.random.default_rng(seed)
+            if not budget.is_limited:
+                with live_bars(enabled=bool(self.verbose)) as show:
+                    fits.append(
+                        fit_number(
+                            problem,
+                            plan_number_fit(parameters, loss, problem),
+                            engine=engine,
+                            rng=rng,
+                            n_threads=n_threads,
+                            show=show,
+                            on_interrupt=self.on_interrupt,
+                        )
                     )
-                )
+            if budget.is_limited or (self.path and not fits[-1].interrupted):
+                with search_bar(enabled=bool(self.verbose)) as on_search:
+                    paths.append(
+                        fit_number_path(
+                            problem,
+                            budget,
+                            loss,
+                            rng=rng,
+                            n_threads=n_threads,
+                            on_progress=on_search,
+                            on_interrupt=self.on_interrupt,
+                        )
+                    )
         circuits = tuple(self._simplified(fitted.circuit) for fitted in fits)
+        if budget.is_limited:
+            circuits = tuple(found.path.circuit for found in paths)
         middle = int(np.argmin([abs(loss.level - 0.5) for loss in parameters.losses]))
-        interrupted = any(fitted.interrupted for fitted in fits)
-        self.circuits_, self.circuit_, self.path_ = circuits, circuits[middle], None
-        self.validated_r2_ = fits[middle].r2
+        path = paths[middle].path if middle < len(paths) else None
+        if path is not None and fits:
+            path = path.continued(circuits[middle], fits[middle].score, np.nan)
+        ended = [found.interrupted for found in fits] + [found.interrupted for found in paths]
+        interrupted = any(ended)
+        self.circuits_, self.circuit_, self.path_ = circuits, circuits[middle], path
+        self.validated_score_ = (
+            path.points[path.chosen].accuracy if path is not None else fits[middle].score
+        )
         self.history_ = stack_histories(
             [history for fitted in fits for history in fitted.histories], NUMBER_HISTORY
         )
@@ -243,6 +262,11 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         warn_of_mixtures(self.circuit_.columns)
         if interrupted:
             warn_user("The fit was interrupted. The model keeps what it had learned so far.")
+        elif not self.circuit_.rules and budget.is_limited:
+            warn_user(
+                "The model has no rules, so it predicts the same number for every row. A larger "
+                f"budget than {budget.describe()} may help."
+            )
         elif not self.circuit_.rules:
             warn_user(
                 "The model has no rules, so it predicts the same number for every row. If the "

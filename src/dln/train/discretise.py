@@ -43,11 +43,13 @@ def discretise(
     temperature: float,
     network_votes: Sequence[int] | int = 1,
     leaves: Sequence[Leaf] = (),
+    earlier: Circuit | None = None,
 ) -> Circuit:
     """Convert networks, trained on the encoded `cells` of `table`, to one circuit.
 
     Several networks become one circuit in which all of them vote. A rule of a network gives
-    `network_votes` to its classes: one number, or one for each network. `leaves` of trees vote too.
+    `network_votes` to its classes: one number, or one for each network. `leaves` of trees vote too,
+    and the rules of an `earlier` circuit on the columns of the encoder.
     """
     shared = [network_votes] * len(networks) if isinstance(network_votes, int) else network_votes
     ruled = [
@@ -55,7 +57,7 @@ def discretise(
         for network, share in zip(networks, shared, strict=True)
     ]
     readout = Votes.without_rules(classes, float(temperature))
-    return build_circuit(readout, ruled, leaves, encoder, table, cells)
+    return build_circuit(readout, ruled, leaves, encoder, table, cells, earlier)
 
 
 class RuledNetwork(NamedTuple):
@@ -83,10 +85,12 @@ def build_circuit(
     encoder: Encoder,
     table: Table,
     cells: NDArray[np.float32],
+    earlier: Circuit | None = None,
 ) -> Circuit:
     """Build the circuit of networks and leaves, fitted on the encoded `cells` of `table`.
 
-    The rules of the readout are not used, only what it answers and its base votes.
+    The rules of the readout are not used, only what it answers and its base votes. The rules of an
+    `earlier` circuit are added.
     """
     builder = CircuitBuilder(encoder.columns, readout)
     builder.vote(TRUE, readout.base_votes)
@@ -109,6 +113,11 @@ def build_circuit(
         for test, is_true in leaf.path:
             signal = builder.gate(_AND, signal, translator.signal(test).invert(not is_true))
         builder.vote(signal, leaf.votes)
+    if earlier is not None:
+        signals_of = builder.copy(earlier.logic)
+        builder.vote(TRUE, earlier.base_votes)
+        for rule in earlier.rules:
+            builder.vote(signals_of[rule.wire], rule.votes)
     return builder.finish()
 
 
@@ -198,9 +207,15 @@ class _Translator:
         self._encoder = encoder
         self._cells = cells
         self._gaps = gaps
+        self._signals: dict[EncodedLiteral, Signal] = {}
 
     def signal(self, test: EncodedLiteral) -> Signal:
         """Return the signal of a literal, and add it if necessary."""
+        if test not in self._signals:
+            self._signals[test] = self._new_signal(test)
+        return self._signals[test]
+
+    def _new_signal(self, test: EncodedLiteral) -> Signal:
         column = test.column
         match test.kind:
             case LiteralKind.ABOVE:

@@ -80,6 +80,14 @@ class NumberLoss:
             case _:
                 assert_never(self.name)
 
+    def deviance(self, scores: Floats, target: Floats, weight: NDArray[np.float32]) -> float:
+        """Return the mean loss beyond that of perfect scores, so 0 is the best."""
+        perfect: Floats = target
+        if self.link == "log":
+            with np.errstate(divide="ignore"):
+                perfect = np.maximum(np.log(target), -_MOST_SCORE)
+        return self.mean(scores, target, weight) - self.mean(perfect, target, weight)
+
     def pulls(self, scores: Floats, target: Floats) -> Floats:
         """Return the downhill gradient of each row."""
         match self.name:

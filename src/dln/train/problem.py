@@ -83,3 +83,10 @@ class NumberProblem(_Rows):
     weight: NDArray[np.float32]
     groups: NDArray[np.int64] | None = None
     name: str = "prediction"
+
+
+def split_target(problem: Problem | NumberProblem) -> NDArray[np.int32] | NDArray[np.float32]:
+    """Return the target as cutoffs are placed for it: class numbers, or numbers around 0."""
+    if isinstance(problem, Problem):
+        return problem.target
+    return np.asarray(problem.target - problem.target.mean(), dtype=np.float32)
