@@ -208,7 +208,8 @@ def train(
     }
     of_number = {"loss": loss, "quantile": quantile}
     # Options are checked before the table is read.
-    limited = _check(make_model("number" if task == "number" else "classes", given, of_number))
+    expects_number = task == "number" or (task == "auto" and loss != "squared")
+    limited = _check(make_model("number" if expects_number else "classes", given, of_number))
     if output is None and not limited:
         raise OptionError("--output is missing; name the file to save the model in: -o model.json")
     prepared: Prepared = prepare(
