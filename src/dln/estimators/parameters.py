@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
@@ -196,7 +196,7 @@ class NumberParameters(Parameters):
         "through a log link: rules multiply the prediction.",
         searched=False,
     )
-    quantile: float | tuple[float, ...] = option(
+    quantile: float | Sequence[float] = option(
         0.5,
         'The level, or levels, that loss="quantile" predicts, between 0 and 1.',
         more="Several levels give an interval: `predict_interval` returns all of them.",
@@ -223,9 +223,9 @@ class NumberParameters(Parameters):
     @property
     def losses(self) -> tuple[NumberLoss, ...]:
         """The loss of each circuit: one, or one for each level of an interval."""
-        levels = self.quantile if isinstance(self.quantile, tuple) else (self.quantile,)
-        if self.loss != "quantile":
-            levels = (0.5,)
+        levels = [0.5]
+        if self.loss == "quantile":
+            levels = [*self.quantile] if isinstance(self.quantile, Sequence) else [self.quantile]
         return tuple(NumberLoss(self.loss, float(level)) for level in levels)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -94,7 +94,7 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         self,
         *,
         loss: LossName = "squared",
-        quantile: float | tuple[float, ...] = 0.5,
+        quantile: float | Sequence[float] = 0.5,
         effort: FitEffort = "normal",
         layers: Auto | tuple[int, ...] = "auto",
         n_networks: Auto | int = "auto",

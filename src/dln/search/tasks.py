@@ -9,8 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-import numpy as np
-
 from dln.core.labels import Label
 from dln.costs.circuit import cost
 from dln.data.table import Table
@@ -161,8 +159,7 @@ def _score(task: Task, rows: FoldRows, trained: Sequence[Trained]) -> Outcome:
     valid = rows.fold.valid
     votes = count_votes(networks, rows.data.cells[valid])
     pair = rows.n_classes, rows.n_classes
-    target = np.asarray(rows.data.target[valid], dtype=np.int32)
-    confusion = count_pairs(target, votes.argmax(axis=1), pair)
+    confusion = count_pairs(rows.data.classes[valid], votes.argmax(axis=1), pair)
     return Outcome((balanced_accuracy(confusion),), size)
 
 

@@ -30,6 +30,12 @@ class TrainingRows:
     weight: NDArray[np.float32]
     offset: NDArray[np.float32] | None = None
 
+    @property
+    def classes(self) -> NDArray[np.int32]:
+        """The targets, if they are numbers of classes."""
+        assert self.target.dtype == np.int32
+        return self.target.astype(np.int32, copy=False)
+
 
 @dataclass(frozen=True)
 class Job:
@@ -62,7 +68,8 @@ validation rows.
 class Trained:
     """The result of a training run.
 
-    `history` is (epochs, 4), see `HISTORY` and `NUMBER_HISTORY`. `trace` is None unless the options request it.
+    `history` is (epochs, 4), see `HISTORY` and `NUMBER_HISTORY`. `trace` is None unless the options
+    request it.
     """
 
     network: Network
@@ -132,6 +139,8 @@ def _check_task(job: Job) -> None:
             raise ValueError("a target is not finite")
         if data.offset is not None and not np.all(np.isfinite(data.offset)):
             raise ValueError("an offset is not finite")
+        if not np.all(np.isfinite(network.weights)):
+            raise ValueError("a weight of a rule is not finite")
         low, high = network.weight_limits
         if not np.all((low <= network.weights) & (network.weights <= high)):
             raise ValueError("a weight of a rule is beyond its limits")

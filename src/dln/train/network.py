@@ -1,4 +1,4 @@
-"""The network under training: a flat list of wires with candidate links, gates and votes or weights.
+"""The network under training: a flat list of wires with candidate links and gates, and a head.
 
 Wires are numbered: literals first, then gates in topological order. The paper's layers, its
 concatenated threshold layers and its subspaces are different ways to fill the candidate lists. All

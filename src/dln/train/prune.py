@@ -1,7 +1,8 @@
 """Remove gates that do not settle on a function during training.
 
 A pruned gate loses its votes and its readers: these logits become minus infinity, as in the paper's
-subspaces. If a number is predicted, it loses its weight, which the engine keeps at 0. Each input keeps at least one candidate, and frozen parts stay as they are.
+subspaces. If a number is predicted, its weight becomes 0, and the engine keeps it there. Each input
+keeps at least one candidate, and frozen parts stay as they are.
 """
 
 from __future__ import annotations
@@ -34,8 +35,10 @@ def prune_gates(
                 break
             wire = network.n_literals + gate
             if readers.mask(wire):
-                network.vote_logits[:, network.rule_wires == wire] = -np.inf
-                network.weights[:-1][network.rule_wires == wire] = 0.0
+                rules = np.flatnonzero(network.rule_wires == wire)
+                network.vote_logits[:, rules] = -np.inf
+                if network.predicts_number:
+                    network.weights[rules] = 0.0
                 pruned[gate] = True
                 room -= 1
 
