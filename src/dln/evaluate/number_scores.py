@@ -80,13 +80,15 @@ class Sums:
     @property
     def error(self) -> float:
         """The standard error of the mean; infinite for one value."""
-        if self.n < 2:
+        if self.n < 2 or not math.isfinite(self.squares):
             return math.inf
         variance = max(self.squares - self.n * self.mean**2, 0.0) / (self.n - 1)
         return math.sqrt(variance / self.n)
 
     def positive(self) -> Estimate:
         """Estimate the mean of values that are not negative."""
+        if not math.isfinite(self.squares):  # too large for an interval
+            return Estimate(self.mean, 0.0, math.inf)
         if self.mean <= 0:
             return Estimate(0.0, 0.0, 0.0 if self.n > 1 else math.inf)
         return _around_logarithm(self.mean, self.error / self.mean)
@@ -173,6 +175,8 @@ class NumberTally:
         if spread <= 1e-12 * (yy / n) or n < 2:
             return None
         error, squares = self.squared.mean, self.squared.squares / n
+        if not math.isfinite(squares + yyyy):  # too large for an interval
+            return Estimate(1 - error / spread, -math.inf, 1.0)
         if error == 0:
             return Estimate(1.0, 1.0, 1.0)
         # b = (y - mean)²; a = squared error. The logarithm of the ratio of their means has about
@@ -230,6 +234,18 @@ def tally_numbers(
     if not len(target):
         raise TableError("the table has 0 rows; at least one is needed to measure errors")
     centre = float(target.mean()) if centre is None else centre
+    # A log link may predict infinity, and powers of large numbers may be infinite.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _tally(target, predicted, centre, levels, deviances)
+
+
+def _tally(
+    target: Numbers,
+    predicted: Numbers,
+    centre: float,
+    levels: Sequence[float],
+    deviances: Sequence[Deviance],
+) -> NumberTally:
     y, error = target - centre, predicted - target
     squared = error**2
     products = [y, y**2, y**3, y**4, squared * y, squared * y**2]
