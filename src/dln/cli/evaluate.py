@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
@@ -15,13 +16,13 @@ from dln._util.messages import percent
 from dln.cli.files import load_model
 from dln.cli.holdout import target_of
 from dln.cli.layout import DETECT, Layout
-from dln.cli.measure import AnyMeasure, measure_groups
+from dln.cli.measure import AnyMeasure, NumberMeasure, measure_groups
 from dln.cli.options import AllRows, Data, Json, KnownTarget, Model, Quiet
 from dln.cli.output import print_json, print_message, print_result
 from dln.cli.table_options import reads_table
 from dln.core.circuit import Circuit
 from dln.errors import TableError
-from dln.evaluate.number_scores import NumberScores
+from dln.evaluate.number_scores import error_by_prediction
 from dln.evaluate.scores import Tally
 
 if TYPE_CHECKING:
@@ -114,15 +115,12 @@ def _measure(
 
 def score_document(measured: AnyMeasure, circuit: Circuit) -> dict[str, Any]:
     """Return scores for programs; null where a score is not defined."""
-    if isinstance(measured, NumberScores):
+    if isinstance(measured, NumberMeasure):
+        groups = error_by_prediction(measured.target, measured.predicted)
         return {
             "rows": measured.n_rows,
-            "r2": _defined(measured.r2),
-            "mean_absolute_error": measured.mean_absolute_error,
-            "median_absolute_error": measured.median_absolute_error,
-            "root_mean_squared_error": measured.root_mean_squared_error,
-            "bias": measured.bias,
-            "by_size": measured.by_size(),
+            **measured.tally.to_dict(),
+            "by_prediction": [asdict(group) for group in groups],
         }
     total = measured.tally
     by_class = zip(
@@ -160,8 +158,8 @@ def score_document(measured: AnyMeasure, circuit: Circuit) -> dict[str, Any]:
 
 def score_text(measured: AnyMeasure, circuit: Circuit) -> str:
     """Write scores as text."""
-    if isinstance(measured, NumberScores):
-        return number_score_text(measured)
+    if isinstance(measured, NumberMeasure):
+        return _number_text(measured)
     total = measured.tally
     names = [str(label) for label in circuit.classes]
     figures = zip(total.recall, _specificity(total), total.precision, total.f1, strict=True)
@@ -204,32 +202,27 @@ def score_text(measured: AnyMeasure, circuit: Circuit) -> str:
     )
 
 
-def number_score_text(measured: NumberScores) -> str:
-    """Write scores of predicted numbers as text."""
-    parts = [
-        [str(place), *(f"{part[key]:.4g}" for key in _PART_FIGURES), f"{part['rows']:,}"]
-        for place, part in enumerate(measured.by_size(), start=1)
+def _number_text(measured: NumberMeasure) -> str:
+    """Write errors of predicted numbers as text, with 95 % confidence intervals."""
+    tally = measured.tally
+    groups = [
+        [
+            f"{group.lowest:.4g} to {group.highest:.4g}",
+            f"{group.n_rows:,}",
+            *(f"{mean:.4g}" for mean in (group.mean_prediction, group.mean_target, group.mae)),
+        ]
+        for group in error_by_prediction(measured.target, measured.predicted)
     ]
     return "\n".join(
         [
-            f"R² on {measured.n_rows:,} rows: {r2_text(measured)}",
-            f"Mean absolute error: {measured.mean_absolute_error:.4g}",
-            f"Median absolute error: {measured.median_absolute_error:.4g}",
-            f"Root mean squared error: {measured.root_mean_squared_error:.4g}",
-            f"Mean predicted minus mean true: {measured.bias:+.4g}",
+            f"R² on {measured.n_rows:,} rows: {tally.r2 or '-'}",
+            f"Mean absolute error: {tally.mae}",
+            f"Root mean squared error: {tally.rmse}",
+            f"Mean of predicted minus true: {tally.mean_error}",
             "",
-            "Rows in ten parts, ordered by prediction (means)",
-            table_text(["part", "predicted", "true", "absolute error", "rows"], parts),
+            table_text(["prediction", "rows", "mean", "mean true", "mean absolute error"], groups),
         ]
     )
-
-
-_PART_FIGURES = ("mean_predicted", "mean_target", "mean_absolute_error")
-
-
-def r2_text(measured: NumberScores) -> str:
-    """Write R² with three decimals; "-" if it is not defined."""
-    return "-" if math.isnan(measured.r2) else f"{measured.r2:.3f}"
 
 
 def _specificity(total: Tally) -> NDArray[np.float64]:

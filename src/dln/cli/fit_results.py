@@ -10,17 +10,16 @@ from numpy.typing import NDArray
 
 from dln._util.messages import count_of, percent
 from dln.cli.cost import size_text
-from dln.cli.evaluate import r2_text, score_document
+from dln.cli.evaluate import score_document
 from dln.cli.files import STANDARD
 from dln.cli.groups import remember_group
 from dln.cli.holdout import origin_of
 from dln.cli.layout import Layout
-from dln.cli.measure import AnyMeasure, measure
+from dln.cli.measure import AnyMeasure, NumberMeasure, measure
 from dln.cli.missing import remember_words
 from dln.cli.output import print_json, print_message, print_result
 from dln.core.circuit import Circuit
 from dln.core.row_sketch import RowSketch
-from dln.evaluate.number_scores import NumberScores
 from dln.explain.rules import rule_table
 from dln.paths.size import measure_size
 
@@ -97,11 +96,9 @@ def _repeat_notes(sketch: RowSketch) -> tuple[str, ...]:
 def tested_text(circuit: Circuit, total: AnyMeasure | None, *, page: bool) -> str:
     """Describe the accuracy, if there are test rows, and the size; a page has the rules too."""
     lines = [rule_table(circuit).to_text().rstrip("\n"), ""] if page else []
-    if isinstance(total, NumberScores):
-        lines.append(
-            f"R² on {total.n_rows:,} test rows: {r2_text(total)}; "
-            f"mean absolute error: {total.mean_absolute_error:.4g}"
-        )
+    if isinstance(total, NumberMeasure):
+        lines.append(f"R² on {total.n_rows:,} test rows: {total.tally.r2 or '-'}")
+        lines.append(f"Mean absolute error: {total.tally.mae}")
     elif total is not None:
         accuracy = percent(total.tally.balanced_accuracy)
         lines.append(f"Balanced accuracy on {total.n_rows:,} test rows: {accuracy}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from dln.cli.labels import Targets, strata_of
 from dln.core.circuit import Circuit
-from dln.evaluate.number_scores import NumberScores
+from dln.evaluate.number_scores import NumberTally, tally_numbers
 from dln.evaluate.ranking import Ranking, rank
 from dln.evaluate.scores import Tally, tally
 
@@ -34,7 +35,31 @@ class Measure:
         return int(self.tally.rows.sum())
 
 
-AnyMeasure = Measure | NumberScores
+@dataclass(frozen=True, eq=False)
+class NumberMeasure:
+    """True and predicted numbers. Measures of parts of a table add up to that of the whole."""
+
+    target: NDArray[np.float64]
+    predicted: NDArray[np.float64]
+
+    def __add__(self, other: NumberMeasure) -> NumberMeasure:
+        return NumberMeasure(
+            np.concatenate([self.target, other.target]),
+            np.concatenate([self.predicted, other.predicted]),
+        )
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.target)
+
+    @cached_property
+    def tally(self) -> NumberTally:
+        """The errors; there must be rows."""
+        return tally_numbers(self.target, self.predicted)
+
+
+AnyMeasure = Measure | NumberMeasure
 
 
 def measure(circuit: Circuit, X: Any, targets: Targets) -> AnyMeasure:
@@ -50,7 +75,7 @@ def measure_groups(
     masks = [groups == number for number in range(n_groups)]
     if circuit.task == "number":
         numbers = targets.astype(np.float64)
-        return [NumberScores(numbers[rows], evaluation.answers[rows]) for rows in masks]
+        return [NumberMeasure(numbers[rows], evaluation.answers[rows]) for rows in masks]
     classes = strata_of(targets)
     found: list[AnyMeasure] = []
     for rows in masks:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, assert_never
 
 from dln.core.labels import Label, label_text
-from dln.core.readout import Votes
+from dln.core.readout import Readout, Votes
 from dln.core.score import Score
 from dln.explain.amounts import amount_text, sum_note
 from dln.explain.probabilities import probability_lines
@@ -61,6 +61,17 @@ def _render_votes(circuit: Circuit) -> str:
     where = [f"  {name}: {text}" for name, text in writer.definitions()]
     table = probability_lines(circuit.calibration, circuit.classes)
     return "\n".join([*lines, *(["where"] if where else []), *where, *table])
+
+
+def readout_note(readout: Readout) -> str:
+    """Describe how votes decide, or how points add up."""
+    match readout:
+        case Votes():
+            return decision_note(readout.classes)
+        case Score():
+            return sum_note(readout)
+        case _:
+            assert_never(readout)
 
 
 def decision_note(classes: Sequence[Label]) -> str:
