@@ -214,7 +214,7 @@ class Evaluation {
   }
 #endif
 
-  // Call `use` with the number of rows and the value of a number for each, word by word.
+  // Call `use` with the first of some rows, their number, and the value of a number for each.
   template <class Use>
   void for_each_sum(const Number& number, std::size_t n_rows, Use use) {
     for (std::size_t first = 0; first < n_rows; first += rows_per_word) {
@@ -224,8 +224,10 @@ class Evaluation {
         std::memcpy(&bits, bits_of(number.slots[i], first / rows_per_word), sizeof bits);
         sums.add(bits, number.weights[i]);
       }
+      std::int32_t values[rows_per_word];
+      sums.store(values);
       const std::size_t left = n_rows - first;
-      use(first, left < rows_per_word ? left : rows_per_word, sums.values());
+      use(first, left < rows_per_word ? left : rows_per_word, values);
     }
   }
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "kernel.h"
 #include "vectors.h"
@@ -22,7 +23,10 @@ class Sums {
     for (std::size_t i = 0; i < n_parts; ++i) add_to(parts_[i], bits >> i * lanes, weight);
   }
 
-  const std::int32_t* values() const { return reinterpret_cast<const std::int32_t*>(parts_); }
+  void store(std::int32_t (&values)[rows_per_word]) const {
+    static_assert(sizeof values == sizeof parts_);
+    std::memcpy(values, parts_, sizeof parts_);
+  }
 
  private:
   using Integers = Vector<std::uint32_t>;
