@@ -120,6 +120,7 @@ BAD_VALUES: dict[str, list[Any]] = {
     "max_cost": [-1, "much"],
     "path": ["yes", 1],
     "preset": ["default", 1, True],
+    "init": ["model.json", 1, {}],
     "link_drawing": ["all", None, 2],
     "ensemble": ["stacking", None, 3],
     "last_batch": ["keep", None, False],

@@ -22,7 +22,7 @@ from dln.data.codes import UNSEEN_CODE, encode_cells, places_of
 from dln.data.table import RawColumn, Table
 from dln.decisions.points import Floats
 from dln.encode.encoder import ColumnCode, Encoder
-from dln.errors import ColumnTypeError, TableError
+from dln.errors import ColumnTypeError, OptionError, TableError
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,12 @@ def find_earlier(circuit: Circuit, table: Table, classes: tuple[Label, ...]) -> 
     """Find the columns and classes of a circuit in new rows.
 
     Raises `MissingColumnError` if the table lacks a column that the circuit reads, and
-    `TableError` if the classes differ.
+    `TableError` if the classes differ, or `OptionError` if it has none.
     """
+    if not isinstance(circuit.readout, Votes):
+        raise OptionError(
+            "init predicts a number, expected the circuit of a classifier; leave out init"
+        )
     if set(circuit.classes) != set(classes):
         known, found = (list_names(map(repr, each)) for each in (circuit.classes, classes))
         raise TableError(
