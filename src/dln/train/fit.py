@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.core.circuit import Circuit
+from dln.core.constraints import Constraints
 from dln.decisions.calibrate import Calibrated, calibrate_votes
 from dln.decisions.goal import Goal
 from dln.decisions.points import Points
@@ -51,12 +52,15 @@ class FitPlan:
         Epochs between two looks at these rows.
     goal
         What base votes and probabilities are fitted for.
+    constraints
+        What the circuit keeps; the recipes are within their limits.
     """
 
     candidates: Candidates
     validation_fraction: float = 0.0
     validation_every: int = 1
     goal: Goal = UNCHANGED
+    constraints: Constraints | None = None
 
 
 @dataclass(frozen=True)
@@ -151,7 +155,8 @@ class _Fit:
             classes=problem.classes,
             temperature=1.0 / unit,
             network_votes=votes,
-            leaves=grown.leaves(unit) if grown is not None else (),
+            tree_rules=grown.rules(unit) if grown is not None else (),
+            constraints=self.plan.constraints,
         )
         calibrated = Calibrated(circuit)
         if not self.plan.goal.does_nothing and not self.interrupted:

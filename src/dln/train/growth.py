@@ -20,6 +20,7 @@ from dln.encode.encoder import fit_encoder
 from dln.train.jobs import Engine, Job, OnProgress, TrainingRows
 from dln.train.problem import Problem
 from dln.train.recipe import Recipe
+from dln.train.levels import Level
 from dln.train.trees import Features, Floats, Growth, Leaf, Tree, grow_trees, softmax
 from dln.train.votes import count_votes
 
@@ -61,9 +62,9 @@ class Grown:
     held_out: Floats
     rows: NDArray[np.int64]
 
-    def leaves(self, unit: float) -> list[Leaf]:
-        """Return all leaves as rules, with votes that stand for `unit` points each."""
-        return [leaf for tree in self.trees for leaf in tree.leaves(self.features, unit)]
+    def rules(self, unit: float) -> list[Leaf | Level]:
+        """Return the rules of all trees, with votes that stand for `unit` points each."""
+        return [rule for tree in self.trees for rule in tree.rules(self.features, unit)]
 
     def units(self, tau: float, n_networks: int) -> tuple[int, float]:
         """Return the votes of a network's rule, and the points that one vote stands for."""
@@ -88,7 +89,8 @@ def grow(
     if len(rows) == 0:
         return None
     sample = problem if len(rows) == len(problem.target) else problem.take(rows)
-    matrix = features.matrix[rows]
+    if len(rows) < len(features.matrix):
+        features = replace(features, matrix=features.matrix[rows])
     starts = _train_without_folds(recipe, sample, fold, engine, rng, n_threads, on_progress)
     n_folds = int(fold.max()) + 1
     numbers = [number for number in NUMBERS if number <= growth.n_trees]
@@ -99,18 +101,20 @@ def grow(
         points = starts[1 + left_out]
         scale = _best_scale(points[others], sample.target[others], sample.weight[others])
         trees = grow_trees(
-            matrix[others],
+            features,
+            others,
             sample.target[others],
             sample.weight[others],
             scale * points[others],
             growth.tree,
             np.random.default_rng(seed),
+            recipe.limits,
         )
         total = scale * starts[0][own]
         held[0, own] = total
         for place, (few, many) in enumerate(pairwise(numbers), start=1):
             for tree in islice(trees, many - few):
-                total += tree.give(matrix[own])
+                total += tree.give(features.matrix[own])
             held[place, own] = total
     losses = [_loss(points, sample.target, sample.weight) for points in held]
     chosen = int(np.argmin(losses))
@@ -118,12 +122,14 @@ def grow(
         return None
     scale = _best_scale(starts[0], sample.target, sample.weight)
     trees = grow_trees(
-        matrix,
+        features,
+        slice(None),
         sample.target,
         sample.weight,
         scale * starts[0],
         growth.tree,
         np.random.default_rng(seed),
+        recipe.limits,
     )
     return Grown(tuple(islice(trees, numbers[chosen])), features, scale, held[chosen], rows)
 

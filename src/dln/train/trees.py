@@ -5,13 +5,16 @@ classes: a Newton step, times the rate. For each split, one cutoff is drawn at r
 column, and the best of them is taken (extremely randomised trees). Sums of such trees are smoother
 and more accurate than those of trees with exact splits.
 
-Promise: a tree's tests are literals, so that each leaf becomes a rule of a circuit.
+Promise: a tree's tests are literals, so that each leaf becomes a rule of a circuit. A tree within
+limits reads only columns that may meet. If columns have a direction, the points of a tree are
+monotone in them, and its rules are the levels of these points (`dln.train.levels`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,8 +22,10 @@ from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.tree import ExtraTreeRegressor
 
+from dln.core.limits import Limits
 from dln.core.literals import LiteralKind
 from dln.encode.bits import EncodedLiteral, LiteralSet, evaluate_literals
+from dln.train.levels import LeadTree, Level, bounded_steps, levels
 
 Floats = NDArray[np.float64]
 
@@ -55,6 +60,11 @@ class Leaf(NamedTuple):
 
     path: tuple[tuple[EncodedLiteral, bool], ...]
     votes: tuple[int, ...]
+
+    @property
+    def tests(self) -> Iterator[EncodedLiteral]:
+        """The literals of the rule."""
+        return (test for test, _ in self.path)
 
 
 @dataclass(frozen=True)
@@ -102,18 +112,62 @@ def make_features(literals: LiteralSet, cells: NDArray[np.float32]) -> Features:
 
 @dataclass(frozen=True)
 class Tree:
-    """A fitted tree and the points of its nodes, (n_nodes, n_classes); only leaves give points."""
+    """A fitted tree and the points of its nodes, (n_nodes, n_classes); only leaves give points.
+
+    Attributes
+    ----------
+    features : (n,)
+        The features that the tree could split on, by number.
+    signs : (n,)
+        The direction, 1 or -1, of the points in each of them, or 0; None if no column has one.
+    output
+        The class whose points are monotone. With more than two classes only it gets points.
+    """
 
     structure: Any
     points: Floats
+    features: NDArray[np.intp]
+    signs: NDArray[np.int8] | None = None
+    output: int = 1
 
     def give(self, matrix: NDArray[np.float32]) -> Floats:
         """Return the points of rows, (n_rows, n_classes)."""
-        given: Floats = self.points[self.structure.apply(matrix)]
+        given: Floats = self.points[self.structure.apply(take_features(matrix, self.features))]
         return given
 
-    def leaves(self, features: Features, unit: float) -> Iterator[Leaf]:
-        """Yield the leaves as rules, with votes that stand for `unit` points each.
+    def rules(self, features: Features, unit: float) -> Iterator[Leaf | Level]:
+        """Yield the rules of the tree, with votes that stand for `unit` points each."""
+        if self.signs is None:
+            yield from self._leaves(features, unit)
+            return
+        lead = np.rint(self.points[:, self.output] / unit).astype(int)
+        if self.points.shape[1] == 2:
+            lead -= np.rint(self.points[:, 1 - self.output] / unit).astype(int)
+        tests = [
+            None if left < 0 else self._test(features, node)
+            for node, left in enumerate(self.structure.children_left)
+        ]
+        signs = [0 if test is None else int(self.signs[f]) for test, f in zip(
+            tests, self.structure.feature, strict=True)]
+        yield from levels(
+            LeadTree(
+                tests,
+                signs,
+                self.structure.children_left.tolist(),
+                self.structure.children_right.tolist(),
+                lead.tolist(),
+            ),
+            self.output,
+            self.points.shape[1],
+        )
+
+    def _test(self, features: Features, node: int) -> EncodedLiteral:
+        """Return the literal of a split."""
+        feature = int(self.features[self.structure.feature[node]])
+        return features.split_literal(feature, float(self.structure.threshold[node]))
+
+    def _leaves(self, features: Features, unit: float) -> Iterator[Leaf]:
+        """Yield the leaves as rules.
 
         All rows reach exactly one leaf, so the least votes of a leaf's classes can be 0.
         """
@@ -125,50 +179,90 @@ class Tree:
                 votes = np.rint(self.points[node] / unit).astype(int)
                 yield Leaf(path, tuple((votes - votes.min()).tolist()))
                 continue
-            test = features.split_literal(
-                self.structure.feature[node], self.structure.threshold[node]
-            )
+            test = self._test(features, node)
             stack.append((int(right[node]), (*path, (test, True))))
             stack.append((int(left[node]), (*path, (test, False))))
 
 
+def take_features(
+    matrix: NDArray[np.float32], features: NDArray[np.intp]
+) -> NDArray[np.float32]:
+    """Return some columns of a matrix; the matrix itself if these are all of them."""
+    return matrix if len(features) == matrix.shape[1] else np.ascontiguousarray(matrix[:, features])
+
+
 def grow_trees(
-    matrix: NDArray[np.float32],
+    features: Features,
+    rows: NDArray[np.bool_] | slice,
     target: NDArray[np.int32],
     weight: NDArray[np.float32],
     start: Floats,
     options: TreeOptions,
     rng: np.random.Generator,
+    limits: Limits | None = None,
 ) -> Iterator[Tree]:
-    """Grow trees without end, each on the points that `start` and the trees before it give."""
+    """Grow trees without end, each on the points that `start` and the trees before it give.
+
+    `target`, `weight` and `start` are those of the `rows` of the features.
+    """
+    matrix = features.matrix[rows]
     n_classes = start.shape[1]
     weights = weight.astype(np.float64) / weight.mean()
     is_class = np.eye(n_classes)[target]
     points = start.copy()
-    while True:
+    every = np.arange(matrix.shape[1])
+    for turn in count():
         probabilities = softmax(points)
         gradient = is_class - probabilities
         curvature = probabilities * (1.0 - probabilities)
+        output = 1 if n_classes == 2 else turn % n_classes
+        chosen, signs = every, None
+        if limits is not None:
+            chosen, signs = _choose_features(features.literals, limits, output, rng)
+        own = take_features(matrix, chosen)
         tree = ExtraTreeRegressor(
             max_leaf_nodes=options.n_leaves,
             min_samples_leaf=MIN_LEAF_ROWS,
-            max_features=min(MAX_FEATURES, matrix.shape[1]),
+            max_features=min(MAX_FEATURES, own.shape[1]),
             random_state=int(rng.integers(2**31)),
+            monotonic_cst=signs,
         )
         # Two classes have opposite gradients, so one of them is enough.
-        goal = gradient[:, 1] if n_classes == 2 else gradient
+        single = n_classes == 2 or signs is not None
+        goal = gradient[:, output] if single else gradient
         with config_context(skip_parameter_validation=True):
-            tree.fit(matrix, goal, sample_weight=weights, check_input=False)
+            tree.fit(own, goal, sample_weight=weights, check_input=False)
         structure = tree.tree_
-        leaf = structure.apply(matrix)
-        steps = np.empty((structure.node_count, n_classes))
-        for number in range(n_classes):
+        leaf = structure.apply(own)
+        steps = np.zeros((structure.node_count, n_classes))
+        for number in range(n_classes) if signs is None else (output,):
             pull = np.bincount(leaf, weights * gradient[:, number], structure.node_count)
             hold = np.bincount(leaf, weights * curvature[:, number], structure.node_count)
             steps[:, number] = pull / (hold + _PENALTY)
-        grown = Tree(structure, steps * (options.rate * (n_classes - 1) / n_classes))
+            if signs is not None:
+                steps[:, number] = bounded_steps(structure, signs, pull, hold, _PENALTY)
+        if signs is not None and n_classes == 2:
+            steps[:, 1 - output] = -steps[:, output]
+        given = steps * (options.rate * (n_classes - 1) / n_classes)
+        grown = Tree(structure, given, chosen, signs, output)
         points += grown.points[leaf]
         yield grown
+
+
+def _choose_features(
+    literals: LiteralSet, limits: Limits, output: int, rng: np.random.Generator
+) -> tuple[NDArray[np.intp], NDArray[np.int8] | None]:
+    """Draw the features of a tree, and their directions; None if no column has a direction."""
+    usable = np.unique(literals.column).tolist()
+    columns = np.zeros(limits.signs.shape[1], dtype=bool)
+    columns[sorted(limits.draw_columns(usable, rng) if limits.limits_columns else usable)] = True
+    above = literals.kind == LiteralKind.ABOVE
+    allowed = columns[literals.column] & ~(above & limits.barred[output, literals.column])
+    chosen = np.flatnonzero(allowed)
+    if not limits.directed.any():
+        return chosen, None
+    signs = np.where(above[chosen], limits.signs[output, literals.column[chosen]], 0)
+    return chosen, signs.astype(np.int8)
 
 
 def softmax(points: Floats) -> Floats:

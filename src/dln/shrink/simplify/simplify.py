@@ -91,7 +91,8 @@ def simplify(
 
     The vote differences between classes stay the same on every possible row, including rows with
     missing values and new categories. So classes and probabilities stay the same. Votes that all
-    classes share are removed. The gate-level operations (`dln.cost`) never increase.
+    classes share are removed. The gate-level operations (`dln.cost`) never increase. Every rule
+    keeps the constraints of the circuit, if it has any.
 
     Parameters
     ----------
@@ -154,7 +155,7 @@ def simplify(
             if prove != "auto":
                 raise
             _log.info("simplify returns no proof; %s", error)
-    return replace(smaller, origin=circuit.origin)
+    return replace(smaller, origin=circuit.origin, constraints=circuit.constraints)
 
 
 def size(circuit: Circuit) -> tuple[int, ...]:
@@ -173,7 +174,7 @@ def _shrink(circuit: Circuit, steps: tuple[Pass, ...], clock: Clock) -> list[Cir
                 return way
             smaller = step(way[-1])
             idle += 1
-            if size(smaller) < size(way[-1]):
+            if size(smaller) < size(way[-1]) and circuit.kept_constraints(smaller) is not None:
                 way.append(smaller)
                 idle = 0
         if circuit.n_gates > _MANY_GATES:
