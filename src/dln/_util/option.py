@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import numbers
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, partial
 from inspect import cleandoc, signature
@@ -210,7 +210,7 @@ def _described(alternative: Any) -> str:
     return _TYPE_NAMES.get(alternative) or str(alternative.__name__)
 
 
-_TYPE_NAMES = {NoneType: "None", tuple: "tuple of int", Mapping: "dict"}
+_TYPE_NAMES = {NoneType: "None", tuple: "tuple of int", Mapping: "dict", Sequence: "list"}
 
 
 def _range_text(facts: Facts, show: Callable[[float], str]) -> str:

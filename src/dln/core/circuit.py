@@ -491,15 +491,6 @@ class Circuit:
 
         return Search(self)
 
-    def kept_constraints(self, smaller: Circuit) -> Circuit | None:
-        """Return another circuit with the constraints of this one; None if it breaks them."""
-        if self.constraints is None:
-            return smaller
-        own = smaller.logic, smaller.rules, smaller.readout.outputs
-        if find_breach(self.constraints, *own) is not None:
-            return None
-        return replace(smaller, constraints=self.constraints)
-
     def with_immutable(self, names: Iterable[str]) -> Circuit:
         """Return the circuit with exactly these columns marked as immutable.
 
@@ -575,6 +566,16 @@ def _check_constraints(constraints: Constraints, logic: Logic, readout: Readout)
     breach = find_breach(constraints, logic, readout.rules, readout.outputs)
     if breach is not None:
         raise CircuitError(f"the circuit does not keep its constraints: {breach}")
+
+
+def keep_constraints(circuit: Circuit, smaller: Circuit) -> Circuit | None:
+    """Return another circuit with the constraints of this one; None if it may break them."""
+    if circuit.constraints is None:
+        return smaller
+    readout = smaller.readout
+    if find_breach(circuit.constraints, smaller.logic, readout.rules, readout.outputs):
+        return None
+    return replace(smaller, constraints=circuit.constraints)
 
 
 def check_is_circuit(given: object, taker: str, also: str = "") -> None:

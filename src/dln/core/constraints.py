@@ -206,9 +206,7 @@ def read_constraints(
     >>> read_constraints(("no", "yes"), monotone={"no": {"age": "+"}}).monotone
     (Monotone(column='age', sign='-', label='yes'),)
     """
-    about = _read_about_columns(
-        interactions, forbidden_pairs, unused_columns, max_columns_per_rule
-    )
+    about = _read_about_columns(interactions, forbidden_pairs, unused_columns, max_columns_per_rule)
     return Constraints(_read_monotone(monotone, outputs), **about)
 
 

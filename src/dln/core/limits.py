@@ -111,7 +111,7 @@ class Limits:
 def make_limits(
     constraints: Constraints, names: Sequence[str], outputs: Sequence[Label | None]
 ) -> Limits:
-    """Number the columns and outputs of constraints that fit them (`Constraints.check`)."""
+    """Convert constraints, which must fit (`Constraints.check`), to numbers of columns."""
     place = {name: number for number, name in enumerate(names)}
     signs = np.zeros((len(outputs), len(names)), dtype=np.int8)
     barred = np.zeros(signs.shape, dtype=bool)

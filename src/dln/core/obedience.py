@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple, assert_never
 
 from dln._util.messages import list_names
-from dln.core.constraints import Constraints, monotone_claim
+from dln.core.constraints import Constraints, Sign, monotone_claim
 from dln.core.labels import Label
 from dln.core.limits import bits_of, make_limits
 from dln.core.literals import Above, Among, Missing, format_name
@@ -64,7 +64,7 @@ def find_breach(
             broken = down & growing.get(output, 0) or up & shrinking.get(output, 0)
             if broken:
                 column = names[broken.bit_length() - 1]
-                sign = "+" if down & growing.get(output, 0) else "-"
+                sign: Sign = "+" if down & growing.get(output, 0) else "-"
                 claim = monotone_claim(column, sign, outputs[output])
                 return f"rule {number} may break that {claim}"
     return None

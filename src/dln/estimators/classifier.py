@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dln._util.cores import count_threads
 from dln._util.option import documented
-from dln.core.circuit import Circuit
+from dln.core.circuit import Circuit, keep_constraints
 from dln.data.target import ClassWeight
 from dln.decisions.calibrate import missed_text
 from dln.decisions.goal import Probabilities
@@ -362,7 +362,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.gates == "all" or is_readable(smaller):
             return smaller
         # Simplification may find an XOR in gates that are none.
-        readable = circuit.kept_constraints(make_readable(smaller)) or circuit
+        readable = keep_constraints(circuit, make_readable(smaller)) or circuit
         return min(readable, circuit, key=lambda one: one.n_gates)
 
     # -- prediction -----------------------------------------------------------------------------

@@ -76,6 +76,4 @@ class FormulaLimits:
             for negated in (False, True)
         ]
         plain, negated = (np.array(rows) for rows in first)
-        return np.stack(
-            [plain[..., 0], plain[..., 1], negated[..., 0], negated[..., 1]]
-        )
+        return np.stack([plain[..., 0], plain[..., 1], negated[..., 0], negated[..., 1]])

@@ -123,7 +123,9 @@ class Pool:
             return np.ones(len(self.formulas), dtype=bool)
         low, high = (np.array(side) for side in zip(*self._bounds, strict=True))
         downhill = self.stacked[0].T @ slopes.first
-        return np.asarray((((downhill > 0) & (high > 0)) | ((downhill < 0) & (low < 0))).any(axis=1))
+        return np.asarray(
+            (((downhill > 0) & (high > 0)) | ((downhill < 0) & (low < 0))).any(axis=1)
+        )
 
     def gains(self, slopes: Slopes, of: NDArray[np.float32]) -> Floats:
         """Estimate how much the loss falls with each of some bits (n_rows, n) as a new rule."""

@@ -28,9 +28,9 @@ from dln.data.codes import encode_cells
 from dln.data.table import Table
 from dln.encode.bits import EncodedLiteral
 from dln.encode.encoder import Encoder
+from dln.train.levels import Branch, Condition, Level
 from dln.train.live import find_live, hard_codes, hard_sources, hard_votes
 from dln.train.network import Network
-from dln.train.levels import Branch, Condition, Level
 from dln.train.trees import Leaf
 
 _AND, _OR = GATE_BY_NAME["AND"], GATE_BY_NAME["OR"]

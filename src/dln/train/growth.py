@@ -18,9 +18,9 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from dln.encode.encoder import fit_encoder
 from dln.train.jobs import Engine, Job, OnProgress, TrainingRows
+from dln.train.levels import Level
 from dln.train.problem import Problem
 from dln.train.recipe import Recipe
-from dln.train.levels import Level
 from dln.train.trees import Features, Floats, Growth, Leaf, Tree, grow_trees, softmax
 from dln.train.votes import count_votes
 

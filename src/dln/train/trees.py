@@ -143,23 +143,11 @@ class Tree:
         lead = np.rint(self.points[:, self.output] / unit).astype(int)
         if self.points.shape[1] == 2:
             lead -= np.rint(self.points[:, 1 - self.output] / unit).astype(int)
-        tests = [
-            None if left < 0 else self._test(features, node)
-            for node, left in enumerate(self.structure.children_left)
-        ]
-        signs = [0 if test is None else int(self.signs[f]) for test, f in zip(
-            tests, self.structure.feature, strict=True)]
-        yield from levels(
-            LeadTree(
-                tests,
-                signs,
-                self.structure.children_left.tolist(),
-                self.structure.children_right.tolist(),
-                lead.tolist(),
-            ),
-            self.output,
-            self.points.shape[1],
-        )
+        left, right = self.structure.children_left.tolist(), self.structure.children_right.tolist()
+        tests = [self._test(features, at) if low >= 0 else None for at, low in enumerate(left)]
+        signs = self.signs[np.maximum(self.structure.feature, 0)].tolist()  # leaves have none
+        tree = LeadTree(tests, signs, left, right, lead.tolist())
+        yield from levels(tree, self.output, self.points.shape[1])
 
     def _test(self, features: Features, node: int) -> EncodedLiteral:
         """Return the literal of a split."""
@@ -184,9 +172,7 @@ class Tree:
             stack.append((int(left[node]), (*path, (test, False))))
 
 
-def take_features(
-    matrix: NDArray[np.float32], features: NDArray[np.intp]
-) -> NDArray[np.float32]:
+def take_features(matrix: NDArray[np.float32], features: NDArray[np.intp]) -> NDArray[np.float32]:
     """Return some columns of a matrix; the matrix itself if these are all of them."""
     return matrix if len(features) == matrix.shape[1] else np.ascontiguousarray(matrix[:, features])
 
@@ -219,6 +205,8 @@ def grow_trees(
         chosen, signs = every, None
         if limits is not None:
             chosen, signs = _choose_features(features.literals, limits, output, rng)
+            if len(chosen) == 0:  # the class may read none of the columns that were drawn
+                continue
         own = take_features(matrix, chosen)
         tree = ExtraTreeRegressor(
             max_leaf_nodes=options.n_leaves,
@@ -236,10 +224,11 @@ def grow_trees(
         leaf = structure.apply(own)
         steps = np.zeros((structure.node_count, n_classes))
         for number in range(n_classes) if signs is None else (output,):
-            pull = np.bincount(leaf, weights * gradient[:, number], structure.node_count)
-            hold = np.bincount(leaf, weights * curvature[:, number], structure.node_count)
-            steps[:, number] = pull / (hold + _PENALTY)
-            if signs is not None:
+            pull = _sums(leaf, weights * gradient[:, number], structure.node_count)
+            hold = _sums(leaf, weights * curvature[:, number], structure.node_count)
+            if signs is None:
+                steps[:, number] = pull / (hold + _PENALTY)
+            else:
                 steps[:, number] = bounded_steps(structure, signs, pull, hold, _PENALTY)
         if signs is not None and n_classes == 2:
             steps[:, 1 - output] = -steps[:, output]
@@ -249,20 +238,23 @@ def grow_trees(
         yield grown
 
 
+def _sums(leaf: NDArray[np.intp], values: Floats, n_nodes: int) -> Floats:
+    """Add up the values of the rows of each leaf."""
+    return np.asarray(np.bincount(leaf, values, n_nodes), dtype=np.float64)
+
+
 def _choose_features(
     literals: LiteralSet, limits: Limits, output: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.intp], NDArray[np.int8] | None]:
-    """Draw the features of a tree, and their directions; None if no column has a direction."""
+    """Draw the features of a tree, and their directions; None if none of them has one."""
     usable = np.unique(literals.column).tolist()
     columns = np.zeros(limits.signs.shape[1], dtype=bool)
     columns[sorted(limits.draw_columns(usable, rng) if limits.limits_columns else usable)] = True
     above = literals.kind == LiteralKind.ABOVE
     allowed = columns[literals.column] & ~(above & limits.barred[output, literals.column])
     chosen = np.flatnonzero(allowed)
-    if not limits.directed.any():
-        return chosen, None
     signs = np.where(above[chosen], limits.signs[output, literals.column[chosen]], 0)
-    return chosen, signs.astype(np.int8)
+    return chosen, signs.astype(np.int8) if signs.any() else None
 
 
 def softmax(points: Floats) -> Floats:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Literal as OneOf
 from typing import get_args
 
-from dln.core.circuit import Circuit, check_is_circuit
+from dln.core.circuit import Circuit, check_is_circuit, keep_constraints
 from dln.core.verdict import Counterexample, Proof
 from dln.costs.circuit import cost
 from dln.errors import ExtraMissingError, OptionError
@@ -174,7 +174,7 @@ def _shrink(circuit: Circuit, steps: tuple[Pass, ...], clock: Clock) -> list[Cir
                 return way
             smaller = step(way[-1])
             idle += 1
-            if size(smaller) < size(way[-1]) and circuit.kept_constraints(smaller) is not None:
+            if size(smaller) < size(way[-1]) and keep_constraints(circuit, smaller) is not None:
                 way.append(smaller)
                 idle = 0
         if circuit.n_gates > _MANY_GATES:
