@@ -16,6 +16,7 @@ from dln.core.logic import Logic
 from dln.core.origin import Origin
 from dln.core.parts import Node, Rule
 from dln.core.readout import Votes
+from dln.core.score import Score
 from dln.core.verdict import Counterexample, Meeting, Proof, Reversal, Undecided, Violation
 from dln.costs.circuit import cost
 from dln.costs.report import Cost, PartCost
@@ -31,6 +32,7 @@ from dln.errors import (
     MissingColumnError,
     OptionError,
     TableError,
+    TaskError,
     TrainingError,
 )
 from dln.estimators.presets import preset_options
@@ -135,9 +137,11 @@ __all__ = [
     "Rule",
     "RuleRow",
     "RuleTable",
+    "Score",
     "ScoreCard",
     "Size",
     "TableError",
+    "TaskError",
     "Trace",
     "TrainingError",
     "Trends",

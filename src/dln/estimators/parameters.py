@@ -85,7 +85,7 @@ class Parameters(FitOptions):
         'Direction of columns: {"age": "+"} means that the second of two classes never loses as '
         'age grows, "-" that it never gains.',
         more='With more classes name the class: {"ill": {"age": "+"}}. Constraints are kept by '
-        "every rule and proven, see docs/constraints.md.",
+        "every rule and proven, see docs/guides/constraints.md.",
         checked=False,
     )
     interactions: Sequence[Sequence[str]] | None = option(
@@ -123,8 +123,8 @@ class Parameters(FitOptions):
         "Class frequencies that probabilities refer to: those of the training rows, or equal ones "
         '("balanced").',
         more="Probabilities are calibrated on rows that the networks were not trained on, see "
-        '"Probabilities" in docs/how-it-works.md. "votes" does not calibrate: they are the softmax '
-        "of votes / temperature, and base votes stay as trained.",
+        '"Probabilities" in docs/explanation/how-it-works.md. "votes" does not calibrate: they '
+        "are the softmax of votes / temperature, and base votes stay as trained.",
         searched=False,
     )
     decision_threshold: float | None = option(

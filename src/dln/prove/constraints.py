@@ -8,7 +8,7 @@ everything that it reads.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dln.core.circuit import Circuit, check_is_circuit
 from dln.core.constraints import Constraints, monotone_claim, read_constraints
@@ -197,14 +197,16 @@ def _prove_direction(
     circuit: Circuit, wanted: Constraints, claim: str, time_limit: float | None
 ) -> Proof | Reversal | Undecided:
     (own,) = wanted.monotone
-    assert own.label is not None
     clock = Clock(time_limit)
     evident = not find_breach(wanted, circuit.logic, circuit.rules, circuit.readout.outputs)
+    label = own.label
+    if label is None:  # the number is the lead of the second of two classes
+        label, circuit = True, _as_classes(circuit)
     try:
         found = prove_monotone(
             circuit,
             own.column,
-            own.label,
+            label,
             direction="rising" if own.sign == "+" else "falling",
             time_limit=time_limit,
         )
@@ -214,7 +216,13 @@ def _prove_direction(
         found = Undecided(clock.seconds)
     if isinstance(found, Undecided) and evident:
         return Proof("structure", clock.seconds, claim)  # every rule keeps it on its own
-    return found
+    return replace(found, claim=claim) if isinstance(found, Proof) else found
+
+
+def _as_classes(circuit: Circuit) -> Circuit:
+    """Return a circuit of two classes whose lead is the number that a circuit predicts."""
+    rules = tuple(Rule(wire, (0, *points)) for wire, points in circuit.rules)
+    return Circuit(logic=circuit.logic, readout=Votes(rules, (0, 0), (False, True)))
 
 
 def _prove_meetings(
