@@ -59,9 +59,10 @@ def warn_of_lost_classes(
         )
     elif lost:
         weights = "" if class_weight in ("balanced", "smoothed") else "balanced class weights, "
+        fewer = "" if circuit.constraints is None else "fewer constraints, "
         warn_user(
             f"The model never predicts {list_names(lost, most=4)}. "
-            f"Try {weights}more epochs, more or wider layers, or more networks."
+            f"Try {weights}{fewer}more epochs, more or wider layers, or more networks."
         )
 
 

@@ -29,8 +29,7 @@ from dln.explain.probabilities import (
 )
 from dln.explain.score_card import CardRow, ScoreCard
 from dln.explain.statistics import evidence_line, statistic_cells, statistic_header
-from dln.explain.text import decision_note
-from dln.explain.writer import missing_note
+from dln.explain.text import decision_note, rule_notes
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ class RuleTable(Formatted):
     parts
         Names used in the rules, with their definitions.
     notes
-        How missing values are treated, if a rule tests for them.
+        How missing values are treated, if a rule tests for them; and what every rule keeps.
     rows
         The number of rows behind the statistics; None if there are none.
     calibration
@@ -257,7 +256,7 @@ def describe_rules(
         circuit.base_votes,
         rules,
         parts,
-        missing_note(circuit.logic),
+        rule_notes(circuit),
         rows,
         circuit.calibration,
     )
