@@ -116,13 +116,14 @@ def test_trees_keep_the_constraints_and_their_rules_vote_as_they_do(seed: int) -
     [
         {"layers": (12, 8), "n_networks": 2, "epochs": 5, "n_trees": 10, "selection_fits": 0},
         {"layers": (8,), "n_networks": 2, "ensemble": "boosting", "epochs": 5, "gates": "readable"},
-        {"max_rules": 3, "max_literals_per_rule": 3},
+        {"max_rules": 3, "max_literals": 5},
     ],
     ids=["networks and trees", "boosted", "budget"],
 )
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.filterwarnings("ignore::dln.DlnWarning")
+@pytest.mark.parametrize("seed", range(3))
 def test_every_fit_is_proven_to_keep_its_constraints(seed: int, parameters: Any) -> None:
-    case = draw_case(100 + seed, n_rows=120)
+    case = draw_case(100 + seed, n_rows=60)
     # The target depends on a column, so that there is something to learn.
     ranks = np.argsort(np.argsort(np.nan_to_num(case.cells[:, -1])))
     y = ranks * len(case.classes) // len(ranks)

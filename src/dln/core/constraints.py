@@ -143,7 +143,7 @@ class Constraints:
                     raise OptionError(
                         f"{name!r} is in {other} and in unused_columns; leave it out of one of them"
                     )
-        if unused >= set(columns):
+        if unused and unused >= set(columns):
             raise OptionError("unused_columns names every column; leave at least one to learn from")
         forbidden = {frozenset(pair) for pair in self.forbidden_pairs}
         for group in self.interactions or ():

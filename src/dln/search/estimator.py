@@ -313,10 +313,11 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fixed(self) -> dict[str, Any]:
         fixed = {} if self.fixed is None else dict(self.fixed)
-        for name in CONSTRAINTS:
-            if isinstance(fixed.get(name), list):  # it is one value, not a choice
-                fixed[name] = tuple(fixed[name])
         for name, value in fixed.items():
+            if name in CONSTRAINTS:
+                # A list of columns is one value here, not a choice. `plan_fit` checks it.
+                fixed[name] = tuple(value) if isinstance(value, list) else value
+                continue
             if isinstance(value, (list, Between)):
                 raise OptionError(f"fixed has {value!r} for {name!r}, expected one value")
             check_space({name: value})
