@@ -14,7 +14,6 @@ is resumed by the same command.
 from __future__ import annotations
 
 import argparse
-import json
 import time
 import warnings
 from importlib.util import find_spec
@@ -30,6 +29,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.class_weight import compute_sample_weight
 
+from benchmarks.resume import Result, add_options, run_missing
 from dln import DLNClassifier, prove_constraints
 from reproduction import datasets
 from reproduction.protocol import split_rows
@@ -108,25 +108,23 @@ class Peer:
             step = self._model.steps[-1][0]
             self._model.fit(X, y, **{f"{step}__sample_weight": weight})
 
-    def chances(self, X: pd.DataFrame) -> Any:
-        """Return the probability of the class that the signs are about."""
-        return self._model.predict_proba(_as_text(X) if self.name == "ebm" else X)[:, 1]
+    def leads(self, X: pd.DataFrame) -> Any:
+        """Return the probability of the class that the signs are about, minus one half."""
+        return self._model.predict_proba(_as_text(X) if self.name == "ebm" else X)[:, 1] - 0.5
 
 
 class Ours:
     """dln with the same interface."""
 
-    def __init__(self, signs: dict[str, str], seed: int, effort: Any) -> None:
-        self.model = DLNClassifier(
-            monotone=signs or None, effort=effort, random_state=seed, n_jobs=1
-        )
+    def __init__(self, signs: dict[str, str], seed: int) -> None:
+        self.model = DLNClassifier(monotone=signs or None, random_state=seed, n_jobs=1)
 
     def fit(self, X: pd.DataFrame, y: Any) -> None:
         """Fit with equal weights of the classes, which is the default."""
         self.model.fit(X, y)
 
-    def chances(self, X: pd.DataFrame) -> Any:
-        """Return the votes for the class that the signs are about, as a lead."""
+    def leads(self, X: pd.DataFrame) -> Any:
+        """Return the lead in votes of the class that the signs are about."""
         votes = self.model.circuit_.votes(X)
         return votes[:, 1] - votes[:, 0] - 0.5  # a tie goes to the first class
 
@@ -154,56 +152,58 @@ def count_violations(
         rows = X.iloc[rng.integers(len(X), size=N_PAIRS)]
         known = train[column].dropna().to_numpy()
         pair = np.sort(rng.choice(known, (N_PAIRS, 2)), axis=1)
-        low, high = (model.chances(rows.assign(**{column: pair[:, side]})) for side in range(2))
+        low, high = (model.leads(rows.assign(**{column: pair[:, side]})) for side in range(2))
         n_wrong += int((_number(sign) * (high - low) < -1e-9).sum())
     return n_wrong / (N_PAIRS * len(signs))
 
 
-def measure(table: str, seed: int, name: str, constrained: bool, effort: str) -> dict[str, Any]:
+def measure(table: str, seed: int, model_name: str) -> Result:
     """Fit one model on one split and test it."""
     warnings.simplefilter("ignore")
+    name, _, constrained = model_name.partition(" ")
     dataset = datasets.load(table)
     label, signs = SIGNS[table]
     train, test = split_rows(dataset, seed)
     y = (dataset.y == label).astype(int).to_numpy()
     X, X_test = dataset.X.iloc[train], dataset.X.iloc[test]
     given = signs if constrained else {}
-    model: Peer | Ours = (
-        Ours(given, seed, effort) if name == "dln" else Peer(name, dataset.X, given, seed)
-    )
+    model = Ours(given, seed) if name == "dln" else Peer(name, dataset.X, given, seed)
     start = time.process_time()
     model.fit(X, y[train])
     seconds = time.process_time() - start
-    cut = 0.0 if isinstance(model, Ours) else 0.5
-    predicted = (model.chances(X_test) > cut).astype(int)
+    predicted = (model.leads(X_test) > 0).astype(int)
     return {
         "table": table,
         "seed": seed,
-        "model": name,
-        "effort": effort if name == "dln" else None,
-        "constrained": constrained,
-        "balanced_accuracy": balanced_accuracy_score(y[test], predicted),
+        "model": model_name,
+        "accuracy": balanced_accuracy_score(y[test], predicted),
         "violations": count_violations(model, X_test, X, signs),
         "proven": model.proven() if isinstance(model, Ours) and constrained else None,
         "seconds": seconds,
     }
 
 
-def summary(results: list[dict[str, Any]]) -> str:
+def summary(results: list[Result]) -> str:
     """Format means over seeds: balanced accuracy in percent, then violations."""
     frame = pd.DataFrame(results)
     lines = [
         "| table | model | seeds | without | with | violations without | violations with |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for (table, model), own in frame.groupby(["table", "model"], sort=False):
-        free, kept = own[~own["constrained"]], own[own["constrained"]]
-        accuracy = [f"{100 * part['balanced_accuracy'].mean():.1f}" for part in (free, kept)]
-        wrong = [f"{100 * part['violations'].mean():.2f} %" for part in (free, kept)]
-        if model == "dln" and kept["proven"].all():
-            wrong[1] = "none, proven"
-        cells = [table, model, str(own["seed"].nunique()), *accuracy, *wrong]
-        lines.append(f"| {' | '.join(cells)} |")
+    for table in frame["table"].unique():
+        for model in MODELS:
+            own = [
+                frame[(frame["table"] == table) & (frame["model"] == name)]
+                for name in (model, f"{model} constrained")
+            ]
+            if any(part.empty for part in own):
+                continue
+            accuracy = [f"{100 * part['accuracy'].mean():.1f}" for part in own]
+            wrong = [f"{100 * part['violations'].mean():.2f} %" for part in own]
+            if model == "dln" and own[1]["proven"].all():
+                wrong[1] = "none, proven"
+            cells = [table, model, str(own[1]["seed"].nunique()), *accuracy, *wrong]
+            lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -213,27 +213,17 @@ def main() -> None:
     parser.add_argument("--tables", default=",".join(SIGNS))
     parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--effort", default="normal")
-    parser.add_argument("--output", type=Path, default=DEFAULT_OUTPUT)
+    add_options(parser, DEFAULT_OUTPUT)
     given = parser.parse_args()
-    lines = given.output.read_text().splitlines() if given.output.exists() else []
-    results = [json.loads(line) for line in lines]
-    key = ("table", "seed", "model", "constrained", "effort")
-    done = {tuple(result[name] for name in key) for result in results}
-    for table in given.tables.split(","):
-        for seed in range(given.seeds):
-            for name in given.models.split(","):
-                if find_spec(PACKAGES.get(name, "dln")) is None:
-                    continue
-                for constrained in (False, True):
-                    effort = given.effort if name == "dln" else None
-                    if (table, seed, name, constrained, effort) in done:
-                        continue
-                    results.append(measure(table, seed, name, constrained, given.effort))
-                    with given.output.open("a") as file:
-                        file.write(json.dumps(results[-1]) + "\n")
-    wanted = (given.effort, None)
-    print(summary([result for result in results if result["effort"] in wanted]))
+    cells = [
+        (table, seed, f"{name}{constrained}")
+        for table in given.tables.split(",")
+        for seed in range(given.seeds)
+        for name in given.models.split(",")
+        if find_spec(PACKAGES.get(name, "dln")) is not None
+        for constrained in ("", " constrained")
+    ]
+    print(summary(run_missing(measure, cells, given)))
 
 
 if __name__ == "__main__":
