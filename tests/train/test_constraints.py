@@ -13,10 +13,16 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from dln import DLNClassifier, prove_constraints
-from dln.core.gates import GATE_BY_NAME
+from dln.core.constraints import read_constraints
+from dln.core.gates import GATE_BY_NAME, GATES
+from dln.core.limits import make_limits
+from dln.core.literals import LiteralKind
+from dln.encode.bits import EncodedLiteral, LiteralSet
 from dln.errors import CircuitError
 from dln.train import native
 from dln.train.discretise import discretise
+from dln.train.fields import draw_fields
+from dln.train.levels import Branch, LeadTree, Level, levels
 from dln.train.network import Network
 from dln.train.options import TrainOptions
 from dln.train.trees import TreeOptions, grow_trees, make_features
@@ -109,6 +115,38 @@ def test_trees_keep_the_constraints_and_their_rules_vote_as_they_do(seed: int) -
     votes = circuit.votes(case.frame)
     expected = sum(np.rint(tree.give(features.matrix) / unit) for tree in trees)
     assert_array_equal(votes - votes[:, :1], expected - expected[:, :1])
+
+
+def test_levels_of_a_number_add_up_to_its_points() -> None:
+    test = EncodedLiteral(LiteralKind.ABOVE, 0, 0.5)
+    tree = LeadTree([test, None, None], [1, 0, 0], [1, -1, -1], [2, -1, -1], [0, -3, 5])
+    low, high = (
+        sum(rule.votes[0] for rule in levels(tree, 0, 1) if _fires(rule, side))
+        for side in (False, True)
+    )
+    assert (low, high) == (-3, 5)
+
+
+def _fires(rule: Level, is_above: bool) -> bool:
+    condition = rule.condition
+    while isinstance(condition, Branch):
+        condition = condition.high if is_above else condition.low
+    return condition != rule.negated
+
+
+def test_rules_of_a_number_vote_in_their_direction() -> None:
+    columns = read_constraints((None,), monotone={"a": "+", "b": "-"})
+    limits = make_limits(columns, ("a", "b", "c"), (None,))
+    literals = LiteralSet.join(
+        [LiteralSet.on_column(c, LiteralKind.ABOVE, np.zeros(2, np.float32)) for c in range(3)]
+    )
+    inputs = [np.arange(6), np.arange(6, 26)]
+    rng = np.random.default_rng(0)
+    fields = draw_fields(limits, literals, (20, 30), inputs, GATES, rng)
+    last = fields.signs[-30:]
+    assert_array_equal(fields.votes[0], (last[:, 0] >= 0) & (last[:, 1] <= 0))
+    assert_array_equal(fields.against[0], (last[:, 0] <= 0) & (last[:, 1] >= 0))
+    assert {tuple(signs) for signs in last.tolist()} == {(0, 0, 0), (1, -1, 0), (-1, 1, 0)}
 
 
 @pytest.mark.parametrize(

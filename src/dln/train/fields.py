@@ -48,14 +48,15 @@ class Fields:
         the column has no direction.
     moves : (n_gates, 2)
         How each gate moves with its inputs.
-    votes : (n_outputs, n_rules)
-        The outputs that each gate of the last layer may vote for.
+    votes, against : (n_outputs, n_rules)
+        The outputs that each gate of the last layer may vote for, and may vote against.
     """
 
     columns: Bools
     signs: Signs
     moves: Signs
     votes: Bools
+    against: Bools
 
     def allowed_gates(self) -> Bools:
         """Return the functions that each gate may learn, by their number (gates, 16)."""
@@ -124,7 +125,7 @@ def draw_fields(
             signs[start + place] = block.signs[turn % len(block.signs)]
         start += size
     moves = np.zeros((sum(layers), 2), dtype=np.int8)
-    fields = Fields(columns, signs, moves, _votes(limits, signs[-n_rules:]))
+    fields = Fields(columns, signs, moves, *_votes(limits, signs[-n_rules:]))
     _draw_moves(fields, layers, inputs_of, n_literals, functions, rng)
     return fields
 
@@ -212,12 +213,12 @@ def _draw_territories(
     return found
 
 
-def _votes(limits: Limits, signs: Signs) -> Bools:
-    """Return the outputs (n_outputs, n_rules) that rules of these directions may vote for."""
-    votes = [
-        limits.votes_of({int(at): int(own[at]) for at in np.flatnonzero(own)})[0] for own in signs
+def _votes(limits: Limits, signs: Signs) -> tuple[Bools, Bools]:
+    """Return what rules of these directions may vote for, and against: (n_outputs, n_rules)."""
+    found = [
+        limits.votes_of({int(at): int(own[at]) for at in np.flatnonzero(own)}) for own in signs
     ]
-    return np.array(votes, dtype=bool).T
+    return np.array([own for own, _ in found]).T, np.array([other for _, other in found]).T
 
 
 def _fits(fields: Fields, wires: NDArray[np.intp], gate: int, move: int) -> Bools:

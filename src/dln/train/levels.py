@@ -63,15 +63,15 @@ class Level(NamedTuple):
         return _tests(self.condition)
 
 
-def levels(tree: LeadTree, output: int, n_classes: int) -> Iterator[Level]:
-    """Yield rules whose votes add up to the leads of a class.
+def levels(tree: LeadTree, output: int, n_outputs: int) -> Iterator[Level]:
+    """Yield rules whose votes add up to the leads of a class, or to a number (one output).
 
-    Levels above 0 vote for the class where they hold. Levels below 0 vote for the other classes
-    where they do not hold.
+    Levels above 0 vote for the class where they hold. Levels below 0 vote for the other classes,
+    or against the number, where they do not hold.
     """
     found = sorted({tree.leads[node] for node, test in enumerate(tree.tests) if test is None})
-    own = tuple(int(number == output) for number in range(n_classes))
-    others = tuple(1 - vote for vote in own)
+    own = tuple(int(number == output) for number in range(n_outputs))
+    others = tuple(1 - vote for vote in own) if n_outputs > 1 else (-1,)
     nearest = min(range(len(found)), key=lambda place: abs(found[place]))
     rest = found[nearest]
     if rest:
