@@ -101,6 +101,17 @@ def test_directions_that_leave_no_class_to_vote_for_are_refused() -> None:
         DLNClassifier(monotone=signs).fit(X, y)
 
 
+def test_learning_on_keeps_the_constraints_of_the_earlier_circuit() -> None:
+    X = table()
+    first = DLNClassifier(monotone={"age": "+"}, **SMALL).fit(X, wavy(X)).circuit_
+    second = DLNClassifier(init=first, random_state=0).fit(X, wavy(X)).circuit_
+    assert second.constraints == first.constraints
+    assert len(second.rules) > len(first.rules)
+    assert prove_constraints(second, time_limit=None)
+    with pytest.raises(OptionError, match="init does not keep the constraints: rule"):
+        DLNClassifier(init=first, monotone={"age": "-"}).fit(X, wavy(X))
+
+
 def test_the_warning_of_lost_classes_names_the_constraints() -> None:
     X = table()
     y = X["age"] < 40

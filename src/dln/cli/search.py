@@ -34,6 +34,7 @@ from dln.cli.options import (
     Data,
     Device,
     EngineChoice,
+    Group,
     Ignore,
     Jobs,
     Json,
@@ -100,6 +101,7 @@ def search(
     test: TestPart = 0.25,
     ignore: Ignore = None,
     only: Only = None,
+    group: Group = None,
     kind: Kind = None,
     monotone: Monotone = None,
     interactions: Interactions = None,
@@ -153,7 +155,9 @@ def search(
         verbose=int(sys.stderr.isatty() and not quiet),
         on_interrupt="keep",
     )
-    prepared = prepare(data, layout, target, kinds=kind or [], ignore=ignore or [], only=only or [])
+    prepared = prepare(
+        data, layout, target, kinds=kind or [], ignore=ignore or [], only=only or [], group=group
+    )
     constraints = read_constraint_options(
         prepared.X.column_names,
         plain_labels(np.unique(prepared.y)),
@@ -168,7 +172,8 @@ def search(
     if not quiet:
         print_message(prepared.text())
         print_message(f"searching on {len(rows):,} rows, testing on {len(test_rows):,}")
-    fit_with_messages(searched, prepared.X.take(rows), prepared.y[rows], quiet=quiet)
+    X, y, groups = prepared.X.take(rows), prepared.y[rows], prepared.groups_of(rows)
+    fit_with_messages(searched, X, y, groups=groups, quiet=quiet)
     split = Split(data, layout, prepared, rows, test_rows, test, seed)
     circuit, notes = add_origin(searched.circuit_, searched.best_estimator_, split, no_rows=no_rows)
     if not quiet:

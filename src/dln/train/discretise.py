@@ -46,13 +46,15 @@ def discretise(
     temperature: float,
     network_votes: Sequence[int] | int = 1,
     tree_rules: Sequence[Leaf | Level] = (),
+    earlier: Circuit | None = None,
     constraints: Constraints | None = None,
 ) -> Circuit:
     """Convert networks, trained on the encoded `cells` of `table`, to one circuit.
 
     Several networks become one circuit in which all of them vote. A rule of a network gives
-    `network_votes` to its classes: one number, or one for each network. `tree_rules` vote too.
-    The circuit keeps `constraints`, if the networks and trees were made within them.
+    `network_votes` to its classes: one number, or one for each network. `tree_rules` vote too, and
+    the rules of an `earlier` circuit on the columns of the encoder. The circuit keeps
+    `constraints`, if all of these were made within them.
     """
     builder = CircuitBuilder(encoder.columns, Votes.without_rules(classes, float(temperature)))
     hard_networks = [_HardNetwork(network) for network in networks]
@@ -71,6 +73,11 @@ def discretise(
             builder.vote(signals[wire], tuple(share * vote for vote in votes))
     for rule in tree_rules:
         builder.vote(_signal_of(rule, translator, builder), rule.votes)
+    if earlier is not None:
+        signals_of = builder.copy(earlier.logic)
+        builder.vote(TRUE, earlier.base_votes)
+        for own in earlier.rules:
+            builder.vote(signals_of[own.wire], own.votes)
     circuit = builder.finish()
     return circuit if constraints is None else replace(circuit, constraints=constraints)
 

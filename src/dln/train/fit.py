@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal as OneOf
 from typing import TypedDict, TypeVar
 
@@ -15,15 +16,17 @@ from numpy.typing import NDArray
 
 from dln.core.circuit import Circuit
 from dln.core.constraints import Constraints
+from dln.core.obedience import find_breach
 from dln.decisions.calibrate import Calibrated, calibrate_votes
 from dln.decisions.goal import Goal
 from dln.decisions.points import Points
 from dln.encode.encoder import Encoder, fit_encoder
 from dln.errors import OptionError, TableError
 from dln.train.discretise import discretise
+from dln.train.earlier import find_earlier
 from dln.train.ensemble import Member, train_members
 from dln.train.folds import make_folds
-from dln.train.growth import Grown, grow
+from dln.train.growth import Grown, grow, start_from_circuit, start_from_networks
 from dln.train.held_out import HeldOut, make_points, network_noise, points_of
 from dln.train.jobs import Engine, Job, OnInterrupt, OnProgress, Trained, TrainingRows
 from dln.train.problem import Problem
@@ -54,6 +57,8 @@ class FitPlan:
         What base votes and probabilities are fitted for.
     constraints
         What the circuit keeps; the recipes are within their limits.
+    init
+        An earlier circuit that is kept and corrected; no networks are trained then.
     """
 
     candidates: Candidates
@@ -61,6 +66,7 @@ class FitPlan:
     validation_every: int = 1
     goal: Goal = UNCHANGED
     constraints: Constraints | None = None
+    init: Circuit | None = None
 
 
 @dataclass(frozen=True)
@@ -103,7 +109,8 @@ def fit_circuit(
     With on_interrupt="keep", Ctrl-C ends the training, and the circuit is what the networks have
     learned so far. While recipes are compared or trees are grown, it ends that instead.
     """
-    return _Fit(problem, plan, engine, rng, n_threads, on_progress, on_interrupt).run()
+    fit = _Fit(problem, plan, engine, rng, n_threads, on_progress, on_interrupt)
+    return fit.run() if plan.init is None else fit.learn_on(plan.init)
 
 
 class _Options(TypedDict):
@@ -183,6 +190,50 @@ class _Fit:
             calibrated.missed,
         )
 
+    def learn_on(self, init: Circuit) -> Fitted:
+        """Keep the rules of an earlier circuit, grow trees that correct its errors, calibrate."""
+        problem, candidates = self.problem, self.plan.candidates
+        earlier = find_earlier(init, problem.table, problem.classes)
+        encode, limits = candidates.usual.encode, candidates.usual.limits
+        encoder, cells = fit_encoder(problem.table, problem.target, problem.weight, encode)
+        features = make_features(encoder.literals, cells)
+        if self.plan.constraints is not None:
+            columns = earlier.extend(encoder, cells).columns
+            _check_earlier(earlier.move(columns, 1), self.plan.constraints)
+        start = partial(start_from_circuit, earlier=earlier)
+        growth = candidates.growth
+        assert growth is not None
+        grown = self._unless_interrupted(
+            lambda: grow(growth, problem, features, start, self.rng, limits), None
+        )
+        encoder = earlier.extend(encoder, cells)
+        if grown is None:
+            if not self.interrupted:
+                raise TableError(
+                    "init is corrected on three parts of the rows, but a class has fewer than "
+                    "three rows or groups; give more rows, or leave out init"
+                )
+            moved = earlier.move(encoder.columns, 1)
+            moved = replace(moved, constraints=self.plan.constraints)
+            return Fitted(moved, candidates.usual, [], [], (), True)
+        votes, unit = grown.units(init.temperature, 1)
+        circuit = discretise(
+            [],
+            encoder,
+            problem.table,
+            cells,
+            classes=problem.classes,
+            temperature=1.0 / unit,
+            tree_rules=grown.rules(unit),
+            earlier=earlier.move(encoder.columns, votes),
+            constraints=self.plan.constraints,
+        )
+        calibrated = Calibrated(circuit)
+        if not self.plan.goal.does_nothing:
+            points = points_of(grown.held_out / unit, grown.rows, problem)
+            calibrated = self._calibrate(circuit, points)
+        return Fitted(calibrated.circuit, candidates.usual, [], [], missed=calibrated.missed)
+
     def _train_networks(
         self, recipe: Recipe, encoder: Encoder, cells: NDArray[np.float32]
     ) -> list[Member]:
@@ -219,9 +270,13 @@ class _Fit:
         growth = self.plan.candidates.growth
         if growth is None or self.interrupted:
             return None
-        return self._unless_interrupted(
-            lambda: grow(growth, recipe, self.problem, features, **self._stage()), None
+        options = self._stage()
+        start = partial(start_from_networks, recipe=recipe, **options)
+        grown = self._unless_interrupted(
+            lambda: grow(growth, self.problem, features, start, options["rng"], recipe.limits),
+            None,
         )
+        return grown if grown is not None and grown.trees else None
 
     def _leave_out(
         self, recipe: Recipe, scores: tuple[Score, ...], grown: Grown | None
@@ -279,6 +334,15 @@ class _Fit:
                 raise
             self.interrupted = True
             return default
+
+
+def _check_earlier(moved: Circuit, wanted: Constraints) -> None:
+    """Raise `OptionError` if a rule of an earlier circuit may break constraints."""
+    breach = find_breach(wanted, moved.logic, moved.rules, moved.readout.outputs)
+    if breach is not None:
+        raise OptionError(
+            f"init does not keep the constraints: {breach}; leave out init or the constraint"
+        )
 
 
 def _split_validation(
