@@ -68,13 +68,15 @@ class Fields:
 
     def slots(self, gates: slice, inputs: NDArray[np.intp], n_literals: int) -> list[Slot]:
         """Group the inputs of a layer's gates by the wires, among `inputs`, that they may read."""
-        found: dict[bytes, tuple[NDArray[np.intp], list[int]]] = {}
+        found: dict[tuple[bytes, bytes, int], tuple[NDArray[np.intp], list[int]]] = {}
         for place, gate in enumerate(range(gates.start, gates.stop)):
             wire = n_literals + gate
-            for side in range(2):
-                fits = _fits(self, inputs, wire, int(self.moves[gate, side]))
-                own = found.setdefault(fits.tobytes(), (inputs[fits], []))
-                own[1].append(2 * place + side)
+            field = self.columns[wire].tobytes(), self.signs[wire].tobytes()
+            for side, move in enumerate(self.moves[gate].tolist()):
+                if (*field, move) not in found:
+                    fits = _fits(self, inputs, wire, move)
+                    found[*field, move] = inputs[fits], []
+                found[*field, move][1].append(2 * place + side)
         return [Slot(wires, np.array(lists)) for wires, lists in found.values()]
 
 
