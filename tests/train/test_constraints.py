@@ -25,7 +25,13 @@ from dln.train.fields import draw_fields
 from dln.train.levels import Branch, LeadTree, Level, levels
 from dln.train.network import Network
 from dln.train.options import TrainOptions
-from dln.train.trees import TreeOptions, grow_trees, make_features
+from dln.train.trees import (
+    ClassBoosting,
+    FeatureLimits,
+    TreeOptions,
+    grow_trees,
+    make_features,
+)
 from tests.support.constrained import Case, draw_case, draw_shape, shake
 from tests.support.strategies import law
 
@@ -91,14 +97,13 @@ def test_trees_keep_the_constraints_and_their_rules_vote_as_they_do(seed: int) -
     weight = np.ones(len(case.target), dtype=np.float32)
     start = np.zeros((len(case.target), len(case.classes)))
     grown = grow_trees(
-        features,
-        slice(None),
-        case.target,
+        features.matrix,
+        ClassBoosting(case.target),
         weight,
         start,
         TreeOptions(6, 0.5),
         case.rng,
-        case.limits,
+        FeatureLimits(features.literals, case.limits),
     )
     trees, unit = list(islice(grown, 4)), 0.01
     circuit = discretise(

@@ -18,7 +18,7 @@ from dln.core.limits import Limits
 from dln.paths.budget import Budget
 from dln.paths.candidates import CandidateTests
 from dln.paths.formula import Formula
-from dln.paths.loss import Bounds, ClassLoss, Floats, Slopes
+from dln.paths.loss import Bounds, ClassLoss, Floats, PathLoss, Slopes
 from dln.paths.pool import Pool
 
 _WIDTH = 2
@@ -86,7 +86,7 @@ class Search:
         self,
         tests: CandidateTests,
         bits: NDArray[np.float32],
-        loss: ClassLoss,
+        loss: PathLoss,
         budget: Budget,
         limits: Limits | None = None,
         *,
@@ -115,7 +115,7 @@ class Search:
             here = _distinct(waiting.pop(size, []))[:_WIDTH]
             if size and here and (size <= _POLISHED or size % 4 == 0):
                 here = _distinct([self._polished(here[0]), *here])[:_WIDTH]
-            needed = _LITERAL_COST * (size - max(best)) / self._loss.n_effective
+            needed = _LITERAL_COST * (size - max(best)) * self._loss.price
             if size and here and here[0].loss < lowest - needed:
                 best[size], lowest = here[0], here[0].loss
             if self._stop() or size - max(best) > _STALL:
@@ -137,14 +137,16 @@ class Search:
         self, rules: tuple[Formula, ...], fires: Floats, votes: Floats, n_steps: int
     ) -> State:
         bounds = self._pool.bounds(rules)
-        votes = self._loss.fit(fires, votes, n_steps, bounds)
+        if bounds is None:
+            votes = self._loss.fit(fires, votes, n_steps)
+        else:
+            assert isinstance(self._loss, ClassLoss)  # a number has no directions yet
+            votes = self._loss.fit(fires, votes, n_steps, bounds)
         reads = np.zeros(len(self._costs), dtype=bool)
         for formula in rules:
             reads |= self._pool.reads(self._pool.number(formula))
         n_joined = sum(map(len, rules)) - len(rules)
-        total = (
-            self._loss.total(fires @ votes, votes) + n_joined * _JOIN_COST / self._loss.n_effective
-        )
+        total = self._loss.total(fires @ votes, votes) + n_joined * _JOIN_COST * self._loss.price
         return State(rules, fires, votes, total, reads, bounds)
 
     def _refitted(self, state: State, n_steps: int) -> State:

@@ -13,7 +13,7 @@ from dln.core.limits import Limits
 from dln.paths.candidates import CandidateTests
 from dln.paths.formula import Formula, Step, both, evaluate, extend, single
 from dln.paths.formula_limits import FormulaLimits
-from dln.paths.loss import Bounds, ClassLoss, Floats, Slopes
+from dln.paths.loss import Bounds, Floats, PathLoss, Slopes
 
 _MIN_SHARE = 0.01
 """A rule fires for at least this share of the weight, and not for at least as much."""
@@ -36,7 +36,7 @@ class Pool:
         self,
         tests: CandidateTests,
         bits: NDArray[np.float32],
-        loss: ClassLoss,
+        loss: PathLoss,
         longest: int,
         seed: int,
         limits: Limits | None = None,

@@ -25,7 +25,17 @@ from dln.train.jobs import Engine, Job, OnProgress, TrainingRows
 from dln.train.levels import Level
 from dln.train.problem import Problem
 from dln.train.recipe import Recipe
-from dln.train.trees import Features, Floats, Growth, Leaf, Tree, grow_trees, softmax
+from dln.train.trees import (
+    ClassBoosting,
+    FeatureLimits,
+    Features,
+    Floats,
+    Growth,
+    Leaf,
+    Tree,
+    grow_trees,
+    softmax,
+)
 from dln.train.votes import count_votes
 
 N_FOLDS = 4
@@ -100,6 +110,7 @@ def grow(
     sample = problem if len(rows) == len(problem.target) else problem.take(rows)
     if len(rows) < len(features.matrix):
         features = replace(features, matrix=features.matrix[rows])
+    own_limits = None if limits is None else FeatureLimits(features.literals, limits)
     starts = start(sample, fold)
     n_folds = int(fold.max()) + 1
     numbers = [number for number in NUMBERS if number <= growth.n_trees]
@@ -110,14 +121,13 @@ def grow(
         points = starts[1 + left_out]
         scale = _best_scale(points[others], sample.target[others], sample.weight[others])
         trees = grow_trees(
-            features,
-            others,
-            sample.target[others],
+            features.matrix[others],
+            ClassBoosting(sample.target[others]),
             sample.weight[others],
             scale * points[others],
             growth.tree,
             np.random.default_rng(seed),
-            limits,
+            own_limits,
         )
         total = scale * starts[0][own]
         held[0, own] = total
@@ -129,14 +139,13 @@ def grow(
     chosen = int(np.argmin(losses))
     scale = _best_scale(starts[0], sample.target, sample.weight)
     trees = grow_trees(
-        features,
-        slice(None),
-        sample.target,
+        features.matrix,
+        ClassBoosting(sample.target),
         sample.weight,
         scale * starts[0],
         growth.tree,
         np.random.default_rng(seed),
-        limits,
+        own_limits,
     )
     return Grown(tuple(islice(trees, numbers[chosen])), features, scale, held[chosen], rows)
 

@@ -1,9 +1,9 @@
 """Boosted trees of tests on encoded columns, grown from given points.
 
 Each tree is fitted to the gradient of the loss at the points so far. A leaf gives points to all
-classes: a Newton step, times the rate. For each split, one cutoff is drawn at random for each
-column, and the best of them is taken (extremely randomised trees). Sums of such trees are smoother
-and more accurate than those of trees with exact splits.
+outputs, the classes or one number: a Newton step, times the rate. For each split, one cutoff is
+drawn at random for each column, and the best of them is taken (extremely randomised trees). Sums of
+such trees are smoother and more accurate than those of trees with exact splits.
 
 Promise: a tree's tests are literals, so that each leaf becomes a rule of a circuit. A tree within
 limits reads only columns that may meet. If columns have a direction, the points of a tree are
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,16 +35,20 @@ MIN_LEAF_ROWS = 5
 MAX_FEATURES = 500
 """Number of features that compete for a split; more are sampled."""
 
-_PENALTY = 1.0
+PENALTY = 1.0
 """Rows of mean weight that are added to a leaf without changing its gradient."""
 
 
 @dataclass(frozen=True)
 class TreeOptions:
-    """The size of each tree, and the part of a Newton step that it takes."""
+    """The size of each tree, and the part of a Newton step that it takes.
+
+    `least_rows` is the minimum number of rows in a leaf.
+    """
 
     n_leaves: int
     rate: float
+    least_rows: int = MIN_LEAF_ROWS
 
 
 @dataclass(frozen=True)
@@ -55,10 +59,14 @@ class Growth:
     tree: TreeOptions
 
 
-class Leaf(NamedTuple):
-    """A leaf of a tree as a rule: the literals on the way to it, true or false, and its votes."""
+Path = tuple[tuple[EncodedLiteral, bool], ...]
+"""The literals on the way to a leaf, true or false."""
 
-    path: tuple[tuple[EncodedLiteral, bool], ...]
+
+class Leaf(NamedTuple):
+    """A leaf of a tree as a rule: the literals on the way to it, and its votes."""
+
+    path: Path
     votes: tuple[int, ...]
 
     @property
@@ -112,12 +120,12 @@ def make_features(literals: LiteralSet, cells: NDArray[np.float32]) -> Features:
 
 @dataclass(frozen=True)
 class Tree:
-    """A fitted tree and the points of its nodes, (n_nodes, n_classes); only leaves give points.
+    """A fitted tree and the points of its nodes, (n_nodes, n_outputs); only leaves give points.
 
     Attributes
     ----------
     features : (n,)
-        The features that the tree could split on, by number.
+        The features that the tree could split on, by number; None: all.
     signs : (n,)
         The direction, 1 or -1, of the points in each of them, or 0; None if no column has one.
     output
@@ -126,19 +134,19 @@ class Tree:
 
     structure: Any
     points: Floats
-    features: NDArray[np.intp]
+    features: NDArray[np.intp] | None = None
     signs: NDArray[np.int8] | None = None
     output: int = 1
 
     def give(self, matrix: NDArray[np.float32]) -> Floats:
-        """Return the points of rows, (n_rows, n_classes)."""
+        """Return the points of rows, (n_rows, n_outputs)."""
         given: Floats = self.points[self.structure.apply(take_features(matrix, self.features))]
         return given
 
     def rules(self, features: Features, unit: float) -> Iterator[Leaf | Level]:
         """Yield the rules of the tree, with votes that stand for `unit` points each."""
         if self.signs is None:
-            yield from self._leaves(features, unit)
+            yield from self.leaves(features, unit)
             return
         lead = np.rint(self.points[:, self.output] / unit).astype(int)
         if self.points.shape[1] == 2:
@@ -151,89 +159,152 @@ class Tree:
 
     def _test(self, features: Features, node: int) -> EncodedLiteral:
         """Return the literal of a split."""
-        feature = int(self.features[self.structure.feature[node]])
+        feature = int(self.structure.feature[node])
+        if self.features is not None:
+            feature = int(self.features[feature])
         return features.split_literal(feature, float(self.structure.threshold[node]))
 
-    def _leaves(self, features: Features, unit: float) -> Iterator[Leaf]:
-        """Yield the leaves as rules.
-
-        All rows reach exactly one leaf, so the least votes of a leaf's classes can be 0.
-        """
+    def paths(self, features: Features) -> Iterator[tuple[int, Path]]:
+        """Yield the node of each leaf and the literals on the way to it."""
         left, right = self.structure.children_left, self.structure.children_right
-        stack: list[tuple[int, tuple[tuple[EncodedLiteral, bool], ...]]] = [(0, ())]
+        stack: list[tuple[int, Path]] = [(0, ())]
         while stack:
             node, path = stack.pop()
             if left[node] < 0:
-                votes = np.rint(self.points[node] / unit).astype(int)
-                yield Leaf(path, tuple((votes - votes.min()).tolist()))
+                yield node, path
                 continue
             test = self._test(features, node)
             stack.append((int(right[node]), (*path, (test, True))))
             stack.append((int(left[node]), (*path, (test, False))))
 
+    def leaves(self, features: Features, unit: float) -> Iterator[Leaf]:
+        """Yield the leaves as rules, with votes that stand for `unit` points each.
 
-def take_features(matrix: NDArray[np.float32], features: NDArray[np.intp]) -> NDArray[np.float32]:
+        All rows reach exactly one leaf, so the least votes of a leaf's classes can be 0.
+        """
+        for node, path in self.paths(features):
+            votes = np.rint(self.points[node] / unit).astype(int)
+            yield Leaf(path, tuple((votes - votes.min()).tolist()))
+
+
+class Boosting(Protocol):
+    """The loss of some rows, as trees need it. Weights have the mean 1."""
+
+    def pulls(self, points: Floats) -> Floats:
+        """Return the downhill gradient that a tree is fitted to, (n_rows,) or (n_rows, n)."""
+
+    def steps(
+        self, points: Floats, leaf: NDArray[np.int64], n_nodes: int, weights: Floats
+    ) -> Floats:
+        """Return the change of the points (n_nodes, n_outputs) of rows with these leaves."""
+
+
+@dataclass(frozen=True)
+class ClassBoosting:
+    """The log loss of class numbers (n_rows,)."""
+
+    target: NDArray[np.int32]
+
+    def pulls(self, points: Floats) -> Floats:
+        """Return the gradient of each class; two classes have opposite ones, so one is enough."""
+        gradient = self._is_class(points) - softmax(points)
+        return gradient[:, 1] if points.shape[1] == 2 else gradient
+
+    def steps(
+        self, points: Floats, leaf: NDArray[np.int64], n_nodes: int, weights: Floats
+    ) -> Floats:
+        """Return a Newton step for each class."""
+        probabilities = softmax(points)
+        gradient = self._is_class(points) - probabilities
+        curvature = probabilities * (1.0 - probabilities)
+        n_classes = points.shape[1]
+        steps = np.empty((n_nodes, n_classes))
+        for number in range(n_classes):
+            pull = np.bincount(leaf, weights * gradient[:, number], n_nodes)
+            hold = np.bincount(leaf, weights * curvature[:, number], n_nodes)
+            steps[:, number] = pull / (hold + PENALTY)
+        return np.asarray(steps * ((n_classes - 1) / n_classes))
+
+    def monotone_steps(
+        self,
+        points: Floats,
+        leaf: NDArray[np.int64],
+        structure: Any,
+        weights: Floats,
+        signs: NDArray[np.int8],
+        output: int,
+    ) -> Floats:
+        """Return a bounded Newton step for one class; the other of two classes moves against it."""
+        own = softmax(points)[:, output]
+        pull = _sums(leaf, weights * ((self.target == output) - own), structure.node_count)
+        hold = _sums(leaf, weights * own * (1.0 - own), structure.node_count)
+        n_classes = points.shape[1]
+        steps = np.zeros((structure.node_count, n_classes))
+        steps[:, output] = bounded_steps(structure, signs, pull, hold, PENALTY)
+        if n_classes == 2:
+            steps[:, 1 - output] = -steps[:, output]
+        return np.asarray(steps * ((n_classes - 1) / n_classes))
+
+    def _is_class(self, points: Floats) -> Floats:
+        return np.asarray(np.eye(points.shape[1])[self.target])
+
+
+def take_features(
+    matrix: NDArray[np.float32], features: NDArray[np.intp] | None
+) -> NDArray[np.float32]:
     """Return some columns of a matrix; the matrix itself if these are all of them."""
-    return matrix if len(features) == matrix.shape[1] else np.ascontiguousarray(matrix[:, features])
+    if features is None or len(features) == matrix.shape[1]:
+        return matrix
+    return np.ascontiguousarray(matrix[:, features])
+
+
+class FeatureLimits(NamedTuple):
+    """What trees may read: limits, and the literal of each feature."""
+
+    literals: LiteralSet
+    limits: Limits
 
 
 def grow_trees(
-    features: Features,
-    rows: NDArray[np.bool_] | slice,
-    target: NDArray[np.int32],
+    matrix: NDArray[np.float32],
+    loss: Boosting,
     weight: NDArray[np.float32],
     start: Floats,
     options: TreeOptions,
     rng: np.random.Generator,
-    limits: Limits | None = None,
+    limits: FeatureLimits | None = None,
 ) -> Iterator[Tree]:
-    """Grow trees without end, each on the points that `start` and the trees before it give.
-
-    `target`, `weight` and `start` are those of the `rows` of the features.
-    """
-    matrix = features.matrix[rows]
-    n_classes = start.shape[1]
+    """Grow trees without end, each on the points that `start` and the trees before it give."""
     weights = weight.astype(np.float64) / weight.mean()
-    is_class = np.eye(n_classes)[target]
     points = start.copy()
-    every = np.arange(matrix.shape[1])
     for turn in count():
-        probabilities = softmax(points)
-        gradient = is_class - probabilities
-        curvature = probabilities * (1.0 - probabilities)
-        output = 1 if n_classes == 2 else turn % n_classes
-        chosen, signs = every, None
+        output = 1 if points.shape[1] == 2 else turn % points.shape[1]
+        chosen, signs = None, None
         if limits is not None:
-            chosen, signs = _choose_features(features.literals, limits, output, rng)
+            chosen, signs = _choose_features(limits.literals, limits.limits, output, rng)
             if len(chosen) == 0:  # the class may read none of the columns that were drawn
                 continue
         own = take_features(matrix, chosen)
         tree = ExtraTreeRegressor(
             max_leaf_nodes=options.n_leaves,
-            min_samples_leaf=MIN_LEAF_ROWS,
+            min_samples_leaf=options.least_rows,
             max_features=min(MAX_FEATURES, own.shape[1]),
             random_state=int(rng.integers(2**31)),
             monotonic_cst=signs,
         )
-        # Two classes have opposite gradients, so one of them is enough.
-        single = n_classes == 2 or signs is not None
-        goal = gradient[:, output] if single else gradient
+        goal = loss.pulls(points)
+        if signs is not None and goal.ndim > 1:
+            goal = goal[:, output]
         with config_context(skip_parameter_validation=True):
             tree.fit(own, goal, sample_weight=weights, check_input=False)
         structure = tree.tree_
         leaf = structure.apply(own)
-        steps = np.zeros((structure.node_count, n_classes))
-        for number in range(n_classes) if signs is None else (output,):
-            pull = _sums(leaf, weights * gradient[:, number], structure.node_count)
-            hold = _sums(leaf, weights * curvature[:, number], structure.node_count)
-            if signs is None:
-                steps[:, number] = pull / (hold + _PENALTY)
-            else:
-                steps[:, number] = bounded_steps(structure, signs, pull, hold, _PENALTY)
-        if signs is not None and n_classes == 2:
-            steps[:, 1 - output] = -steps[:, output]
-        given = steps * (options.rate * (n_classes - 1) / n_classes)
-        grown = Tree(structure, given, chosen, signs, output)
+        if signs is None:
+            steps = loss.steps(points, leaf, structure.node_count, weights)
+        else:
+            assert isinstance(loss, ClassBoosting)  # a number has no directions yet
+            steps = loss.monotone_steps(points, leaf, structure, weights, signs, output)
+        grown = Tree(structure, options.rate * steps, chosen, signs, output)
         points += grown.points[leaf]
         yield grown
 
