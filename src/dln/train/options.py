@@ -268,7 +268,7 @@ class TrainOptions(SharedOptions):
         0, "Epochs without improvement before stopping; 0: never.", low=0, high=10**9
     )
     weight_rate: float = option(
-        0.03,
+        0.1,
         "Learning rate of the weights of rules that predict a number, as a fraction of the "
         "learning rate.",
         low=0.0,
