@@ -54,16 +54,10 @@ from dln.exporters.result import Export
 from dln.paths.path import CircuitPath, PathPoint
 from dln.paths.path_file import load_path
 from dln.paths.size import Size, measure_size
-from dln.prove.certify import (
-    Robustness,
-    certified_radius,
-    prove_independent,
-    prove_range,
-    prove_robust,
-    prove_rule,
-)
+from dln.prove.certify import prove_independent, prove_range, prove_rule
 from dln.prove.equal import prove_equal
 from dln.prove.monotone import prove_monotone
+from dln.prove.robust import Robustness, certified_radius, prove_robust
 from dln.shrink.prune.curve import PruneCurve, PruneStep
 from dln.shrink.prune.prune import prune
 from dln.shrink.simplify.simplify import simplify
@@ -73,6 +67,7 @@ from dln.train.trace import Trace
 if _TYPE_CHECKING:
     from dln.costs.baselines import cost_of_model
     from dln.estimators.classifier import DLNClassifier
+    from dln.estimators.regressor import DLNRegressor
     from dln.search.estimator import DLNSearchCV
     from dln.search.space import Between
 
@@ -101,6 +96,7 @@ __all__ = [
     "Cost",
     "Counterexample",
     "DLNClassifier",
+    "DLNRegressor",
     "DLNSearchCV",
     "DeviceMemoryError",
     "Difference",
@@ -176,6 +172,7 @@ __all__ = [
 _LATER = {
     "Between": "dln.search.space",
     "DLNClassifier": "dln.estimators.classifier",
+    "DLNRegressor": "dln.estimators.regressor",
     "DLNSearchCV": "dln.search.estimator",
     "cost_of_model": "dln.costs.baselines",
 }

@@ -66,15 +66,15 @@ def split_bands(
         if low > high:
             raise OptionError(f"at_least is {at_least!r} and at_most {at_most!r}: expected a range")
         first, last = _text(low), _text(high)
-        cuts = [_least_points(score, low), _first_above(score, high)]
+        cuts = [least_points(score, low), first_above(score, high)]
         labels = (f"{name} above {last}", f"{name} from {first} to {last}", f"{name} below {first}")
         return Bands(_classifier(circuit, cuts, labels), 1)
     if low is not None:
         labels = (f"{name} at least {_text(low)}", f"{name} below {_text(low)}")
-        return Bands(_classifier(circuit, [_least_points(score, low)], labels), 0)
+        return Bands(_classifier(circuit, [least_points(score, low)], labels), 0)
     if high is not None:
         labels = (f"{name} above {_text(high)}", f"{name} at most {_text(high)}")
-        return Bands(_classifier(circuit, [_first_above(score, high)], labels), 1)
+        return Bands(_classifier(circuit, [first_above(score, high)], labels), 1)
     raise OptionError(
         f"the circuit predicts a number ({name}); give at_least or at_most, such as at_least=10"
     )
@@ -115,15 +115,16 @@ def point_range(score: Score) -> range:
     return range(low, high + 1)
 
 
-def _least_points(score: Score, value: float) -> int:
+def least_points(score: Score, value: float) -> int:
     """Return the least possible points with which the prediction is not below a number."""
     possible = point_range(score)
     # The points after the last possible ones stand for: never.
     return possible.start + bisect_left(possible, value, key=score.answer)
 
 
-def _first_above(score: Score, value: float) -> int:
-    return _least_points(score, math.nextafter(value, math.inf))
+def first_above(score: Score, value: float) -> int:
+    """Return the least possible points with which the prediction is above a number."""
+    return least_points(score, math.nextafter(value, math.inf))
 
 
 def _classifier(circuit: Circuit, cuts: list[int], labels: tuple[str, ...]) -> Circuit:
