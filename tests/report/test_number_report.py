@@ -213,7 +213,7 @@ def test_claims_about_classes_are_refused() -> None:
     X, y = sample()
     with pytest.raises(dln.OptionError, match="independent and tolerances are proven for classes"):
         make_report(PRICE, X, y, independent=["age"])
-    with pytest.raises(dln.TableError, match="the target has 'x', which is not a number"):
+    with pytest.raises(dln.TableError, match="the target holds 'x', expected numbers"):
         make_report(PRICE, X, ["x"] * 60)
 
 
