@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dln.core.calibration import Calibration
 from dln.core.circuit import Circuit, check_is_circuit
 from dln.core.labels import Label, label_text, label_to_json
-from dln.data.numbers import number_target
+from dln.data.number_target import read_numbers
 from dln.data.target import class_numbers
 from dln.errors import OptionError
 from dln.evaluate.evaluation import Evaluation
@@ -244,7 +244,7 @@ def rule_table(circuit: Circuit, X: Any = None, y: Any = None) -> RuleTable | Nu
         raise OptionError("y is given without X; pass the rows too: rule_table(circuit, X, y)")
     evaluation = None if X is None else circuit.evaluate(X, wires=circuit.readout.wires)
     if circuit.task == "number":
-        numbers = None if evaluation is None or y is None else number_target(y, evaluation.n_rows)
+        numbers = None if evaluation is None or y is None else read_numbers(y, evaluation.n_rows)
         return describe_number_rules(circuit, evaluation, numbers)
     if evaluation is None:
         return describe_rules(circuit)
