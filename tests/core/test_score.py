@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import pickle
 from dataclasses import replace
 from decimal import Decimal
@@ -132,14 +131,6 @@ def test_cancelled_points_add_up_to_the_same(circuit: Circuit) -> None:
     assert len(smaller.rules) <= len(circuit.rules)
 
 
-@law
-@given(score_circuits(), st.integers(-999, 999))
-def test_least_points_reach_a_prediction(circuit: Circuit, points: int) -> None:
-    score = replace(circuit.number_readout, digits=2)
-    least = score.least_points(score.answer(points))
-    assert least == points
-
-
 def test_a_score_prints_what_it_adds() -> None:
     assert str(PRICE) == "price is 12.5 plus what the rules add.\n  +3.2  age > 54"
     assert PRICE.predict([[60], [50]]).tolist() == [15.7, 12.5]
@@ -196,12 +187,3 @@ def test_questions_about_classes_name_what_is_predicted() -> None:
     classifier = Circuit((), (), (), (), (0, 1), ("no", "yes"))
     with pytest.raises(dln.TaskError, match="predicts 2 classes; expected a circuit that predicts"):
         classifier.number_readout  # noqa: B018
-
-
-@pytest.mark.parametrize(
-    ("link", "number"),
-    [("identity", math.inf), ("log", 0.0), ("log", -1.0), ("logit", 1.0), ("logit", math.nan)],
-)
-def test_a_prediction_that_the_link_cannot_give_is_refused(link: Any, number: float) -> None:
-    with pytest.raises(dln.CircuitError, match=r"'price' cannot be .*; expected a number that is"):
-        replace(SCORE, link=link).least_points(number)

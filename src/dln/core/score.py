@@ -6,7 +6,6 @@ the sum of the printed decimals, correctly rounded, is the prediction, here and 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal as OneOf
@@ -141,30 +140,3 @@ class Score:
     def answer(self, points: int) -> float:
         """Return the prediction of one number of points."""
         return float(self.answers(np.array([[points]]))[0])
-
-    def least_points(self, prediction: float) -> int:
-        """Return the least points with which the prediction is not below a number.
-
-        The number must be one that the link can give, else `CircuitError` is raised.
-
-        >>> Score((), (0,), digits=1).least_points(2.45)
-        25
-        """
-        score = self._score_of(prediction)
-        low = math.floor(score * 10.0**self.digits) - 2
-        while self.answer(low) < prediction:
-            low += 1
-        return low
-
-    def _score_of(self, prediction: float) -> float:
-        match self.link:
-            case "identity" if math.isfinite(prediction):
-                return prediction
-            case "log" if 0 < prediction < math.inf:
-                return math.log(prediction)
-            case "logit" if 0 < prediction < 1:
-                return math.log(prediction / (1 - prediction))
-        expected = {"identity": "finite", "log": "above 0", "logit": "between 0 and 1"}[self.link]
-        raise CircuitError(
-            f"{self.name!r} cannot be {prediction!r}; expected a number that is {expected}"
-        )

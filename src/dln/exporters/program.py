@@ -19,8 +19,9 @@ from dln.core.logic import Logic
 from dln.core.parts import Node, Rule
 from dln.core.readout import Readout, Votes
 from dln.core.score import Score
+from dln.explain.amounts import sum_note
 from dln.explain.probabilities import probability_lines
-from dln.explain.text import decision_note, sum_note
+from dln.explain.text import decision_note
 from dln.explain.writer import factored_writer, missing_note
 from dln.exporters.identity import circuit_id
 
