@@ -19,7 +19,7 @@ from dln.shrink.simplify.simplify import choose_effort
 from dln.train.fit import FitPlan
 from dln.train.number_fit import NumberPlan
 from dln.train.number_loss import NumberLoss
-from dln.train.number_recipe import make_growths, make_recipe
+from dln.train.number_recipe import make_growths, make_recipe, may_leave_out_networks
 from dln.train.options import FitOptions
 from dln.train.problem import NumberProblem, Problem
 from dln.train.recipe import growth_from_circuit, make_candidates
@@ -108,8 +108,8 @@ def plan_number_fit(
 ) -> NumberPlan:
     """Plan what to train and what to grow for a target of numbers."""
     recipe = make_recipe(parameters, len(problem.target), problem.table.n_columns)
-    is_open = parameters.layers == parameters.n_networks == "auto"
-    return NumberPlan(loss, recipe, make_growths(parameters), alone=is_open)
+    alone = may_leave_out_networks(parameters)
+    return NumberPlan(loss, recipe, make_growths(parameters), alone)
 
 
 def goal_of(parameters: Parameters, classes: tuple[Label, ...]) -> Goal:
@@ -171,7 +171,11 @@ def read_parameters(model: DLNClassifier) -> Parameters:
     """
     given = {name: getattr(model, name) for name in options_of(Parameters)}
     options_of(Parameters)["preset"].read(given["preset"])
-    return _checked(Parameters(**apply_preset(given["preset"], given, Parameters)))
+    parameters = _checked(Parameters(**apply_preset(given["preset"], given, Parameters)))
+    if parameters.engine == "torch" and parameters.selection_fits == "auto":
+        # PyTorch trains networks one by one, which is too slow to compare hundreds of them.
+        parameters = replace(parameters, selection_fits=0)
+    return parameters
 
 
 def read_number_parameters(model: DLNRegressor) -> NumberParameters:
@@ -187,7 +191,4 @@ def _checked(parameters: T) -> T:
     _check_budget(parameters)
     if parameters.init is not None:
         _refuse_networks(parameters, _WITH_INIT, "a fit with init", "init")
-    if parameters.engine == "torch" and parameters.selection_fits == "auto":
-        # PyTorch trains networks one by one, which is too slow to compare hundreds of them.
-        parameters = replace(parameters, selection_fits=0)
     return parameters
