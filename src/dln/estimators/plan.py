@@ -6,7 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from dln._util.option import options_of
+from dln.core.constraints import Constraints, read_constraints
 from dln.core.labels import Label
+from dln.core.limits import bits_of, make_limits
+from dln.core.literals import Column
 from dln.decisions.goal import Goal, read_goal
 from dln.errors import OptionError
 from dln.estimators.parameters import NumberParameters, Parameters, read_levels
@@ -42,13 +45,62 @@ def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
     )
     if parameters.init is not None:
         candidates = replace(candidates, growth=growth_from_circuit(parameters))
+    constraints = constraints_of(parameters, problem)
+    if constraints is not None:
+        candidates = candidates.within(
+            make_limits(constraints, problem.table.column_names(), problem.classes)
+        )
     return FitPlan(
         candidates,
         parameters.validation_fraction,
         parameters.validation_every,
         goal_of(parameters, problem.classes),
+        constraints,
         parameters.init,
     )
+
+
+CONSTRAINTS = (
+    "monotone",
+    "interactions",
+    "forbidden_pairs",
+    "unused_columns",
+    "max_columns_per_rule",
+)
+"""The parameters that state what rules may read and vote for."""
+
+_LEAST_GATES = 6
+"""The first functions that include AND and OR, which rise with their inputs."""
+
+
+def constraints_of(parameters: Parameters, problem: Problem) -> Constraints | None:
+    """Return what the circuit has to keep; None if nothing is asked for, now or by `init`.
+
+    Raises `OptionError` for constraints that do not fit the table, or that cannot be kept.
+    """
+    given = {name: getattr(parameters, name) for name in CONSTRAINTS}
+    constraints: Constraints | None = read_constraints(problem.classes, **given)
+    if not constraints:  # an earlier circuit keeps what it has promised
+        constraints = None if parameters.init is None else parameters.init.constraints
+    if not constraints:
+        return None
+    names = problem.table.column_names()
+    directed = {own.column for own in constraints.monotone}
+    columns = [
+        Column(name, problem.table.read(number).kind if name in directed else "number")
+        for number, name in enumerate(names)
+    ]
+    constraints.check(columns, problem.classes)
+    if make_limits(constraints, names, problem.classes).unused == bits_of(range(len(names))):
+        raise OptionError(
+            "the constraints leave no column that a rule may read; leave out some of them"
+        )
+    if directed and parameters.n_gates < _LEAST_GATES:
+        raise OptionError(
+            f"n_gates is {parameters.n_gates}, but monotone needs AND and OR: at least "
+            f"{_LEAST_GATES}"
+        )
+    return constraints
 
 
 def plan_number_fit(
