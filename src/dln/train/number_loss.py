@@ -126,7 +126,7 @@ class NumberLoss:
 
 @dataclass(frozen=True)
 class NumberBoosting:
-    """The loss of some rows as trees need it, see `trees.Boosting`; points are (n_rows, 1)."""
+    """The loss of some rows as trees need it, see `Boosting`; points are (n_rows, 1)."""
 
     loss: NumberLoss
     target: Floats
