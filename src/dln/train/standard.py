@@ -1,4 +1,7 @@
-"""Standardise targets: the mean 0 and the standard deviation 1, or the mean 1 with a log link."""
+"""Standardise targets: the mean 0 and the standard deviation 1, or the mean 1 with a log link.
+
+For absolute errors and quantiles, the median and the distance of the quartiles are used instead.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dln.core.score import Link
-from dln.train.number_loss import Floats, NumberLoss
+from dln.train.number_loss import Floats, NumberLoss, weighted_quantile
 from dln.train.problem import NumberProblem
 
 
@@ -25,8 +28,15 @@ class Standard:
         mean = float(np.average(problem.target, weights=problem.weight))
         if loss.link == "log":
             return cls(0.0, mean, loss.link)
-        spread = np.average((problem.target - mean) ** 2, weights=problem.weight)
-        return cls(mean, float(np.sqrt(spread)), loss.link)
+        spread = float(np.sqrt(np.average((problem.target - mean) ** 2, weights=problem.weight)))
+        if loss.name in ("absolute", "quantile"):
+            low, middle, high = (
+                weighted_quantile(problem.target, problem.weight, level)
+                for level in (0.25, 0.5, 0.75)
+            )
+            # Outliers should not matter. 1.349 is the distance of the quartiles of a normal.
+            return cls(middle, (high - low) / 1.349 or spread, loss.link)
+        return cls(mean, spread, loss.link)
 
     def targets(self, target: Floats) -> Floats:
         """Return standardised targets."""
