@@ -29,6 +29,7 @@ from dln.errors import (
     ExtraMissingError,
     MissingColumnError,
     OptionError,
+    RuleTextError,
     TableError,
     TrainingError,
 )
@@ -129,6 +130,7 @@ __all__ = [
     "Rule",
     "RuleRow",
     "RuleTable",
+    "RuleTextError",
     "ScoreCard",
     "Size",
     "TableError",

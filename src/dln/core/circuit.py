@@ -510,6 +510,52 @@ class Circuit:
         """Load a saved circuit; raises `CircuitFileError` if the file is not valid."""
         return read_circuit_file(path)
 
+    @classmethod
+    def from_rules(
+        cls, text: str, *, columns: Iterable[Column], classes: Iterable[Label] | None = None
+    ) -> Circuit:
+        """Read a circuit from rules as text, as `print(circuit)` and `dln rules` write them.
+
+        Every text that a circuit prints gives a circuit with the same votes on every possible row.
+        Statistics and probabilities in the text are skipped. docs/rules-language.md has the
+        grammar.
+
+        Parameters
+        ----------
+        text
+            The rules.
+        columns
+            The columns of the table, such as those of another circuit.
+        classes
+            The classes in the order that decides ties; by default those of the text, in its order.
+
+        Raises
+        ------
+        RuleTextError
+            If the text cannot be read. The message marks the place.
+
+        Examples
+        --------
+        >>> circuit = Circuit.from_rules(
+        ...     '''
+        ... healthy:
+        ...   +1  always
+        ... ill:
+        ...   +2  age > 54 and (smoker or city in {Bern, 'Chur and Thusis'})
+        ... ''',
+        ...     columns=[
+        ...         Column("age", "integer"),
+        ...         Column("smoker", "boolean"),
+        ...         Column("city", "category", ("Bern", "Chur and Thusis", "Genf")),
+        ...     ],
+        ... )
+        >>> circuit.predict([[60, False, "Bern"], [60, False, "Genf"]]).tolist()
+        ['ill', 'healthy']
+        """
+        from dln.language.rules import read_rules
+
+        return read_rules(text, columns, classes)
+
     # -- display ------------------------------------------------------------------------------
 
     def __str__(self) -> str:
