@@ -28,6 +28,7 @@ LAYERS = (
     "paths",
     "draw",
     "exporters",
+    "edits",
     "report",
     "estimators",
     "search",

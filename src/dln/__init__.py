@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from dln.core.calibration import Calibration
 from dln.core.circuit import Circuit
+from dln.core.edit_record import EditRecord
 from dln.core.gates import GATE_BY_NAME, GATES, Gate
 from dln.core.literals import Above, Among, Column, Missing
 from dln.core.logic import Logic
@@ -19,6 +20,9 @@ from dln.core.verdict import Counterexample, Proof, Reversal, Undecided, Violati
 from dln.costs.circuit import cost
 from dln.costs.report import Cost, PartCost
 from dln.decisions.calibrate import calibrate
+from dln.edits.editing import Editing, edit
+from dln.edits.edits_file import load_edits, save_edits
+from dln.edits.effect import EditEffect
 from dln.errors import (
     CircuitError,
     CircuitFileError,
@@ -104,6 +108,9 @@ __all__ = [
     "Differences",
     "DlnError",
     "DlnWarning",
+    "EditEffect",
+    "EditRecord",
+    "Editing",
     "Evaluation",
     "Explanation",
     "Export",
@@ -144,9 +151,11 @@ __all__ = [
     "certified_radius",
     "cost",
     "cost_of_model",
+    "edit",
     "export",
     "find_differences",
     "find_trends",
+    "load_edits",
     "load_path",
     "measure_size",
     "preset_options",
@@ -159,6 +168,7 @@ __all__ = [
     "prune",
     "reason_codes",
     "rule_table",
+    "save_edits",
     "score_card",
     "simplify",
 ]

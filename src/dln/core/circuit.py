@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from dln._util.messages import list_names, type_name
 from dln.core.calibration import Calibration
-from dln.core.checks import check_wires
+from dln.core.checks import check_locked, check_wires
+from dln.core.edit_record import EditRecord
 from dln.core.labels import Label
 from dln.core.literals import Column, Literal
 from dln.core.logic import Logic
@@ -76,6 +77,11 @@ class Circuit:
         neither compared nor saved.
     origin
         What the circuit was trained on, if known. It is saved but not compared.
+    locked
+        The places of the locked rules in `rules`. `simplify`, `prune` and another fit keep a locked
+        rule and its votes (`dln.edit`).
+    edits
+        The edits by people that the circuit has undergone. They are saved but not compared.
     logic, readout
         The two halves of a circuit, instead of the parts above: `Logic(columns, literals, nodes)`
         and `Votes(rules, base_votes, classes, temperature, calibration)`. Parts that are given as
@@ -105,6 +111,8 @@ class Circuit:
     readout: Readout
     proof: Proof | None = field(default=None, compare=False)
     origin: Origin | None = field(default=None, compare=False)
+    locked: tuple[int, ...] = ()
+    edits: tuple[EditRecord, ...] = field(default=(), compare=False)
 
     @overload
     def __init__(
@@ -120,6 +128,8 @@ class Circuit:
         origin: Origin | None = ...,
         *,
         calibration: Calibration | None = ...,
+        locked: Iterable[int] = ...,
+        edits: Iterable[EditRecord] = ...,
     ) -> None: ...
 
     @overload
@@ -130,6 +140,8 @@ class Circuit:
         readout: Readout,
         proof: Proof | None = ...,
         origin: Origin | None = ...,
+        locked: Iterable[int] = ...,
+        edits: Iterable[EditRecord] = ...,
     ) -> None: ...
 
     def __init__(
@@ -147,6 +159,8 @@ class Circuit:
         logic: Logic | None = None,
         readout: Readout | None = None,
         calibration: Any = _KEPT,
+        locked: Iterable[int] = (),
+        edits: Iterable[EditRecord] = (),
     ) -> None:
         of_logic = _given(columns=columns, literals=literals, nodes=nodes)
         of_votes = _given(
@@ -166,7 +180,14 @@ class Circuit:
         elif of_votes:
             readout = replace(readout, **of_votes)
         check_wires(readout.rules, logic.n_wires)
-        parts = {"logic": logic, "readout": readout, "proof": proof, "origin": origin}
+        parts: dict[str, Any] = {
+            "logic": logic,
+            "readout": readout,
+            "proof": proof,
+            "origin": origin,
+        }
+        parts |= {"locked": tuple(locked), "edits": tuple(edits)}
+        check_locked(parts["locked"], len(readout.rules))
         for name, value in parts.items():
             object.__setattr__(self, name, value)
 

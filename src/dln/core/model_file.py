@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, assert_never
 
 from dln._util.atomic_file import write_atomically
 from dln.core.calibration import Calibration
+from dln.core.edit_record import EditRecord
 from dln.core.gates import GATE_BY_NAME, Gate
 from dln.core.labels import label_from_json, label_to_json
 from dln.core.literals import (
@@ -48,6 +49,7 @@ BOUNDS = {
     "gates": 2**20,
     "rules": 2**20,
     "classes": 10_000,
+    "edits": 10_000,
     "votes (rules times classes)": 2**22,
     "leads in the calibration": 2**10,
     "categories in one column": 2**20,
@@ -58,9 +60,10 @@ BOUNDS = {
 _PARTS = (
     *("format", "version", "columns", "literals", "gates", "readout", "rules"),
     *("base_votes", "classes", "temperature", "calibration", "origin"),
+    *("locked", "edits"),
 )
 
-_COUNTED = ("columns", "literals", "gates", "rules", "classes")
+_COUNTED = ("columns", "literals", "gates", "rules", "classes", "edits")
 
 _T = TypeVar("_T")
 
@@ -90,6 +93,10 @@ def circuit_to_json(circuit: Circuit, version: int = VERSION) -> str:
         del document["readout"]
     if circuit.origin is not None:
         document["origin"] = circuit.origin.to_dict()
+    if circuit.locked:
+        document["locked"] = list(circuit.locked)
+    if circuit.edits:
+        document["edits"] = [record.to_dict() for record in circuit.edits]
     _check_bounds(document)
     parts = [f"  {_dump(key)}: {_dump_part(value)}" for key, value in document.items()]
     text = "{\n" + ",\n".join(parts) + "\n}\n"
@@ -191,6 +198,8 @@ def circuit_from_json(text: str) -> Circuit:
             ),
             readout=_read_readout(document),
             origin=Origin.from_dict(document["origin"]) if "origin" in document else None,
+            locked=_read_parts({"locked": [], **document}, "locked", _read_integer),
+            edits=_read_parts({"edits": [], **document}, "edits", EditRecord.from_dict),
         )
     except ValueError as error:  # CircuitError among them
         raise CircuitFileError(str(error)) from error
@@ -249,7 +258,7 @@ def _read_document(text: str) -> dict[str, Any]:
 def _as_latest(document: dict[str, Any]) -> dict[str, Any]:
     """Refuse unknown parts, and add what version 1 leaves out."""
     if document["version"] == 1:
-        later = ("readout", "calibration")
+        later = ("readout", "calibration", "locked", "edits")
         _refuse_others(document, tuple(part for part in _PARTS if part not in later))
         return {**document, "readout": "votes"}
     _refuse_others(document, _PARTS)
@@ -273,8 +282,13 @@ def _check_bounds(document: dict[str, Any]) -> None:
             categories = categories if isinstance(categories, list) else []
             _check_bound("categories in one column", len(categories))
             texts += [column.get("name"), *categories]
+    texts += [text for edit in parts.get("edits", ()) for text in _texts_in(edit)]
     longest = max((len(text) for text in texts if isinstance(text, str)), default=0)
     _check_bound("characters in one text", longest)
+
+
+def _texts_in(edit: Any) -> list[Any]:
+    return list(edit.values()) if isinstance(edit, dict) else []
 
 
 def _check_bound(name: str, found: int) -> None:

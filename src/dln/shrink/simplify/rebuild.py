@@ -14,18 +14,10 @@ Votes = dict[Signal, tuple[int, ...]]
 def rebuild(circuit: Circuit, edit: Callable[[Votes], Votes] = dict) -> Circuit:
     """Copy a circuit. `edit` takes its votes and returns the new ones."""
     builder = CircuitBuilder(circuit.columns, circuit.readout)
-    votes = _add_up_votes(circuit, _copy_wires(circuit, builder))
+    votes = _add_up_votes(circuit, builder.copy(circuit.logic))
     for signal, given in edit(votes).items():
         builder.vote(signal, given)
     return builder.finish()
-
-
-def _copy_wires(circuit: Circuit, builder: CircuitBuilder) -> list[Signal]:
-    """Add all parts of a circuit to a builder and return the signal of each wire."""
-    signals = [builder.literal(literal) for literal in circuit.literals]
-    for gate, a, b in circuit.nodes:
-        signals.append(builder.gate(gate, signals[a], signals[b]))
-    return signals
 
 
 def _add_up_votes(circuit: Circuit, signals: list[Signal]) -> Votes:
