@@ -16,7 +16,7 @@ STAMP    := $(VENV)/.installed
 DLN_DATA ?= $(abspath $(wildcard ../shared/data))
 export DLN_DATA
 
-.PHONY: setup demo test lint tools check fuzz test-gpu bench sanitize pictures clean
+.PHONY: setup demo test lint tools check docs fuzz test-gpu bench sanitize pictures clean
 
 setup: $(STAMP)
 
@@ -60,6 +60,11 @@ check: setup tools
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 test: lint check
+
+# Builds the documentation in build/site; a broken link or a notebook that fails is an error.
+docs: setup
+	$(PIP) --no-build-isolation --editable ".[docs]"
+	$(BIN)/python docs/make_site.py
 
 # Compare dln with independent computations for MINUTES; a failure prints how to repeat it.
 MINUTES ?= 5

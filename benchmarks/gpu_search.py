@@ -3,8 +3,8 @@
     DLN_DATA=folder python -m reproduction run --models paper --engine cuda --jobs 16 --results new
     python -m benchmarks.gpu_search [new]
 
-The first command runs the search (docs/cuda.md explains how processes share a GPU). The second
-compares its results, or the stored ones, with those of the CPU for the cells that both have.
+The first command runs the search (docs/guides/cuda.md explains how processes share a GPU). The
+second compares its results, or the stored ones, with those of the CPU for the cells that both have.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from tests.support.tools import find_module, find_tool
 
 ROOT = Path(__file__).parents[1]
 README, CONTRIBUTING = ROOT / "README.md", ROOT / "CONTRIBUTING.md"
-GUIDES = sorted((ROOT / "docs").glob("*.md"))
+GUIDES = sorted((ROOT / "docs").rglob("*.md"))
 PAGES = [*sorted(ROOT.glob("*.md")), *GUIDES]
 CURRENT = [page for page in PAGES if page.name != "CHANGELOG.md"]  # which tells of what is gone
 CIRCUIT = Circuit(
@@ -98,7 +98,8 @@ def test_the_docs_name_what_json_holds(verb: str, arguments: str, run: Run) -> N
     prepare()
     replace(CIRCUIT, base_votes=(1, 0)).save("other.json")
     found = set(json.loads(run(verb, *arguments.split(), "--json")[1]))
-    text = (ROOT / "docs" / "cli.md").read_text("utf-8").partition("## JSON output")[2]
+    page = ROOT / "docs" / "reference" / "cli.md"
+    text = page.read_text("utf-8").partition("## JSON output")[2]
     (row,) = re.findall(rf"^\| `{verb}` \| (.*) \|$", text, re.M)
     named = set(re.findall(r"`(\w+)`", re.sub(r"\([^)]*\)", "", row)))
     assert found <= named
@@ -149,7 +150,7 @@ def test_every_mentioned_command_and_option_exists(page: Path) -> None:
 
 
 def test_commands_are_found_in_spans_and_blocks() -> None:
-    shown = [words[0] for words in mentions(ROOT / "docs" / "audit.md")]
+    shown = [words[0] for words in mentions(ROOT / "docs" / "guides" / "audit.md")]
     assert {"train", "verify", "trends"} <= set(shown)
 
 
@@ -168,9 +169,9 @@ def test_every_mentioned_benchmark_and_make_target_exists(page: Path) -> None:
             assert match[1] in targets, line
 
 
-# -- snippets of docs/export.md ---------------------------------------------------------------
+# -- snippets of docs/guides/export.md --------------------------------------------------------
 
-EXPORT = ROOT / "docs" / "export.md"
+EXPORT = ROOT / "docs" / "guides" / "export.md"
 
 
 @pytest.fixture(name="folder")
@@ -238,10 +239,18 @@ def test_links_and_anchors_resolve(page: Path) -> None:
             assert not anchor or anchor in anchors(target), link
 
 
-def test_the_readme_links_every_page() -> None:
-    text = README.read_text("utf-8")
+def test_every_page_is_in_the_contents_of_its_part() -> None:
     for page in GUIDES:
-        assert f"](docs/{page.name})" in text
+        index = page.parent / "index.md"
+        if page != index:
+            contents = "\n".join(blocks(index, "{toctree}")).splitlines()
+            assert page.stem in contents, page
+
+
+def test_the_readme_links_every_part() -> None:
+    text = README.read_text("utf-8")
+    for index in (ROOT / "docs").glob("*/index.md"):
+        assert f"](docs/{index.parent.name}/index.md)" in text
 
 
 def test_extras_that_are_named_exist() -> None:
@@ -253,7 +262,7 @@ def test_extras_that_are_named_exist() -> None:
     assert {extra for names in named for extra in names.split(",")} <= extras
     install = (ROOT / "docs" / "install.md").read_text("utf-8")
     table = install.partition("| extra |")[2].partition("\n\n")[0]
-    ours = {"bench", "dev", "reproduction", "test"}  # for working on dln itself
+    ours = {"bench", "dev", "docs", "reproduction", "test"}  # for working on dln itself
     assert set(re.findall(r"^\| `(\w+)`", table, re.M)) == extras - ours
 
 

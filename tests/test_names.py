@@ -25,7 +25,7 @@ from tests.support.sources import (
 )
 
 PAGES = [path for path in ROOT.glob("*.md") if path.name != "CHANGELOG.md"]  # it names what is gone
-TEXTS = {path: read(path) for path in sorted([*PAGES, *ROOT.glob("docs/*.md")])}
+TEXTS = {path: read(path) for path in sorted([*PAGES, *ROOT.glob("docs/**/*.md")])}
 """The docs."""
 
 SETTINGS = {path: read(path) for path in (ROOT / "Makefile", ROOT / "pyproject.toml")}

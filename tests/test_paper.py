@@ -1,4 +1,4 @@
-"""docs/paper.md: 78 statements, each with its place in the paper and a verdict."""
+"""docs/explanation/paper.md: 78 statements, each with its place in the paper and a verdict."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.sources import ROOT, read
 
-TEXT = read(ROOT / "docs" / "paper.md")
+TEXT = read(ROOT / "docs" / "explanation" / "paper.md")
 ROW = re.compile(r"^\| (\d+) \| (.+?) \| (.+?) \| (.+) \| (.+?) \|$", re.M)
 STATEMENTS = [match.groups() for match in ROW.finditer(TEXT)]
 PLACE = re.compile(

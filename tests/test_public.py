@@ -62,7 +62,7 @@ def test_the_main_classes_have_examples(name: str) -> None:
 
 def test_examples_import_gates_and_tables_from_dln_itself() -> None:
     root = Path(dln.__file__).parents[2]
-    files = [*root.glob("src/dln/**/*.py"), *root.glob("docs/*.md"), root / "README.md"]
+    files = [*root.glob("src/dln/**/*.py"), *root.glob("docs/**/*.md"), root / "README.md"]
     for path in files:
         text = path.read_text(encoding="utf-8")
         assert not re.search(r">>> from dln\..* import .*(GATE|rule_table)", text), path

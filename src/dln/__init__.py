@@ -16,6 +16,7 @@ from dln.core.logic import Logic
 from dln.core.origin import Origin
 from dln.core.parts import Node, Rule
 from dln.core.readout import Votes
+from dln.core.score import Score
 from dln.core.verdict import Counterexample, Proof, Reversal, Undecided, Violation
 from dln.costs.circuit import cost
 from dln.costs.report import Cost, PartCost
@@ -35,6 +36,7 @@ from dln.errors import (
     OptionError,
     RuleTextError,
     TableError,
+    TaskError,
     TrainingError,
 )
 from dln.estimators.presets import preset_options
@@ -138,9 +140,11 @@ __all__ = [
     "RuleRow",
     "RuleTable",
     "RuleTextError",
+    "Score",
     "ScoreCard",
     "Size",
     "TableError",
+    "TaskError",
     "Trace",
     "TrainingError",
     "Trends",

@@ -1,4 +1,4 @@
-"""docs/cli.md shows the help of every command."""
+"""docs/reference/cli.md shows the help of every command."""
 
 import os
 import re
@@ -11,7 +11,7 @@ import pytest
 from dln.cli import main
 from dln.cli.app import app
 
-DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
 COMMANDS = [command.name or command.callback.__name__ for command in app.registered_commands]
 BLOCK = "### dln {command}\n\n```text\n{help}\n```\n"
 ANSI = re.compile(r"\x1b\[[0-9;]*m")

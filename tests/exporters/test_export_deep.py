@@ -31,7 +31,7 @@ def chain(n_gates: int) -> Circuit:
 
 
 # Only the first tool of each target. JPMML, a second tool, computes derived fields by recursion;
-# docs/export.md documents the longest chain that it can compute.
+# docs/guides/export.md documents the longest chain that it can compute.
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_chain_of_gates_answers_like_the_circuit(target: str, tmp_path: Path) -> None:
     runner = TOOLS[target].runners[0]

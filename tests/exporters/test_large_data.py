@@ -1,4 +1,4 @@
-"""docs/large-data.md: its Ray program, run unchanged, answers like the circuit."""
+"""docs/guides/large-data.md: its Ray program, run unchanged, answers like the circuit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyarrow import dataset, parquet
 from dln import GATES, Above, Among, Circuit, Column, Missing, Node, Rule
 from tests.support.tools import find_module
 
-PAGE = Path(__file__).parents[2] / "docs" / "large-data.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guides" / "large-data.md"
 CIRCUIT = Circuit(
     (
         Column("age", "integer"),

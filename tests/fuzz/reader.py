@@ -1,4 +1,4 @@
-"""A reader of model files, written from docs/model-file.md alone.
+"""A reader of model files, written from docs/reference/model-file.md alone.
 
 It shares no code with dln and needs only the standard library. Fuzzers compare it with dln.
 """

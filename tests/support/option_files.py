@@ -59,7 +59,7 @@ def _member(own: Field) -> str:
 
 
 def docs_table() -> str:
-    """Return the table of all parameters in docs/python.md."""
+    """Return the table of all parameters in docs/reference/parameters.md."""
     known = options_of(Parameters)
     rows = [_row(known[name]) for name in signature(DLNClassifier).parameters]
     return "\n".join(

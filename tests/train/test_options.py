@@ -196,7 +196,7 @@ def test_a_space_has_the_names_and_ranges_of_the_table(own: Option) -> None:
 # -- generated files ------------------------------------------------------------------------------
 
 ROOT = Path(__file__).parents[2]
-TABLE = re.compile(r"(?<=\n\n)\| parameter \| values \|.*?(?=\n\n)", re.S)
+TABLE = re.compile(r"(?<=\n\n)\| parameter \| values \|.*?(?=\n\n|\n\Z)", re.S)
 WRITE = "DLN_WRITE_DOCS=1 pytest tests/train/test_options.py"
 
 
@@ -208,7 +208,7 @@ def test_native_code_and_cuda_read_the_options_of_the_table() -> None:
 
 
 def test_the_docs_have_a_table_of_all_parameters() -> None:
-    path = ROOT / "docs" / "python.md"
+    path = ROOT / "docs" / "reference" / "parameters.md"
     if os.environ.get("DLN_WRITE_DOCS"):
         text = TABLE.sub(lambda _: docs_table(), path.read_text("utf-8"))
         path.write_text(text, "utf-8")

@@ -114,7 +114,8 @@ def _find(name: str) -> Option:
         raise OptionError(f"{name} is not an option of this file; it is set by {ELSEWHERE[name]}")
     if name not in _KNOWN:
         close = difflib.get_close_matches(name, _KNOWN, n=1)
-        hint = f"did you mean {close[0]}?" if close else "see the parameters in docs/python.md"
+        listed = "see the parameters in docs/reference/parameters.md"
+        hint = f"did you mean {close[0]}?" if close else listed
         raise OptionError(f"there is no option {name!r}; {hint}")
     return _KNOWN[name]
 

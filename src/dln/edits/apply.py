@@ -228,7 +228,7 @@ def rename(circuit: Circuit, edit: RenameColumn | RenameClass) -> Circuit:
             classes = tuple(
                 edit.to if place == number else label for place, label in enumerate(circuit.classes)
             )
-            return replace(circuit, readout=replace(circuit.readout, classes=classes))
+            return replace(circuit, readout=replace(circuit.class_readout, classes=classes))
         case _:
             assert_never(edit)
 

@@ -259,6 +259,7 @@ def edit(
       ill and healthy: 54 < age <= 60 and not smoker (33.3 %)
     """
     check_is_circuit(circuit, "edit")
+    _ = circuit.class_readout  # raises an error if the circuit predicts a number
     check_time_limit(time_limit)
     for name, value in (("who", who), ("when", when)):
         if not isinstance(value, str):

@@ -25,7 +25,7 @@ def load_edits(path: str | PathLike[str], circuit: Circuit | None = None) -> tup
     Parameters
     ----------
     path
-        A file that `save_edits` or the report wrote, or one written by hand (docs/edit.md).
+        A file that `save_edits` or the report wrote, or one written by hand (docs/guides/edit.md).
     circuit
         The circuit to be edited. If the file names a model, it must be this one.
     """

@@ -96,8 +96,8 @@ class Parameters(FitOptions):
         "Class frequencies that probabilities refer to: those of the training rows, or equal ones "
         '("balanced").',
         more="Probabilities are calibrated on rows that the networks were not trained on, see "
-        '"Probabilities" in docs/how-it-works.md. "votes" does not calibrate: they are the softmax '
-        "of votes / temperature, and base votes stay as trained.",
+        '"Probabilities" in docs/explanation/how-it-works.md. "votes" does not calibrate: they '
+        "are the softmax of votes / temperature, and base votes stay as trained.",
         searched=False,
     )
     decision_threshold: float | None = option(

@@ -129,7 +129,7 @@ class Explanation(Formatted):
     # -- formats ------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values; docs/explain.md describes the schema."""
+        """Return plain values; docs/guides/explain.md describes the schema."""
         runner_up = self.runner_up
         return {
             "format": "dln-explanation",

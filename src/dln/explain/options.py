@@ -110,7 +110,7 @@ class ChangeOptions(Formatted):
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values; docs/explain.md describes the schema."""
+        """Return plain values; docs/guides/explain.md describes the schema."""
         return {
             "format": "dln-changes",
             "version": 1,

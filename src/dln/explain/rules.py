@@ -161,7 +161,7 @@ class RuleTable(Formatted):
         return "\n".join([*lines, *(["where"] if where else []), *where, *table])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values; docs/explain.md describes the schema."""
+        """Return plain values; docs/guides/explain.md describes the schema."""
         return {
             "format": "dln-rules",
             "version": 1,

@@ -68,7 +68,7 @@ class ScoreCard(Formatted):
         return "\n".join([*lines, *(["where"] if where else []), *where, *table])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values; docs/explain.md describes the schema."""
+        """Return plain values; docs/guides/explain.md describes the schema."""
         return {
             "negative": label_to_json(self.negative),
             "positive": label_to_json(self.positive),

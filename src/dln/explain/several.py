@@ -73,7 +73,7 @@ class ClassReasons(Formatted):
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values; docs/explain.md describes the schema."""
+        """Return plain values; docs/guides/explain.md describes the schema."""
         return {
             "format": "dln-reasons",
             "version": 1,

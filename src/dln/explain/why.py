@@ -109,7 +109,7 @@ class ClassReason(Formatted):
         return "\n".join([self._headline(), *(f"  {part.condition}" for part in self.parts)])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values; docs/explain.md describes the schema."""
+        """Return plain values; docs/guides/explain.md describes the schema."""
         return {
             "format": "dln-reason",
             "version": 1,

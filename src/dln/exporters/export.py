@@ -78,8 +78,8 @@ def export(circuit: Circuit, to: TargetName, *, name: str = "model", **options: 
 
     The export predicts the same class as the circuit for every row, including rows with missing
     values, unknown categories, infinities, ties and integers beyond 2**53. Probabilities are the
-    same too, in every target except Verilog. `docs/export.md` describes how each target expects its
-    input. The circuit is not simplified: call `simplify` first if size matters.
+    same too, in every target except Verilog. `docs/guides/export.md` describes how each
+    target expects its input. The circuit is not simplified: call `simplify` first if size matters.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 """One line of text -> the condition that it states.
 
 Conditions are joined by one word, "and" or "or"; "xor" joins two. Different words need parentheses:
-nobody should have to know which of them binds tighter. docs/rules-language.md has the grammar.
+nobody should have to know which of them binds tighter. The grammar is in
+docs/reference/rules-language.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Rules as text, as `print(circuit)` and `dln rules` write them -> Circuit.
 
 Promise: what a circuit prints is read as a circuit with the same votes on every possible row.
-Notes, statistics, probabilities and comments are skipped. docs/rules-language.md has the grammar.
+Notes, statistics, probabilities and comments are skipped. The grammar is in
+docs/reference/rules-language.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A claim -> a file that proves it, for check_certificate.py, which shares no code with dln.
 
-docs/audit.md describes the file.
+docs/guides/audit.md describes the file.
 """
 
 from __future__ import annotations

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dln.core.builder import TRUE, CircuitBuilder, Signal
 from dln.core.circuit import Circuit
 
-Votes = dict[Signal, tuple[int, ...]]
-"""The votes of each signal for the classes, given if it is 1. TRUE has the base votes."""
+Points = dict[Signal, tuple[int, ...]]
+"""The votes or points that each signal gives if it is 1. TRUE has the base votes."""
 
 
-def rebuild(circuit: Circuit, edit: Callable[[Votes], Votes] = dict) -> Circuit:
+def rebuild(circuit: Circuit, edit: Callable[[Points], Points] = dict) -> Circuit:
     """Copy a circuit. `edit` takes its votes and returns the new ones."""
     builder = CircuitBuilder(circuit.columns, circuit.readout)
     votes = _add_up_votes(circuit, builder.copy(circuit.logic))
@@ -20,9 +20,9 @@ def rebuild(circuit: Circuit, edit: Callable[[Votes], Votes] = dict) -> Circuit:
     return builder.finish()
 
 
-def _add_up_votes(circuit: Circuit, signals: list[Signal]) -> Votes:
+def _add_up_votes(circuit: Circuit, signals: list[Signal]) -> Points:
     """Add up the votes of each signal; `signals` are those of the circuit's wires."""
-    votes: Votes = {TRUE: circuit.base_votes}
+    votes: Points = {TRUE: circuit.base_votes}
     for wire, given in circuit.rules:
         old = votes.get(signals[wire], (0,) * circuit.readout.n_outputs)
         votes[signals[wire]] = tuple(x + y for x, y in zip(old, given, strict=True))
