@@ -76,6 +76,7 @@ from dln.train.trace import Trace
 if _TYPE_CHECKING:
     from dln.costs.baselines import cost_of_model
     from dln.estimators.classifier import DLNClassifier
+    from dln.estimators.refit import refit
     from dln.search.estimator import DLNSearchCV
     from dln.search.space import Between
 
@@ -171,6 +172,7 @@ __all__ = [
     "prove_rule",
     "prune",
     "reason_codes",
+    "refit",
     "rule_table",
     "save_edits",
     "score_card",
@@ -183,6 +185,7 @@ _LATER = {
     "DLNClassifier": "dln.estimators.classifier",
     "DLNSearchCV": "dln.search.estimator",
     "cost_of_model": "dln.costs.baselines",
+    "refit": "dln.estimators.refit",
 }
 
 

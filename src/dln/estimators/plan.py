@@ -9,6 +9,7 @@ from dln._util.option import options_of
 from dln.core.labels import Label
 from dln.decisions.goal import Goal, read_goal
 from dln.errors import OptionError
+from dln.estimators.given import check_rules
 from dln.estimators.parameters import Parameters
 from dln.estimators.presets import apply_preset, suit_classes
 from dln.paths.budget import Budget
@@ -72,7 +73,10 @@ def budget_of(parameters: Parameters) -> Budget:
 def _check_budget(parameters: Parameters) -> None:
     """Raise `OptionError` for limits that cannot be kept, and for parameters of networks beside."""
     budget = budget_of(parameters)
-    if budget.is_limited:
+    if budget.is_limited or parameters.rules is not None:
+        why, what = ("given rules", "rules")
+        if budget.is_limited:
+            why, what = f"a budget ({budget.describe()})", "the budget"
         for name in ("preset", *options_of(FitOptions), "validation_fraction"):
             given = getattr(parameters, name)
             if name in _WITH_A_BUDGET:
@@ -80,8 +84,8 @@ def _check_budget(parameters: Parameters) -> None:
             if given == options_of(Parameters)[name].default:
                 continue
             raise OptionError(
-                f"{name} is {given!r}, but a fit with a budget ({budget.describe()}) trains no "
-                f"network; leave out {name} or the budget"
+                f"{name} is {given!r}, but a fit with {why} trains no network; "
+                f"leave out {name} or {what}"
             )
 
 
@@ -95,6 +99,7 @@ def read_parameters(model: DLNClassifier) -> Parameters:
     parameters = Parameters(**apply_preset(given["preset"], given, Parameters))
     if parameters.simplify is not None:
         choose_effort(parameters.simplify)  # raises an error if a package is missing
+    check_rules(parameters.rules)
     _check_budget(parameters)
     if parameters.engine == "torch" and parameters.selection_fits == "auto":
         # PyTorch trains networks one by one, which is too slow to compare hundreds of them.

@@ -53,7 +53,18 @@ def round_votes(loss: ClassLoss, fires: Floats, votes: Floats) -> WholeVotes:
     return min(improved, key=lambda own: (np.abs(own.votes[1:]).max(), own.loss))
 
 
-def _improved(loss: ClassLoss, fires: Floats, start: WholeVotes) -> WholeVotes:
+def round_votes_at(loss: ClassLoss, fires: Floats, votes: Floats, unit: float) -> WholeVotes:
+    """Round votes to whole numbers that are worth `unit` each, as those of given rules are."""
+    if votes.shape[1] > 1:  # only differences between classes count
+        votes = votes - np.median(votes, axis=1, keepdims=True)
+    whole = np.round(votes / unit) + 0.0
+    total = loss.total(fires @ whole * unit, whole * unit)
+    return _improved(loss, fires, WholeVotes(whole, unit, total), may_scale=False)
+
+
+def _improved(
+    loss: ClassLoss, fires: Floats, start: WholeVotes, may_scale: bool = True
+) -> WholeVotes:
     """Change the vote that promises most by one point, while the loss falls."""
     best = start
     for _ in range(_MOST_CHANGES):
@@ -77,6 +88,8 @@ def _improved(loss: ClassLoss, fires: Floats, start: WholeVotes) -> WholeVotes:
         if better is None:
             break
         best = better
+    if not may_scale:
+        return best
     total, unit = _best_unit(loss, fires @ best.votes, best.votes, best.unit)
     return WholeVotes(best.votes, unit, total)
 
