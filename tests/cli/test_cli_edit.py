@@ -10,7 +10,9 @@ import pytest
 
 import dln
 from dln.core.circuit import Circuit
+from dln.core.model_file import circuit_to_json
 from tests.conftest import Run
+from tests.support.commands import training_table
 
 COLUMNS = (
     dln.Column("age", "integer"),
@@ -144,3 +146,62 @@ def test_edits_for_another_model_are_refused(model: Path, run: Run) -> None:
     status, _out, err = run("edit", model, "--apply", path)
     assert status == 2
     assert "the edits are for model '0'" in err
+
+
+# -- given rules in training ------------------------------------------------------------------
+
+
+@pytest.fixture
+def patients(tmp_path: Path) -> Path:
+    return training_table(tmp_path, 200)
+
+
+def test_training_keeps_rules_of_a_text_file_and_of_a_model(patients: Path, run: Run) -> None:
+    rules = patients.with_name("rules.txt")
+    rules.write_text("very ill:\n  +2  age > 70 and dose > 0.5\n")
+    options = ["--target", "state", "--max-rules", "3"]
+    first, second = patients.with_name("1.json"), patients.with_name("2.json")
+    status, out, err = run("train", patients, *options, "--rules", rules, "-o", first)
+    assert status == 0, err
+    assert "+2  age > 70 and dose > 0.5" in out
+    assert len(Circuit.load(first).locked) == 1
+    # The settings in the file train the same model again.
+    toml = patients.with_name("o.toml")
+    toml.write_text(run("options", first)[1])
+    again = patients.with_name("3.json")
+    assert run("train", patients, "-t", "state", "--options", toml, "-o", again)[0] == 0
+    assert Circuit.load(again) == Circuit.load(first)
+    # A model is refitted around its locked rules, with its edits and demands.
+    edited = patients.with_name("edited.json")
+    demand = ["--never", "very ill: age <= 20", "--who", "A"]
+    assert run("edit", first, *demand, "-o", edited)[0] == 0
+    status, _, err = run("train", patients, *options, "--rules", edited, "-o", second)
+    assert status == 0, err
+    refitted = Circuit.load(second)
+    assert [record.edit.action for record in refitted.edits] == ["force", "refit"]
+    assert "age > 70 and dose > 0.5" in str(refitted)
+    proof = ["prove", second, "--never", "very ill", "--where", "age=..20"]
+    assert run(*proof)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("very il:\n  +1  age > 3", "did you mean 'very ill'"),
+        ("very ill:\n  +1  agee > 3", "line 2, column 7: there is no column 'agee'"),
+        ("very ill:\n  +1  age > 3\n  +1  age > 4", "max_rules is 1, but the given rules need 2"),
+        ("{}", "not a circuit"),
+        (circuit_to_json(Circuit.from_rules(TEXT, columns=COLUMNS)), "no locked rule to keep"),
+    ],
+)
+def test_rules_that_training_cannot_keep_are_one_line(
+    text: str, message: str, patients: Path, run: Run
+) -> None:
+    rules, output = patients.with_name("rules.txt"), patients.with_name("new.json")
+    rules.write_text(text)
+    options = ["--target", "state", "--max-rules", "1", "--rules", rules, "-o", output, "-q"]
+    status, _, err = run("train", patients, *options)
+    assert status == 2
+    assert message in err
+    assert err.count("\n") == 1
+    assert not output.exists()

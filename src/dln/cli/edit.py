@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
-import getpass
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +12,7 @@ from dln.cli.holdout import target_of
 from dln.cli.layout import DETECT, Layout
 from dln.cli.options import AllRows, Json, KnownTarget, Model, Quiet, TimeLimit
 from dln.cli.output import print_json, print_message, print_result
+from dln.cli.people import login_name, time_now
 from dln.cli.table_options import reads_table
 from dln.edits.editing import Editing
 from dln.edits.editing import edit as start_editing
@@ -119,9 +118,11 @@ def edit(
                 raise OptionError(f"{option} is only used with --data; add --data DATA")
     circuit = load_model(model)
     records = () if apply is None else load_edits(apply, circuit)
-    now = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
     editing = start_editing(
-        circuit, who=_login() if who is None else who, when=now, time_limit=time_limit or None
+        circuit,
+        who=login_name() if who is None else who,
+        when=time_now(),
+        time_limit=time_limit or None,
     ).apply(*records)
     options = {
         "change": change,
@@ -198,10 +199,3 @@ def _show_rules(editing: Editing, json: bool) -> None:
         for place, rule in enumerate(circuit.rules)
     ]
     print_json({"rules": rules, "edits": [record.to_dict() for record in circuit.edits]})
-
-
-def _login() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError, ImportError):  # no login name, as in some containers
-        return ""

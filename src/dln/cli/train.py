@@ -21,6 +21,7 @@ from dln.cli.fit_results import (
     tested_text,
 )
 from dln.cli.fitting import fit_with_messages
+from dln.cli.given_rules import read_given_rules, record_refit
 from dln.cli.layout import DETECT, Layout
 from dln.cli.options import (
     ClassWeight,
@@ -87,6 +88,15 @@ def train(
         typer.Option(
             metavar="FILE",
             help="Save circuits of every size, from one rule on, in this file (JSON).",
+            show_default=False,
+        ),
+    ] = None,
+    rules: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Rules that the model must have: a text file as dln rules prints it, or a model "
+            "file, whose locked rules are kept. The others are learned; no network is trained.",
             show_default=False,
         ),
     ] = None,
@@ -157,6 +167,7 @@ def train(
         check_output(path, data, output)
     if trace is not None:
         check_trace_path(trace, data, output)
+    before, given_rules = read_given_rules(rules)
     given = {
         "preset": preset,
         "effort": effort,
@@ -173,6 +184,7 @@ def train(
         "column_costs": read_costs(column_cost),
         "max_cost": max_cost,
         "path": path is not None,
+        "rules": given_rules,
         "class_weight": None if class_weight == "none" else class_weight,
         "probabilities": probabilities,
         "decision_threshold": decision_threshold,
@@ -188,7 +200,8 @@ def train(
         verbose=int(sys.stderr.isatty() and not quiet),
         on_interrupt="keep",
     )
-    limited = budget_of(read_parameters(classifier)).is_limited
+    parameters = read_parameters(classifier)
+    limited = budget_of(parameters).is_limited or parameters.rules is not None
     if output is None and not limited:
         raise OptionError("--output is missing; name the file to save the model in: -o model.json")
     prepared: Prepared = prepare(
@@ -204,7 +217,10 @@ def train(
     X, y, groups = prepared.X.take(rows), prepared.y[rows], prepared.groups_of(rows)
     fit_with_messages(classifier, X, y, groups=groups, quiet=quiet)
     split = Split(data, layout, prepared, rows, test_rows, test, seed)
-    circuit, notes = add_origin(classifier.circuit_, classifier, split, no_rows=no_rows)
+    learned = classifier.circuit_
+    if before is not None:
+        learned = record_refit(before, learned, len(rows))
+    circuit, notes = add_origin(learned, classifier, split, no_rows=no_rows)
     if not quiet:
         for note in notes:
             print_message(f"note: {note}")
