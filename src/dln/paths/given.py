@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import assert_never
 
 import numpy as np
 
@@ -101,6 +102,8 @@ def with_columns(circuit: Circuit, columns: Sequence[Column]) -> Circuit:
             case Among(_, chosen):
                 known = columns[place].categories
                 return Among(place, tuple(known.index(own.categories[each]) for each in chosen))
+            case _:
+                assert_never(literal)
 
     literals = tuple(map(moved, circuit.literals))
     logic = replace(circuit.logic, columns=tuple(columns), literals=literals)
