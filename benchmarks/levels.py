@@ -188,11 +188,20 @@ def summary(results: list[dict[str, Any]], models: list[str], tables: Iterable[s
     return "\n".join(lines)
 
 
-def details(results: list[dict[str, Any]]) -> str:
-    """Format the accuracy on each table as text."""
+def details(results: list[dict[str, Any]], models: list[str]) -> str:
+    """Format the accuracy on each table as a Markdown table; in brackets: the splits, if not 4."""
     frame = pd.DataFrame(results)
-    table = 100 * frame.pivot_table(index="table", columns="model", values="accuracy")
-    return table.round(1).to_string()
+    means = 100 * frame.pivot_table(index="table", columns="model", values="accuracy")
+    counts = frame.pivot_table(index="table", columns="model", values="seed", aggfunc="count")
+    lines = [f"| table | {' | '.join(models)} |", f"| --- |{' --- |' * len(models)}"]
+    for table in sorted(means.index, key=str.lower):
+        cells = []
+        for model in models:
+            count = counts[model].get(table, 0) if model in counts else 0
+            few = "" if count == 4 else f" ({count:.0f})"
+            cells.append(f"{means[model][table]:.1f}{few}" if count > 0 else "")
+        lines.append(f"| {table} | {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def cells_of(arguments: argparse.Namespace) -> list[Cell]:
@@ -236,8 +245,8 @@ def main() -> None:
     os.environ["DLN_DATA"] = str(arguments.folder / "data")  # for `reproduction`, in all workers
     wanted = cells_of(arguments)
     results = run_missing(partial(measure, arguments.folder), wanted, arguments)
-    print(f"\n{details(results)}")
     models = arguments.models.split(",")
+    print(f"\n{details(results, models)}")
     for title, tables in groups(wanted).items():
         print(f"\n{title}: {summary(results, models, tables)}")
 

@@ -10,7 +10,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -44,10 +44,13 @@ def run_missing(
     measure: Callable[[str, int, str], Result],
     cells: Iterable[Cell],
     arguments: argparse.Namespace,
+    make_pool: Callable[[int], Executor] = ProcessPoolExecutor,
+    shown: str = "accuracy",
 ) -> list[Result]:
     """Measure the cells that are not stored yet, in their order, and return all stored results.
 
-    `arguments` are those of `add_options`. A fit that fails is printed and left out.
+    `arguments` are those of `add_options`. `shown` is the result to print. A fit that fails is
+    printed and left out.
     """
     results = read_results(arguments.output)
     done = {_cell(result) for result in results}
@@ -57,7 +60,7 @@ def run_missing(
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     stop = time.monotonic() + arguments.seconds_limit
     running: dict[Future[Result], Cell] = {}
-    with ProcessPoolExecutor(arguments.jobs) as pool, arguments.output.open("a") as stream:
+    with make_pool(arguments.jobs) as pool, arguments.output.open("a") as stream:
         while missing or running:
             while len(running) < arguments.jobs:
                 cell = _next(missing, results, stop - time.monotonic())
@@ -77,7 +80,7 @@ def run_missing(
                 stream.write(json.dumps(result) + "\n")
                 stream.flush()
                 results.append(result)
-                print(*cell, result["accuracy"], flush=True)
+                print(*cell, result[shown], flush=True)
     if missing:
         print(f"{len(missing)} fits are left; the same command continues")
     return results

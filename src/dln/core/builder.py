@@ -81,6 +81,11 @@ class LogicBuilder:
         """Add all parts of some logic, folding them; return the signal of each wire.
 
         `literal` adds a literal in another way, for example with another cutoff.
+
+        >>> builder = LogicBuilder((Column("x", "number"),))
+        >>> from dln.core.literals import Above
+        >>> builder.copy(Logic((Column("x", "number"),), (Above(0, 1.0),), ()))
+        [Signal(part=0, negated=False)]
         """
         signals = [(literal or self.literal)(part) for part in logic.literals]
         for gate, a, b in logic.nodes:

@@ -20,7 +20,8 @@ from dln.edits.apply import find_label, rename
 from dln.edits.draft import Draft, Entry
 from dln.errors import OptionError
 from dln.language.rules import read_condition
-from dln.prove.certify import Verdict, prove_rule
+from dln.prove.certify import prove_rule
+from dln.prove.claim import Verdict
 from dln.prove.clock import Clock
 
 
