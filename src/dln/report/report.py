@@ -61,6 +61,7 @@ _SCRIPTS = (
     "performance.js",
     "rules.js",
     "diagram.js",
+    "edit.js",
     "start.js",
 )
 """The scripts in the order in which they run; each may use those before it."""
