@@ -16,7 +16,7 @@ STAMP    := $(VENV)/.installed
 DLN_DATA ?= $(abspath $(wildcard ../shared/data))
 export DLN_DATA
 
-.PHONY: setup demo test lint tools check docs fuzz test-gpu bench sanitize pictures clean
+.PHONY: setup demo test lint tools check docs wheels fuzz test-gpu bench sanitize pictures clean
 
 setup: $(STAMP)
 
@@ -65,6 +65,11 @@ test: lint check
 docs: setup
 	$(PIP) --no-build-isolation --editable ".[docs]"
 	$(BIN)/python docs/make_site.py
+
+# Builds wheels and the source distribution in dist/, and tests them in clean environments on every
+# Python that is found, or on those given: make wheels PYTHONS="python3.11 /path/to/python3.14"
+wheels:
+	@bash .ci/wheels
 
 # Compare dln with independent computations for MINUTES; a failure prints how to repeat it.
 MINUTES ?= 5

@@ -92,7 +92,7 @@ def located(path: Path, names: Iterator[str]) -> dict[str, list[str]]:
 def missing_paths(text: str) -> Iterator[str]:
     """List the paths that a text names and the repository does not have."""
     below = re.findall(rf"(?<![\w/.~])(?:{'|'.join(FOLDERS)})/[\w/.-]*\w", text)
-    named = re.findall(r"(?<![\w/.:-])[\w/]+\.(?:py|h|cpp|cu|js)\b", text)
+    named = re.findall(r"(?<![\w/.:-])[\w/]+\.(?:py|h|cpp|cu|js)\b(?!-)", text)
     for name in chain(below, named):
         if not EXAMPLE.fullmatch(name.rpartition("/")[2]) and not path_exists(name):
             yield name
