@@ -16,7 +16,7 @@ STAMP    := $(VENV)/.installed
 DLN_DATA ?= $(abspath $(wildcard ../shared/data))
 export DLN_DATA
 
-.PHONY: setup demo test lint tools check docs wheels fuzz test-gpu bench sanitize pictures clean
+.PHONY: setup demo test lint tools check test-oldest docs wheels fuzz test-gpu bench sanitize pictures clean
 
 setup: $(STAMP)
 
@@ -70,6 +70,16 @@ docs: setup
 # Python that is found, or on those given: make wheels PYTHONS="python3.11 /path/to/python3.14"
 wheels:
 	@bash .ci/wheels
+
+# Tests the oldest supported versions of the dependencies, in an environment of its own.
+test-oldest: $(COMMAND)
+	$(PYTHON) -m venv build/oldest
+	$(BIN)/python .ci/oldest.py > build/oldest/constraints.txt
+	cat build/oldest/constraints.txt
+	build/oldest/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --constraint build/oldest/constraints.txt . pandas polars pyarrow pytest hypothesis playwright typer
+	build/oldest/bin/python -m pytest -p no:cacheprovider --override-ini "testpaths=" \
+	  tests/core tests/data tests/encode tests/estimators tests/evaluate tests/explain
 
 # Compare dln with independent computations for MINUTES; a failure prints how to repeat it.
 MINUTES ?= 5

@@ -1,4 +1,8 @@
-"""Use an installed dln like a new user: train, predict, explain, save, draw, report, export."""
+"""Use an installed dln like a new user: train, predict, explain, save, draw, report, export.
+
+With --predict, nothing is trained: the circuit is built by hand. That is for wheels without the
+compiled extension.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +19,37 @@ from dln.draw import draw_circuit
 from dln.report import make_report
 
 
-def use_dln(folder: Path) -> None:
-    """Call each part once; all of them must agree with the model."""
+def train() -> tuple[dln.Circuit, list[list[float]], list[str]]:
+    """Train on the iris table; the circuit must predict what the estimator does."""
     table = load_iris()
-    columns = [name.partition(" (")[0] for name in table.feature_names]
-    rows, labels = table.data, [str(table.target_names[each]) for each in table.target]
+    rows, labels = table.data.tolist(), [str(table.target_names[each]) for each in table.target]
     model = dln.DLNClassifier(max_rules=4, random_state=0).fit(rows, labels)
     assert model.score(rows, labels) > 0.9
-    circuit = model.circuit_
-    assert "Most votes win" in str(circuit), columns
-    circuit.save(folder / "iris.json")
-    loaded = dln.Circuit.load(folder / "iris.json")
-    assert list(loaded.predict(rows)) == list(model.predict(rows))
+    assert list(model.circuit_.predict(rows)) == list(model.predict(rows))
+    return model.circuit_, rows, labels
+
+
+def build() -> tuple[dln.Circuit, list[list[float]], list[str]]:
+    """Write a circuit: age > 54 and pulse > 80 is ill."""
+    circuit = dln.Circuit(
+        (dln.Column("age", "integer"), dln.Column("pulse", "number")),
+        (dln.Above(0, 54.0), dln.Above(1, 80.0)),
+        (dln.Node(dln.GATE_BY_NAME["AND"], 0, 1),),
+        (dln.Rule(2, (0, 1)),),
+        (0, 0),
+        ("healthy", "ill"),
+    )
+    rows = [[60.0, 90.0], [60.0, 70.0], [30.0, 90.0], [70.0, 81.0]]
+    labels = ["ill", "healthy", "healthy", "ill"]
+    assert list(circuit.predict(rows)) == labels
+    return circuit, rows, labels
+
+
+def use(circuit: dln.Circuit, rows: list[list[float]], labels: list[str], folder: Path) -> None:
+    """Call each part once; a saved circuit must predict the same."""
+    assert "Most votes win" in str(circuit)
+    circuit.save(folder / "model.json")
+    assert dln.Circuit.load(folder / "model.json") == circuit
     assert str(circuit.explain(rows[0]))
     assert "<svg" in draw_circuit(circuit).to_svg()
     make_report(circuit, rows, labels).save(folder / "report.html")
@@ -36,6 +59,6 @@ def use_dln(folder: Path) -> None:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as name:
-        use_dln(Path(name))
+        use(*(build() if "--predict" in sys.argv else train()), Path(name))
     versions = f"NumPy {numpy.__version__}, scikit-learn {sklearn.__version__}"
     print(f"dln {dln.__version__} works: Python {sys.version.split()[0]}, {versions}")

@@ -53,6 +53,7 @@ html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "dln"},
+    "header_links_before_dropdown": 7,
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
     "show_prev_next": True,
