@@ -51,6 +51,7 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python docs/make_site.py --check
 
 # Programs that tests run: a browser, compilers, simulators, databases.
 tools:
@@ -63,7 +64,6 @@ test: lint check
 
 # Builds the documentation in build/site; a broken link or a notebook that fails is an error.
 docs: setup
-	$(PIP) --no-build-isolation --editable ".[docs]"
 	$(BIN)/python docs/make_site.py
 
 # Builds wheels and the source distribution in dist/, and tests them in clean environments on every

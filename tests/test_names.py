@@ -76,7 +76,7 @@ FOREIGN = {
 }
 """Names of other projects, of programs that `dln export` writes, of settings and data."""
 
-EXAMPLE = re.compile(r"(heart|model|risk|x2024_risk|stdio|age|Age|smoker)(_\w+)?(\.\w+)?")
+EXAMPLE = re.compile(r"(heart|wine|model|risk|x2024_risk|stdio|age|Age|smoker)(_\w+)?(\.\w+)?")
 """Names of files, columns and functions of examples."""
 
 
