@@ -77,7 +77,7 @@ test-oldest: $(COMMAND)
 	$(BIN)/python .ci/oldest.py > build/oldest/constraints.txt
 	cat build/oldest/constraints.txt
 	build/oldest/bin/python -m pip install --quiet --disable-pip-version-check \
-	  --constraint build/oldest/constraints.txt . pandas polars pyarrow pytest hypothesis playwright typer
+	  --constraint build/oldest/constraints.txt . pandas polars pyarrow 'pytest<9' hypothesis playwright typer rich
 	build/oldest/bin/python -m pytest -p no:cacheprovider --override-ini "testpaths=" \
 	  tests/core tests/data tests/encode tests/estimators tests/evaluate tests/explain
 
