@@ -27,11 +27,10 @@ Peers get one-hot categories, medians for missing numbers, and balanced weights.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import time
 import warnings
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +50,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.class_weight import compute_sample_weight
 
 from benchmarks.levels import find_tables, read
+from benchmarks.resume import add_options, read_results, run_missing
 from dln import DLNClassifier
 
 SIZES = (5, 10, 20, 40)
@@ -289,47 +289,24 @@ def main() -> None:
     parser.add_argument("--tables", default="", help="comma-separated names; all by default")
     parser.add_argument("--models", default=",".join(MODELS), help="comma-separated models")
     parser.add_argument("--seeds", type=int, default=1, help="number of splits per table")
-    parser.add_argument("--jobs", type=int, default=1, help="number of fits at the same time")
-    parser.add_argument("--seconds-limit", type=float, default=np.inf, help="start no fit later")
-    parser.add_argument("--output", type=Path, default=DEFAULT_OUTPUT, help="JSON Lines")
+    add_options(parser, DEFAULT_OUTPUT)
     parser.add_argument("--report", type=Path, help="fit nothing; draw the results to this file")
     arguments = parser.parse_args()
-    arguments.output.parent.mkdir(parents=True, exist_ok=True)
-    arguments.output.touch()
-    results = [json.loads(line) for line in arguments.output.read_text().splitlines()]
     if arguments.report is not None:
+        results = read_results(arguments.output)
         draw(results, arguments.report)
         print(summary(results))
         return
     files = find_tables(arguments.folder)
     names = arguments.tables.split(",") if arguments.tables else list(files)
     names.sort(key=lambda name: (arguments.folder / files[name]).stat().st_size)
-    done = {(row["table"], row["seed"], row["model"]) for row in results}
     cells = [
         (name, seed, model)
         for seed in range(arguments.seeds)
         for name in names
         for model in arguments.models.split(",")
     ]
-    stop = time.monotonic() + arguments.seconds_limit
-    with ProcessPoolExecutor(arguments.jobs) as pool, arguments.output.open("a") as stream:
-        missing = [cell for cell in cells if cell not in done]
-        waiting = {pool.submit(measure, arguments.folder, *cell): cell for cell in missing}
-        for future in as_completed(waiting):
-            if future.cancelled():
-                continue
-            try:
-                result = future.result()
-            except Exception as error:
-                print(*waiting[future], repr(error), flush=True)
-                continue
-            stream.write(json.dumps(result) + "\n")
-            stream.flush()
-            results.append(result)
-            print(*(result[key] for key in ("table", "seed", "model", "accuracy")), flush=True)
-            if time.monotonic() > stop:
-                pool.shutdown(wait=False, cancel_futures=True)
-    print(summary(results))
+    print(summary(run_missing(partial(measure, arguments.folder), cells, arguments)))
 
 
 if __name__ == "__main__":

@@ -2,26 +2,25 @@
 
     python -m benchmarks.levels FOLDER                                   # all tables, four seeds
     … --tables Heart,vowel --models quick,normal --seeds 1
-    … --models normal,ebm,lightgbm --jobs 16 --seconds-limit 500
+    … --models ebm,high --jobs 16 --seconds-limit 500
 
 FOLDER has `data/` (the paper's 19 tables, as `reproduction` prepares them) and `more/` (16 further
 tables). For each table and seed: a stratified 75/25 split (HAR and SatIm: the official one), a fit
 on the training rows with one thread, and scores on the test rows. A level chooses on training rows
-only. Each result is written to the output file at once, so a stopped run is resumed by the same
-command. Fits that have not started when the limit is over are left out. Peers have their default
-parameters and balanced class weights; their probabilities are corrected for the class frequencies
-of the training rows. The tables at the end have the splits that every model has finished.
+only. Models are measured in the order given. Each result is written to the output file at once, so
+the same command resumes a stopped run. Peers have their default parameters and balanced class
+weights; their probabilities are corrected for the class frequencies of the training rows. The
+tables at the end have the splits that every model has finished.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import time
 import warnings
 from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +38,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.class_weight import compute_sample_weight
 
+from benchmarks.resume import Cell, add_options, run_missing
 from benchmarks.same_circuits import load
 from dln import DLNClassifier
 from reproduction import datasets
@@ -188,26 +188,37 @@ def summary(results: list[dict[str, Any]], models: list[str], tables: Iterable[s
     return "\n".join(lines)
 
 
-def details(results: list[dict[str, Any]]) -> str:
-    """Format the accuracy on each table as text."""
+def details(results: list[dict[str, Any]], models: list[str]) -> str:
+    """Format the accuracy on each table as a Markdown table; in brackets: the splits, if not 4."""
     frame = pd.DataFrame(results)
-    table = 100 * frame.pivot_table(index="table", columns="model", values="accuracy")
-    return table.round(1).to_string()
+    means = 100 * frame.pivot_table(index="table", columns="model", values="accuracy")
+    counts = frame.pivot_table(index="table", columns="model", values="seed", aggfunc="count")
+    lines = [f"| table | {' | '.join(models)} |", f"| --- |{' --- |' * len(models)}"]
+    for table in sorted(means.index, key=str.lower):
+        cells = []
+        for model in models:
+            count = counts[model].get(table, 0) if model in counts else 0
+            few = "" if count == 4 else f" ({count:.0f})"
+            cells.append(f"{means[model][table]:.1f}{few}" if count > 0 else "")
+        lines.append(f"| {table} | {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
-def cells_of(arguments: argparse.Namespace) -> list[tuple[str, int, str]]:
-    """List what to measure, the large tables first, so that no core waits for one at the end."""
+def cells_of(arguments: argparse.Namespace) -> list[Cell]:
+    """List what to measure: model by model, seed by seed, and tables as given or largest first.
+
+    If a run is stopped, the first models have the most splits.
+    """
     files = find_tables(arguments.folder)
-    names = arguments.tables.split(",") if arguments.tables else list(files)
+    size = {name: (arguments.folder / path).stat().st_size for name, path in files.items()}
+    largest_first = sorted(files, key=lambda name: -size[name])
+    names = arguments.tables.split(",") if arguments.tables else largest_first
     names = [name for name in names if name not in arguments.without.split(",")]
-    size = {name: (arguments.folder / files[name]).stat().st_size for name in names}
-    models = arguments.models.split(",")
-    seeds = range(arguments.seeds)
-    every = [(name, seed, model) for seed in seeds for name in names for model in models]
-    return sorted(every, key=lambda cell: (cell[1], -size[cell[0]], -models.index(cell[2])))
+    models, seeds = arguments.models.split(","), range(arguments.seeds)
+    return [(name, seed, model) for model in models for seed in seeds for name in names]
 
 
-def groups(wanted: list[tuple[str, int, str]]) -> dict[str, list[str]]:
+def groups(wanted: list[Cell]) -> dict[str, list[str]]:
     """Return the tables of each summary."""
     names = sorted({name for name, _, _ in wanted})
     return {
@@ -221,41 +232,21 @@ def main() -> None:
     """Run the missing fits and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="folder with data/ and more/")
-    parser.add_argument("--tables", default="", help="comma-separated names; all by default")
+    parser.add_argument(
+        "--tables",
+        default="",
+        help="comma-separated names, in their order; default: all, the largest file first",
+    )
     parser.add_argument("--without", default="", help="comma-separated names to leave out")
     parser.add_argument("--models", default=",".join((*LEVELS, *PEERS)), help="comma-separated")
     parser.add_argument("--seeds", type=int, default=4, help="number of splits per table")
-    parser.add_argument("--no-run", action="store_true", help="only print what is stored")
-    parser.add_argument("--jobs", type=int, default=1, help="number of fits at the same time")
-    parser.add_argument("--seconds-limit", type=float, default=np.inf, help="start no fit later")
-    parser.add_argument("--output", type=Path, default=DEFAULT_OUTPUT, help="JSON Lines")
+    add_options(parser, DEFAULT_OUTPUT)
     arguments = parser.parse_args()
     os.environ["DLN_DATA"] = str(arguments.folder / "data")  # for `reproduction`, in all workers
-    arguments.output.parent.mkdir(parents=True, exist_ok=True)
-    arguments.output.touch()
-    results = [json.loads(line) for line in arguments.output.read_text().splitlines()]
-    done = {(row["table"], row["seed"], row["model"]) for row in results}
     wanted = cells_of(arguments)
-    missing = [] if arguments.no_run else [cell for cell in wanted if cell not in done]
-    stop = time.monotonic() + arguments.seconds_limit
-    with ProcessPoolExecutor(arguments.jobs) as pool, arguments.output.open("a") as stream:
-        waiting = {pool.submit(measure, arguments.folder, *cell): cell for cell in missing}
-        for future in as_completed(waiting):
-            if future.cancelled():
-                continue
-            try:
-                result = future.result()
-            except Exception as error:
-                print(*waiting[future], repr(error), flush=True)
-                continue
-            stream.write(json.dumps(result) + "\n")
-            stream.flush()
-            results.append(result)
-            print(*(result[key] for key in ("table", "seed", "model", "accuracy")), flush=True)
-            if time.monotonic() > stop:
-                pool.shutdown(wait=False, cancel_futures=True)
-    print(f"\n{details(results)}")
+    results = run_missing(partial(measure, arguments.folder), wanted, arguments)
     models = arguments.models.split(",")
+    print(f"\n{details(results, models)}")
     for title, tables in groups(wanted).items():
         print(f"\n{title}: {summary(results, models, tables)}")
 

@@ -132,7 +132,10 @@ def options_known_to(verb: str) -> set[str]:
 
 
 def options_in(script: Path) -> set[str]:
-    return set(re.findall(r'"(--[a-z-]+)"', script.read_text("utf-8")))
+    text = script.read_text("utf-8")
+    if "add_options(" in text:  # the options of every benchmark that can be resumed
+        text += (ROOT / "benchmarks/resume.py").read_text("utf-8")
+    return set(re.findall(r'"(--[a-z-]+)"', text))
 
 
 def options_of(words: list[str]) -> set[str]:

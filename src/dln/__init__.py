@@ -15,6 +15,7 @@ from dln.core.logic import Logic
 from dln.core.origin import Origin
 from dln.core.parts import Node, Rule
 from dln.core.readout import Votes
+from dln.core.score import Score
 from dln.core.verdict import Counterexample, Proof, Reversal, Undecided, Violation
 from dln.costs.circuit import cost
 from dln.costs.report import Cost, PartCost
@@ -30,6 +31,7 @@ from dln.errors import (
     MissingColumnError,
     OptionError,
     TableError,
+    TaskError,
     TrainingError,
 )
 from dln.estimators.presets import preset_options
@@ -129,9 +131,11 @@ __all__ = [
     "Rule",
     "RuleRow",
     "RuleTable",
+    "Score",
     "ScoreCard",
     "Size",
     "TableError",
+    "TaskError",
     "Trace",
     "TrainingError",
     "Trends",

@@ -9,6 +9,7 @@
     ├── CircuitError (ValueError)          a circuit that breaks its own rules
     │   └── CircuitFileError               a file that does not hold a valid circuit
     ├── OptionError (ValueError)           a parameter out of its range
+    ├── TaskError (TypeError)              classes are needed, but the circuit predicts a number
     ├── TrainingError (ArithmeticError)    training failed: the loss is not a number
     ├── DeviceMemoryError (MemoryError)    a device lacks the memory for a network
     └── ExtraMissingError (ImportError)    an optional part that is not installed
@@ -51,6 +52,10 @@ class CircuitFileError(CircuitError):
 
 class OptionError(DlnError, ValueError):
     """A parameter out of its range."""
+
+
+class TaskError(DlnError, TypeError):
+    """A question about classes to a circuit that predicts a number, or the other way round."""
 
 
 class TrainingError(DlnError, ArithmeticError):

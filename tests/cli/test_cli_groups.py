@@ -170,3 +170,29 @@ def test_groups_may_have_any_simple_type() -> None:
         group_numbers(pa.chunked_array([[2.5, float("nan")]]), "g", ())
     with pytest.raises(TableError, match="holds list"):
         group_numbers(pa.chunked_array([[[1], [2]]]), "g", ())
+
+
+def test_a_search_keeps_groups_together(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dln.search import DLNSearchCV
+
+    seen = []
+    original = DLNSearchCV._folds
+
+    def record(self, read, sample, scoring, groups):  # type: ignore[no-untyped-def]
+        folds = original(self, read, sample, scoring, groups)
+        seen.extend((sample.groups[fold.train], sample.groups[fold.valid]) for fold in folds)
+        return folds
+
+    monkeypatch.setattr(DLNSearchCV, "_folds", record)
+    Path("options.toml").write_text("layers = [4, 2]\nepochs = 2\nn_networks = 1\ntau = 2.0\n")
+    command = ("search", str(patients(tmp_path)), "-t", "state", "-o", "m.json", "--trials", "1")
+    code, _, err = run(*command, "--group", "patient", "--options", "options.toml")
+    assert code == 0
+    assert "the rows of a group stay together" in err
+    assert len(seen) > 1
+    assert all(not set(train) & set(valid) for train, valid in seen)
+    origin = Circuit.load("m.json").origin
+    assert origin is not None
+    assert dict(origin.settings)["group"] == "patient"

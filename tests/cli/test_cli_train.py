@@ -234,3 +234,21 @@ def test_immutable_columns_are_saved(run: Run, tmp_path: Path) -> None:
     assert "there is no column 'sex'" in err
     assert run("train", table, *options, "--immutable", "age", "-q", "-o", model)[0] == 0
     assert [c.name for c in dln.Circuit.load(model).columns if c.immutable] == ["age"]
+
+
+def test_train_learns_on_from_an_earlier_model(run: Run, tmp_path: Path) -> None:
+    table = Path(training_table(tmp_path))
+    head, *lines = table.read_text().splitlines()
+    (tmp_path / "old.csv").write_text("\n".join([head, *lines[:200], ""]))
+    (tmp_path / "new.csv").write_text("\n".join([head, *lines[200:], ""]))
+    assert run("train", "old.csv", "-t", "state", "-o", "old.json", *QUICK)[0] == 0
+    train = ("train", "new.csv", "-t", "state", "--init", "old.json", "-o", "new.json")
+    status, out, _ = run(*train)
+    assert status == 0
+    assert out.startswith("Balanced accuracy on 50 test rows: ")
+    status, _, err = run("train", str(table), *train[2:])
+    assert status != 0
+    assert "has rows that old.json was trained on" in err
+    status, _, err = run(*train, "--layers", "4,2")
+    assert status != 0
+    assert "a fit with init trains no network; leave out layers or init" in err

@@ -85,7 +85,7 @@ EDITS: list[tuple[tuple[Any, ...], Any, str]] = [
     (("version",), 3, "version 3, this dln reads versions 1 to 2; read it with the dln that wrote"),
     (("version",), 0, "version 0, this dln reads versions 1 to 2"),
     (("version",), 1, "'readout' is none of format, version, columns"),
-    (("readout",), "score", '"readout" is \'score\', expected "votes"'),
+    (("readout",), "sum", '"readout" is \'sum\', expected "votes" or "score"'),
     (("readout",), DELETE, '"readout" is missing'),
     (("version",), "1", "version '1', this dln reads versions 1 to 2"),
     (("version",), True, "version True, this dln reads versions 1 to 2"),

@@ -103,7 +103,7 @@ def test_every_parameter_is_tested() -> None:
     elsewhere |= {"effort"}  # test_select.py
     elsewhere |= {"n_trees", "screening"}  # test_growth.py, test_screen.py
     elsewhere |= {"validation_every", "validation_score"}  # test_presets.py
-    elsewhere |= {"ensemble"}  # test_ensemble.py
+    elsewhere |= {"ensemble", "init"}  # test_ensemble.py, test_earlier.py
     elsewhere |= {"gates"}  # test_readable.py
     elsewhere |= {"max_rules", "max_literals", "max_literals_per_rule", "max_columns"}
     elsewhere |= {"column_costs", "max_cost", "path"}  # tests/paths
@@ -120,6 +120,7 @@ BAD_VALUES: dict[str, list[Any]] = {
     "max_cost": [-1, "much"],
     "path": ["yes", 1],
     "preset": ["default", 1, True],
+    "init": ["model.json", 1, {}],
     "link_drawing": ["all", None, 2],
     "ensemble": ["stacking", None, 3],
     "last_batch": ["keep", None, False],

@@ -10,9 +10,9 @@ from numpy.testing import assert_array_equal
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, LeaveOneGroupOut
 
-from dln import OptionError
+from dln import OptionError, TableError
 from dln.search import DLNSearchCV
-from dln.search.folds import sample_rows, user_folds
+from dln.search.folds import group_folds, hold_out, sample_rows, user_folds
 
 SPACE = {"layers": (26,), "tau": 2.0, "epochs": 1, "n_networks": 1}
 
@@ -110,7 +110,27 @@ def test_groups_stay_together() -> None:
         space={**SPACE, "layers": (4,)}, n_trials=1, cv=LeaveOneGroupOut(), random_state=0
     )
     assert search.fit(X, target, groups=groups).n_splits_ == 9
-    with pytest.raises(OptionError, match="groups are given, but cv=5 ignores them"):
-        search.set_params(cv=5).fit(X, target, groups=groups)
+    assert search.set_params(cv=4).fit(X, target, groups=groups).n_splits_ == 4
+    assert search.set_params(cv="auto").fit(X, target, groups=groups).n_splits_ > 4
+    with pytest.raises(TableError, match="a class is in a single group"):
+        search.fit(X, target, groups=target)
     with pytest.raises(OptionError, match="which cannot split the rows: The 'groups' parameter"):
         search.set_params(cv=GroupKFold(3)).fit(X, target)
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9)), min_size=4, max_size=60),
+    n_folds=st.integers(2, 6),
+)
+def test_folds_never_separate_a_group(rows: list[tuple[int, int]], n_folds: int) -> None:
+    _, target = np.unique([number for number, _ in rows], return_inverse=True)
+    groups = np.array([group for _, group in rows])
+    try:
+        folds = group_folds(target.astype(np.int32), groups, 2 * n_folds, 0, n_folds)
+    except TableError:
+        return
+    folds.append(hold_out(target.astype(np.int32), 1 / n_folds, 0, groups))
+    for fold in folds:
+        assert sorted([*fold.train, *fold.valid]) == list(range(len(rows)))
+        assert not set(groups[fold.train]) & set(groups[fold.valid])
+        assert set(target[fold.train]) == set(target)

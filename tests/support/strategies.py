@@ -11,6 +11,7 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ from dln.core.literals import (
     Missing,
 )
 from dln.core.parts import Node, Rule
+from dln.core.score import LINKS, Score
 
 law = settings(
     max_examples=int(os.environ.get("DLN_EXAMPLES", "60")),
@@ -192,6 +194,33 @@ def logic_circuits(draw: st.DrawFn, max_literals: int = 5, max_gates: int = 14) 
 
 
 @st.composite
+def score_circuits(
+    draw: st.DrawFn, kinds: tuple[ColumnKind, ...] = COLUMN_KINDS, max_gates: int = 12
+) -> Circuit:
+    """Draw a circuit that predicts a number."""
+    return with_score(draw, draw(circuits(kinds, max_gates=max_gates)))
+
+
+@st.composite
+def score_logic_circuits(draw: st.DrawFn, max_literals: int = 5, max_gates: int = 14) -> Circuit:
+    """Draw a circuit of boolean columns that predicts a number; `every_row` is complete."""
+    return with_score(draw, draw(logic_circuits(max_literals, max_gates)))
+
+
+def with_score(draw: st.DrawFn, circuit: Circuit) -> Circuit:
+    """Draw a score for the logic of a circuit."""
+    point = st.one_of(st.integers(-9, 9), st.integers(-99_999, 99_999), st.just(10**8))
+    score = Score(
+        tuple(Rule(rule.wire, (draw(point),)) for rule in circuit.rules),
+        (draw(point),),
+        draw(st.one_of(st.integers(-3, 6), st.sampled_from([-22, 22]))),
+        draw(st.sampled_from(LINKS)),
+        draw(NAMES),
+    )
+    return Circuit(logic=circuit.logic, readout=score)
+
+
+@st.composite
 def busy_circuits(draw: st.DrawFn, kinds: tuple[ColumnKind, ...] = COLUMN_KINDS) -> Circuit:
     """Draw a circuit of few columns and many literals, where most rows can be changed."""
     table = (replace(draw(columns(kinds)), name="a"), replace(draw(columns(kinds)), name="b"))
@@ -212,7 +241,22 @@ def every_row(circuit: Circuit) -> NDArray[np.float64]:
 def plain_votes(circuit: Circuit, rows: Rows) -> NDArray[np.int64]:
     """Count votes row by row from Python values, as the reference for all other ways."""
     votes = [_votes_of_row(circuit, row) for row in rows]
-    return np.array(votes, dtype=np.int64).reshape(len(rows), circuit.n_classes)
+    return np.array(votes, dtype=np.int64).reshape(len(rows), circuit.readout.n_outputs)
+
+
+def plain_number(score: Score, points: int) -> float:
+    """Compute the prediction of some points in exact arithmetic, rounded once by each function."""
+    exact = float(Fraction(points) / Fraction(10) ** score.digits)
+    try:
+        match score.link:
+            case "identity":
+                return exact
+            case "log":
+                return math.exp(exact)
+            case "logit":
+                return 1 / (1 + math.exp(-exact))
+    except OverflowError:
+        return math.inf if score.link == "log" else 0.0
 
 
 def plain_wires(circuit: Circuit, rows: Rows) -> NDArray[np.bool_]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations, islice
 from typing import Any
 
@@ -19,7 +20,7 @@ from dln.encode.encoder import EncodeOptions, fit_encoder
 from dln.estimators.plan import read_parameters
 from dln.train.discretise import discretise
 from dln.train.fit import FitPlan, Fitted, fit_circuit
-from dln.train.growth import Growth, grow
+from dln.train.growth import Growth, grow, start_from_networks
 from dln.train.jobs import Job, Trained
 from dln.train.native import train_population
 from dln.train.problem import Problem
@@ -82,15 +83,10 @@ def grow_beside_small_networks(problem: Problem, engine: Any = train_population)
     parameters = read_parameters(DLNClassifier(**SMALL))
     recipe = make_candidates(parameters, len(problem.target), len(problem.classes), 4).usual
     encoder, cells = fit_encoder(problem.table, problem.target, problem.weight, recipe.encode)
-    return grow(
-        Growth(25, TreeOptions(8, 0.1)),
-        recipe,
-        problem,
-        make_features(encoder.literals, cells),
-        engine=engine,
-        rng=np.random.default_rng(0),
-        n_threads=1,
-    )
+    rng = np.random.default_rng(0)
+    start = partial(start_from_networks, recipe=recipe, engine=engine, rng=rng, n_threads=1)
+    features = make_features(encoder.literals, cells)
+    return grow(Growth(25, TreeOptions(8, 0.1)), problem, features, start, rng)
 
 
 def make_problem(X: Any, y: Any) -> Problem:
@@ -116,10 +112,8 @@ def test_networks_leave_out_every_fold_and_every_pair_of_folds() -> None:
 
 def test_no_tree_is_grown_on_noise() -> None:
     rng = np.random.default_rng(2)
-    assert (
-        grow_beside_small_networks(make_problem(rng.normal(size=(300, 4)), np.arange(300) % 2))
-        is None
-    )
+    problem = make_problem(rng.normal(size=(300, 4)), np.arange(300) % 2)
+    assert grow_beside_small_networks(problem).trees == ()
 
 
 def test_no_tree_is_grown_if_a_class_has_fewer_than_three_rows() -> None:

@@ -33,6 +33,7 @@ ELSEWHERE = {
     "verbose": "--quiet",
     "on_interrupt": "the command, which keeps the model on Ctrl-C",
     "trace_every": "--trace",
+    "init": "--init",
 }
 """Parameters that a command sets itself, and by what."""
 

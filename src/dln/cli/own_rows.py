@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dln._util.messages import count_of, list_names
 from dln.cli.arrow import Frame, pa
+from dln.cli.files import STANDARD, load_model
 from dln.cli.groups import group_numbers, remembered_group
 from dln.cli.holdout import digest_of, hold_out
 from dln.cli.kinds import reading_for, used_features
@@ -296,3 +297,23 @@ def nothing_left(choice: Choice, part: Part) -> Choice:
         "Expect lower accuracy on new rows."
     )
     return Choice(choice.n_given, 0, 0, note, uses_own=True)
+
+
+def load_earlier(model: str, path: str, layout: Layout, target: str) -> Circuit:
+    """Load a model to learn on from; refuse a file with rows that it is known to be trained on."""
+    circuit = load_model(model)
+    # Standard input can be read only once. A missing target is reported later.
+    if circuit.origin is None or path == STANDARD or target not in _names(path, layout):
+        return circuit
+    chosen = choose_rows(path, layout, circuit, target, purpose="", all_rows=True)
+    if chosen.choice.uses_own:
+        raise TableError(
+            f"{path} has rows that {model} was trained on, which look easier than new rows; "
+            "give only new rows, or leave out --init to train on all rows"
+        )
+    return circuit
+
+
+def _names(path: str, layout: Layout) -> list[str]:
+    with open_table(path, layout) as source:
+        return list(source.names)

@@ -25,6 +25,7 @@ from dln.cli.options import (
     Data,
     Device,
     EngineChoice,
+    Group,
     Ignore,
     Jobs,
     Json,
@@ -90,6 +91,7 @@ def search(
     test: TestPart = 0.25,
     ignore: Ignore = None,
     only: Only = None,
+    group: Group = None,
     kind: Kind = None,
     class_weight: ClassWeight = "balanced",
     seed: Seed = 0,
@@ -137,12 +139,15 @@ def search(
         verbose=int(sys.stderr.isatty() and not quiet),
         on_interrupt="keep",
     )
-    prepared = prepare(data, layout, target, kinds=kind or [], ignore=ignore or [], only=only or [])
+    prepared = prepare(
+        data, layout, target, kinds=kind or [], ignore=ignore or [], only=only or [], group=group
+    )
     rows, test_rows = prepared.split(test, seed)
     if not quiet:
         print_message(prepared.text())
         print_message(f"searching on {len(rows):,} rows, testing on {len(test_rows):,}")
-    fit_with_messages(searched, prepared.X.take(rows), prepared.y[rows], quiet=quiet)
+    X, y, groups = prepared.X.take(rows), prepared.y[rows], prepared.groups_of(rows)
+    fit_with_messages(searched, X, y, groups=groups, quiet=quiet)
     split = Split(data, layout, prepared, rows, test_rows, test, seed)
     circuit, notes = add_origin(searched.circuit_, searched.best_estimator_, split, no_rows=no_rows)
     if not quiet:

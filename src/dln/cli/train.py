@@ -75,6 +75,7 @@ def train(
     kind: Kind = None,
     options: OptionsFile = None,
     preset: Annotated[PresetName | None, parameter("preset", show_default=False)] = None,
+    init: Annotated[str | None, parameter("init", metavar="MODEL", show_default=False)] = None,
     effort: Annotated[FitEffort, parameter("effort")] = "normal",
     max_rules: MaxRules = None,
     max_literals: MaxLiterals = None,
@@ -148,7 +149,10 @@ def train(
     Example: dln train heart.csv --target disease --output heart.json
 
     Rules that fit on a page: dln train heart.csv -t disease --max-rules 8 -o heart.json
+
+    More rows have come in: dln train new.csv -t disease --init heart.json -o heart2.json
     """
+    from dln.cli.own_rows import load_earlier
     from dln.cli.prepare import Prepared, prepare
 
     if output is not None:
@@ -159,6 +163,7 @@ def train(
         check_trace_path(trace, data, output)
     given = {
         "preset": preset,
+        "init": None if init is None else load_earlier(init, data, layout, target),
         "effort": effort,
         "layers": _layers(layers),
         "n_networks": _number("--networks", networks, int),

@@ -75,6 +75,19 @@ class LogicBuilder:
         node = _in_order(gate.negate() if negated else gate, a.part, b.part)
         return Signal(self._add(node), negated)
 
+    def copy(self, logic: Logic) -> list[Signal]:
+        """Find or add all parts of some logic on the same columns; return the signal of each wire.
+
+        >>> builder = LogicBuilder((Column("x", "number"),))
+        >>> from dln.core.literals import Above
+        >>> builder.copy(Logic((Column("x", "number"),), (Above(0, 1.0),), ()))
+        [Signal(part=0, negated=False)]
+        """
+        signals = [self.literal(literal) for literal in logic.literals]
+        for gate, a, b in logic.nodes:
+            signals.append(self.gate(gate, signals[a], signals[b]))
+        return signals
+
     def build(self, outputs: Collection[Signal]) -> tuple[Logic, dict[Signal, int]]:
         """Build the logic that some outputs depend on, and the wire of each output.
 

@@ -6,7 +6,7 @@ Wires point backwards, literals fit their columns, votes fit their classes, noth
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TypeVar, assert_never
 
 from dln.core.calibration import Calibration
@@ -150,21 +150,27 @@ def check_classes(classes: tuple[Label, ...]) -> None:
         raise CircuitError(f"class {twice!r} is listed twice")
 
 
-def check_votes(
-    rules: tuple[Rule, ...], base_votes: tuple[int, ...], classes: tuple[Label, ...]
+def check_points(
+    rules: tuple[Rule, ...],
+    base_votes: tuple[int, ...],
+    n_outputs: int,
+    output_name: Callable[[int], str],
 ) -> None:
-    """Raise `CircuitError` for the first rule whose votes do not fit the classes."""
-    _check_points(base_votes, len(classes), "base_votes")
+    """Raise `CircuitError` for the first rule whose votes do not fit the outputs of a readout.
+
+    `output_name` returns the words for what an output adds up.
+    """
+    _check_points(base_votes, n_outputs, "base_votes")
     totals = [abs(vote) for vote in base_votes]
     for index, rule in enumerate(rules):
         if not isinstance(rule, Rule):
             raise CircuitError(f"rule {index} is {rule!r}, expected a Rule")
-        _check_points(rule.votes, len(classes), f"rule {index}")
+        _check_points(rule.votes, n_outputs, f"rule {index}")
         totals = [total + abs(vote) for total, vote in zip(totals, rule.votes, strict=True)]
     if max(totals) > MAX_VOTES:
         raise CircuitError(
-            f"the votes for class {classes[totals.index(max(totals))]!r} may add up to "
-            f"{max(totals)}, at most {MAX_VOTES} are allowed"
+            f"{output_name(totals.index(max(totals)))} may add up to {max(totals)}, "
+            f"at most {MAX_VOTES} are allowed"
         )
 
 
@@ -189,9 +195,9 @@ def check_calibration(calibration: object) -> None:
         raise CircuitError(f"calibration is {calibration!r}, expected a Calibration or None")
 
 
-def _check_points(votes: tuple[int, ...], n_classes: int, where: str) -> None:
-    if not isinstance(votes, tuple) or len(votes) != n_classes:
-        raise CircuitError(f"{where} has votes {votes!r}, expected a tuple of {n_classes}")
+def _check_points(votes: tuple[int, ...], n_outputs: int, where: str) -> None:
+    if not isinstance(votes, tuple) or len(votes) != n_outputs:
+        raise CircuitError(f"{where} has votes {votes!r}, expected a tuple of {n_outputs}")
     for vote in votes:
         if type(vote) is not int:
             raise CircuitError(f"{where} has the vote {vote!r}, expected a plain integer")

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, assert_never, overload
 from typing import Literal as OneOf
 
 import numpy as np
@@ -29,8 +29,9 @@ from dln.core.model_file import read_circuit_file, write_circuit_file
 from dln.core.origin import Origin
 from dln.core.parts import Node, Rule
 from dln.core.readout import Readout, Votes
+from dln.core.score import Score
 from dln.core.verdict import Proof
-from dln.errors import OptionError
+from dln.errors import OptionError, TaskError
 
 if TYPE_CHECKING:
     from dln.evaluate.evaluation import Evaluation
@@ -43,15 +44,19 @@ if TYPE_CHECKING:
     from dln.prove.search import Search
 
 
+Task = OneOf["classes", "number"]
+"""What a model predicts."""
+
 _KEPT: Any = object()
 """Stands for a calibration that is not given: None is one that is removed."""
 
 
 @dataclass(frozen=True, repr=False, init=False)
 class Circuit:
-    """A discrete classifier: logic (literals and two-input gates) and a readout (votes).
+    """A trained model: logic (literals and two-input gates) and a readout (votes or a score).
 
-    Wires are numbered once: literals first, then nodes; a node reads only smaller wires.
+    Wires are numbered once: literals first, then nodes; a node reads only smaller wires. The parts
+    below make a classifier. For a circuit that predicts a number, give `logic` and a `Score`.
 
     Parameters
     ----------
@@ -78,8 +83,9 @@ class Circuit:
         What the circuit was trained on, if known. It is saved but not compared.
     logic, readout
         The two halves of a circuit, instead of the parts above: `Logic(columns, literals, nodes)`
-        and `Votes(rules, base_votes, classes, temperature, calibration)`. Parts that are given as
-        well replace those of the halves, so that `dataclasses.replace` takes either.
+        and `Votes(rules, base_votes, classes, temperature, calibration)` or `Score(rules,
+        base_votes, digits, link, name)`. Parts that are given as well replace those of the halves,
+        so that `dataclasses.replace` takes either.
 
     Examples
     --------
@@ -200,17 +206,42 @@ class Circuit:
     @property
     def classes(self) -> tuple[Label, ...]:
         """Class labels, in the order that decides ties."""
-        return self.readout.classes
+        return self.class_readout.classes
 
     @property
     def temperature(self) -> float:
         """Divides the votes before the softmax of `predict_proba`, if there is no calibration."""
-        return self.readout.temperature
+        return self.class_readout.temperature
 
     @property
     def calibration(self) -> Calibration | None:
         """A table from vote leads to the probabilities of `predict_proba`; None if not known."""
-        return self.readout.calibration
+        return self.class_readout.calibration
+
+    @property
+    def task(self) -> Task:
+        """What the circuit predicts: "classes" or "number"."""
+        return "classes" if isinstance(self.readout, Votes) else "number"
+
+    @property
+    def class_readout(self) -> Votes:
+        """The readout of a classifier; raises `TaskError` if the circuit predicts a number."""
+        if not isinstance(self.readout, Votes):
+            raise TaskError(
+                f"the circuit predicts a number ({self.readout.name}) and has no classes; "
+                "expected a circuit that predicts classes"
+            )
+        return self.readout
+
+    @property
+    def number_readout(self) -> Score:
+        """The readout of a circuit that predicts a number; raises `TaskError` if it has classes."""
+        if not isinstance(self.readout, Score):
+            raise TaskError(
+                f"the circuit predicts {len(self.readout.classes)} classes; "
+                "expected a circuit that predicts a number"
+            )
+        return self.readout
 
     # -- size ---------------------------------------------------------------------------------
 
@@ -232,12 +263,12 @@ class Circuit:
     @property
     def n_classes(self) -> int:
         """Number of classes."""
-        return len(self.readout.classes)
+        return len(self.classes)
 
     # -- prediction ---------------------------------------------------------------------------
 
     def votes(self, X: Any) -> NDArray[np.int64]:
-        """Count the votes of each row.
+        """Count the votes of each row; for a number, add up its points.
 
         Parameters
         ----------
@@ -248,12 +279,12 @@ class Circuit:
 
         Returns
         -------
-        votes : (n_rows, n_classes)
+        votes : (n_rows, n_classes), or (n_rows, 1) for a number
         """
         return self._predictor.votes(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class with the most votes for each row; ties go to the first class."""
+        """Return the class with the most votes for each row (ties: the first), or the number."""
         return self._predictor.predict(X)
 
     def winners(self, X: Any) -> NDArray[np.int64]:
@@ -292,7 +323,7 @@ class Circuit:
     @property
     def class_labels(self) -> NDArray[Any]:
         """The class labels as an array."""
-        return self.readout.labels
+        return self.class_readout.labels
 
     # -- explanation --------------------------------------------------------------------------
 
@@ -523,9 +554,16 @@ class Circuit:
         return rule_table(self)._repr_html_()
 
     def __repr__(self) -> str:
+        match self.readout:
+            case Votes():
+                predicted = f"{self.n_classes} classes"
+            case Score():
+                predicted = f"predicts {self.readout.name}"
+            case _:
+                assert_never(self.readout)
         return (
             f"<Circuit: {self.n_literals} literals, {self.n_gates} gates, "
-            f"{len(self.rules)} rules, {self.n_classes} classes>"
+            f"{len(self.rules)} rules, {predicted}>"
         )
 
     def __getstate__(self) -> dict[str, Any]:

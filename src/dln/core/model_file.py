@@ -32,6 +32,7 @@ from dln.core.logic import Logic
 from dln.core.origin import Origin
 from dln.core.parts import Node, Rule
 from dln.core.readout import Readout, Votes
+from dln.core.score import LINKS, Link, Score
 from dln.errors import CircuitError, CircuitFileError
 
 if TYPE_CHECKING:
@@ -55,10 +56,11 @@ BOUNDS = {
 }
 """The largest number of each part that a file may hold; docs/reference/model-file.md lists them."""
 
-_PARTS = (
-    *("format", "version", "columns", "literals", "gates", "readout", "rules"),
-    *("base_votes", "classes", "temperature", "calibration", "origin"),
-)
+_PARTS = ("format", "version", "columns", "literals", "gates", "readout", "rules")
+_PARTS_OF_READOUT = {
+    "votes": ("base_votes", "classes", "temperature", "calibration", "origin"),
+    "score": ("offset", "digits", "link", "name", "origin"),
+}
 
 _COUNTED = ("columns", "literals", "gates", "rules", "classes")
 
@@ -110,6 +112,15 @@ def _readout_to_json(readout: Readout) -> dict[str, Any]:
             if readout.calibration is not None:
                 document["calibration"] = _calibration_to_json(readout.calibration)
             return document
+        case Score():
+            return {
+                "readout": "score",
+                "rules": [{"wire": rule.wire, "points": rule.votes[0]} for rule in readout.rules],
+                "offset": readout.offset,
+                "digits": readout.digits,
+                "link": readout.link,
+                "name": readout.name,
+            }
         case _:
             assert_never(readout)
 
@@ -197,9 +208,14 @@ def circuit_from_json(text: str) -> Circuit:
 
 
 def _read_readout(document: dict[str, Any]) -> Readout:
-    kind = _get(document, "readout")
-    if kind != "votes":
-        raise ValueError(f'"readout" is {_show(kind)}, expected "votes"')
+    if document["readout"] == "score":
+        return Score(
+            tuple(Rule(*rule) for rule in _read_parts(document, "rules", _read_points)),
+            (_read_integer(_get(document, "offset")),),
+            _read_integer(_get(document, "digits")),
+            _read_link(_get(document, "link")),
+            _read_text(_get(document, "name")),
+        )
     return Votes(
         tuple(Rule(*rule) for rule in _read_parts(document, "rules", _read_rule)),
         _read_parts(document, "base_votes", _read_integer),
@@ -250,9 +266,13 @@ def _as_latest(document: dict[str, Any]) -> dict[str, Any]:
     """Refuse unknown parts, and add what version 1 leaves out."""
     if document["version"] == 1:
         later = ("readout", "calibration")
-        _refuse_others(document, tuple(part for part in _PARTS if part not in later))
+        known = (*_PARTS, *_PARTS_OF_READOUT["votes"])
+        _refuse_others(document, tuple(part for part in known if part not in later))
         return {**document, "readout": "votes"}
-    _refuse_others(document, _PARTS)
+    kind = _get(document, "readout")
+    if not isinstance(kind, str) or kind not in _PARTS_OF_READOUT:
+        raise ValueError(f'"readout" is {_show(kind)}, expected "votes" or "score"')
+    _refuse_others(document, (*_PARTS, *_PARTS_OF_READOUT[kind]))
     return document
 
 
@@ -266,7 +286,7 @@ def _check_bounds(document: dict[str, Any]) -> None:
     calibration = document.get("calibration")
     leads = calibration.get("leads") if isinstance(calibration, dict) else None
     _check_bound("leads in the calibration", len(leads) if isinstance(leads, list) else 0)
-    texts = list(parts.get("classes", ()))
+    texts = [document.get("name"), *parts.get("classes", ())]
     for column in parts.get("columns", ()):
         if isinstance(column, dict):
             categories = column.get("categories")
@@ -357,6 +377,18 @@ def _read_rule(part: Any) -> tuple[int, tuple[int, ...]]:
     _refuse_others(part, ("wire", "votes"))
     votes = tuple(_read_integer(vote) for vote in _read_list(part, "votes"))
     return _read_integer(_get(part, "wire")), votes
+
+
+def _read_points(part: Any) -> tuple[int, tuple[int]]:
+    _refuse_others(part, ("wire", "points"))
+    return _read_integer(_get(part, "wire")), (_read_integer(_get(part, "points")),)
+
+
+def _read_link(value: Any) -> Link:
+    for link in LINKS:
+        if value == link:
+            return link
+    raise ValueError(f"the link {_show(value)} is none of {', '.join(LINKS)}")
 
 
 def _object(part: Any) -> dict[str, Any]:

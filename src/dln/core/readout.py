@@ -1,7 +1,8 @@
 """Readout: turns the wires that vote into an answer.
 
 Points are integers in every readout, so exported code computes them exactly. `Votes` is the readout
-of classifiers. **A tie goes to the first class**: here, and in everything made from a circuit.
+of classifiers, `Score` that of circuits that predict a number. **A tie goes to the first class**:
+here, and in everything made from a circuit.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.core.calibration import Calibration
-from dln.core.checks import check_calibration, check_classes, check_temperature, check_votes
+from dln.core.checks import check_calibration, check_classes, check_points, check_temperature
 from dln.core.labels import Label, label_array
 from dln.core.parts import Rule
+from dln.core.score import Score
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,12 @@ class Votes:
             # A list could be changed later, from outside.
             object.__setattr__(self, name, tuple(getattr(self, name)))
         check_classes(self.classes)
-        check_votes(self.rules, self.base_votes, self.classes)
+        check_points(
+            self.rules,
+            self.base_votes,
+            len(self.classes),
+            lambda number: f"the votes for class {self.classes[number]!r}",
+        )
         check_temperature(self.temperature)
         if self.calibration is not None:
             check_calibration(self.calibration)
@@ -88,6 +95,10 @@ class Votes:
         winners: NDArray[np.int64] = votes.argmax(axis=1)
         return winners
 
+    def answers(self, votes: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the label of the class with the most votes for each row of votes."""
+        return self.labels[self.winners(votes)]
+
     def probabilities(self, votes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return class probabilities, (n_rows, n_classes).
 
@@ -104,5 +115,5 @@ class Votes:
         return odds
 
 
-Readout = Votes
+Readout = Votes | Score
 """Every kind of readout. What takes a `Readout` needs its rules and points, not its classes."""

@@ -82,7 +82,7 @@ def calibrate_votes(
             keep_votes=keep_votes,
         )
     if keep_votes:
-        readout = replace(circuit.readout, calibration=decision.calibration)
+        readout = replace(circuit.class_readout, calibration=decision.calibration)
         return Calibrated(replace(circuit, readout=readout))
     base = [
         decision.factor * vote + more
@@ -91,7 +91,7 @@ def calibrate_votes(
     # Only differences count, so base votes start at 0.
     least = min(base)
     readout = replace(
-        circuit.readout,
+        circuit.class_readout,
         rules=tuple(
             Rule(wire, tuple(decision.factor * vote for vote in votes))
             for wire, votes in circuit.rules

@@ -106,6 +106,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         *,
         preset: PresetName | None = None,
+        init: Circuit | None = None,
         effort: FitEffort = "normal",
         layers: Auto | tuple[int, ...] = "auto",
         n_networks: Auto | int = "auto",
@@ -163,6 +164,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         on_interrupt: OnInterrupt = "raise",
     ) -> None:
         self.preset = preset
+        self.init = init
         self.effort = effort
         self.layers = layers
         self.n_networks = n_networks

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dln._util.option import option
+from dln.core.circuit import Circuit
 from dln.data.target import ClassWeight
 from dln.decisions.goal import Probabilities
 from dln.estimators.presets import PresetName
@@ -28,6 +29,14 @@ class Parameters(FitOptions):
         "A set of options with a name: the text of the paper, or the authors' program.",
         more="Options that are not at their default override it. `preset_options(name)` returns "
         "the options as a dict.",
+        searched=False,
+    )
+    init: Circuit | None = option(
+        None,
+        "An earlier circuit to learn on from, for example that of a model for older rows.",
+        more="Its rules are kept, trees are added that correct its errors, and probabilities are "
+        "calibrated again. No network is trained. Fit it on rows that the circuit was not trained "
+        "on: it looks better than it is on the others.",
         searched=False,
     )
     validation_fraction: float = option(

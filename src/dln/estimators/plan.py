@@ -16,7 +16,7 @@ from dln.shrink.simplify.simplify import choose_effort
 from dln.train.fit import FitPlan
 from dln.train.options import FitOptions
 from dln.train.problem import Problem
-from dln.train.recipe import make_candidates
+from dln.train.recipe import growth_from_circuit, make_candidates
 
 if TYPE_CHECKING:
     from dln.estimators.classifier import DLNClassifier
@@ -34,11 +34,14 @@ def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
         problem.table.n_columns,
         problem.heaviest_class(),
     )
+    if parameters.init is not None:
+        candidates = replace(candidates, growth=growth_from_circuit(parameters))
     return FitPlan(
         candidates,
         parameters.validation_fraction,
         parameters.validation_every,
         goal_of(parameters, problem.classes),
+        parameters.init,
     )
 
 
@@ -55,6 +58,9 @@ def goal_of(parameters: Parameters, classes: tuple[Label, ...]) -> Goal:
 
 _WITH_A_BUDGET = ("effort", "gates")
 """Options of training that may be given with a budget, although it trains no network."""
+
+_WITH_INIT = ("effort", "n_trees", "n_cutoffs", "scaling", "screening", "gates")
+"""Options of training that may be given with `init`, although it trains no network."""
 
 
 def budget_of(parameters: Parameters) -> Budget:
@@ -73,15 +79,21 @@ def _check_budget(parameters: Parameters) -> None:
     """Raise `OptionError` for limits that cannot be kept, and for parameters of networks beside."""
     budget = budget_of(parameters)
     if budget.is_limited:
-        for name in ("preset", *options_of(FitOptions), "validation_fraction"):
-            given = getattr(parameters, name)
-            if name in _WITH_A_BUDGET:
-                continue
-            if given == options_of(Parameters)[name].default:
-                continue
+        why = f"a fit with a budget ({budget.describe()})"
+        _refuse_networks(parameters, _WITH_A_BUDGET, why, "the budget")
+        if parameters.init is not None:
+            raise OptionError(f"init is given, but {why} starts anew; leave out one of the two")
+
+
+def _refuse_networks(
+    parameters: Parameters, allowed: tuple[str, ...], why: str, instead: str
+) -> None:
+    """Raise `OptionError` for parameters of networks beside what trains none."""
+    for name in ("preset", *options_of(FitOptions), "validation_fraction"):
+        given = getattr(parameters, name)
+        if name not in allowed and given != options_of(Parameters)[name].default:
             raise OptionError(
-                f"{name} is {given!r}, but a fit with a budget ({budget.describe()}) trains no "
-                f"network; leave out {name} or the budget"
+                f"{name} is {given!r}, but {why} trains no network; leave out {name} or {instead}"
             )
 
 
@@ -96,6 +108,8 @@ def read_parameters(model: DLNClassifier) -> Parameters:
     if parameters.simplify is not None:
         choose_effort(parameters.simplify)  # raises an error if a package is missing
     _check_budget(parameters)
+    if parameters.init is not None:
+        _refuse_networks(parameters, _WITH_INIT, "a fit with init", "init")
     if parameters.engine == "torch" and parameters.selection_fits == "auto":
         # PyTorch trains networks one by one, which is too slow to compare hundreds of them.
         parameters = replace(parameters, selection_fits=0)

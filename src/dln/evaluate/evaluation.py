@@ -34,8 +34,8 @@ class Evaluation:
     packed : (n_kept, n_bytes)
         Their values, eight rows to a byte: row 0 is the lowest bit of the first byte. Bits after
         the last row are 0.
-    votes : (n_rows, n_classes)
-        The votes of each class.
+    votes : (n_rows, n_outputs)
+        The votes of each class, or the points of the number that is predicted.
 
     Examples
     --------
@@ -95,17 +95,17 @@ class Evaluation:
     @cached_property
     def winners(self) -> NDArray[np.int64]:
         """The number of the class with the most votes in each row; ties go to the first class."""
-        return self.circuit.readout.winners(self.votes)
+        return self.circuit.class_readout.winners(self.votes)
 
-    @property
+    @cached_property
     def answers(self) -> NDArray[Any]:
-        """The label of the class with the most votes in each row, as `Circuit.predict` returns."""
-        return self.circuit.readout.labels[self.winners]
+        """The class or number that `Circuit.predict` returns for each row."""
+        return self.circuit.readout.answers(self.votes)
 
     @cached_property
     def probabilities(self) -> NDArray[np.float64]:
         """The probability of each class: (n_rows, n_classes)."""
-        return self.circuit.readout.probabilities(self.votes)
+        return self.circuit.class_readout.probabilities(self.votes)
 
     def __repr__(self) -> str:
         return f"<Evaluation: {self.n_rows} rows, {len(self.kept)} wires>"

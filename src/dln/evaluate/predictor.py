@@ -1,4 +1,4 @@
-"""Circuit + rows -> wires and votes -> classes.
+"""Circuit + rows -> wires and votes -> classes or numbers.
 
 The compiled program does the work. `numpy_evaluate` computes the same in a few lines of NumPy.
 Tests compare the two. NumPy is used if the extension is missing or the circuit is too large to
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from dln._util.cores import count_cores
 from dln.core.literals import Above, Among, Missing
+from dln.core.readout import Votes
+from dln.core.score import Score
 from dln.data.codes import MISSING_CODE, NATIVE_FLOATS, encode_cells, native_numbers, places_of
 from dln.data.table import read_table
 from dln.errors import OptionError
@@ -40,7 +42,7 @@ _NUMPY_VALUES = 1 << 24
 _ROWS_PER_BYTE = 8
 
 _Computed = tuple[NDArray[np.uint8], NDArray[np.int64]]
-"""Packed wires (n_kept, n_bytes) and votes (n_rows, n_classes)."""
+"""Packed wires (n_kept, n_bytes) and votes (n_rows, n_outputs)."""
 
 
 class Predictor:
@@ -55,10 +57,12 @@ class Predictor:
             circuit.columns[index].kind not in ("category", "date") for index in self._used
         )
         self._program = _try_to_compile(circuit)
-        labels = circuit.class_labels
-        # The program writes labels of eight bytes itself, which saves a second pass.
-        self._words = labels.view(np.uint64) if labels.dtype.str[1:] in ("i8", "f8") else None
-        self._labels = labels
+        self._words: NDArray[np.uint64] | None = None
+        if isinstance(circuit.readout, Votes):
+            labels = circuit.readout.labels
+            # The program writes labels of eight bytes itself, which saves a second pass.
+            if labels.dtype.str[1:] in ("i8", "f8"):
+                self._words = labels.view(np.uint64)
 
     def evaluate(self, X: Any, wires: Iterable[int] | None = None) -> Evaluation:
         """Compute the votes and some wires, by default all, in one pass over the rows."""
@@ -70,18 +74,21 @@ class Predictor:
         return Evaluation(self._circuit, len(votes), kept, packed, votes)
 
     def votes(self, X: Any) -> NDArray[np.int64]:
-        """Count votes: (n_rows, n_classes)."""
+        """Count votes or points: (n_rows, n_outputs)."""
         source, n_rows = self._source(X)
         if self._program is None:
             return self._numpy_wires_and_votes(source, n_rows, ())[1]
         return self._program.votes(source, _threads(n_rows), n_rows).astype(np.int64)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the label with the most votes for each row; ties go to the first class."""
+        """Return the class or number of each row."""
+        readout = self._circuit.readout
+        if isinstance(readout, Score):
+            return readout.answers(self.votes(X))
         if self._words is None or self._program is None:
-            return self._labels[self.winners(X)]
+            return readout.labels[self.winners(X)]
         source, n_rows = self._source(X)
-        out = np.empty(n_rows, dtype=self._labels.dtype)
+        out = np.empty(n_rows, dtype=readout.labels.dtype)
         self._program.classify_into(
             source, self._words, out.view(np.uint64), n_threads=_threads(n_rows), n_rows=n_rows
         )
@@ -89,14 +96,15 @@ class Predictor:
 
     def winners(self, X: Any) -> NDArray[np.int64]:
         """Return the index of the class with the most votes; ties go to the first class."""
+        readout = self._circuit.class_readout
         if self._program is None:
-            return self._circuit.readout.winners(self.votes(X))
+            return readout.winners(self.votes(X))
         source, n_rows = self._source(X)
         return self._program.classify(source, n_threads=_threads(n_rows), n_rows=n_rows)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return class probabilities: (n_rows, n_classes)."""
-        return self._circuit.readout.probabilities(self.votes(X))
+        return self._circuit.class_readout.probabilities(self.votes(X))
 
     def _wires_and_votes(self, source: Any, n_rows: int, kept: Sequence[int]) -> _Computed:
         if self._program is None:
@@ -112,7 +120,7 @@ class Predictor:
     def _numpy_wires_and_votes(self, source: Any, n_rows: int, kept: Sequence[int]) -> _Computed:
         """Evaluate with NumPy in parts, so that memory stays bounded."""
         wanted = np.array(kept, dtype=np.intp)
-        per_row = self._circuit.n_wires + self._circuit.n_classes
+        per_row = self._circuit.n_wires + self._circuit.readout.n_outputs
         step = max(1, _NUMPY_VALUES // per_row // _ROWS_PER_BYTE) * _ROWS_PER_BYTE
         packed, counts = [], []
         for first in range(0, max(n_rows, 1), step):
@@ -206,7 +214,7 @@ def native_arguments(circuit: Circuit) -> dict[str, Any]:
         "gate_b": nodes[:, 2],
         "rule_wire": np.array([rule.wire for rule in circuit.rules], dtype=np.int32),
         "rule_votes": np.array([rule.votes for rule in circuit.rules], dtype=np.int32).reshape(
-            -1, circuit.n_classes
+            -1, circuit.readout.n_outputs
         ),
         "base_votes": np.array(circuit.base_votes, dtype=np.int32),
     }
@@ -215,7 +223,7 @@ def native_arguments(circuit: Circuit) -> dict[str, Any]:
 def numpy_evaluate(
     circuit: Circuit, source: Any, n_rows: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Compute wires (n_wires, n_rows) and votes (n_rows, n_classes) with NumPy alone.
+    """Compute wires (n_wires, n_rows) and votes (n_rows, n_outputs) with NumPy alone.
 
     `source` is a numeric array or a list of columns.
     """

@@ -1,11 +1,13 @@
-"""Write a circuit's rules, each under the classes that it votes for."""
+"""Write a circuit's rules, each under the classes that it votes for or with what it adds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from dln.core.labels import Label, label_text
+from dln.core.readout import Votes
+from dln.core.score import Score
 from dln.explain.probabilities import probability_lines
 from dln.explain.writer import factored_writer, missing_note
 
@@ -16,6 +18,49 @@ _INLINE_CLASSES = 8  # more classes are not listed in the note on ties
 
 
 def render_rules(circuit: Circuit) -> str:
+    """Write every rule with its votes or points, then the named parts."""
+    match circuit.readout:
+        case Votes():
+            return _render_votes(circuit)
+        case Score():
+            return _render_score(circuit, circuit.readout)
+        case _:
+            assert_never(circuit.readout)
+
+
+def _render_score(circuit: Circuit, score: Score) -> str:
+    """Write the start, every rule with what it adds, largest first, then the named parts."""
+    writer = factored_writer(circuit.logic, score.wires)
+    lines = [sum_note(score), *missing_note(circuit.logic)]
+    ranked = sorted(score.rules, key=lambda rule: -abs(rule.votes[0]))
+    lines += [
+        f"  {score.decimal(rule.votes[0]):+f}  {writer.name_or_text(rule.wire)}" for rule in ranked
+    ]
+    where = [f"  {name}: {text}" for name, text in writer.definitions()]
+    return "\n".join([*lines, *(["where"] if where else []), *where])
+
+
+def sum_note(score: Score) -> str:
+    """Describe how points add up to the prediction.
+
+    >>> print(sum_note(Score((), (125,), digits=1, name="price")))
+    price is 12.5 plus what the rules add.
+    >>> print(sum_note(Score((), (125,), digits=1, link="log", name="price")))
+    price is exp(12.5 plus what the rules add).
+    """
+    start = f"{score.decimal(score.offset):f} plus what the rules add"
+    match score.link:
+        case "identity":
+            return f"{score.name} is {start}."
+        case "log":
+            return f"{score.name} is exp({start})."
+        case "logit":
+            return f"{score.name} is 1 / (1 + exp(-s)), where s is {start}."
+        case _:
+            assert_never(score.link)
+
+
+def _render_votes(circuit: Circuit) -> str:
     """Write every rule under the classes that it votes for, then the named parts."""
     writer = factored_writer(circuit.logic, circuit.readout.wires)
     labels = [label_text(label) for label in circuit.classes]

@@ -16,7 +16,7 @@ from dln.core.labels import label_text
 from dln.core.literals import Column, Literal
 from dln.core.logic import Logic
 from dln.core.parts import Node, Rule
-from dln.core.readout import Readout
+from dln.core.readout import Votes
 from dln.explain.probabilities import probability_lines
 from dln.explain.text import decision_note
 from dln.explain.writer import factored_writer, missing_note
@@ -47,9 +47,9 @@ class Program:
         return self.circuit.logic
 
     @property
-    def readout(self) -> Readout:
+    def readout(self) -> Votes:
         """The rules of the circuit and what they answer."""
-        return self.circuit.readout
+        return self.circuit.class_readout
 
     @cached_property
     def inputs(self) -> tuple[int, ...]:

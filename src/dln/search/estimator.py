@@ -26,7 +26,7 @@ from dln.estimators.reading import draw_seed, read_problem
 from dln.search.backend import BackendName, TaskContext, open_backend
 from dln.search.final import FinalFit
 from dln.search.fingerprint import fingerprint, fingerprint_folds, fingerprint_values, versions
-from dln.search.folds import Fold, count_folds, sample_rows, user_folds
+from dln.search.folds import Fold, count_folds, group_folds, sample_rows, user_folds
 from dln.search.paper import preset_class_weight
 from dln.search.preset import Preset, Scoring
 from dln.search.presets import SpaceName, find_preset
@@ -39,6 +39,7 @@ from dln.search.storage import Storage, StudyStorage
 from dln.search.trial import CHOICES, Choice, Trial, find_front
 from dln.shrink.simplify.simplify import Effort
 from dln.train.engines import EngineName
+from dln.train.folds import N_FOLDS
 from dln.train.jobs import OnInterrupt
 from dln.train.problem import Problem
 
@@ -193,14 +194,15 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X, y, sample_weight
             See `DLNClassifier.fit`.
         groups
-            Group of each row, for a `cv` that uses groups, for example `GroupKFold(5)`.
+            Rows that belong together have the same value. Folds do not separate them: neither those
+            of the search nor those inside the final fit. A `cv` that is a splitter gets them too.
 
         Returns
         -------
         self : DLNSearchCV
         """
         self._check()
-        read, classes = read_problem(self, X, y, sample_weight, self._class_weight())
+        read, classes = read_problem(self, X, y, sample_weight, self._class_weight(), groups)
         if read.top is not None:
             raise TableError(
                 "DLNSearchCV needs one class for each row, but the target has class probabilities; "
@@ -229,7 +231,7 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.best_params_ = dict(chosen.params)
         if self.refit:
             started = time.monotonic()
-            self.best_estimator_ = self.fit_trial(chosen.number, X, y, sample_weight)
+            self.best_estimator_ = self.fit_trial(chosen.number, X, y, sample_weight, groups)
             self.refit_time_ = time.monotonic() - started
         # Set last: if a later fit is stopped, the labels still belong to the fitted classifier.
         self.classes_ = classes
@@ -237,14 +239,16 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             warn_user("The search was interrupted. The trials that had finished are kept.")
         return self
 
-    def fit_trial(self, number: int, X: Any, y: Any, sample_weight: Any = None) -> DLNClassifier:
+    def fit_trial(
+        self, number: int, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> DLNClassifier:
         """Fit a classifier with the parameters of one trial, for example one of `pareto_`.
 
         Parameters
         ----------
         number
             Number of the trial, from 0.
-        X, y, sample_weight
+        X, y, sample_weight, groups
             The same as in `fit`.
 
         Returns
@@ -255,7 +259,7 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_integer("number", number, 0, len(self.trials_) - 1)
         model = self._classifier(self.trials_[number].params)
         final_fit: FinalFit = self._final_fit
-        return final_fit(model, X, y, sample_weight)
+        return final_fit(model, X, y, sample_weight, groups)
 
     def draw(self, *, axes: Any = None) -> Figure:
         """Plot accuracy against size, and the importance of parameters; see `draw_search`.
@@ -350,15 +354,18 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _folds(self, read: Problem, sample: Problem, scoring: Scoring, groups: Any) -> list[Fold]:
         counted = isinstance(self.cv, numbers.Integral) and not isinstance(self.cv, bool)
-        if groups is not None and (counted or self._is_auto_cv()):
-            raise OptionError(
-                f"groups are given, but cv={self.cv!r} ignores them; "
-                "use a splitter for groups, for example GroupKFold(5)"
-            )
         if self._is_auto_cv():
-            return scoring.make_folds(sample.target, self.seed_)
+            found = scoring.make_folds(sample.target, self.seed_)
+            if sample.groups is None:
+                return found
+            n_folds = len(found) if 1 < len(found) < N_FOLDS else N_FOLDS
+            return group_folds(sample.target, sample.groups, len(found), self.seed_, n_folds)
         if counted:
-            return count_folds(sample.target, int(self.cv), self.seed_)
+            n_folds = int(self.cv)
+            plain = count_folds(sample.target, n_folds, self.seed_)
+            if sample.groups is None:
+                return plain
+            return group_folds(sample.target, sample.groups, n_folds, self.seed_, n_folds)
         return user_folds(read.target, read.weight > 0, self.cv, groups)
 
     def _is_auto_cv(self) -> bool:

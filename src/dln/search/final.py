@@ -22,13 +22,17 @@ from dln.train.problem import Problem
 class FinalFit(Protocol):
     """Fits a classifier with the chosen parameters and returns it."""
 
-    def __call__(self, model: DLNClassifier, X: Any, y: Any, sample_weight: Any) -> DLNClassifier:
+    def __call__(
+        self, model: DLNClassifier, X: Any, y: Any, sample_weight: Any, groups: Any
+    ) -> DLNClassifier:
         """Fit the classifier."""
 
 
-def fit_all_rows(model: DLNClassifier, X: Any, y: Any, sample_weight: Any) -> DLNClassifier:
+def fit_all_rows(
+    model: DLNClassifier, X: Any, y: Any, sample_weight: Any, groups: Any = None
+) -> DLNClassifier:
     """Fit on all rows."""
-    return model.fit(X, y, sample_weight)
+    return model.fit(X, y, sample_weight, groups)
 
 
 def fit_best_epoch(
@@ -36,6 +40,7 @@ def fit_best_epoch(
     X: Any,
     y: Any,
     sample_weight: Any,
+    groups: Any = None,
     *,
     held_back: float,
     eval_every: int,
@@ -45,9 +50,10 @@ def fit_best_epoch(
     The classifier's `random_state`, an integer, also decides which rows are used for validation.
     """
     assert isinstance(model.random_state, int)
-    read, _ = read_problem(model, X, y, sample_weight, model.class_weight)
+    read, _ = read_problem(model, X, y, sample_weight, model.class_weight, groups)
     counting = np.flatnonzero(read.weight)
-    fold = hold_out(read.target[counting], held_back, model.random_state)
+    own = None if read.groups is None else read.groups[counting]
+    fold = hold_out(read.target[counting], held_back, model.random_state, own)
     weight = np.ones(len(read.target)) if sample_weight is None else np.array(sample_weight)
     weight[counting[fold.valid]] = 0.0
     problem, _ = read_problem(model, X, y, weight, model.class_weight)
@@ -61,7 +67,7 @@ def fit_best_epoch(
         eval_every=eval_every,
     )
     model.set_params(epochs=epochs)
-    return model.fit(X, y, weight)
+    return model.fit(X, y, weight, groups)
 
 
 def find_best_epoch(

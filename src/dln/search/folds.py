@@ -17,6 +17,7 @@ from sklearn.model_selection import (
 )
 
 from dln.errors import OptionError, TableError
+from dln.train.folds import N_FOLDS, make_folds
 
 Rows = NDArray[np.int64]
 
@@ -75,8 +76,28 @@ def user_folds(
     return kept
 
 
-def hold_out(target: NDArray[np.int32], part: float, seed: int) -> Fold:
-    """Split off a fraction of each class as validation rows."""
+def group_folds(
+    target: NDArray[np.int32],
+    groups: NDArray[np.int64],
+    n_fits: int,
+    seed: int,
+    n_folds: int = N_FOLDS,
+) -> list[Fold]:
+    """Split into at most `n_folds` folds that keep groups together, repeated for `n_fits` folds."""
+    found = make_folds(target, n_fits, seed, groups, n_folds)
+    if not found:
+        raise TableError(
+            "a class is in a single group, so that folds cannot keep groups together; add groups"
+        )
+    return [Fold(*rows) for rows in found]
+
+
+def hold_out(
+    target: NDArray[np.int32], part: float, seed: int, groups: NDArray[np.int64] | None = None
+) -> Fold:
+    """Split off a fraction of each class as validation rows; groups stay together."""
+    if groups is not None:
+        return group_folds(target, groups, 1, seed, max(2, round(1 / part)))[0]
     count_rarest(target)
     return split_rows(StratifiedShuffleSplit(1, test_size=part, random_state=seed), target)[0]
 

@@ -43,11 +43,13 @@ def discretise(
     temperature: float,
     network_votes: Sequence[int] | int = 1,
     leaves: Sequence[Leaf] = (),
+    earlier: Circuit | None = None,
 ) -> Circuit:
     """Convert networks, trained on the encoded `cells` of `table`, to one circuit.
 
     Several networks become one circuit in which all of them vote. A rule of a network gives
-    `network_votes` to its classes: one number, or one for each network. `leaves` of trees vote too.
+    `network_votes` to its classes: one number, or one for each network. `leaves` of trees vote too,
+    and the rules of an `earlier` circuit on the columns of the encoder.
     """
     builder = CircuitBuilder(encoder.columns, Votes.without_rules(classes, float(temperature)))
     hard_networks = [_HardNetwork(network) for network in networks]
@@ -70,6 +72,11 @@ def discretise(
         for test, is_true in leaf.path:
             signal = builder.gate(_AND, signal, translator.signal(test).invert(not is_true))
         builder.vote(signal, leaf.votes)
+    if earlier is not None:
+        signals_of = builder.copy(earlier.logic)
+        builder.vote(TRUE, earlier.base_votes)
+        for rule in earlier.rules:
+            builder.vote(signals_of[rule.wire], rule.votes)
     return builder.finish()
 
 

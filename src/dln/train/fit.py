@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal as OneOf
 from typing import TypedDict, TypeVar
 
@@ -20,9 +21,10 @@ from dln.decisions.points import Points
 from dln.encode.encoder import Encoder, fit_encoder
 from dln.errors import OptionError, TableError
 from dln.train.discretise import discretise
+from dln.train.earlier import find_earlier
 from dln.train.ensemble import Member, train_members
 from dln.train.folds import make_folds
-from dln.train.growth import Grown, grow
+from dln.train.growth import Grown, grow, start_from_circuit, start_from_networks
 from dln.train.held_out import HeldOut, make_points, network_noise, points_of
 from dln.train.jobs import Engine, Job, OnInterrupt, OnProgress, Trained, TrainingRows
 from dln.train.problem import Problem
@@ -51,12 +53,15 @@ class FitPlan:
         Epochs between two looks at these rows.
     goal
         What base votes and probabilities are fitted for.
+    init
+        An earlier circuit that is kept and corrected; no networks are trained then.
     """
 
     candidates: Candidates
     validation_fraction: float = 0.0
     validation_every: int = 1
     goal: Goal = UNCHANGED
+    init: Circuit | None = None
 
 
 @dataclass(frozen=True)
@@ -99,7 +104,8 @@ def fit_circuit(
     With on_interrupt="keep", Ctrl-C ends the training, and the circuit is what the networks have
     learned so far. While recipes are compared or trees are grown, it ends that instead.
     """
-    return _Fit(problem, plan, engine, rng, n_threads, on_progress, on_interrupt).run()
+    fit = _Fit(problem, plan, engine, rng, n_threads, on_progress, on_interrupt)
+    return fit.run() if plan.init is None else fit.learn_on(plan.init)
 
 
 class _Options(TypedDict):
@@ -178,6 +184,44 @@ class _Fit:
             calibrated.missed,
         )
 
+    def learn_on(self, init: Circuit) -> Fitted:
+        """Keep the rules of an earlier circuit, grow trees that correct its errors, calibrate."""
+        problem, candidates = self.problem, self.plan.candidates
+        earlier = find_earlier(init, problem.table, problem.classes)
+        encode = candidates.usual.encode
+        encoder, cells = fit_encoder(problem.table, problem.target, problem.weight, encode)
+        features = make_features(encoder.literals, cells)
+        start = partial(start_from_circuit, earlier=earlier)
+        growth = candidates.growth
+        assert growth is not None
+        grown = self._unless_interrupted(
+            lambda: grow(growth, problem, features, start, self.rng), None
+        )
+        encoder = earlier.extend(encoder, cells)
+        if grown is None:
+            if not self.interrupted:
+                raise TableError(
+                    "init is corrected on three parts of the rows, but a class has fewer than "
+                    "three rows or groups; give more rows, or leave out init"
+                )
+            return Fitted(earlier.move(encoder.columns, 1), candidates.usual, [], [], (), True)
+        votes, unit = grown.units(init.temperature, 1)
+        circuit = discretise(
+            [],
+            encoder,
+            problem.table,
+            cells,
+            classes=problem.classes,
+            temperature=1.0 / unit,
+            leaves=grown.leaves(unit),
+            earlier=earlier.move(encoder.columns, votes),
+        )
+        calibrated = Calibrated(circuit)
+        if not self.plan.goal.does_nothing:
+            points = points_of(grown.held_out / unit, grown.rows, problem)
+            calibrated = self._calibrate(circuit, points)
+        return Fitted(calibrated.circuit, candidates.usual, [], [], missed=calibrated.missed)
+
     def _train_networks(
         self, recipe: Recipe, encoder: Encoder, cells: NDArray[np.float32]
     ) -> list[Member]:
@@ -214,9 +258,12 @@ class _Fit:
         growth = self.plan.candidates.growth
         if growth is None or self.interrupted:
             return None
-        return self._unless_interrupted(
-            lambda: grow(growth, recipe, self.problem, features, **self._stage()), None
+        options = self._stage()
+        start = partial(start_from_networks, recipe=recipe, **options)
+        grown = self._unless_interrupted(
+            lambda: grow(growth, self.problem, features, start, options["rng"]), None
         )
+        return grown if grown is not None and grown.trees else None
 
     def _leave_out(
         self, recipe: Recipe, scores: tuple[Score, ...], grown: Grown | None

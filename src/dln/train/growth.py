@@ -1,4 +1,6 @@
-"""Grow trees that correct the errors of trained networks; cross-validation chooses their number.
+"""Grow trees that correct the errors of a model; cross-validation chooses their number.
+
+The model is a recipe of networks, or an earlier circuit.
 
 Networks fit their own rows better than others. So trees start from the points that networks give to
 rows that they were *not* trained on. To choose the number of trees, a fold is left out by all: its
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from dln.encode.encoder import fit_encoder
+from dln.train.earlier import Earlier
 from dln.train.jobs import Engine, Job, OnProgress, TrainingRows
 from dln.train.problem import Problem
 from dln.train.recipe import Recipe
@@ -39,16 +42,24 @@ _FINEST = 0.02
 """Points that one vote stands for, at most: the rounding of a leaf is below half of it."""
 
 
+Start = Callable[[Problem, NDArray[np.int64]], list[Floats]]
+"""Takes rows and the fold of each. Returns the points of a model on rows that it does not know.
+
+First those of the model trained without one fold, for each row without its own fold. Then, for each
+fold, those of the model trained without it and without the row's own fold.
+"""
+
+
 @dataclass(frozen=True)
 class Grown:
-    """Trees to add to networks.
+    """Trees to add to a model; perhaps none.
 
     Attributes
     ----------
     features
         What the trees split on.
     scale
-        Points that the mean vote of the networks, divided by tau, stands for.
+        Factor of the points of the model.
     held_out : (n, n_classes)
         Points of the whole model on rows that it was not trained on.
     rows : (n,)
@@ -74,22 +85,18 @@ class Grown:
 
 def grow(
     growth: Growth,
-    recipe: Recipe,
     problem: Problem,
     features: Features,
-    *,
-    engine: Engine,
+    start: Start,
     rng: np.random.Generator,
-    n_threads: int,
-    on_progress: Callable[[list[Job]], OnProgress | None] = lambda jobs: None,
 ) -> Grown | None:
-    """Grow trees for networks of a recipe; None if they would not help."""
+    """Grow as many trees as help; None if there are too few rows to tell."""
     rows, fold = _draw_folds(problem.target, rng, problem.groups)
     if len(rows) == 0:
         return None
     sample = problem if len(rows) == len(problem.target) else problem.take(rows)
     matrix = features.matrix[rows]
-    starts = _train_without_folds(recipe, sample, fold, engine, rng, n_threads, on_progress)
+    starts = start(sample, fold)
     n_folds = int(fold.max()) + 1
     numbers = [number for number in NUMBERS if number <= growth.n_trees]
     held = np.zeros((len(numbers), *starts[0].shape))
@@ -114,8 +121,6 @@ def grow(
             held[place, own] = total
     losses = [_loss(points, sample.target, sample.weight) for points in held]
     chosen = int(np.argmin(losses))
-    if chosen == 0:
-        return None
     scale = _best_scale(starts[0], sample.target, sample.weight)
     trees = grow_trees(
         matrix,
@@ -162,20 +167,17 @@ def _is_complete(target: NDArray[np.int32], fold: NDArray[np.int64], n_folds: in
     return has_classes and len(np.unique(fold)) == n_folds
 
 
-def _train_without_folds(
-    recipe: Recipe,
+def start_from_networks(
     problem: Problem,
     fold: NDArray[np.int64],
+    *,
+    recipe: Recipe,
     engine: Engine,
     rng: np.random.Generator,
     n_threads: int,
-    on_progress: Callable[[list[Job]], OnProgress | None],
+    on_progress: Callable[[list[Job]], OnProgress | None] = lambda jobs: None,
 ) -> list[Floats]:
-    """Return points (votes / tau) of networks on rows that they were not trained on.
-
-    First those of networks trained without one fold, for each row the network without its fold.
-    Then, for each fold, those of networks trained without it and without the row's own fold.
-    """
+    """Train networks without one fold and without two; a `Start` with their votes / tau."""
     folds = range(int(fold.max()) + 1)
     table = problem.table.kept()
     jobs: list[Job] = []
@@ -200,6 +202,13 @@ def _train_without_folds(
                 elif other != own:
                     starts[1 + other][rows] = points
     return starts
+
+
+def start_from_circuit(
+    problem: Problem, fold: NDArray[np.int64], *, earlier: Earlier
+) -> list[Floats]:
+    """Take the points of an earlier circuit, which knows none of the rows; a `Start`."""
+    return [earlier.points(problem.table)] * (2 + int(fold.max()))
 
 
 def _best_scale(points: Floats, target: NDArray[np.int32], weight: NDArray[np.float32]) -> float:

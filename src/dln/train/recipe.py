@@ -157,6 +157,13 @@ def _growth(requested: FitOptions, level: Level, is_choice: bool) -> Growth | No
     return Growth(n_trees, TreeOptions(level.n_leaves, TREE_RATE)) if n_trees else None
 
 
+def growth_from_circuit(requested: FitOptions) -> Growth:
+    """Return what may be grown to correct an earlier circuit, without networks."""
+    level = LEVELS[requested.effort]
+    most = max(level.n_trees, LEVELS["normal"].n_trees)
+    return Growth(_or(requested.n_trees, most), TreeOptions(level.n_leaves, TREE_RATE))
+
+
 def _usual_recipe(requested: FitOptions, n_rows: int, n_classes: int, heaviest: float) -> Recipe:
     """Return the recipe for a table of this size if nothing is compared."""
     width = 64 if n_rows < 2_000 else 128 if n_rows < 4_000 else 300

@@ -167,7 +167,7 @@ class _Judge:
         found = replace(circuit, origin=self._origin)
         if recalibrate and circuit.calibration is not None:
             votes = circuit.votes(self._table)
-            winners = circuit.readout.winners(votes)
+            winners = circuit.class_readout.winners(votes)
             found = self._recalibrated(found, votes)
         else:
             winners = circuit.winners(self._table)

@@ -1,6 +1,7 @@
 """Cancel votes without effect: those that all classes share, and those of opposite rules.
 
-Promise: the vote differences between classes stay the same on every row.
+Promise: the vote differences between classes stay the same on every row. Where votes are the points
+of a number, the points themselves stay the same.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from dataclasses import replace
 
 from dln.core.builder import TRUE, Signal
 from dln.core.circuit import Circuit
-from dln.shrink.simplify.rebuild import Votes, rebuild
+from dln.core.readout import Votes
+from dln.shrink.simplify.rebuild import Points, rebuild
 
 
 def cancel_votes(circuit: Circuit) -> Circuit:
@@ -21,7 +23,7 @@ def cancel_votes(circuit: Circuit) -> Circuit:
     >>> cancel_votes(shared).rules, cancel_votes(shared).base_votes
     ((Rule(wire=0, votes=(0, 1)),), (0, 0))
     """
-    return rebuild(circuit, _cancel)
+    return rebuild(circuit, _cancel if isinstance(circuit.readout, Votes) else _merge_opposite)
 
 
 def lower_base(circuit: Circuit) -> Circuit:
@@ -32,11 +34,25 @@ def lower_base(circuit: Circuit) -> Circuit:
     >>> lower_base(Circuit(*x, (), (Rule(0, (2, 3)),), (6, 7), ("no", "yes"))).base_votes
     (0, 1)
     """
+    if not isinstance(circuit.readout, Votes):
+        return circuit
     readout = circuit.readout.with_rules(circuit.rules, _lower(circuit.base_votes))
     return replace(circuit, readout=readout)
 
 
-def _cancel(votes: Votes) -> Votes:
+def _merge_opposite(points: Points) -> Points:
+    """Replace each pair of a rule and its negation by one of them and a larger offset."""
+    points = dict(points)
+    for signal in list(points):
+        opposite = signal.invert()
+        if signal.part is not None and signal in points and opposite in points:
+            dropped = points.pop(opposite)
+            points[signal] = tuple(x - y for x, y in zip(points[signal], dropped, strict=True))
+            points[TRUE] = tuple(x + y for x, y in zip(points[TRUE], dropped, strict=True))
+    return points
+
+
+def _cancel(votes: Points) -> Points:
     votes = dict(votes)
     base = votes.pop(TRUE)
     for signal in list(votes):
@@ -47,7 +63,9 @@ def _cancel(votes: Votes) -> Votes:
     return {**lowered, TRUE: _lower(base)}
 
 
-def _join(votes: Votes, signal: Signal, opposite: Signal, base: tuple[int, ...]) -> tuple[int, ...]:
+def _join(
+    votes: Points, signal: Signal, opposite: Signal, base: tuple[int, ...]
+) -> tuple[int, ...]:
     """Merge two opposite rules if that needs fewer votes. Return the new base votes."""
     apart = _count(_lower(votes[signal])) + _count(_lower(votes[opposite]))
     for kept, dropped in ((signal, opposite), (opposite, signal)):
