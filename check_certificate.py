@@ -62,7 +62,17 @@ class Model:
 
     def __init__(self, document):
         require(document.get("format") == "dln-circuit", "this is not a model file of dln")
-        require(document.get("readout", "votes") == "votes", "the model has no votes")
+        require(document.get("readout", "votes") in ("votes", "score"), "unknown readout")
+        self.predicts_number = document.get("readout") == "score"
+        if self.predicts_number:  # its points are the votes of the second of two classes
+            document = {
+                **document,
+                "rules": [
+                    {"wire": r["wire"], "votes": [0, r["points"]]} for r in document["rules"]
+                ],
+                "base_votes": [0, document["offset"]],
+                "classes": [None, document["name"]],
+            }
         self.columns = document["columns"]
         self.literals = document["literals"]
         self.gates = [(GATES.index(name), a, b) for name, a, b in document["gates"]]
@@ -216,6 +226,10 @@ def read_question(model, question):
         for at, twin in twin_column.items():
             if at in conditions:
                 conditions[twin] = conditions[at]
+        if model.predicts_number:  # its points differ by more than the given ones, either way
+            require(question["points"] >= 0, "the points are negative")
+            by = question["points"] + 1
+            return pair, [[(1, 3, by)], [(3, 1, by)]], conditions
         goals = []
         for c in range(n):
             wins = [beats(c, other) for other in range(n) if other != c]
@@ -224,6 +238,7 @@ def read_question(model, question):
                     rival, winner, by = beats(other, c)
                     goals.append([*wins, (n + rival, n + winner, by)])
         return pair, goals, conditions
+    require(kind == "range" or not model.predicts_number, "the model has no classes")
     number = question["class"]
     require(type(number) is int and 0 <= number < n, "there is no such class")
     others = [c for c in range(n) if c != number]
@@ -384,6 +399,8 @@ def describe(document, question):
     """Write the question in words; the words in the certificate are not trusted."""
     where = ", ".join(f"{name}: {json.dumps(given)}" for name, given in question["where"].items())
     region = f" where {{{where}}}" if where else ""
+    if document.get("readout") == "score":
+        return describe_number(document, question) + region
     if question["kind"] == "independent":
         return f"the class never changes with {question['features']} alone{region}"
     label = json.dumps(document["classes"][question["class"]])
@@ -393,6 +410,18 @@ def describe(document, question):
             f"and at most {question['at_most']}{region}"
         )
     return f"{question['kind']} class {label}{region}"
+
+
+def describe_number(document, question):
+    """Write a question about a number in words: (points / 10**digits) through the link."""
+    unit = f"in units of 10**{-document['digits']}, link {document['link']}"
+    name = json.dumps(document["name"])
+    if question["kind"] == "independent":
+        return (
+            f"{name} never changes by more than {question['points']} ({unit}) "
+            f"with {question['features']} alone"
+        )
+    return f"{name} is at least {question['at_least']} and at most {question['at_most']} ({unit})"
 
 
 def main(arguments):

@@ -45,10 +45,12 @@ def run_missing(
     cells: Iterable[Cell],
     arguments: argparse.Namespace,
     make_pool: Callable[[int], Executor] = ProcessPoolExecutor,
+    shown: str = "accuracy",
 ) -> list[Result]:
     """Measure the cells that are not stored yet, in their order, and return all stored results.
 
-    `arguments` are those of `add_options`. A fit that fails is printed and left out.
+    `arguments` are those of `add_options`. `shown` is the result to print. A fit that fails is
+    printed and left out.
     """
     results = read_results(arguments.output)
     done = {_cell(result) for result in results}
@@ -78,7 +80,7 @@ def run_missing(
                 stream.write(json.dumps(result) + "\n")
                 stream.flush()
                 results.append(result)
-                print(*cell, result["accuracy"], flush=True)
+                print(*cell, result[shown], flush=True)
     if missing:
         print(f"{len(missing)} fits are left; the same command continues")
     return results

@@ -4,8 +4,9 @@
     python -m benchmarks.train_speed --memory   # and the memory of a fit on 1M x 50 float32
 
 Prints microseconds per training step for two networks on the Wisconsin breast cancer data, next to
-recorded times of the authors' PyTorch program; the speed-up of two cores over one; and the time per
-row as the table grows. Everything except the authors' times is measured in this run.
+recorded times of the authors' PyTorch program; the time of a step that learns a number, relative to
+one that learns two classes; the speed-up of two cores over one; and the time per row as the table
+grows. Everything except the authors' times is measured in this run.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import resource
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer
@@ -23,6 +25,7 @@ from dln.data.table import read_table
 from dln.encode.bits import LiteralSet
 from dln.encode.encoder import EncodeOptions, fit_encoder
 from dln.train.jobs import Job, TrainingRows
+from dln.train.losses import CROSS_ENTROPY, LOSSES, Loss
 from dln.train.native import train_population
 from dln.train.network import Shape, build_network, layer_sizes
 from dln.train.options import TrainOptions
@@ -47,9 +50,10 @@ def make_job(
     literals: LiteralSet,
     shape: Shape,
     options: TrainOptions,
-    n_classes: int = 2,
+    n_classes: int | None = 2,
+    loss: Loss = CROSS_ENTROPY,
 ) -> Job:
-    """Create one untrained network."""
+    """Create one untrained network; with n_classes=None, one that predicts a number."""
     network = build_network(
         literals,
         shape,
@@ -59,7 +63,7 @@ def make_job(
         vote_density=0.4,
         rng=np.random.default_rng(options.seed),
     )
-    return Job(network, data, np.arange(len(data.target), dtype=np.int64), options)
+    return Job(network, data, np.arange(len(data.target), dtype=np.int64), options, loss=loss)
 
 
 def best_seconds(make_jobs: Callable[[], list[Job]], n_threads: int, repeats: int) -> float:
@@ -89,6 +93,25 @@ def measure_steps(epochs: int = 100) -> None:
             f"{fastest}-{slowest} ms, {1e3 * fastest / micro:.0f} to {1e3 * slowest / micro:.0f} "
             f"times longer (target {TARGET[first, ratio]})"
         )
+
+
+def measure_numbers(epochs: int = 60, rounds: int = 9) -> None:
+    """Print the time of a step that learns a number, relative to one that learns two classes."""
+    classes, literals = encoded_table()
+    numbers = replace(classes, target=classes.target.astype(np.float32))
+    options = TrainOptions(epochs=epochs)
+    print("A step that learns a number, relative to one that learns two classes (target 1.2):")
+    for layers in ((64, 32), (300, 150)):
+        seconds = dict.fromkeys(LOSSES, float("inf"))
+        for _ in range(rounds):  # in turn, so that a slow moment of the machine hits all losses
+            for name, loss in LOSSES.items():
+                is_class = loss.readout == "votes"
+                data, n_classes = (classes, 2) if is_class else (numbers, None)
+                job = make_job(data, literals, Shape(layers, n_links=16), options, n_classes, loss)
+                seconds[name] = min(seconds[name], best_seconds(lambda: [job], 1, 1))  # noqa: B023
+        base = seconds.pop(CROSS_ENTROPY.name)
+        ratios = [f"{name} {value / base:.2f}" for name, value in seconds.items()]
+        print(f"  layers {layers}: {', '.join(ratios)}")
 
 
 def measure_cores(n_jobs: int = 24) -> None:
@@ -160,6 +183,7 @@ def main() -> None:
     if arguments.memory:
         measure_memory()  # first, because the peak of memory only grows
     measure_steps()
+    measure_numbers()
     measure_cores()
     measure_rows()
 

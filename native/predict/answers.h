@@ -17,11 +17,20 @@
 
 namespace dln {
 
-// A number that the plan computes for each row: its bits, and a constant to add.
+// A number that the plan computes for each row: the weights of the bits that are set, plus an
+// offset.
 struct Answer {
   Bits bits;
-  std::int32_t offset = 0;
+  std::vector<std::int64_t> weights;
+  std::int64_t offset = 0;
 };
+
+// A number in binary.
+inline Answer binary(const Bits& bits, std::int64_t offset) {
+  std::vector<std::int64_t> weights;
+  for (std::size_t bit = 0; bit < bits.size(); ++bit) weights.push_back(std::int64_t{1} << bit);
+  return {bits, weights, offset};
+}
 
 // What a plan computes for each row: numbers, and wires that are kept as they are.
 struct Outputs {
@@ -44,15 +53,42 @@ inline std::vector<Signal> rules_of(const Circuit& circuit, const std::vector<Si
   return rules;
 }
 
+// How much longer the kernel takes to add a weight row by row than to run a step, about.
+inline constexpr std::size_t steps_per_weight = 20;
+
+// The votes of one class, or the points. Weights with many bits are added row by row. Many small
+// weights are added bit by bit, and only the bits of their sum row by row.
+inline Answer add_up(const Circuit& circuit, std::size_t label, const std::vector<Signal>& rules,
+                     Netlist& netlist) {
+  std::map<Signal, std::int64_t> weights;  // of signals without inversion: w * ~x = w - w * x
+  std::int64_t offset = circuit.base_votes[label];
+  for (std::size_t r = 0; r < rules.size(); ++r) {
+    const std::int64_t weight = circuit.vote(r, label);
+    const bool is_inverted = rules[r] & 1;
+    weights[rules[r] & ~Signal{1}] += is_inverted ? -weight : weight;
+    if (is_inverted) offset += weight;
+  }
+  weights.erase(never);
+  std::erase_if(weights, [](const auto& item) { return item.second == 0; });
+
+  Counter counter;
+  Answer direct{{}, {}, offset};
+  for (const auto& [signal, weight] : weights) {
+    counter.add(signal, weight);
+    direct.bits.push_back(signal);
+    direct.weights.push_back(weight);
+  }
+  const std::size_t row_by_row = steps_per_weight * weights.size();
+  const std::size_t bit_by_bit = 2 * counter.n_signals() + steps_per_weight * counter.n_bits();
+  if (row_by_row <= bit_by_bit) return direct;
+  return binary(counter.total(netlist), offset + counter.offset);
+}
+
 inline std::vector<Answer> add_up_votes(const Circuit& circuit, const std::vector<Signal>& rules,
                                         Netlist& netlist) {
   std::vector<Answer> votes;
-  for (std::size_t label = 0; label < circuit.n_classes(); ++label) {
-    Counter counter;
-    for (std::size_t r = 0; r < rules.size(); ++r) counter.add(rules[r], circuit.vote(r, label));
-    counter.offset += circuit.base_votes[label];
-    votes.push_back({counter.total(netlist), std::int32_t(counter.offset)});
-  }
+  for (std::size_t label = 0; label < circuit.n_classes(); ++label)
+    votes.push_back(add_up(circuit, label, rules, netlist));
   return votes;
 }
 
@@ -108,7 +144,7 @@ inline Outputs find_winner(const Circuit& circuit, Netlist& netlist) {
     winner = select(wins, constant(label), winner, netlist);
     most = select(wins, votes, most, netlist);
   }
-  return {{{winner, 0}}, {}};
+  return {{binary(winner, 0)}, {}};
 }
 
 }  // namespace dln

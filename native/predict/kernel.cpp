@@ -9,6 +9,7 @@
 
 #include "literals.h"
 #include "strips.h"
+#include "sums.h"
 #include "vectors.h"
 
 namespace dln::DLN_LEVEL {
@@ -51,6 +52,7 @@ class Evaluation {
     }
     run_steps();
     if (answers_.labelled) return write_labels(first_row, n_rows);
+    if (answers_.scores) return write_scores(first_row, n_rows);
     write_votes(first_row, n_rows);
     write_wires(first_row, n_rows);
   }
@@ -152,28 +154,28 @@ class Evaluation {
     }
   }
 
-  // Eight planes of a number for eight rows: one byte per row, the first row in the lowest byte.
+  // Eight bits of a number for eight rows: one byte per row, the first row in the lowest byte.
   std::uint64_t read_bytes(const Number& number, std::size_t first_plane, std::size_t row) {
     std::uint64_t bytes = 0;
-    for (std::size_t p = 0; p < 8 && first_plane + p < number.planes.size; ++p) {
+    for (std::size_t p = 0; p < 8 && first_plane + p < number.slots.size; ++p) {
       std::uint64_t word;
-      std::memcpy(&word, bits_of(number.planes[first_plane + p], row / rows_per_word), sizeof word);
+      std::memcpy(&word, bits_of(number.slots[first_plane + p], row / rows_per_word), sizeof word);
       bytes |= spread(word >> row % rows_per_word & 0xff) << p;
     }
     return bytes;
   }
 
-  // Call `use` with the value of a number for every row, without its offset.
+  // Call `use` with the value of a number for every row; its weights are 1, 2, 4 and so on.
   template <class Use>
   void for_each_value(const Number& number, std::size_t n_rows, Use use) {
     for (std::size_t row = 0; row < n_rows; row += 8) {
       std::uint64_t bytes = read_bytes(number, 0, row);
-      if (number.planes.size <= 8 && n_rows - row >= 8) {  // the common case, kept in registers
+      if (number.slots.size <= 8 && n_rows - row >= 8) {  // the common case, kept in registers
         for (std::size_t i = 0; i < 8; ++i, bytes >>= 8) use(row + i, std::uint32_t(bytes & 0xff));
         continue;
       }
       std::uint32_t values[8] = {};
-      for (std::size_t plane = 0; plane < number.planes.size; plane += 8) {
+      for (std::size_t plane = 0; plane < number.slots.size; plane += 8) {
         bytes = read_bytes(number, plane, row);
         for (std::size_t i = 0; i < 8; ++i)
           values[i] |= std::uint32_t(bytes >> 8 * i & 0xff) << plane;
@@ -197,12 +199,12 @@ class Evaluation {
   void write_few_labels(std::uint64_t* labelled, std::size_t n_rows) {
     const auto first = [](std::size_t n) { return __mmask8(n < 8 ? (1u << n) - 1 : 0xff); };
     const __m512i labels = _mm512_maskz_loadu_epi64(first(answers_.n_labels), answers_.labels);
-    const Slice<std::uint32_t>& planes = plan_.numbers[0].planes;
+    const Slice<std::uint32_t>& slots = plan_.numbers[0].slots;
     for (std::size_t row = 0; row < n_rows; row += 8) {
       __m512i classes = _mm512_setzero_si512();
-      for (std::size_t p = 0; p < planes.size; ++p) {
+      for (std::size_t p = 0; p < slots.size; ++p) {
         __mmask8 bits;
-        std::memcpy(&bits, bits_of(planes[p], 0) + row / 8, sizeof bits);
+        std::memcpy(&bits, bits_of(slots[p], 0) + row / 8, sizeof bits);
         classes = _mm512_mask_add_epi64(classes, bits, classes, _mm512_set1_epi64(1ll << p));
       }
       const __mmask8 rows = first(n_rows - row);
@@ -212,14 +214,42 @@ class Evaluation {
   }
 #endif
 
+  // Call `use` with the first of some rows, their number, and the value of a number for each.
+  template <class Use>
+  void for_each_sum(const Number& number, std::size_t n_rows, Use use) {
+    for (std::size_t first = 0; first < n_rows; first += rows_per_word) {
+      Sums sums(number.offset);
+      for (std::size_t i = 0; i < number.slots.size; ++i) {
+        std::uint64_t bits;
+        std::memcpy(&bits, bits_of(number.slots[i], first / rows_per_word), sizeof bits);
+        sums.add(bits, number.weights[i]);
+      }
+      std::int32_t values[rows_per_word];
+      sums.store(values);
+      const std::size_t left = n_rows - first;
+      use(first, left < rows_per_word ? left : rows_per_word, values);
+    }
+  }
+
+  void write_scores(std::size_t first_row, std::size_t n_rows) {
+    double* scores = answers_.scores + first_row;
+    const double factor = answers_.factor, divisor = answers_.divisor;
+    for_each_sum(plan_.numbers[0], n_rows,
+                 [=](std::size_t first, std::size_t n, const std::int32_t* values) {
+                   for (std::size_t i = 0; i < n; ++i)
+                     scores[first + i] = double(values[i]) * factor / divisor;
+                 });
+  }
+
   void write_votes(std::size_t first_row, std::size_t n_rows) {
     const std::size_t n_classes = plan_.numbers.size;
     std::int32_t* votes = answers_.votes + first_row * n_classes;
     for (const Number& number : plan_.numbers) {
-      const auto offset = std::uint32_t(number.offset);
-      for_each_value(number, n_rows, [=](std::size_t row, std::uint32_t value) {
-        votes[row * n_classes] = std::int32_t(value + offset);
-      });
+      for_each_sum(number, n_rows,
+                   [=](std::size_t first, std::size_t n, const std::int32_t* values) {
+                     for (std::size_t i = 0; i < n; ++i)
+                       votes[(first + i) * n_classes] = values[i];
+                   });
       ++votes;
     }
   }

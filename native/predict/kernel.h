@@ -73,10 +73,11 @@ struct UsedColumn {
   Slice<Test> tests;
 };
 
-// A number per row, as bit planes: plane p is the slot with the bits of weight 2^p.
+// A number per row: the offset plus the weights of the slots whose bit is set, modulo 2^32.
 struct Number {
-  Slice<std::uint32_t> planes;
-  std::int32_t offset;  // added to the value of the planes
+  Slice<std::uint32_t> slots;
+  Slice<std::uint32_t> weights;
+  std::uint32_t offset;
 };
 
 struct Plan {
@@ -103,12 +104,15 @@ struct TableView {
   bool is_row_major;      // the values of a row are contiguous and have one type
 };
 
-// Where the answers are written: labels[number 0] to `labelled` or, if `labels` is null, all
-// numbers of a row to `votes` and the bits of some slots to `wires`.
+// Where the answers are written: labels[number 0] to `labelled`, or number 0 * factor / divisor to
+// `scores`, or else all numbers of a row to `votes` and the bits of some slots to `wires`. In labels
+// the weights of number 0 are 1, 2, 4 and so on.
 struct Answers {
   const std::uint64_t* labels = nullptr;
   std::size_t n_labels = 0;
   std::uint64_t* labelled = nullptr;
+  double* scores = nullptr;
+  double factor = 1, divisor = 1;
   std::int32_t* votes = nullptr;
   Slice<std::uint32_t> slots = {};
   std::uint64_t* wires = nullptr;  // words_per_wire for each slot; bits after the last row are 0

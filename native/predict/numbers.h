@@ -33,12 +33,21 @@ class Counter {
       if (left & 1) column(bit).push_back(signal);
   }
 
+  // Signals to add, of all weights; each takes an adder.
+  std::size_t n_signals() const {
+    std::size_t n = 0;
+    for (const std::vector<Signal>& signals : columns_) n += signals.size();
+    return n;
+  }
+
+  // The bits of the largest sum, without the offset.
+  std::size_t n_bits() const { return std::size_t(std::bit_width(most_)); }
+
   // Full adders: replace three signals of one weight by one of the same weight and one of twice the
   // weight, until one signal of each weight is left.
   Bits total(Netlist& netlist) {
-    const std::size_t n_bits = std::size_t(std::bit_width(most_));  // higher carries are zero
     Bits sum;
-    for (std::size_t bit = 0; bit < n_bits; ++bit) {
+    for (std::size_t bit = 0; bit < n_bits(); ++bit) {  // higher carries are zero
       // A queue gives a tree of adders instead of a chain, so steps wait less for each other.
       std::size_t next = 0;
       while (column(bit).size() - next > 1) {

@@ -57,10 +57,10 @@ class StoredPlan {
       for (Signal bit : number.bits) outputs.push_back(netlist.wire_of(bit));
     for (Signal wire : kept) outputs.push_back(netlist.wire_of(wire));
     schedule_ = Scheduler(netlist, outputs).schedule();
-    for (std::uint32_t wire : outputs) planes_.push_back(schedule_.slots[wire]);
+    for (std::uint32_t wire : outputs) slots_.push_back(schedule_.slots[wire]);
     store_numbers(numbers);
     store_tests(circuit);
-    kept_ = {planes_.data() + planes_.size() - kept.size(), kept.size()};
+    kept_ = {slots_.data() + slots_.size() - kept.size(), kept.size()};
     plan_ = {schedule_.n_slots, slice(columns_), slice(schedule_.runs), slice(schedule_.steps),
              slice(numbers_)};
   }
@@ -78,10 +78,14 @@ class StoredPlan {
   }
 
   void store_numbers(const std::vector<Answer>& answers) {
-    const std::uint32_t* planes = planes_.data();
+    for (const Answer& answer : answers)
+      for (std::int64_t weight : answer.weights) weights_.push_back(std::uint32_t(weight));
+    const std::uint32_t *slots = slots_.data(), *weights = weights_.data();
     for (const Answer& answer : answers) {
-      numbers_.push_back({{planes, answer.bits.size()}, answer.offset});
-      planes += answer.bits.size();
+      const std::size_t size = answer.bits.size();
+      numbers_.push_back({{slots, size}, {weights, size}, std::uint32_t(answer.offset)});
+      slots += size;
+      weights += size;
     }
   }
 
@@ -133,7 +137,7 @@ class StoredPlan {
     return {Question::among_codes, slot, 0, 0, {}, slice(code_bits_.back())};
   }
 
-  std::vector<std::uint32_t> planes_;
+  std::vector<std::uint32_t> slots_, weights_;
   Slice<std::uint32_t> kept_;
   ScheduledSteps schedule_;
   std::vector<Number> numbers_;

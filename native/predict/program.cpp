@@ -41,6 +41,7 @@ class Program {
   void import_numpy() {
     const nb::module_ numpy = nb::module_::import_("numpy");
     empty_ = numpy.attr("empty");
+    float64_ = numpy.attr("dtype")("float64");
     int32_ = numpy.attr("dtype")("int32");
     int64_ = numpy.attr("dtype")("int64");
     uint64_ = numpy.attr("dtype")("uint64");
@@ -55,6 +56,18 @@ class Program {
     run(kernel_for(level_), votes_.plan(), open, {.votes = cells_of<std::int32_t>(out)},
         n_threads);
     return votes;
+  }
+
+  nb::object scores(nb::handle source, double factor, double divisor, int n_threads,
+                    std::optional<std::int64_t> n_rows) const {
+    require(class_indices_.size() == 1, "there are ", class_indices_.size(),
+            " classes; expected one number");
+    const OpenTable open(votes_.plan(), n_columns_, source, n_rows);
+    const nb::object scores = empty_(open.n_rows(), float64_);
+    const Array out(scores, {"scores"}, 1, PyBUF_RECORDS);
+    run(kernel_for(level_), votes_.plan(), open,
+        {.scores = cells_of<double>(out), .factor = factor, .divisor = divisor}, n_threads);
+    return scores;
   }
 
   nb::object evaluate(nb::handle source, nb::handle wires, int n_threads,
@@ -140,7 +153,7 @@ class Program {
   Circuit circuit_;
   mutable std::mutex planning_;
   mutable std::optional<StoredPlan> wires_;
-  nb::object empty_, int32_, int64_, uint64_;
+  nb::object empty_, float64_, int32_, int64_, uint64_;
 };
 
 std::vector<std::int32_t> copy_votes(nb::handle object, size_t n_rules, size_t n_classes) {
@@ -196,6 +209,9 @@ void bind_program(nb::module_& module) {
       .def_prop_ro("level", &Program::level, "The instruction-set level that the program runs on.")
       .def("votes", &Program::votes, "source"_a.none(), "n_threads"_a = 1,
            "n_rows"_a = nb::none(), "Votes of every row for every class: int32 (n, n_classes).")
+      .def("scores", &Program::scores, "source"_a.none(), "factor"_a, "divisor"_a,
+           "n_threads"_a = 1, "n_rows"_a = nb::none(),
+           "Votes of every row for the only class, times factor, divided by divisor: float64 (n,).")
       .def("evaluate", &Program::evaluate, "source"_a.none(), "wires"_a, "n_threads"_a = 1,
            "n_rows"_a = nb::none(),
            "Some wires, 64 rows to a word: uint64 (n_wires, n_words), and the votes.")

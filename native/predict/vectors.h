@@ -1,8 +1,8 @@
 // Vectors as wide as the registers of an instruction-set level.
 //
-// This header, literals.h and strips.h are parts of kernel.cpp, which is compiled once per level.
-// Everything in them is in an unnamed namespace. Otherwise the linker could merge it with the code
-// of another level and run instructions that the processor lacks.
+// This header, literals.h, strips.h and sums.h are parts of kernel.cpp, which is compiled once per
+// level. Everything in them is in an unnamed namespace. Otherwise the linker could merge it with the
+// code of another level and run instructions that the processor lacks.
 #pragma once
 
 #include <cstddef>

@@ -103,16 +103,32 @@ void Trainer::backward_votes(bool soft) {
     if (!soft_rules) {
       for (int32_t rule : voters_[c]) pass_on(net_.rule_wire[rule], d);
     }
-    if (!soft) continue;
-    float* gradient = &vote_logits_.gradient[static_cast<size_t>(c) * n_rules_padded_];
-    for (int r = 0; r < n_rules_padded_; r += kLanes) {
-      LaneSums sums;
-      for (int lane = 0; lane < kLanes; ++lane)
-        sums.set(lane, r + lane < net_.n_rules ? masked_sum(d, bits_[net_.rule_wire[r + lane]])
-                                               : v16f{});
-      store(gradient + r, load(gradient + r) + sums.total());
-    }
+    if (soft)
+      add_rule_sums(d, net_.n_rules,
+                    &vote_logits_.gradient[static_cast<size_t>(c) * n_rules_padded_]);
   }
+}
+
+// Add the sums of a gradient over the rows where each of the first `count` rules is 1.
+void Trainer::add_rule_sums(const Gradient& d, int count, float* gradient) {
+  for (int r = 0; r < count; r += kLanes) {
+    LaneSums sums;
+    for (int lane = 0; lane < kLanes; ++lane)
+      sums.set(lane, r + lane < count ? masked_sum(d, bits_[rule_wire_[r + lane]]) : v16f{});
+    store(gradient + r, load(gradient + r) + sums.total());
+  }
+}
+
+// The head of a number is linear: rules get their weight times the gradient of the number.
+void Trainer::backward_weights(bool trains) {
+  Gradient d;
+  load_rows(score_.data(), d);
+  for (int32_t rule : voters_[0]) {
+    Gradient to;
+    for (int i = 0; i < kChunks; ++i) to[i] = fill(weights_.value[rule]) * d[i];
+    pass_on(rule_wire_[rule], to);
+  }
+  if (trains) add_rule_sums(d, net_.n_weights(), weights_.gradient.data());
 }
 
 // Sum this block's gate gradients over its rows, for the 16 gates of a tile.
@@ -242,7 +258,10 @@ void Trainer::backward_literals(bool soft) {
 void Trainer::backward(Phase phase) {
   const bool soft = phase != Phase::gates;
   std::fill(reached_.begin(), reached_.end(), uint8_t{0});
-  backward_votes(soft);
+  if (net_.predicts_number())
+    backward_weights(soft);
+  else
+    backward_votes(soft);
   backward_gates(phase);
   if (phase != Phase::links && options_.threshold_rate > 0.0f) backward_literals(soft);
 }

@@ -4,12 +4,14 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -53,22 +55,30 @@ inline Options unpack_options(const nb::bytes& record) {
 // A network in training. It keeps the arrays that it borrows alive.
 class BoundJob {
  public:
-  BoundJob(Array<const float, 2> cells, Array<const int32_t, 1> target,
-           Array<const float, 1> weight, Array<const int64_t, 1> rows,
+  BoundJob(Array<const float, 2> cells, const std::optional<Array<const int32_t, 1>>& classes,
+           const std::optional<Array<const float, 1>>& numbers,
+           const std::optional<Array<const float, 1>>& offset, Array<const float, 1> row_weight,
+           Array<const int64_t, 1> rows,
            Array<const int64_t, 1> valid_rows, Array<const int32_t, 1> layer_start,
            Array<const uint8_t, 1> literal_kind, Array<const int32_t, 1> literal_column,
            Array<const int32_t, 1> literal_layer, Array<float, 1> literal_value,
            Array<float, 1> slope, Array<const int32_t, 3> link_wire, Array<float, 3> link_logit,
            Array<const uint8_t, 1> gate_choice, Array<float, 2> gate_logit,
-           Array<const int32_t, 1> rule_wire, Array<float, 2> vote_logit, const nb::bytes& options,
-           const Schedule& schedule)
-      : keep_alive_{nb::cast(cells),          nb::cast(target),     nb::cast(weight),
+           Array<const int32_t, 1> rule_wire, Array<float, 2> vote_logit, Array<float, 1> weight,
+           Array<const float, 2> weight_limit, const nb::bytes& options, const Schedule& schedule)
+      : keep_alive_{nb::cast(cells),          nb::cast(classes),    nb::cast(numbers),
+                    nb::cast(offset),         nb::cast(row_weight), nb::cast(weight),
+                    nb::cast(weight_limit),
                     nb::cast(layer_start),    nb::cast(literal_kind), nb::cast(literal_column),
                     nb::cast(literal_layer),
                     nb::cast(literal_value),  nb::cast(slope),      nb::cast(link_wire),
                     nb::cast(link_logit),     nb::cast(gate_choice), nb::cast(gate_logit),
                     nb::cast(rule_wire),      nb::cast(vote_logit)} {
-    job.table = {cells.data(), target.data(), weight.data(),
+    job.table = {cells.data(),
+                 classes ? classes->data() : nullptr,
+                 numbers ? numbers->data() : nullptr,
+                 offset ? offset->data() : nullptr,
+                 row_weight.data(),
                  static_cast<int64_t>(cells.shape(0)), static_cast<int32_t>(cells.shape(1))};
     job.network = {static_cast<int32_t>(literal_kind.shape(0)),
                    static_cast<int32_t>(link_wire.shape(0)),
@@ -80,15 +90,20 @@ class BoundJob {
                    literal_kind.data(), literal_column.data(), literal_layer.data(),
                    literal_value.data(),
                    slope.data(), link_wire.data(), link_logit.data(), gate_choice.data(),
-                   gate_logit.data(), rule_wire.data(), vote_logit.data()};
+                   gate_logit.data(), rule_wire.data(), vote_logit.data(),
+                   weight.shape(0) > 0 ? weight.data() : nullptr,
+                   weight.shape(0) > 0 ? weight_limit.data() : nullptr};
     job.rows.assign(rows.data(), rows.data() + rows.shape(0));
     job.valid_rows.assign(valid_rows.data(), valid_rows.data() + valid_rows.shape(0));
     job.options = unpack_options(options);
     job.schedule = schedule;
 
     check(cells.shape(1) < (1u << 24), "too many columns");
-    check(target.shape(0) == cells.shape(0) && weight.shape(0) == cells.shape(0),
-          "cells, target and weight differ in their number of rows");
+    check(row_weight.shape(0) == cells.shape(0) &&
+              (!classes || classes->shape(0) == cells.shape(0)) &&
+              (!numbers || numbers->shape(0) == cells.shape(0)) &&
+              (!offset || offset->shape(0) == cells.shape(0)),
+          "cells, target, weight and offset differ in their number of rows");
     check(layer_start.shape(0) >= 1 && layer_start.shape(0) < (1u << 24), "layers are missing");
     check(literal_column.shape(0) == literal_kind.shape(0) &&
               literal_layer.shape(0) == literal_kind.shape(0) &&
@@ -101,6 +116,10 @@ class BoundJob {
     check(gate_logit.shape(0) == link_wire.shape(0) && gate_logit.shape(1) == gate_choice.shape(0),
           "gate_logit must be (gates, choices)");
     check(vote_logit.shape(1) == rule_wire.shape(0), "vote_logit must be (classes, rules)");
+    check(weight.shape(0) == 0 || weight.shape(0) == rule_wire.shape(0) + 1,
+          "weight must be (rules + 1), or empty in a network for classes");
+    check(weight_limit.shape(0) == 2 && weight_limit.shape(1) == weight.shape(0),
+          "weight_limit must be (2, weights)");
     // Sizes as the trainer pads them, to complete tiles of 16. Its indices have 31 bits.
     const auto padded = [](size_t n) { return static_cast<double>(n + 15); };
     check(padded(2 * link_wire.shape(0)) * link_wire.shape(2) < 2e9 &&
@@ -114,8 +133,10 @@ class BoundJob {
   // Everything that the kernels rely on. Arrays may have changed since the job was created, so this
   // is checked again before every use.
   void check_all() const {
+    check_task();
     check_rows();
     check_network();
+    check_weights();
     check_layers();
     check_options();
     check_schedule();
@@ -137,25 +158,25 @@ class BoundJob {
     const Network& n = job.network;
     const size_t width = 2 * static_cast<size_t>(n.n_literals) +
                          static_cast<size_t>(n.n_gates) * (n.n_choices + 2 * n.n_links) +
-                         static_cast<size_t>(n.n_classes) * n.n_rules;
+                         static_cast<size_t>(n.n_classes) * n.n_rules + n.n_weights();
     float* data = new float[job.trace.size()];
     nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<float*>(p); });
     std::copy(job.trace.begin(), job.trace.end(), data);
     return {data, {width ? job.trace.size() / width : 0, width}, owner};
   }
 
-  nb::ndarray<nb::numpy, int32_t, nb::ndim<2>> votes(Array<const int64_t, 1> rows,
-                                                     const std::string& level) {
+  nb::ndarray<nb::numpy, float, nb::ndim<2>> points(Array<const int64_t, 1> rows,
+                                                    const std::string& level) {
     const std::vector<int64_t> chosen = take_rows(rows);
-    const size_t width = static_cast<size_t>(job.network.n_classes);
-    int32_t* data = new int32_t[chosen.size() * width];
-    nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<int32_t*>(p); });
+    const size_t width = static_cast<size_t>(job.network.n_outputs());
+    float* data = new float[chosen.size() * width];
+    nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<float*>(p); });
     switch (find_level(level)) {
 #if defined(__x86_64__)
-      case Level::avx512: avx512::votes(job, chosen, data); break;
-      case Level::avx2: avx2::votes(job, chosen, data); break;
+      case Level::avx512: avx512::points(job, chosen, data); break;
+      case Level::avx2: avx2::points(job, chosen, data); break;
 #endif
-      default: generic::votes(job, chosen, data);
+      default: generic::points(job, chosen, data);
     }
     return {data, {chosen.size(), width}, owner};
   }
@@ -180,6 +201,7 @@ class BoundJob {
     result["link_logit"] = g.link_logit;
     result["gate_logit"] = g.gate_logit;
     result["vote_logit"] = g.vote_logit;
+    result["weight"] = g.weight;
     return result;
   }
 
@@ -197,6 +219,18 @@ class BoundJob {
     return chosen;
   }
 
+  // The network, the targets and the loss are all for classes or all for numbers.
+  void check_task() const {
+    const int loss = static_cast<int>(job.options.loss);
+    check(loss >= 0 && loss < kLosses, "unknown loss");
+    const bool number = job.network.predicts_number();
+    check(number == is_of_number(job.options.loss), "the loss does not belong to the network");
+    check((job.table.numbers != nullptr) == number && (job.table.classes != nullptr) == !number,
+          "the targets do not belong to the network");
+    check(number || job.table.offset == nullptr, "classes have no offset");
+    check(job.network.n_classes == 0 || !number, "a network for a number has classes");
+  }
+
   void check_rows() const {
     const Table& table = job.table;
     check(!job.rows.empty(), "training needs at least one row");
@@ -204,8 +238,11 @@ class BoundJob {
       for (int64_t row : *rows)
         check(row >= 0 && row < table.n_rows, "a row is out of the table");
     for (int64_t row = 0; row < table.n_rows; ++row) {
-      check(table.target[row] >= 0 && table.target[row] < job.network.n_classes,
-            "a target is not a class");
+      if (table.classes)
+        check(table.classes[row] >= 0 && table.classes[row] < job.network.n_classes,
+              "a target is not a class");
+      if (table.numbers) check(std::isfinite(table.numbers[row]), "a target is not finite");
+      if (table.offset) check(std::isfinite(table.offset[row]), "an offset is not finite");
       check(table.weight[row] >= 0.0f && std::isfinite(table.weight[row]),
             "a weight is negative or not finite");
     }
@@ -213,7 +250,7 @@ class BoundJob {
 
   void check_network() const {
     const Network& n = job.network;
-    check(n.n_classes >= 1 && n.n_choices >= 1 && n.n_choices <= 16, "no class or no gate");
+    check(n.n_outputs() >= 1 && n.n_choices >= 1 && n.n_choices <= 16, "no class or no gate");
     check(n.n_gates == 0 || n.n_links >= 1, "a gate needs at least one candidate link");
     for (int i = 0; i < n.n_literals; ++i) {
       check(n.literal_kind[i] < kLiteralKinds, "unknown kind of literal");
@@ -250,6 +287,15 @@ class BoundJob {
       check(n.vote_logit[i] < INFINITY, "a vote logit is NaN or too large");
   }
 
+  void check_weights() const {
+    const Network& n = job.network;
+    for (int i = 0; i < n.n_weights(); ++i) {
+      const float low = n.weight_limit[i], high = n.weight_limit[n.n_weights() + i];
+      check(std::isfinite(n.weight[i]), "a weight of a rule is not finite");
+      check(n.weight[i] >= low && n.weight[i] <= high, "a weight of a rule is beyond its limits");
+    }
+  }
+
   void check_layers() const {
     const Network& n = job.network;
     check(n.layer_start[0] == 0 && n.layer_start[n.n_layers] == n.n_gates,
@@ -277,8 +323,6 @@ class BoundJob {
 #define DLN_CHECK(name, low, high) check_range(job.options.name, low, high, #name);
     DLN_LIMITS(DLN_CHECK)
 #undef DLN_CHECK
-    const int loss = static_cast<int>(job.options.loss);
-    check(loss >= 0 && loss < kLosses, "unknown loss");
   }
 
   std::vector<nb::object> keep_alive_;

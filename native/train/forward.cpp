@@ -1,5 +1,6 @@
 // The forward pass: rows to bits, bits through hard gates, votes, and the loss of a block.
 #include <algorithm>
+#include <type_traits>
 
 #include "trainer.h"
 
@@ -9,13 +10,15 @@ void Trainer::load_block(const int64_t* rows, int n) {
   const Table& table = job_.table;
   for (int r = 0; r < kRows; ++r) {
     if (r >= n) {  // an empty place: its weight is zero
-      target_[r] = -1;
-      weight_[r] = 0.0f;
+      class_[r] = -1;
+      number_[r] = offset_[r] = weight_[r] = 0.0f;
       continue;
     }
     const float* row = table.cells + rows[r] * table.n_columns;
     for (int c = 0; c < table.n_columns; ++c) cells_[c * kRows + r] = row[c];
-    target_[r] = table.target[rows[r]];
+    if (table.classes) class_[r] = table.classes[rows[r]];
+    if (table.numbers) number_[r] = table.numbers[rows[r]];
+    if (table.offset) offset_[r] = table.offset[rows[r]];
     weight_[r] = table.weight[rows[r]];
   }
 }
@@ -29,7 +32,8 @@ void Trainer::prefetch(const int64_t* rows, const int64_t* end) const {
     const float* cells = table.cells + *row * table.n_columns;
     for (int c = 0; c < table.n_columns; c += kLine) __builtin_prefetch(cells + c, 0, 2);
     __builtin_prefetch(cells + table.n_columns - 1, 0, 2);
-    __builtin_prefetch(table.target + *row, 0, 2);
+    __builtin_prefetch(table.classes + *row, 0, 2);  // an address that is not used does no harm
+    __builtin_prefetch(table.numbers + *row, 0, 2);
     __builtin_prefetch(table.weight + *row, 0, 2);
   }
 }
@@ -48,6 +52,26 @@ void Trainer::forward() {
         evaluate_gate<uint64_t>(code_[g], bits_[source_[2 * g]], bits_[source_[2 * g + 1]]);
 }
 
+void Trainer::add_points() {
+  if (net_.predicts_number())
+    add_weights();
+  else
+    count_votes();
+}
+
+void Trainer::add_weights() {
+  const float* weight = weights_.value.data();
+  Gradient sum;
+  for (int i = 0; i < kChunks; ++i)
+    sum[i] = load(offset_ + i * kLanes) + fill(weight[net_.n_rules]);
+  for (int32_t rule : voters_[0]) {
+    const uint64_t& word = bits_[rule_wire_[rule]];
+    for (int i = 0; i < kChunks; ++i)
+      sum[i] = add_where(sum[i], chunk_bits(word, i), fill(weight[rule]));
+  }
+  for (int i = 0; i < kChunks; ++i) store(&score_[i * kLanes], sum[i]);
+}
+
 void Trainer::count_votes() {
   for (int c = 0; c < net_.n_classes; ++c) {
     Gradient sum = {};
@@ -60,28 +84,29 @@ void Trainer::count_votes() {
   }
 }
 
-// Count correct predictions by class.
+// Count correct predictions by class. Numbers are scored by their loss.
 void Trainer::score_block(int n) {
+  if (net_.predicts_number()) return;
   int32_t winner[kRows];
-  for (int i = 0; i < kRows; i += kLanes) store(winner + i, best_output(points(i)));
+  for (int i = 0; i < kRows; i += kLanes) store(winner + i, best_output(points_of(i)));
   for (int r = 0; r < n; ++r) {
-    ++total_[target_[r]];
-    right_[target_[r]] += winner[r] == target_[r];
+    ++total_[class_[r]];
+    right_[class_[r]] += winner[r] == class_[r];
   }
 }
 
-// Replace the points by the gradient of `scale` times the weighted loss, and add up the loss.
-void Trainer::loss_gradient(float scale) {
-  const v16f inverse_tau = fill(1.0f / options_.tau);
+// Replace the points by the gradient of `scale` times the weighted loss, and add the loss to a total.
+void Trainer::loss_gradient(float scale, double& total) {
   float losses[kRows];
-  with_loss(options_.loss, [&](auto loss) {
+  with_loss(options_, [&](const auto& loss) {
+    using Target = typename std::remove_cvref_t<decltype(loss)>::Target;
     for (int i = 0; i < kRows; i += kLanes) {
       const v16f weight = load(weight_ + i);
-      store(losses + i, weight * loss.differentiate(points(i), load(target_ + i),
-                                                    weight * fill(scale), inverse_tau));
+      store(losses + i, weight * loss.differentiate(points_of(i), targets(i, Target{}),
+                                                    weight * fill(scale)));
     }
   });
-  for (float loss : losses) loss_ += loss;
+  for (float loss : losses) total += loss;
 }
 
 }  // namespace dln::DLN_LEVEL

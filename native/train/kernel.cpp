@@ -35,6 +35,10 @@ void Trainer::allocate() {
   gate_logits_.resize(gate_layout_.size());
   link_logits_.resize(link_layout_.size());
   vote_logits_.resize(static_cast<size_t>(classes) * n_rules_padded_);
+  const size_t weights = static_cast<size_t>(tiles(net_.n_weights())) * kLanes;
+  weights_.resize(weights);
+  weight_low_.assign(weights, 0.0f);
+  weight_high_.assign(weights, 0.0f);
   link_wire_.assign(link_layout_.size(), 0);
   link_probability_.assign(link_layout_.size(), 0.0f);
   gate_probability_.assign(gate_layout_.size(), 0.0f);
@@ -42,10 +46,14 @@ void Trainer::allocate() {
   code_.assign(gates, 0);
   for (int k = 0; k < net_.n_choices; ++k) choice_.push_back(bilinear(net_.gate_choice[k]));
   vote_weight_.assign(vote_logits_.value.size(), 0.0f);
-  voters_.resize(classes);
+  rule_wire_.assign(net_.rule_wire, net_.rule_wire + net_.n_rules);
+  rule_wire_.push_back(n_wires_);
+  voters_.resize(net_.n_outputs());
   cells_.assign(static_cast<size_t>(job_.table.n_columns) * kRows, 0.0f);
-  bits_.assign(n_wires_, 0);
-  score_.assign(static_cast<size_t>(classes) * kRows, 0.0f);
+  bits_.assign(n_wires_ + 1, 0);
+  bits_[n_wires_] = ~uint64_t{0};
+  std::fill_n(offset_, kRows, 0.0f);
+  score_.assign(static_cast<size_t>(net_.n_outputs()) * kRows, 0.0f);
   input_gradient_.assign(static_cast<size_t>(tiles(n_inputs_)) * kLanes * kRows, 0.0f);
   wire_gradient_.assign(static_cast<size_t>(n_wires_) * kRows, 0.0f);
   input_active_.assign(static_cast<size_t>(tiles(n_inputs_)) * kLanes, 0);
@@ -73,6 +81,10 @@ void Trainer::pack() {
   for (int c = 0; c < net_.n_classes; ++c)
     std::copy_n(net_.vote_logit + c * net_.n_rules, net_.n_rules,
                 vote_logits_.value.begin() + c * n_rules_padded_);
+  const int n_weights = net_.n_weights();
+  std::copy_n(net_.weight, n_weights, weights_.value.begin());
+  std::copy_n(net_.weight_limit, n_weights, weight_low_.begin());
+  std::copy_n(net_.weight_limit + n_weights, n_weights, weight_high_.begin());
   list_readers();
 }
 
@@ -84,6 +96,7 @@ void Trainer::unpack() {
   for (int c = 0; c < net_.n_classes; ++c)
     std::copy_n(vote_logits_.value.begin() + c * n_rules_padded_, net_.n_rules,
                 net_.vote_logit + c * net_.n_rules);
+  std::copy_n(weights_.value.begin(), net_.n_weights(), net_.weight);
 }
 
 // Candidates masked with -infinity pad a short list. They have no probability and no gradient.
@@ -157,6 +170,7 @@ void Trainer::refresh_link_tile(int tile) {
 }
 
 void Trainer::refresh_votes() {
+  if (net_.predicts_number()) return refresh_weights();
   for (int c = 0; c < net_.n_classes; ++c) {
     const float* logit = &vote_logits_.value[static_cast<size_t>(c) * n_rules_padded_];
     float* weight = &vote_weight_[static_cast<size_t>(c) * n_rules_padded_];
@@ -175,6 +189,14 @@ void Trainer::refresh_votes() {
   }
 }
 
+void Trainer::refresh_weights() {
+  for (size_t i = 0; i < weights_.value.size(); ++i)
+    weights_.value[i] = std::min(std::max(weights_.value[i], weight_low_[i]), weight_high_[i]);
+  voters_[0].clear();
+  for (int r = 0; r < net_.n_rules; ++r)
+    if (weights_.value[r] != 0.0f) voters_[0].push_back(r);
+}
+
 // Only those that a phase adds to.
 void Trainer::clear_gradients(Phase phase) {
   if (phase != Phase::links) {
@@ -185,6 +207,7 @@ void Trainer::clear_gradients(Phase phase) {
   if (phase != Phase::gates) {
     link_logits_.clear_gradient();
     vote_logits_.clear_gradient();
+    weights_.clear_gradient();
   }
 }
 
@@ -201,9 +224,9 @@ bool Trainer::accumulate(const int64_t* rows, int n, const int64_t* end, Phase p
     load_block(rows + start, size);
     prefetch(rows + start + size, end);
     forward();
-    count_votes();
+    add_points();
     score_block(size);
-    loss_gradient(static_cast<float>(1.0 / total));
+    loss_gradient(static_cast<float>(1.0 / total), loss_);
     backward(phase);
   }
   weight_total_ += total;
@@ -235,6 +258,7 @@ void Trainer::finish_votes() {
     const v16f w = load(&vote_weight_[i]);
     store(&vote_logits_.gradient[i], load(&vote_logits_.gradient[i]) * (w * (fill(1.0f) - w)));
   }
+  if (votes_frozen_) weights_.clear_gradient();
 }
 
 // Complete the gradients, take a step and derive what depends on the parameters. A tile goes
@@ -264,6 +288,7 @@ void Trainer::update(Phase phase, float rate) {
     }
     finish_votes();
     link_steps_.apply(vote_logits_, rate);
+    link_steps_.apply(weights_, rate * options_.weight_rate);
     refresh_votes();
   }
 }
@@ -277,16 +302,22 @@ Phase Trainer::phase_of(int epoch, int64_t batch) const {
   }
 }
 
+// The balanced accuracy of classes, or minus the mean loss of numbers.
 double Trainer::evaluate(const std::vector<int64_t>& rows) {
+  double loss = 0.0, weight = 0.0;
   std::fill(right_.begin(), right_.end(), 0);
   std::fill(total_.begin(), total_.end(), 0);
   for (size_t start = 0; start < rows.size() && !stopped(); start += kRows) {
     const int size = static_cast<int>(std::min<size_t>(kRows, rows.size() - start));
     load_block(rows.data() + start, size);
     forward();
-    count_votes();
+    add_points();
     score_block(size);
+    if (!net_.predicts_number()) continue;
+    loss_gradient(1.0f, loss);
+    for (float w : weight_) weight += w;
   }
+  if (net_.predicts_number()) return -loss / std::max(weight, 1e-30);
   return balanced_accuracy(right_, total_);
 }
 
@@ -311,7 +342,7 @@ void Trainer::run(const std::atomic<bool>& stop) {
   const bool drops = options_.last_batch == LastBatch::drop;
   const int64_t n_batches = drops ? std::max<int64_t>(1, n / size) : (n + size - 1) / size;
   const double n_steps = static_cast<double>(n_batches) * options_.epochs;
-  double best = -1.0, step = 0.0;
+  double best = -std::numeric_limits<double>::infinity(), step = 0.0;
   int64_t batch_number = 0;
   if (options_.trace_every > 0) record_trace(0);
   for (int epoch = 0; epoch < options_.epochs; ++epoch) {
@@ -335,18 +366,20 @@ void Trainer::run(const std::atomic<bool>& stop) {
     }
     EpochRecord record{};
     record.loss = static_cast<float>(loss_ / std::max(weight_total_, 1e-30));
-    record.train_accuracy = static_cast<float>(balanced_accuracy(right_, total_));
-    record.valid_accuracy = std::numeric_limits<float>::quiet_NaN();
+    record.train_score = net_.predicts_number()
+                             ? -record.loss
+                             : static_cast<float>(balanced_accuracy(right_, total_));
+    record.valid_score = std::numeric_limits<float>::quiet_NaN();
     record.live_gates = static_cast<float>(live_gates());
     const bool last = epoch + 1 == options_.epochs;
     const bool look = options_.eval_every > 0 && !job_.valid_rows.empty() &&
                       ((epoch + 1) % options_.eval_every == 0 || last);
     if (look) {
-      const double accuracy = evaluate(job_.valid_rows);
+      const double on_valid = evaluate(job_.valid_rows);
       const bool both = options_.validation_score == ValidationScore::both;
-      const double score = both ? accuracy + evaluate(job_.rows) : accuracy;
+      const double score = both ? on_valid + evaluate(job_.rows) : on_valid;
       if (stopped()) return finish();
-      record.valid_accuracy = static_cast<float>(accuracy);
+      record.valid_score = static_cast<float>(on_valid);
       if (score >= best) {  // on a tie the later epoch wins: it was trained longer
         best = score;
         job_.best_epoch = epoch;
@@ -369,15 +402,15 @@ void Trainer::finish() {
   if (!options_.keep_best || job_.best_epoch < 0) unpack();
 }
 
-void Trainer::votes(const std::vector<int64_t>& rows, int32_t* out) {
+void Trainer::points(const std::vector<int64_t>& rows, float* out) {
   for (size_t start = 0; start < rows.size(); start += kRows) {
     const int size = static_cast<int>(std::min<size_t>(kRows, rows.size() - start));
     load_block(rows.data() + start, size);
     forward();
-    count_votes();
+    add_points();
     for (int r = 0; r < size; ++r)
-      for (int c = 0; c < net_.n_classes; ++c)
-        *out++ = static_cast<int32_t>(score_[static_cast<size_t>(c) * kRows + r]);
+      for (int c = 0; c < net_.n_outputs(); ++c)
+        *out++ = score_[static_cast<size_t>(c) * kRows + r];
   }
 }
 
@@ -398,6 +431,7 @@ void Trainer::gradients(const std::vector<int64_t>& rows, Phase phase, Gradients
   for (int c = 0; c < net_.n_classes; ++c)
     std::copy_n(vote_logits_.gradient.begin() + c * n_rules_padded_, net_.n_rules,
                 result.vote_logit.begin() + c * net_.n_rules);
+  std::copy_n(weights_.gradient.begin(), net_.n_weights(), result.weight.begin());
   result.loss = static_cast<float>(loss_ / std::max(weight_total_, 1e-30));
 }
 
@@ -411,9 +445,9 @@ void gradients(Job& job, const std::vector<int64_t>& rows, Phase phase, Gradient
   Trainer(job).gradients(rows, phase, out);
 }
 
-void votes(Job& job, const std::vector<int64_t>& rows, int32_t* out) {
+void points(Job& job, const std::vector<int64_t>& rows, float* out) {
   const FlushDenormals flush;
-  Trainer(job).votes(rows, out);
+  Trainer(job).points(rows, out);
 }
 
 }  // namespace dln::DLN_LEVEL

@@ -16,10 +16,12 @@ namespace dln {
 
 enum class Phase : uint8_t { gates = 0, links = 1, both = 2 };
 
-// Rows of values (n_rows x n_columns), NaN if missing, with a class and a weight for each row.
+// Rows of values (n_rows x n_columns), NaN if missing, with a target and a weight for each row. The
+// target is a class or a number, so one of the two arrays is null. The offset is null if it is 0.
 struct Table {
   const float* cells;
-  const int32_t* target;
+  const int32_t* classes;
+  const float *numbers, *offset;
   const float* weight;
   int64_t n_rows;
   int32_t n_columns;
@@ -40,6 +42,14 @@ struct Network {
   float* gate_logit;              // (n_gates, n_choices)
   const int32_t* rule_wire;       // (n_rules)
   float* vote_logit;              // (n_classes, n_rules)
+  // A network that predicts a number has no classes, and weights in place of votes. The last weight
+  // is the bias.
+  float* weight;              // (n_rules + 1), null in a network for classes
+  const float* weight_limit;  // (2, n_rules + 1) the smallest and the largest value
+
+  bool predicts_number() const { return weight != nullptr; }
+  int n_outputs() const { return predicts_number() ? 1 : n_classes; }
+  int n_weights() const { return predicts_number() ? n_rules + 1 : 0; }
 };
 
 // Settings that change from epoch to epoch.
@@ -53,8 +63,9 @@ struct Schedule {
 };
 
 struct EpochRecord {
-  float loss, train_accuracy, valid_accuracy;  // accuracies are balanced; NaN if not evaluated
-  float live_gates;                            // gates that some vote depends on
+  // Scores are balanced accuracies of classes, or minus the loss of numbers; NaN if not evaluated.
+  float loss, train_score, valid_score;
+  float live_gates;  // gates that some vote depends on
 };
 
 struct Job {
@@ -76,9 +87,9 @@ struct Gradients {
       : cutoff(n.n_literals), slope(n.n_literals),
         link_logit(static_cast<size_t>(n.n_gates) * 2 * n.n_links),
         gate_logit(static_cast<size_t>(n.n_gates) * n.n_choices),
-        vote_logit(static_cast<size_t>(n.n_classes) * n.n_rules) {}
+        vote_logit(static_cast<size_t>(n.n_classes) * n.n_rules), weight(n.n_weights()) {}
 
-  std::vector<float> cutoff, slope, link_logit, gate_logit, vote_logit;
+  std::vector<float> cutoff, slope, link_logit, gate_logit, vote_logit, weight;
   float loss = 0.0f;
 };
 
@@ -89,7 +100,7 @@ float* grow_trace(Job& job, size_t n);
   namespace level {                                                                     \
   void train(Job& job, const std::atomic<bool>& stop);                                  \
   void gradients(Job& job, const std::vector<int64_t>& rows, Phase phase, Gradients& out); \
-  void votes(Job& job, const std::vector<int64_t>& rows, int32_t* out);                 \
+  void points(Job& job, const std::vector<int64_t>& rows, float* out);                  \
   }
 DLN_DECLARE_LEVEL(generic)
 DLN_DECLARE_LEVEL(avx2)

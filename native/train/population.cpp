@@ -55,7 +55,8 @@ void check_nothing_shared(const std::vector<BoundJob*>& jobs) {
     const Network& n = bound->job.network;
     if (n.n_literals > 0) written.insert(written.end(), {n.literal_value, n.slope});
     if (n.n_gates > 0) written.insert(written.end(), {n.link_logit, n.gate_logit});
-    if (n.n_rules > 0) written.push_back(n.vote_logit);
+    if (n.n_rules > 0 && n.n_classes > 0) written.push_back(n.vote_logit);
+    if (n.predicts_number()) written.push_back(n.weight);
   }
   std::sort(written.begin(), written.end());
   check(std::adjacent_find(written.begin(), written.end()) == written.end(),
@@ -123,24 +124,29 @@ void bind_population(nb::module_& module) {
       .def_rw("convergence", &Schedule::convergence);
 
   nb::class_<BoundJob>(module, "Job", "One network, its rows and options; trained in place.")
-      .def(nb::init<Array<const float, 2>, Array<const int32_t, 1>, Array<const float, 1>,
+      .def(nb::init<Array<const float, 2>, const std::optional<Array<const int32_t, 1>>&,
+                    const std::optional<Array<const float, 1>>&,
+                    const std::optional<Array<const float, 1>>&, Array<const float, 1>,
                     Array<const int64_t, 1>, Array<const int64_t, 1>, Array<const int32_t, 1>,
                     Array<const uint8_t, 1>, Array<const int32_t, 1>, Array<const int32_t, 1>,
                     Array<float, 1>, Array<float, 1>, Array<const int32_t, 3>, Array<float, 3>,
                     Array<const uint8_t, 1>, Array<float, 2>, Array<const int32_t, 1>,
-                    Array<float, 2>, const nb::bytes&, const Schedule&>(),
-           nb::kw_only(), "cells"_a, "target"_a, "weight"_a, "rows"_a, "valid_rows"_a,
+                    Array<float, 2>, Array<float, 1>, Array<const float, 2>, const nb::bytes&,
+                    const Schedule&>(),
+           nb::kw_only(), "cells"_a, "classes"_a.none(), "numbers"_a.none(), "offset"_a.none(),
+           "row_weight"_a, "rows"_a, "valid_rows"_a,
            "layer_start"_a, "literal_kind"_a, "literal_column"_a, "literal_layer"_a,
            "literal_value"_a.noconvert(), "slope"_a.noconvert(), "link_wire"_a,
            "link_logit"_a.noconvert(), "gate_choice"_a, "gate_logit"_a.noconvert(),
-           "rule_wire"_a, "vote_logit"_a.noconvert(), "options"_a, "schedule"_a)
+           "rule_wire"_a, "vote_logit"_a.noconvert(), "weight"_a.noconvert(),
+           "weight_limit"_a, "options"_a, "schedule"_a)
       .def_prop_ro("epochs_done", [](const BoundJob& b) { return b.job.epochs_done.load(); })
       .def_prop_ro("best_epoch", [](const BoundJob& b) { return b.job.best_epoch; })
       .def("history", &BoundJob::history,
-           "(epochs, 4): loss, training and validation balanced accuracy, live gates.")
+           "(epochs, 4): loss, score on training and on validation rows, live gates.")
       .def("trace", &BoundJob::trace, "(records, parameters): recorded during training.")
       .def_prop_ro("trace_epochs", [](const BoundJob& b) { return b.job.trace_epochs; })
-      .def("votes", &BoundJob::votes, "rows"_a, "level"_a = "")
+      .def("points", &BoundJob::points, "rows"_a, "level"_a = "")
       .def("gradients", &BoundJob::gradients, "rows"_a, "phase"_a, "level"_a = "");
 
   module.def("train", &train, "jobs"_a, "n_threads"_a, "on_progress"_a.none() = nb::none(),

@@ -54,6 +54,7 @@ void Trainer::freeze_layer(int layer) {
 void Trainer::freeze_votes() {
   votes_frozen_ = true;
   std::fill(vote_logits_.first.begin(), vote_logits_.first.end(), 0.0f);
+  std::fill(weights_.first.begin(), weights_.first.end(), 0.0f);
 }
 
 // In each layer, prune the gates that are furthest from a decision first, up to the layer's limit.
@@ -114,15 +115,17 @@ bool Trainer::try_to_prune(int gate, Buffer<int32_t>& n_left) {
     return false;
   }
   for (int e = start; e < end; ++e) link_logits_.value[reader_slot_[e]] = kMinusInfinity;
-  for (int r = 0; r < net_.n_rules; ++r)
-    if (net_.rule_wire[r] == wire)
-      for (int c = 0; c < net_.n_classes; ++c)
-        vote_logits_.value[static_cast<size_t>(c) * n_rules_padded_ + r] = kMinusInfinity;
+  for (int r = 0; r < net_.n_rules; ++r) {
+    if (net_.rule_wire[r] != wire) continue;
+    for (int c = 0; c < net_.n_classes; ++c)
+      vote_logits_.value[static_cast<size_t>(c) * n_rules_padded_ + r] = kMinusInfinity;
+    if (net_.predicts_number()) weight_low_[r] = weight_high_[r] = 0.0f;
+  }
   gate_pruned_[gate] = 1;
   return true;
 }
 
-// Append cutoffs, slopes, gate logits, link logits and vote logits, in the network's shapes.
+// Append cutoffs, slopes, gate logits, link logits, vote logits and weights, in the network's shapes.
 void Trainer::record_trace(int epochs_done) {
   job_.trace_epochs.push_back(epochs_done);
   const auto grow = [&](size_t n) { return grow_trace(job_, n); };
@@ -134,6 +137,7 @@ void Trainer::record_trace(int epochs_done) {
   for (int c = 0; c < net_.n_classes; ++c)
     std::copy_n(vote_logits_.value.begin() + c * n_rules_padded_, net_.n_rules,
                 grow(net_.n_rules));
+  std::copy_n(weights_.value.begin(), net_.n_weights(), grow(net_.n_weights()));
 }
 
 }  // namespace dln::DLN_LEVEL

@@ -54,7 +54,7 @@ class Trainer {
 
   void run(const std::atomic<bool>& stop);
   void gradients(const std::vector<int64_t>& rows, Phase phase, Gradients& result);
-  void votes(const std::vector<int64_t>& rows, int32_t* out);
+  void points(const std::vector<int64_t>& rows, float* out);
 
  private:
   // Set-up.
@@ -68,11 +68,15 @@ class Trainer {
   void prefetch(const int64_t* rows, const int64_t* end) const;
   void load_block(const int64_t* rows, int n);
   void forward();
+  void add_points();
   void count_votes();
-  void loss_gradient(float scale);
+  void add_weights();
+  void loss_gradient(float scale, double& total);
   void score_block(int n);
   void backward(Phase phase);
   void backward_votes(bool soft);
+  void backward_weights(bool trains);
+  void add_rule_sums(const Gradient& d, int count, float* gradient);
   void backward_gates(Phase phase);
   void backward_gate(int gate, Phase phase, const Gradient& d);
   void backward_gate_tile(int tile);
@@ -92,6 +96,7 @@ class Trainer {
   void refresh_links();
   void refresh_link_tile(int tile);
   void refresh_votes();
+  void refresh_weights();
 
   // Settings that change from epoch to epoch.
   void begin_epoch(int epoch);
@@ -107,7 +112,10 @@ class Trainer {
   double evaluate(const std::vector<int64_t>& rows);
   int live_gates() const;
   // The points of 16 rows of the block, from `row` on.
-  Points points(int row) { return {&score_[row], kRows, net_.n_classes}; }
+  Points points_of(int row) { return {&score_[row], kRows, net_.n_outputs()}; }
+  // The targets of these rows, in the type that a loss expects.
+  v16i targets(int row, v16i) const { return load(class_ + row); }
+  v16f targets(int row, v16f) const { return load(number_ + row); }
   bool stopped() const { return stop_ && stop_->load(std::memory_order_relaxed); }
   bool trains_literal(int wire) const {
     return LiteralKind(net_.literal_kind[wire]) == LiteralKind::above &&
@@ -124,7 +132,8 @@ class Trainer {
   const TileLayout link_layout_, gate_layout_;
   int n_rules_padded_ = 0;
 
-  Parameters cutoffs_, slopes_, gate_logits_, link_logits_, vote_logits_;
+  Parameters cutoffs_, slopes_, gate_logits_, link_logits_, vote_logits_, weights_;
+  Floats weight_low_, weight_high_;  // (padded n_weights)
   AdamStep gate_steps_, link_steps_;
 
   Buffer<int32_t> link_wire_;                            // tiled, as link_logits_
@@ -135,13 +144,14 @@ class Trainer {
   Buffer<Bilinear> mixture_;  // (n_gates) expected gate function, if requested
   Buffer<Bilinear> choice_;                              // (n_choices)
   Floats vote_weight_;                                        // (n_classes, n_rules_padded) soft
-  Buffer<Buffer<int32_t>> voters_;                        // by class: rules whose link is on
+  Buffer<int32_t> rule_wire_;   // (n_rules + 1) the last one is a wire that is always 1
+  Buffer<Buffer<int32_t>> voters_;  // by output: rules whose link is on, or whose weight is not 0
 
   Floats cells_;                       // (n_columns, 64)
-  int32_t target_[kRows];
-  float weight_[kRows];
-  Buffer<uint64_t> bits_;         // (n_wires)
-  Floats score_;                       // (n_classes, 64), then its gradient
+  int32_t class_[kRows];
+  float number_[kRows], offset_[kRows], weight_[kRows];
+  Buffer<uint64_t> bits_;         // (n_wires + 1), the last one is always 1
+  Floats score_;                       // (n_outputs, 64), then its gradient
   Floats input_gradient_;              // (padded n_inputs, 64)
   Floats wire_gradient_;               // (n_wires, 64), valid where reached_
   Buffer<uint8_t> reached_;       // (n_wires)

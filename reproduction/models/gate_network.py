@@ -151,9 +151,9 @@ def _evaluate(task: Task, budget: Budget, binning: Binning, batch: list[Params])
 
 def _score(runs: Sequence[Trained]) -> float:
     """Score a trial at its best epoch; folds that stopped early keep their last accuracy."""
-    longest = max(len(run.accuracies) for run in runs)
+    longest = max(len(run.evaluations) for run in runs)
     accuracies = [
-        np.pad(run.accuracies, (0, longest - len(run.accuracies)), mode="edge") for run in runs
+        np.pad(run.evaluations, (0, longest - len(run.evaluations)), mode="edge") for run in runs
     ]
     return max(float(score_trials(epoch)) for epoch in np.array(accuracies).T)
 

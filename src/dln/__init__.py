@@ -40,6 +40,8 @@ from dln.explain.change import Change
 from dln.explain.codes import reason_codes
 from dln.explain.differences import Difference, Differences, find_differences
 from dln.explain.explanation import Explanation
+from dln.explain.number_explanation import NumberExplanation, Reach
+from dln.explain.number_rules import NumberRule, NumberRuleTable, NumberScoreCard
 from dln.explain.options import ChangeOption, ChangeOptions
 from dln.explain.reasons import Reason
 from dln.explain.rules import RuleRow, RuleTable, rule_table, score_card
@@ -52,16 +54,10 @@ from dln.exporters.result import Export
 from dln.paths.path import CircuitPath, PathPoint
 from dln.paths.path_file import load_path
 from dln.paths.size import Size, measure_size
-from dln.prove.certify import (
-    Robustness,
-    certified_radius,
-    prove_independent,
-    prove_range,
-    prove_robust,
-    prove_rule,
-)
+from dln.prove.certify import prove_independent, prove_range, prove_rule
 from dln.prove.equal import prove_equal
 from dln.prove.monotone import prove_monotone
+from dln.prove.robust import Robustness, certified_radius, prove_robust
 from dln.shrink.prune.curve import PruneCurve, PruneStep
 from dln.shrink.prune.prune import prune
 from dln.shrink.simplify.simplify import simplify
@@ -71,6 +67,7 @@ from dln.train.trace import Trace
 if _TYPE_CHECKING:
     from dln.costs.baselines import cost_of_model
     from dln.estimators.classifier import DLNClassifier
+    from dln.estimators.regressor import DLNRegressor
     from dln.search.estimator import DLNSearchCV
     from dln.search.space import Between
 
@@ -99,6 +96,7 @@ __all__ = [
     "Cost",
     "Counterexample",
     "DLNClassifier",
+    "DLNRegressor",
     "DLNSearchCV",
     "DeviceMemoryError",
     "Difference",
@@ -116,6 +114,10 @@ __all__ = [
     "Missing",
     "MissingColumnError",
     "Node",
+    "NumberExplanation",
+    "NumberRule",
+    "NumberRuleTable",
+    "NumberScoreCard",
     "OptionError",
     "Origin",
     "PartCost",
@@ -124,6 +126,7 @@ __all__ = [
     "PruneCurve",
     "PruneStep",
     "Pruning",
+    "Reach",
     "Reason",
     "ReasonPart",
     "Reversal",
@@ -169,6 +172,7 @@ __all__ = [
 _LATER = {
     "Between": "dln.search.space",
     "DLNClassifier": "dln.estimators.classifier",
+    "DLNRegressor": "dln.estimators.regressor",
     "DLNSearchCV": "dln.search.estimator",
     "cost_of_model": "dln.costs.baselines",
 }

@@ -45,6 +45,16 @@ class Program:
     ) -> NDArray[np.int32]:
         """Count the votes of every row for every class: (n, n_classes)."""
 
+    def scores(
+        self,
+        source: NDArray[Any] | Sequence[NDArray[Any] | None],
+        factor: float,
+        divisor: float,
+        n_threads: int = 1,
+        n_rows: int | None = None,
+    ) -> NDArray[np.float64]:
+        """Return the votes for the only class, times factor, divided by divisor: (n,)."""
+
     def evaluate(
         self,
         source: NDArray[Any] | Sequence[NDArray[Any] | None],

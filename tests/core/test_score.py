@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import pickle
 from dataclasses import replace
 from decimal import Decimal
@@ -15,11 +14,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import dln
+from dln import _native
 from dln.core.circuit import Circuit
 from dln.core.model_file import circuit_from_json, circuit_to_json
 from dln.core.parts import MAX_VOTES, Rule
 from dln.core.score import Score
-from dln.evaluate.predictor import compile_circuit, native_arguments
+from dln.evaluate.predictor import compile_circuit, native_arguments, numpy_evaluate
 from dln.shrink.simplify.votes import cancel_votes
 from tests.support.strategies import (
     FORMS,
@@ -65,6 +65,47 @@ def test_native_code_and_numpy_add_up_the_same_points(circuit: Circuit) -> None:
 
 
 @law
+@given(data=st.data())
+def test_every_level_writes_the_scores_of_numpy(data: st.DataObject) -> None:
+    circuit = data.draw(score_logic_circuits())
+    rows, score = every_row(circuit), circuit.number_readout
+    expected = score.scores(plain_votes(circuit, rows.tolist()))
+    for level in _native.levels():
+        found = compile_circuit(circuit, level).scores(rows, *score.scale, n_rows=len(rows))
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("level", _native.levels())
+@pytest.mark.parametrize("most", [1, 99, 10**6])
+@pytest.mark.parametrize("n_rules", [3, 400])
+def test_scores_of_many_rows_do_not_depend_on_threads(level: str, most: int, n_rules: int) -> None:
+    """Few rules or large points are added row by row, many small points bit by bit."""
+    rng = np.random.default_rng(n_rules)
+    logic = dln.Logic(
+        (dln.Column("x", "number"), dln.Column("y", "number")),
+        tuple(dln.Above(place % 2, place / 400) for place in range(400)),
+        tuple(dln.Node(dln.GATES[14], place, place + 1) for place in range(399)),
+    )
+    points = rng.integers(-most, most + 1, n_rules).tolist()
+    rules = tuple(Rule(799 - 1 - place, (more,)) for place, more in enumerate(points))
+    circuit = Circuit(logic=logic, readout=Score(rules, (-5,), digits=3))
+    program = compile_circuit(circuit, level)
+    table = rng.random((140_001, 2), dtype=np.float32)
+    scores = program.scores(table, 1.0, 1000.0)
+    np.testing.assert_array_equal(program.scores(table, 1.0, 1000.0, n_threads=2), scores)
+    np.testing.assert_array_equal(program.votes(table)[:, 0] / 1000, scores)
+    some = table[:1000]
+    expected = circuit.number_readout.scores(numpy_evaluate(circuit, some, len(some))[1])
+    np.testing.assert_array_equal(scores[: len(some)], expected)
+
+
+def test_scores_of_classes_are_refused() -> None:
+    classifier = Circuit((), (), (), (), (0, 1), ("no", "yes"))
+    with pytest.raises(ValueError, match="there are 2 classes; expected one number"):
+        compile_circuit(classifier).scores([], 1.0, 1.0, n_rows=1)
+
+
+@law
 @given(score_circuits())
 def test_a_saved_score_is_loaded_unchanged(circuit: Circuit) -> None:
     assert circuit_from_json(circuit_to_json(circuit)) == circuit
@@ -88,14 +129,6 @@ def test_cancelled_points_add_up_to_the_same(circuit: Circuit) -> None:
     smaller = cancel_votes(circuit)
     assert smaller.votes(rows).tolist() == circuit.votes(rows).tolist()
     assert len(smaller.rules) <= len(circuit.rules)
-
-
-@law
-@given(score_circuits(), st.integers(-999, 999))
-def test_least_points_reach_a_prediction(circuit: Circuit, points: int) -> None:
-    score = replace(circuit.number_readout, digits=2)
-    least = score.least_points(score.answer(points))
-    assert least == points
 
 
 def test_a_score_prints_what_it_adds() -> None:
@@ -154,12 +187,3 @@ def test_questions_about_classes_name_what_is_predicted() -> None:
     classifier = Circuit((), (), (), (), (0, 1), ("no", "yes"))
     with pytest.raises(dln.TaskError, match="predicts 2 classes; expected a circuit that predicts"):
         classifier.number_readout  # noqa: B018
-
-
-@pytest.mark.parametrize(
-    ("link", "number"),
-    [("identity", math.inf), ("log", 0.0), ("log", -1.0), ("logit", 1.0), ("logit", math.nan)],
-)
-def test_a_prediction_that_the_link_cannot_give_is_refused(link: Any, number: float) -> None:
-    with pytest.raises(dln.CircuitError, match=r"'price' cannot be .*; expected a number that is"):
-        replace(SCORE, link=link).least_points(number)

@@ -111,11 +111,11 @@ def test_the_best_epoch_has_the_largest_sum_of_both_accuracies(engine: Engine) -
                 job(valid, validation_score="validation"),
             ]
         )
-        total = on_train.valid_accuracy.astype(np.float64) + on_valid.valid_accuracy
+        total = on_train.valid_score.astype(np.float64) + on_valid.valid_score
         looked = np.flatnonzero(~np.isnan(total))
         best = [i for i in looked if total[i] >= total[looked].max() - 1e-6]
         assert on_both.best_epoch in best
-        assert_array_equal(on_both.valid_accuracy, on_valid.valid_accuracy)
+        assert_array_equal(on_both.valid_score, on_valid.valid_score)
         differs |= on_both.best_epoch != on_valid.best_epoch
     assert differs
 

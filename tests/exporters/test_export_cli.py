@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import dln
-from dln import Above, Circuit, Column, Rule
+from dln import Above, Circuit, Column, Logic, Rule, Score
 
 Run = Callable[..., tuple[int, str, str]]
 CIRCUIT = Circuit(
     (Column("age", "integer"),), (Above(0, 54.0),), (), (Rule(0, (0, 1)),), (0, 0), ("no", "yes")
+)
+PRICE = Circuit(
+    logic=Logic((Column("age", "integer"),), (Above(0, 54.0),), ()),
+    readout=Score((Rule(0, (32,)),), (125,), digits=1, name="price"),
 )
 WIDE = Circuit(
     (Column("age", "integer"), Column("dose", "number"), Column("day", "date")),
@@ -141,6 +146,28 @@ def test_no_output_overwrites_an_input(run: Run) -> None:
     assert run("export", "heart_tb.v", *arguments)[0] == 2
     assert dln.Circuit.load("heart_tb.v") == CIRCUIT
     assert not Path("heart.v").exists()
+
+
+def test_a_model_of_a_number_is_exported_with_its_testbench(run: Run) -> None:
+    PRICE.save("price.json")
+    Path("rows.csv").write_text("age,more\n54,1\n55,2\n,3\n")
+    to_verilog = ("--to", "verilog", "--rows", "rows.csv", "-o", "price.v")
+    assert run("export", "price.json", *to_verilog)[0] == 0
+    assert "output wire signed [8:0] points" in Path("price.v").read_text()
+    assert "The prediction is points / 10." in Path("price.v").read_text()
+    assert "PASS, 3 rows" in Path("price_tb.v").read_text()
+    status, out, _ = run("export", "price.json", "--to", "python")
+    assert status == 0
+    code: dict[str, Any] = {}
+    exec(out, code)
+    assert code["predict"]({"age": 60}) == PRICE.predict([[60]])[0] == 15.7
+    assert code["points"]({"age": 60}) == 157
+    proba = run("export", "price.json", "--to", "sqlite", "--proba")
+    assert proba == (
+        2,
+        "",
+        "dln: the circuit predicts a number and has no probabilities; leave out proba\n",
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,18 @@
-"""Every target answers every row like `Circuit`: class, votes, rules that fired, probabilities."""
+"""Every target answers every row like `Circuit`: class or number, votes, rules, probabilities."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 import dln
 from dln.errors import OptionError
 from dln.exporters.export import TARGETS
-from tests.support.export.nasty import Case, drawn_cases, fixed_cases
+from tests.support.export.nasty import Case, drawn_cases, fixed_cases, number_cases
 from tests.support.export.targets import TOOLS, Runner
 
 REFUSALS = ("rename", "make them differ", "reads no column")
@@ -48,8 +49,31 @@ def test_exported_code_answers_like_the_circuit(
         expected = case.answers()
         assert answers.fired == expected.fired, case.circuit
         assert answers.votes == expected.votes, case.circuit
-        assert answers.winners == expected.winners, case.circuit
+        assert answers.predicted == expected.predicted, case.circuit
         if answers.probabilities is not None and case.rows:
             assert_allclose(answers.probabilities, expected.probabilities, rtol=1e-12, atol=1e-300)
         elif case.rows:
             assert target == "verilog" or case.circuit.calibration is None
+
+
+LAST_PLACES = 4
+"""Predictions with a link differ by at most so many units in the last place; the docs say so."""
+
+
+@pytest.mark.parametrize(("target", "runner"), RUNS)
+def test_exported_code_predicts_the_number_of_the_circuit(
+    target: str, runner: Runner, tmp_path: Path
+) -> None:
+    chosen = fitting(target, number_cases()[:: TOOLS[target].every])
+    for case, answers in zip(chosen, runner(chosen, tmp_path), strict=True):
+        expected = case.answers()
+        assert answers.fired == expected.fired, case.circuit
+        assert answers.votes == expected.votes, case.circuit
+        if target == "verilog":
+            continue  # it returns points only
+        if case.circuit.number_readout.link == "identity":
+            assert list(map(repr, answers.predicted)) == list(map(repr, expected.predicted))
+        else:
+            np.testing.assert_array_max_ulp(
+                np.array(answers.predicted), np.array(expected.predicted), LAST_PLACES
+            )

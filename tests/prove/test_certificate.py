@@ -22,16 +22,10 @@ from dln.core.literals import Column
 from dln.core.model_file import circuit_to_json
 from dln.core.verdict import Proof
 from dln.prove.certificate import certificate_of
-from dln.prove.certify import (
-    Claim,
-    certified_radius,
-    decide,
-    independence_claim,
-    prove_range,
-    range_claim,
-    rule_claim,
-)
+from dln.prove.certify import independence_claim, prove_range, range_claim, rule_claim
+from dln.prove.claim import Claim, decide
 from dln.prove.clock import Clock
+from dln.prove.robust import certified_radius
 from tests.conftest import Run
 from tests.prove.test_certify import ANY, biased
 from tests.support.strategies import law

@@ -17,13 +17,8 @@ from dln.core.literals import Above, Among, Column, Missing
 from dln.core.parts import Node, Rule
 from dln.core.verdict import Proof, Undecided, Violation
 from dln.errors import OptionError
-from dln.prove.certify import (
-    certified_radius,
-    prove_independent,
-    prove_range,
-    prove_robust,
-    prove_rule,
-)
+from dln.prove.certify import prove_independent, prove_range, prove_rule
+from dln.prove.robust import certified_radius, prove_robust
 from tests.explain.test_class_reasons import all_rows, winners
 from tests.support.strategies import busy_circuits, circuits, law, logic_circuits, plain_votes
 

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.testing import assert_array_equal
 
 from dln.train.jobs import Job
+from dln.train.losses import LOSSES
 from dln.train.network import Shape
 from dln.train.options import TrainOptions
 from dln.train.settings import Annealing, Freezing
-from tests.support.jobs import draw_mask, random_job
+from tests.support.jobs import as_number, draw_mask, random_job
 
 
 def draw_job(seed: int) -> Job:
@@ -53,6 +54,19 @@ def draw_job(seed: int) -> Job:
         vote_threshold=one_of(0.8, 0.6),
         allowed_gates=allowed,
     )
+
+
+NUMBERS = [loss for loss in LOSSES.values() if loss.readout == "score"]
+
+
+def draw_number_job(seed: int) -> Job:
+    """The job of `draw_job` with a number to predict, with each loss in turn."""
+    return as_number(draw_job(seed), seed, NUMBERS[seed % len(NUMBERS)])
+
+
+def short_number_job(options: TrainOptions, seed: int) -> Job:
+    """The job of `short_job` with a number to predict, with each loss in turn."""
+    return as_number(short_job(options, seed), seed, NUMBERS[seed % len(NUMBERS)])
 
 
 def short_job(options: TrainOptions, seed: int) -> Job:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,14 +21,17 @@ from dln.core.gates import GATES
 from dln.core.literals import LiteralKind
 from dln.encode.bits import LiteralSet
 from dln.train.jobs import Engine, Job, TrainingRows
-from dln.train.losses import CROSS_ENTROPY, Loss
-from dln.train.network import Network, vote_limit
+from dln.train.losses import CROSS_ENTROPY, Loss, quantile
+from dln.train.network import Network, no_limits, vote_limit
 from dln.train.options import TrainOptions
 from dln.train.torch.losses import ROW_LOSSES
 
 Floats = NDArray[np.float64]
 Step = Callable[[Job], tuple[float, NDArray[np.float32]]]
-"""From a job to the loss of its rows and the gradient of its vote logits (classes, rules)."""
+"""From a job to the loss of its rows and the gradient of its vote logits (classes, rules).
+
+For a number, the gradient of its weights (rules + 1,).
+"""
 
 ON, OFF = 5.0, -5.0
 
@@ -84,12 +88,29 @@ def plain_network(
     )
 
 
-def define_head(job: Job, points: NDArray[np.int64]) -> tuple[Floats, Floats]:
+def number_head_job(scores: Floats, target: Floats, weight: NDArray[np.float32], loss: Loss) -> Job:
+    """Make a job whose rows have these scores (rows,), each from the rule of its row and a bias."""
+    n_rows, bias = len(scores), np.float32(0.5)
+    rows = np.arange(n_rows, dtype=np.float32)
+    literals = LiteralSet.on_column(0, LiteralKind.AMONG, rows)
+    votes = np.empty((0, n_rows), dtype=np.float64)
+    network = replace(
+        plain_network(literals, [1], np.arange(n_rows), votes),
+        weights=np.append(scores.astype(np.float32) - bias, bias),
+        weight_limits=no_limits(n_rows + 1),
+    )
+    data = TrainingRows(rows[:, None], target.astype(np.float32), weight)
+    options = TrainOptions(epochs=1, learning_rate=0.0)
+    return Job(network, data, np.arange(n_rows), options, loss=loss)
+
+
+def define_head(job: Job, points: NDArray[Any]) -> tuple[Floats, Floats]:
     """Compute the loss of each row, and the gradient of the mean, in float64 by the definition."""
     free = torch.tensor(points, dtype=torch.float64, requires_grad=True)
-    target = torch.as_tensor(job.data.target.astype(np.int64))
+    kind = np.int64 if job.loss.readout == "votes" else np.float64
+    target = torch.as_tensor(job.data.target.astype(kind))
     weight = torch.as_tensor(job.data.weight.astype(np.float64))
-    losses = ROW_LOSSES[job.loss.name](free, target, job.options.tau)
+    losses = ROW_LOSSES[job.loss.name](free, target, job)
     ((losses * weight).sum() / weight.sum()).backward()  # type: ignore[no-untyped-call]
     assert free.grad is not None
     gradient = free.grad.numpy()
@@ -101,6 +122,39 @@ def define_head(job: Job, points: NDArray[np.int64]) -> tuple[Floats, Floats]:
 
 
 def assert_head_agrees(step: Step, loss: Loss, seed: int, n_single: int) -> None:
+    """The loss and its gradient are those of the definition, for every kind of target."""
+    if loss.readout == "votes":
+        assert_class_head_agrees(step, loss, seed, n_single)
+    else:
+        assert_number_head_agrees(step, loss, seed, n_single)
+
+
+def assert_number_head_agrees(step: Step, loss: Loss, seed: int, n_single: int) -> None:
+    """The rule of each row gets the gradient of the row's score, and the bias gets their sum."""
+    rng = np.random.default_rng(seed)
+    n_rows = int(rng.integers(1, 100))
+    if loss.name == "quantile":
+        loss = quantile(float(np.float32(rng.choice([0.0, 0.05, 0.5, 0.9, 1.0]))))
+    scores = rng.normal(0.0, rng.choice([0.1, 2.0, 40.0]), n_rows)
+    target = np.where(rng.random(n_rows) < 0.1, 0.0, rng.gamma(0.7, 2.0, n_rows))
+    weight = rng.uniform(0.5, 2.0, n_rows).astype(np.float32)
+    job = number_head_job(scores, target, weight, loss)
+    # The scores as the engines add them up, because rounding matters if an exponent is large.
+    scores = (job.network.weights[:-1] + job.network.weights[-1]).astype(np.float64)
+    losses, gradient = define_head(job, scores[:, None])
+
+    found_loss, found = step(job)
+    assert_allclose(found_loss, np.average(losses, weights=weight), rtol=1e-5, atol=1e-6)
+    # Two terms may cancel, so an error is compared with the larger of them.
+    size = np.abs(gradient[:, 0]) + np.abs(target) * weight / weight.sum()
+    assert np.all(np.abs(found[:-1] - gradient[:, 0]) <= 1e-5 * size + 1e-30)
+    assert abs(found[-1] - gradient.sum()) <= 1e-5 * size.sum() + 1e-30
+    for row in range(min(n_single, n_rows)):
+        found_loss, _ = step(replace(job, rows=np.array([row])))
+        assert_allclose(found_loss, losses[row], rtol=3e-5, atol=1e-5)
+
+
+def assert_class_head_agrees(step: Step, loss: Loss, seed: int, n_single: int) -> None:
     """The loss and its gradient are those of the definition; also if a class is almost certain."""
     rng = np.random.default_rng(seed)
     n_rows, n_classes = int(rng.integers(1, 100)), int(rng.integers(1, 7))

@@ -12,7 +12,8 @@ from dln.core.gates import PRIORITY
 from dln.core.literals import LiteralKind
 from dln.encode.bits import LiteralSet
 from dln.train.jobs import Job, TrainingRows
-from dln.train.network import Shape, build_network
+from dln.train.losses import SQUARED, Loss
+from dln.train.network import Network, Shape, build_network, draw_weights, no_limits
 from dln.train.options import TrainOptions
 from dln.train.settings import Alternating, Annealing, Freezing, Pruning
 
@@ -116,3 +117,42 @@ def random_job(
     )
     network = replace(network, vote_threshold=vote_threshold)
     return Job(network, data, np.arange(n_rows), options or TrainOptions(epochs=3, seed=seed))
+
+
+SIGNS = ((-np.inf, np.inf), (0.0, np.inf), (-np.inf, 0.0), (0.0, 0.0), (-0.05, 0.1))
+"""Limits of a weight: none, a sign, masked, and an interval."""
+
+
+def number_job(seed: int, loss: Loss = SQUARED, **settings: Any) -> Job:
+    """Draw a job of `random_job`, with a number to predict."""
+    return as_number(random_job(seed, **settings), seed, loss)
+
+
+def as_number(job: Job, seed: int, loss: Loss) -> Job:
+    """Draw a number to predict for the rows of a job, and weights in place of its votes.
+
+    Jobs of odd seeds have an offset and limits of weights. Targets are positive if the link is a
+    logarithm.
+    """
+    rng = np.random.default_rng([seed, 1])
+    n_rows, n_rules = len(job.rows), len(job.network.rule_wires)
+    target = rng.gamma(2.0, 0.5, n_rows) if loss.link == "log" else rng.normal(size=n_rows)
+    offset, limits = None, no_limits(n_rules + 1)
+    weights = 2 * draw_weights(n_rules, rng)
+    if seed % 2:
+        offset = rng.normal(0.0, 0.3, n_rows).astype(np.float32)
+        limits = np.array(SIGNS, dtype=np.float32)[rng.integers(0, len(SIGNS), n_rules + 1)].T
+        limits = np.ascontiguousarray(limits)
+    network = replace(
+        job.network,
+        vote_logits=np.empty((0, n_rules), dtype=np.float32),
+        weights=np.clip(weights, *limits),
+        weight_limits=limits,
+    )
+    data = replace(job.data, target=target.astype(np.float32), offset=offset)
+    return replace(job, network=network, data=data, loss=loss)
+
+
+def assert_within_limits(network: Network) -> None:
+    low, high = network.weight_limits
+    assert np.all((low <= network.weights) & (network.weights <= high))

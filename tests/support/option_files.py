@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable, Mapping
 from inspect import signature
 
 import numpy as np
 
 from dln import DLNClassifier
 from dln._util.option import Option, options_of
-from dln.estimators.parameters import Parameters
+from dln.estimators.parameters import NumberParameters, Parameters
 from dln.train.compiled import FIELDS, RECORD, Field
 
 TYPES = {np.int32: "int", np.float32: "float", np.uint64: "unsigned long long"}
@@ -60,8 +61,20 @@ def _member(own: Field) -> str:
 
 def docs_table() -> str:
     """Return the table of all parameters in docs/reference/parameters.md."""
-    known = options_of(Parameters)
-    rows = [_row(known[name]) for name in signature(DLNClassifier).parameters]
+    return _table(options_of(Parameters), tuple(signature(DLNClassifier).parameters))
+
+
+def regressor_docs() -> str:
+    """Return what docs/reference/parameters.md says of the parameters of `DLNRegressor`."""
+    own, shared = options_of(NumberParameters), options_of(Parameters)
+    absent = ", ".join(f"`{name}`" for name in shared if name not in own)
+    text = f"`DLNRegressor` has the parameters above, except {absent}. It also has:"
+    lines = textwrap.fill(text, 100, break_on_hyphens=False)
+    return f"{lines}\n\n{_table(own, tuple(name for name in own if name not in shared))}"
+
+
+def _table(known: Mapping[str, Option], names: Iterable[str]) -> str:
+    rows = [_row(known[name]) for name in names]
     return "\n".join(
         ["| parameter | values | default | what it does |", "| --- | --- | --- | --- |", *rows]
     )

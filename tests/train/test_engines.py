@@ -27,8 +27,12 @@ from dln.train.options import TrainOptions  # noqa: E402
 from dln.train.schedule import NEVER, make_schedule  # noqa: E402
 from dln.train.settings import Alternating, Annealing, Freezing, Pruning  # noqa: E402
 from dln.train.torch import LogicNetwork, Phase  # noqa: E402
-from tests.support.autograd import PARAMETERS, torch_gradients  # noqa: E402
-from tests.support.engines import ENGINES, both_engines  # noqa: E402
+from tests.support.autograd import (  # noqa: E402
+    assert_same_gradients,
+    native_gradients,
+    torch_gradients,
+)
+from tests.support.engines import ENGINES, both_engines, runs_agree  # noqa: E402
 
 # -- parity -------------------------------------------------------------------------------------
 
@@ -99,17 +103,12 @@ def test_votes_are_equal_and_gradients_agree(
     for training in (True, False):
         model.train(training)
         votes = model(torch.as_tensor(job.data.cells)).detach().numpy()
-        assert_array_equal(votes, bound.votes(job.rows))
+        assert_array_equal(votes, bound.points(job.rows))
 
     found = bound.gradients(job.rows, {"gates": 0, "links": 1, "both": 2}[phase.value])
     loss, expected = torch_gradients(job, phase)
     assert found["loss"] == pytest.approx(loss, rel=1e-5)
-    names = ("cutoff", "slope", "gate_logit", "link_logit", "vote_logit")
-    for name, native_name in zip(PARAMETERS, names, strict=True):
-        values = expected[name]
-        scale = max(float(np.abs(values).max()), 1e-2)
-        got = np.asarray(found[native_name]).reshape(values.shape)
-        assert_allclose(got, values, atol=1e-4 * scale, err_msg=name)
+    assert_same_gradients(native_gradients(found, job.network), expected)
 
 
 @pytest.mark.parametrize("name", TOGETHER)
@@ -140,14 +139,7 @@ def _stays_together(options: TrainOptions, seed: int) -> bool:
     (left,) = native.train_population([jobs[0]])
     (right,) = readable.train_population([jobs[1]])
     assert not np.allclose(start.network.gate_logits, left.network.gate_logits, atol=0.01)
-    for one, other in zip(left.network.parameters(), right.network.parameters(), strict=True):
-        if not np.array_equal(np.isinf(one), np.isinf(other)):
-            return False
-        apart = np.abs(np.where(np.isinf(one), 0, one) - np.where(np.isinf(other), 0, other))
-        if np.quantile(apart, 0.8) > 1e-4:
-            return False
-    same = np.allclose(left.history, right.history, atol=1e-3, equal_nan=True)
-    return bool(same and left.best_epoch == right.best_epoch)
+    return runs_agree(left, right)
 
 
 @pytest.mark.parametrize("keep_best", [False, True])

@@ -25,7 +25,7 @@ from dln.train.jobs import Job, Trained
 from dln.train.native import train_population
 from dln.train.problem import Problem
 from dln.train.recipe import make_candidates
-from dln.train.trees import TreeOptions, grow_trees, make_features, softmax
+from dln.train.trees import ClassBoosting, TreeOptions, grow_trees, make_features, softmax
 from tests.support.random_tables import problems
 from tests.support.strategies import law
 
@@ -50,7 +50,9 @@ def test_leaves_vote_in_a_circuit_as_in_their_trees(problem: Any) -> None:
     features = make_features(encoder.literals, cells)
     start = np.zeros((len(target), n_classes))
     rng = np.random.default_rng(seed)
-    grown = grow_trees(features.matrix, target, weight, start, TreeOptions(4, 0.5), rng)
+    grown = grow_trees(
+        features.matrix, ClassBoosting(target), weight, start, TreeOptions(4, 0.5), rng
+    )
     trees, unit = list(islice(grown, 3)), 0.01
     leaves = [leaf for tree in trees for leaf in tree.leaves(features, unit)]
     circuit = discretise(
@@ -69,7 +71,9 @@ def test_each_tree_lowers_the_loss_of_its_rows() -> None:
     points = np.zeros((len(X), 2))
     losses = []
     rng = np.random.default_rng(0)
-    trees = grow_trees(matrix, target.astype(np.int32), weight, points, TreeOptions(8, 0.1), rng)
+    trees = grow_trees(
+        matrix, ClassBoosting(target.astype(np.int32)), weight, points, TreeOptions(8, 0.1), rng
+    )
     for tree in islice(trees, 20):
         points = points + tree.give(matrix)
         losses.append(-(weight * np.log(softmax(points)[np.arange(200), target])).sum())

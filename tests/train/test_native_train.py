@@ -158,19 +158,8 @@ def test_gradients_equal_those_of_plain_numpy(
         assert_allclose(got, values, atol=1e-4 * scale, err_msg=name)
 
 
-def parameters(job: Job) -> list[NDArray[np.float32]]:
-    network = job.network
-    return [
-        network.cutoffs,
-        network.slopes,
-        network.gate_logits,
-        network.link_logits,
-        network.vote_logits,
-    ]
-
-
 def assert_same_parameters(first: Job, second: Job) -> None:
-    for one, other in zip(parameters(first), parameters(second), strict=True):
+    for one, other in zip(first.network.parameters(), second.network.parameters(), strict=True):
         assert_array_equal(one, other)
 
 
@@ -341,7 +330,7 @@ def test_training_a_job_twice_starts_from_the_same_order_of_rows() -> None:
     first, second = random_job(4), random_job(4)
     bound = bind(_native, first, make_schedule(first.options, first.network))
     _native.train([bound], 1)
-    for trained, fresh in zip(parameters(first), parameters(second), strict=True):
+    for trained, fresh in zip(first.network.parameters(), second.network.parameters(), strict=True):
         trained[...] = fresh
     _native.train([bound], 1)
     train_population([second])

@@ -26,7 +26,7 @@ from dln.train.options import FitOptions, TrainOptions
 from dln.train.schedule import make_schedule
 from dln.train.settings import Alternating
 from tests.support.jobs import random_job
-from tests.support.option_files import docs_table, header
+from tests.support.option_files import docs_table, header, regressor_docs
 
 EVERY = [(table, own) for table in (TrainOptions, Parameters) for own in options_of(table).values()]
 every_option = pytest.mark.parametrize(
@@ -210,9 +210,11 @@ def test_native_code_and_cuda_read_the_options_of_the_table() -> None:
 def test_the_docs_have_a_table_of_all_parameters() -> None:
     path = ROOT / "docs" / "reference" / "parameters.md"
     if os.environ.get("DLN_WRITE_DOCS"):
-        text = TABLE.sub(lambda _: docs_table(), path.read_text("utf-8"))
-        path.write_text(text, "utf-8")
+        text, _, _ = path.read_text("utf-8").partition("## DLNRegressor")
+        text = TABLE.sub(lambda _: docs_table(), text)
+        path.write_text(f"{text}## DLNRegressor\n\n{regressor_docs()}\n", "utf-8")
     assert docs_table() in path.read_text("utf-8"), WRITE
+    assert regressor_docs() in path.read_text("utf-8"), WRITE
 
 
 # -- the record of options that native code reads ------------------------------------------------

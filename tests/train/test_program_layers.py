@@ -27,7 +27,7 @@ from dln.train.options import TrainOptions  # noqa: E402
 from dln.train.schedule import make_schedule  # noqa: E402
 from dln.train.torch import LogicLayer, Mode, Phase, SumLayer, ThresholdLayer, set_mode  # noqa: E402
 from tests.support import program_layers as definition  # noqa: E402
-from tests.support.autograd import torch_gradients, torch_votes  # noqa: E402
+from tests.support.autograd import native_gradients, torch_gradients, torch_points  # noqa: E402
 
 RECORD = Path(__file__).with_name("program_layers.json")
 CASES = [(phase, variant) for variant in definition.VARIANTS for phase in definition.PHASES]
@@ -202,7 +202,7 @@ def assert_recorded(found: dict[str, Any], loss: float, phase: str, variant: str
 @every_case
 def test_pytorch_gives_the_recorded_gradients(phase: str, variant: str) -> None:
     job = recorded_job(variant)
-    votes = torch_votes(job)
+    votes = torch_points(job)
     assert_array_equal(votes, recorded(phase, variant)["outputs"]["votes"])
     loss, gradients = torch_gradients(job, Phase(phase))
     assert_recorded(gradients, loss, phase, variant)
@@ -213,13 +213,9 @@ def test_pytorch_gives_the_recorded_gradients(phase: str, variant: str) -> None:
 def test_native_code_gives_the_recorded_gradients(phase: str, variant: str, level: str) -> None:
     job = recorded_job(variant)
     bound = native.bind(_native, job, make_schedule(job.options, job.network))
-    assert_array_equal(bound.votes(job.rows), recorded(phase, variant)["outputs"]["votes"])
+    assert_array_equal(bound.points(job.rows), recorded(phase, variant)["outputs"]["votes"])
     found = bound.gradients(job.rows, definition.PHASES.index(phase), level)
-    names = ("cutoff", "slope", "gate_logit", "link_logit", "vote_logit")
-    shapes = [part.shape for part in job.network.parameters()]
-    arrays = [np.asarray(found[name]).reshape(s) for name, s in zip(names, shapes, strict=True)]
-    ours = ("cutoffs", "slopes", "gate_logits", "link_logits", "vote_logits")
-    assert_recorded(dict(zip(ours, arrays, strict=True)), found["loss"], phase, variant)
+    assert_recorded(native_gradients(found, job.network), found["loss"], phase, variant)
 
 
 # -- batches, looks and links ---------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import numbers
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, partial
 from inspect import cleandoc, signature
@@ -72,6 +72,11 @@ def decided(table: type, name: str) -> Any:
     return field(default=facts.usual, metadata={"facts": facts})
 
 
+def unused(default: Any) -> Any:
+    """Make a field for an option of the parent table that this table does not have."""
+    return field(default=default, init=False)
+
+
 @dataclass(frozen=True)
 class Option:
     """An option of a table: its name, the alternatives of its type, its default and its facts."""
@@ -104,11 +109,13 @@ class Option:
     def read(self, value: Any) -> Any:
         """Check a value and convert NumPy's numbers to Python's, whose sums do not overflow."""
         value = value.item() if isinstance(value, np.generic) else value
+        if not self.facts.checked:
+            return value
         if isinstance(value, (tuple, list)) and value and tuple in self.alternatives:
             for size in value:
                 replace(self, name=f"{self.name} holds a size that", alternatives=(int,)).read(size)
             return tuple(int(size) for size in value)
-        if self.facts.checked and not any(self._is(x, value) for x in self.alternatives):
+        if not any(self._is(x, value) for x in self.alternatives):
             raise OptionError(f"{self.name} is {value!r}, expected {self.expected}")
         return value
 
@@ -148,6 +155,7 @@ def options_of(table: type) -> dict[str, Option]:
             own.name, tuple(_alternatives(types[own.name])), own.default, own.metadata["facts"]
         )
         for own in fields(table)
+        if own.init
     }
 
 
@@ -210,7 +218,12 @@ def _described(alternative: Any) -> str:
     return _TYPE_NAMES.get(alternative) or str(alternative.__name__)
 
 
-_TYPE_NAMES = {NoneType: "None", tuple: "tuple of int", Mapping: "dict"}
+_TYPE_NAMES = {
+    NoneType: "None",
+    tuple: "tuple of int",
+    Sequence: "sequence of float",
+    Mapping: "dict",
+}
 
 
 def _range_text(facts: Facts, show: Callable[[float], str]) -> str:

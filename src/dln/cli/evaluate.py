@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
@@ -15,12 +16,13 @@ from dln._util.messages import percent
 from dln.cli.files import load_model
 from dln.cli.holdout import target_of
 from dln.cli.layout import DETECT, Layout
-from dln.cli.measure import Measure, measure_groups
+from dln.cli.measure import AnyMeasure, NumberMeasure, measure_groups
 from dln.cli.options import AllRows, Data, Json, KnownTarget, Model, Quiet
 from dln.cli.output import print_json, print_message, print_result
 from dln.cli.table_options import reads_table
 from dln.core.circuit import Circuit
 from dln.errors import TableError
+from dln.evaluate.number_scores import error_by_prediction
 from dln.evaluate.scores import Tally
 
 if TYPE_CHECKING:
@@ -38,10 +40,11 @@ def evaluate(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Measure a model on a table whose classes are known.
+    """Measure a model on a table whose classes or numbers are known.
 
-    Prints accuracy, AUC, the confusion matrix, sensitivity, specificity and precision of each
-    class, and the calibration error. Rows that the model was trained on are left out.
+    For classes: accuracy, AUC, the confusion matrix, sensitivity, specificity and precision of each
+    class, and the calibration error. For numbers: R², mean errors, and means of ten parts. Rows
+    that the model was trained on are left out.
 
     Example: dln evaluate heart.json test.csv
     """
@@ -67,13 +70,13 @@ def _measure(
     target: str,
     unknown: UnknownCategories,
     all_rows: bool,
-) -> tuple[Measure, Choice]:
+) -> tuple[AnyMeasure, Choice]:
     """Measure a circuit on the rows of a table that it was not trained on, chunk by chunk.
 
     Which rows are used is known only after the last chunk, so three groups are measured
     separately: new rows, recognised rows, and rows that cannot be checked.
     """
-    from dln.cli.labels import find_classes, rows_without_class
+    from dln.cli.labels import find_targets, rows_without_class
     from dln.cli.own_rows import RowChooser, nothing_left, own_rows
     from dln.cli.read import open_table, read_for
 
@@ -90,13 +93,13 @@ def _measure(
         )
         chunks, n_rows = [], 0
         for part in read_for(circuit, source, [target, *chooser.columns]):
-            labelled = find_classes(part.written, source, circuit, target)
+            labelled = find_targets(part.written, source, circuit, target)
             n_rows += len(labelled.known)
             part = part.take(labelled.known)
             unknown.count(part.typed)
-            found, unchecked = chooser.find(part.typed, labelled.classes)
+            found, unchecked = chooser.find(part.typed, labelled.targets)
             groups = found + 2 * unchecked
-            chunks.append(measure_groups(circuit, part.table, labelled.classes, groups, 3))
+            chunks.append(measure_groups(circuit, part.table, labelled.targets, groups, 3))
         new, *others = (reduce(add, group) for group in zip(*chunks, strict=True))
         total = reduce(add, others, new)
         if not n_rows:
@@ -110,8 +113,15 @@ def _measure(
     return new, choice
 
 
-def score_document(measured: Measure, circuit: Circuit) -> dict[str, Any]:
+def score_document(measured: AnyMeasure, circuit: Circuit) -> dict[str, Any]:
     """Return scores for programs; null where a score is not defined."""
+    if isinstance(measured, NumberMeasure):
+        groups = error_by_prediction(measured.target, measured.predicted)
+        return {
+            "rows": measured.n_rows,
+            **measured.tally.to_dict(),
+            "by_prediction": [asdict(group) for group in groups],
+        }
     total = measured.tally
     by_class = zip(
         circuit.classes,
@@ -146,8 +156,10 @@ def score_document(measured: Measure, circuit: Circuit) -> dict[str, Any]:
     }
 
 
-def score_text(measured: Measure, circuit: Circuit) -> str:
+def score_text(measured: AnyMeasure, circuit: Circuit) -> str:
     """Write scores as text."""
+    if isinstance(measured, NumberMeasure):
+        return _number_text(measured)
     total = measured.tally
     names = [str(label) for label in circuit.classes]
     figures = zip(total.recall, _specificity(total), total.precision, total.f1, strict=True)
@@ -186,6 +198,29 @@ def score_text(measured: Measure, circuit: Circuit) -> str:
             f"Brier score: {total.brier_score:.3f}",
             f"Calibration error: {percent(total.calibration_error)}",
             table_text(["probability", "rows", "mean", "accuracy"], bins),
+        ]
+    )
+
+
+def _number_text(measured: NumberMeasure) -> str:
+    """Write errors of predicted numbers as text, with 95 % confidence intervals."""
+    tally = measured.tally
+    groups = [
+        [
+            f"{group.lowest:.4g} to {group.highest:.4g}",
+            f"{group.n_rows:,}",
+            *(f"{mean:.4g}" for mean in (group.mean_prediction, group.mean_target, group.mae)),
+        ]
+        for group in error_by_prediction(measured.target, measured.predicted)
+    ]
+    return "\n".join(
+        [
+            f"R² on {measured.n_rows:,} rows: {tally.r2 or '-'}",
+            f"Mean absolute error: {tally.mae}",
+            f"Root mean squared error: {tally.rmse}",
+            f"Mean of predicted minus true: {tally.mean_error}",
+            "",
+            table_text(["prediction", "rows", "mean", "mean true", "mean absolute error"], groups),
         ]
     )
 

@@ -13,6 +13,7 @@ from dln.cli.layout import DETECT, Layout
 from dln.cli.options import Data, Json, Model, Quiet
 from dln.cli.output import print_json, print_message, print_result
 from dln.cli.table_options import reads_table
+from dln.core.bands import as_classifier
 from dln.core.circuit import Circuit
 from dln.errors import OptionError, TableError
 from dln.explain.codes import check_template, fill_template, reason_codes
@@ -28,6 +29,18 @@ def explain(
     ] = 1,
     to: Annotated[
         str | None, typer.Option(metavar="CLASS", help="Show changes that give this class.")
+    ] = None,
+    at_least: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER", help="For a number: show what keeps or brings it to this or more."
+        ),
+    ] = None,
+    at_most: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER", help="For a number: show what keeps or brings it to this or less."
+        ),
     ] = None,
     changes: Annotated[
         int | None,
@@ -81,10 +94,13 @@ def explain(
     For one row: the rules that fired, values that are enough for the class whatever the other
     columns hold, and the smallest change that flips the class. With --to or --changes: the
     cheapest changes of several features. With --output: a reason for every row, in a table.
+    Reasons and changes of a number need --at-least or --at-most.
 
     Example: dln explain heart.json patients.csv --row 3
     """
     circuit = load_model(model)
+    bounds: dict[str, Any] = {"at_least": at_least, "at_most": at_most}
+    is_bounded = at_least is not None or at_most is not None
     preferred = find_names(circuit, prefer)
     limits: dict[str, Any] = {
         "fixed": find_names(circuit, fixed),
@@ -99,24 +115,32 @@ def explain(
                 "--only-up or --only-down"
             )
         _write_reasons(
-            circuit, model, data, output, template, keep or [], preferred, check, layout, quiet
+            as_classifier(circuit, **bounds),
+            model,
+            data,
+            output,
+            template,
+            keep or [],
+            preferred,
+            check,
+            layout,
+            quiet,
         )
         return
     if template is not None or keep or check:
         raise OptionError("--template, --keep and --check are only used with --output")
     cells = _read_row(circuit, data, row, layout)
-    found = circuit.explain(cells)
-    reason = circuit.reason(cells, prefer=preferred)
-    options = None
+    found = circuit.explain(cells, **bounds)
+    parts: dict[str, Any] = {}
+    if circuit.task == "classes" or is_bounded:
+        parts["reason"] = circuit.reason(cells, prefer=preferred, **bounds)
     if wants_changes:
         goal = None if to is None else find_class(circuit, to, "--to")
-        options = circuit.changes(cells, to=goal, n=changes or 1, **limits)
+        parts["options"] = circuit.changes(cells, to=goal, n=changes or 1, **limits, **bounds)
     if json:
-        document = found.to_dict() | {"reason": reason.to_dict()}
-        print_json(document if options is None else document | {"options": options.to_dict()})
+        print_json(found.to_dict() | {name: part.to_dict() for name, part in parts.items()})
         return
-    texts = [str(found), str(reason), *([] if options is None else [str(options)])]
-    print_result("\n".join(texts))
+    print_result("\n".join(map(str, (found, *parts.values()))))
 
 
 def _read_row(circuit: Circuit, data: str, row: int, layout: Layout) -> Any:

@@ -75,7 +75,7 @@ def export(
 ) -> None:
     """Write a model as code, SQL or hardware.
 
-    The result predicts the same classes.
+    The result predicts the same classes or numbers.
 
     Example: dln export heart.json --to c --output heart.h
     """

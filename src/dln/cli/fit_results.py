@@ -15,7 +15,7 @@ from dln.cli.files import STANDARD
 from dln.cli.groups import remember_group
 from dln.cli.holdout import origin_of
 from dln.cli.layout import Layout
-from dln.cli.measure import Measure, measure
+from dln.cli.measure import AnyMeasure, NumberMeasure, measure
 from dln.cli.missing import remember_words
 from dln.cli.output import print_json, print_message, print_result
 from dln.core.circuit import Circuit
@@ -24,7 +24,7 @@ from dln.explain.rules import rule_table
 from dln.paths.size import measure_size
 
 if TYPE_CHECKING:
-    from dln import DLNClassifier
+    from dln import DLNClassifier, DLNRegressor
     from dln.cli.prepare import Prepared
 
 
@@ -52,18 +52,18 @@ class Split:
 
 
 def add_origin(
-    circuit: Circuit, classifier: DLNClassifier, split: Split, *, no_rows: bool
+    circuit: Circuit, model: DLNClassifier | DLNRegressor, split: Split, *, no_rows: bool
 ) -> tuple[Circuit, tuple[str, ...]]:
     """Record in a circuit what it was trained on; also return notes on the split."""
     from dln.cli.row_codes import sketch_rows
 
     prepared = split.prepared
-    numbers = prepared.numbers(circuit)
-    sketch = sketch_rows(prepared.X, circuit, numbers, split.rows, split.test_rows, split.seed)
+    targets = prepared.targets(circuit)
+    sketch = sketch_rows(prepared.X, circuit, targets, split.rows, split.test_rows, split.seed)
     origin = origin_of(
         split.path,
         prepared.target,
-        classifier,
+        model,
         n_rows=len(split.rows),
         test_part=split.test_part,
         seed=split.seed,
@@ -73,13 +73,13 @@ def add_origin(
     return replace(circuit, origin=origin), _repeat_notes(sketch)
 
 
-def measure_test_rows(circuit: Circuit, split: Split) -> Measure | None:
+def measure_test_rows(circuit: Circuit, split: Split) -> AnyMeasure | None:
     """Measure a circuit on the test rows; None if there are none."""
     rows = split.test_rows
     if len(rows) == 0:
         return None
     prepared = split.prepared
-    return measure(circuit, prepared.X.take(rows), prepared.numbers(circuit)[rows])
+    return measure(circuit, prepared.X.take(rows), prepared.targets(circuit)[rows])
 
 
 def _repeat_notes(sketch: RowSketch) -> tuple[str, ...]:
@@ -93,10 +93,13 @@ def _repeat_notes(sketch: RowSketch) -> tuple[str, ...]:
     return (f"{about}{n:,} test {same}. {why}",)
 
 
-def tested_text(circuit: Circuit, total: Measure | None, *, page: bool) -> str:
+def tested_text(circuit: Circuit, total: AnyMeasure | None, *, page: bool) -> str:
     """Describe the accuracy, if there are test rows, and the size; a page has the rules too."""
     lines = [rule_table(circuit).to_text().rstrip("\n"), ""] if page else []
-    if total is not None:
+    if isinstance(total, NumberMeasure):
+        lines.append(f"R² on {total.n_rows:,} test rows: {total.tally.r2 or '-'}")
+        lines.append(f"Mean absolute error: {total.tally.mae}")
+    elif total is not None:
         accuracy = percent(total.tally.balanced_accuracy)
         lines.append(f"Balanced accuracy on {total.n_rows:,} test rows: {accuracy}")
     lines.append(page_text(circuit) if page else size_text(circuit))
@@ -112,7 +115,7 @@ def page_text(circuit: Circuit) -> str:
     )
 
 
-def tested_document(circuit: Circuit, total: Measure | None) -> dict[str, Any]:
+def tested_document(circuit: Circuit, total: AnyMeasure | None) -> dict[str, Any]:
     """Return the same for programs."""
     return {
         "test": None if total is None else score_document(total, circuit),

@@ -102,7 +102,7 @@ def target_of(circuit: Circuit, target: str | None) -> str:
 def origin_of(
     path: str,
     target: str,
-    classifier: dln.DLNClassifier,
+    model: dln.DLNClassifier | dln.DLNRegressor,
     *,
     n_rows: int,
     test_part: float,
@@ -110,8 +110,8 @@ def origin_of(
     rows: RowSketch | None,
 ) -> Origin:
     """Describe the table and the settings of a training."""
-    defaults = dln.DLNClassifier().get_params()
-    given = classifier.get_params()
+    defaults = type(model)().get_params()
+    given = model.get_params()
     return Origin(
         data=data_name(path),
         digest=digest_of(path),

@@ -1,4 +1,4 @@
-"""Values of a target column -> the numbers of a circuit's classes.
+"""Values of a target column -> the numbers of a circuit's classes, or the numbers themselves.
 
 A text table has no types, so different spellings of one label are recognised: 1, 1.0 and "1" are
 the class 1; True and true are the class True. Numbers are compared exactly, however large they are.
@@ -19,10 +19,14 @@ from numpy.typing import NDArray
 from dln._util.messages import list_names
 from dln.cli.arrow import Column, Frame
 from dln.cli.kinds import quoted
+from dln.cli.number_target import read_numbers, values_and_known
 from dln.cli.read import Source
 from dln.core.circuit import Circuit
 from dln.core.labels import Label
 from dln.errors import TableError
+
+Targets = NDArray[np.int64] | NDArray[np.float64]
+"""The number of each row's class, or each row's number."""
 
 NO_CLASS = -1
 """The number of a missing class."""
@@ -34,26 +38,40 @@ _MOST_DIGITS = 4000
 
 @dataclass(frozen=True)
 class Labelled:
-    """The classes of some rows.
+    """The targets of some rows.
 
     Attributes
     ----------
     known
-        Which rows have a class.
-    classes
-        The class number of each of these rows.
+        Which rows have a target.
+    targets
+        For each of these rows the number of its class (int64), or its number (float64).
     """
 
     known: NDArray[np.bool_]
-    classes: NDArray[np.int64]
+    targets: Targets
 
 
-def find_classes(written: Frame, source: Source, circuit: Circuit, target: str) -> Labelled:
-    """Find the class of each row as read from the file; raises for a value that is not a class."""
-    words = source.words_for(circuit).everywhere if source.is_text else ()
-    classes = class_numbers(written.column(target), circuit, target, words)
+def find_targets(written: Frame, source: Source, circuit: Circuit, target: str) -> Labelled:
+    """Find the target of each row as read from the file; raises for a value that is not one."""
+    words = source.words_for(circuit)
+    cells = written.column(target)
+    if circuit.task == "number":
+        numbers, known = values_and_known(
+            read_numbers(cells, target, words, is_text=source.is_text)
+        )
+        return Labelled(known, numbers)
+    missing = words.everywhere if source.is_text else ()
+    classes = class_numbers(cells, circuit, target, missing)
     known = classes != NO_CLASS
     return Labelled(known, classes[known])
+
+
+def strata_of(targets: Targets) -> NDArray[np.int64]:
+    """Return the classes of rows; rows with numbers are all alike."""
+    if targets.dtype.kind == "f":
+        return np.zeros(len(targets), dtype=np.int64)
+    return targets.astype(np.int64)
 
 
 def rows_without_class(target: str, n_left_out: int, n_rows: int) -> str:

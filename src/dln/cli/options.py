@@ -9,7 +9,7 @@ import typer
 
 from dln._util.option import options_of
 from dln.errors import OptionError
-from dln.estimators.parameters import Parameters
+from dln.estimators.parameters import NumberParameters, Parameters
 from dln.train.engines import EngineName
 
 OptionsFile = Annotated[
@@ -25,8 +25,9 @@ OptionsFile = Annotated[
 
 
 def parameter(name: str, **settings: Any) -> Any:
-    """Return the option of a command that sets a parameter of `DLNClassifier`."""
-    return typer.Option(help=options_of(Parameters)[name].facts.doc, **settings)
+    """Return the option of a command that sets a parameter of an estimator."""
+    known = options_of(NumberParameters) | options_of(Parameters)
+    return typer.Option(help=known[name].facts.doc, **settings)
 
 
 Model = Annotated[
@@ -38,16 +39,14 @@ Data = Annotated[
         metavar="DATA", help="Table: CSV, TSV or Parquet, also in gzip. - reads standard input."
     ),
 ]
-Target = Annotated[
-    str, typer.Option("--target", "-t", metavar="COLUMN", help="Column with the class of each row.")
-]
+Target = Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="Column to predict.")]
 KnownTarget = Annotated[
     str | None,
     typer.Option(
         "--target",
         "-t",
         metavar="COLUMN",
-        help="Column with the class of each row. Default: the target of the training.",
+        help="Column with the true values. Default: the target of the training.",
         show_default=False,
     ),
 ]

@@ -19,7 +19,7 @@ from dln.cli.files import STANDARD, load_model
 from dln.cli.groups import group_numbers, remembered_group
 from dln.cli.holdout import digest_of, hold_out
 from dln.cli.kinds import reading_for, used_features
-from dln.cli.labels import find_classes, rows_without_class
+from dln.cli.labels import Targets, find_targets, rows_without_class, strata_of
 from dln.cli.layout import Layout
 from dln.cli.read import Source, kinds_for, open_table, typed
 from dln.cli.row_codes import value_codes
@@ -127,18 +127,18 @@ class RowChooser:
         used = {feature.name for feature in used_features(self._circuit)}
         return [column.name for column in self._circuit.columns if column.name not in used]
 
-    def find(self, frame: Frame, classes: NDArray[np.int64]) -> tuple[Mask, Mask]:
+    def find(self, frame: Frame, targets: Targets) -> tuple[Mask, Mask]:
         """Return which rows of a chunk are known to be of the part, and which cannot be checked."""
         first = self._n_rows
-        self._n_rows += len(classes)
-        none = np.zeros(len(classes), dtype=bool)
+        self._n_rows += len(targets)
+        none = np.zeros(len(targets), dtype=bool)
         if self._own is not None:
             return self._own[first : self._n_rows], none
         if self._matcher is None or self._circuit.origin is None:
             return none, none
         sketch = self._circuit.origin.rows
         assert sketch is not None
-        codes = value_codes(frame, self._circuit.columns, self._readings, classes)
+        codes = value_codes(frame, self._circuit.columns, self._readings, targets)
         checked, found = self._matcher.find(row_hashes(codes, sketch.key))
         return found, ~checked
 
@@ -212,15 +212,15 @@ def own_rows(circuit: Circuit, path: str, layout: Layout, target: str, part: Par
         if group is not None and group not in source.names:  # read with another header
             return None
         written = source.read_all([target] if group is None else [target, group])
-        labelled = find_classes(written, source, circuit, target)
+        labelled = find_targets(written, source, circuit, target)
         if group is not None:
             cells = written.column(group).filter(pa.array(labelled.known))
             groups = group_numbers(cells, group, source.words_for(circuit).everywhere)
-    classes = labelled.classes
-    rows, test_rows = hold_out(classes, origin.test_part, origin.seed, groups)
+    strata = strata_of(labelled.targets)
+    rows, test_rows = hold_out(strata, origin.test_part, origin.seed, groups)
     if len(rows) != origin.n_rows:  # the table was read with other options
         return None
-    mask = np.zeros(len(classes), dtype=bool)
+    mask = np.zeros(len(strata), dtype=bool)
     mask[rows if part == "training" else test_rows] = True
     return mask
 
@@ -232,7 +232,7 @@ class ChosenRows:
     Attributes
     ----------
     X, y
-        Features as the circuit reads them, and the class of each row.
+        Features as the circuit reads them, and the class or number of each row.
     numbers
         The place of each row in the table, counted from 0.
     """
@@ -264,13 +264,13 @@ def choose_rows(
         kinds = kinds_for(circuit, source)
         chooser = RowChooser(circuit, source, own, part=part, purpose=purpose, all_rows=all_rows)
         written = source.read_all(list(dict.fromkeys([*kinds, target, *chooser.columns])))
-        labelled = find_classes(written, source, circuit, target)
+        labelled = find_targets(written, source, circuit, target)
         frame = typed(written, kinds, first_row=1).filter(pa.array(labelled.known))
-    classes, places = labelled.classes, np.flatnonzero(labelled.known)
+    targets, places = labelled.targets, np.flatnonzero(labelled.known)
     unlabelled = rows_without_class(target, len(written) - len(places), len(written))
-    labels = circuit.class_labels[classes]
+    labels = targets if circuit.task == "number" else circuit.class_labels[strata_of(targets)]
     X = frame.select(list(dict.fromkeys([*kinds, target])))
-    found, unchecked = chooser.find(frame, classes)
+    found, unchecked = chooser.find(frame, targets)
     choice = chooser.decide().after(unlabelled)
     if not choice.n_left_out:
         return ChosenRows(X, labels, places, choice)

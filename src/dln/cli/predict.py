@@ -1,4 +1,4 @@
-"""`dln predict`: classify the rows of a table, which may be larger than memory."""
+"""`dln predict`: predict the rows of a table, which may be larger than memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def predict(
         ),
     ] = "-",
     proba: Annotated[bool, typer.Option("--proba", help="Add class probabilities.")] = False,
-    votes: Annotated[bool, typer.Option("--votes", help="Add the votes of each class.")] = False,
+    votes: Annotated[
+        bool, typer.Option("--votes", help="Add the votes of each class, or a number's points.")
+    ] = False,
     keep: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Copy a column of the table. Repeat for several."),
@@ -40,7 +42,7 @@ def predict(
     layout: Layout = DETECT,
     quiet: Quiet = False,
 ) -> None:
-    """Predict the class of each row of a table.
+    """Predict the class or the number of each row of a table.
 
     Tables may be larger than memory.
 
@@ -53,7 +55,9 @@ def predict(
     check_output(output, model, data)
     check_format(output)
     circuit = load_model(model)
-    labels = one_type(output, list(circuit.classes))
+    if proba and circuit.task == "number":
+        raise OptionError("--proba is for classes, but the model predicts a number; leave it out")
+    labels = one_type(output, list(circuit.classes)) if circuit.task == "classes" else []
     kept = list(dict.fromkeys(keep or []))
     unknown = UnknownCategories(circuit)
     n_rows = 0
@@ -78,6 +82,9 @@ def _answers(
 ) -> dict[str, list[Any]]:
     """Return the predictions for some rows, by the names of their columns."""
     evaluation = circuit.evaluate(cells, wires=())
+    if circuit.task == "number":
+        points = {"points": evaluation.votes[:, 0].tolist()} if votes else {}
+        return {"prediction": evaluation.answers.tolist(), **points}
     answers = {"prediction": [labels[number] for number in evaluation.winners.tolist()]}
     if proba:
         answers |= _by_class("probability", circuit, evaluation.probabilities)

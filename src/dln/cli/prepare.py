@@ -1,4 +1,4 @@
-"""A table file -> features and classes to train on, with the inferred column types."""
+"""A table file -> features and targets to train on, with the inferred column types."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from dln.cli.columns import choose_features
 from dln.cli.groups import group_note, group_numbers
 from dln.cli.holdout import hold_out
 from dln.cli.kinds import infer_kind, quoted_if_unclear, reading_of, tidy, without_words
-from dln.cli.labels import rows_without_class
+from dln.cli.labels import Targets, rows_without_class
 from dln.cli.layout import Layout
 from dln.cli.missing import MissingWords
 from dln.cli.notes import column_notes, missing_word_notes, target_notes
+from dln.cli.number_target import TaskChoice, choose_task, read_numbers, values_and_known
 from dln.cli.read import Source, open_table, typed
-from dln.core.circuit import Circuit
+from dln.core.circuit import Circuit, Task
 from dln.core.labels import label_array
 from dln.core.literals import COLUMN_KINDS, ColumnKind
 from dln.data.table import read_table
@@ -37,7 +38,9 @@ class Prepared:
     X
         Features, read as their kinds.
     y
-        The class of each row.
+        The class or the number of each row.
+    task
+        What is to be predicted: "classes" or "number".
     kinds
         The kind of each feature: inferred, given with `--kind` or stored in the file.
     notes
@@ -53,16 +56,14 @@ class Prepared:
     notes: tuple[str, ...]
     group: str | None = None
     groups: NDArray[np.int64] | None = None
+    task: Task = "classes"
 
     def text(self) -> str:
         """Describe what was read, with one line for each kind."""
-        labels, counts = np.unique(self.y.astype(str), return_counts=True)
-        named = map(quoted_if_unclear, labels.tolist())
-        shown = [f"{label} ({n:,})" for label, n in zip(named, counts, strict=True)]
         lines = [
             f"read {len(self.y):,} rows and {count_of(len(self.kinds), 'column')} "
             "besides the target",
-            f"target {self.target!r}: {list_names(shown)}",
+            f"target {self.target!r}: {self._target_text()}",
         ]
         for kind in COLUMN_KINDS:
             names = [quoted_if_unclear(name) for name, its in self.kinds.items() if its == kind]
@@ -70,14 +71,29 @@ class Prepared:
                 lines.append(f"{kind}: {list_names(names)}")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
+    def _target_text(self) -> str:
+        if self.task == "number":
+            low, mean, high = self.y.min(), self.y.mean(), self.y.max()
+            return f"numbers from {low:.6g} to {high:.6g}, mean {mean:.6g}"
+        labels, counts = np.unique(self.y.astype(str), return_counts=True)
+        named = map(quoted_if_unclear, labels.tolist())
+        return list_names([f"{label} ({n:,})" for label, n in zip(named, counts, strict=True)])
+
     def document(self) -> dict[str, Any]:
         """Return the same for programs."""
-        return {"target": self.target, "columns": self.kinds, "notes": list(self.notes)}
+        return {
+            "target": self.target,
+            "task": self.task,
+            "columns": self.kinds,
+            "notes": list(self.notes),
+        }
 
     def split(self, part: float, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Choose the rows to train on and the test rows; see `hold_out`."""
-        _, numbers = np.unique(self.y, return_inverse=True)
-        rows, test_rows = hold_out(numbers, part, seed, self.groups)
+        strata = np.zeros(len(self.y), dtype=np.int64)
+        if self.task == "classes":
+            _, strata = np.unique(self.y, return_inverse=True)
+        rows, test_rows = hold_out(strata, part, seed, self.groups)
         if part > 0 and not len(test_rows):
             what = "rows" if self.groups is None else "rows, since their groups are too large"
             raise OptionError(
@@ -90,8 +106,10 @@ class Prepared:
         """Return the groups of some rows; None without `--group`."""
         return None if self.groups is None else self.groups[rows]
 
-    def numbers(self, circuit: Circuit) -> NDArray[np.int64]:
-        """Return the number of each row's class in a circuit that was trained on them."""
+    def targets(self, circuit: Circuit) -> Targets:
+        """Return each row's number, or its class's number in a circuit trained on them."""
+        if self.task == "number":
+            return self.y
         return class_numbers(self.y, circuit.classes, len(self.y))
 
 
@@ -104,10 +122,11 @@ def prepare(
     ignore: Sequence[str],
     only: Sequence[str] = (),
     group: str | None = None,
+    task: TaskChoice = "classes",
 ) -> Prepared:
     """Read a whole table, infer its column types and separate the target and the group column.
 
-    Rows without a class are left out, with a note.
+    Rows without a target are left out, with a note.
     """
     with open_table(path, layout) as source:
         features = choose_features(source, target, ignore=ignore, only=only, group=group)
@@ -118,9 +137,19 @@ def prepare(
             raise TableError(f"{source.name} has no column besides {besides}")
         raw = source.read_all([*features, target, *([] if group is None else [group])])
         written = raw.column(target)
-        y, known = _classes(written, target, source)
+        chosen = _choose_task(task, written, source)
+        if chosen == "number":
+            numbers = read_numbers(written, target, source.words_to_train(), is_text=source.is_text)
+            y, known = values_and_known(numbers)
+        else:
+            y, known = _classes(written, target, source)
         raw = raw.drop_columns([target])
         notes = list(source.notes)
+        if chosen == "number" and task == "auto":
+            notes.append(
+                f"The target {target!r} has {len(np.unique(y)):,} different numbers, so a number "
+                "is predicted. To predict classes, add --task classes."
+            )
         if not known.all():
             notes.append(rows_without_class(target, int((~known).sum()), len(known)))
             raw = raw.filter(pa.array(known))
@@ -133,10 +162,26 @@ def prepare(
         X, found = _features(raw, features, given, source)
         if source.is_text and source.missing is None:
             notes += missing_word_notes(raw, found, target, written)
-        notes += target_notes(target, y)
+        if chosen == "classes":
+            notes += target_notes(target, y)
         inferred = set(features) - set(given) if source.is_text else set()
         notes += column_notes(raw, found, inferred, source.words_to_train())
-        return Prepared(target, X, y, found, tuple(notes), group, groups)
+        return Prepared(target, X, y, found, tuple(notes), group, groups, chosen)
+
+
+def _choose_task(task: TaskChoice, cells: Column, source: Source) -> Task:
+    """Choose what to predict, by the values of the target unless it is stated."""
+    if source.is_text:
+        words = source.words_to_train()
+        kind = infer_kind(cells, words)
+        cells = tidy(cells, words.in_numbers)
+    else:
+        types = pa.types
+        is_number = any(
+            test(cells.type) for test in (types.is_integer, types.is_floating, types.is_decimal)
+        )
+        kind = "number" if is_number else "category"
+    return choose_task(task, kind, len(cells.drop_null().unique()))
 
 
 def _given_kinds(
@@ -188,8 +233,8 @@ def _classes(cells: Column, target: str, source: Source) -> tuple[NDArray[Any], 
     n_classes = len(set(labels))
     if n_classes > max(100, len(labels) // 5):
         raise TableError(
-            f"the target {target!r} has {n_classes:,} different values in {len(labels):,} rows; "
-            "dln predicts classes: put numbers into a few ranges first"
+            f"the target {target!r} has {n_classes:,} different values in {len(labels):,} rows, "
+            "too many for classes; for numbers, add --task number"
         )
     return label_array(labels if read is None else [read(label) for label in labels]), known
 

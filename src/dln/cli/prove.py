@@ -20,17 +20,9 @@ from dln.core.values import cell_to_json
 from dln.core.verdict import Proof, Undecided, Violation
 from dln.errors import OptionError
 from dln.prove.certificate import write_certificate
-from dln.prove.certify import (
-    Claim,
-    Robustness,
-    Verdict,
-    certified_radius,
-    decide,
-    independence_claim,
-    prove_robust,
-    range_claim,
-    rule_claim,
-)
+from dln.prove.certify import independence_claim, range_claim, rule_claim
+from dln.prove.claim import Claim, Verdict, decide
+from dln.prove.robust import Robustness, certified_radius, prove_robust
 
 PROVEN, REFUTED, UNDECIDED = 0, 1, 3
 MOST_RADIUS = 100.0
@@ -68,11 +60,22 @@ def prove(
         ),
     ] = None,
     at_least: Annotated[
-        int | None,
-        typer.Option(metavar="VOTES", help="With --lead: the smallest lead; may be negative."),
+        float | None,
+        typer.Option(
+            metavar="NUMBER", help="The smallest number that is predicted; with --lead, of votes."
+        ),
     ] = None,
     at_most: Annotated[
-        int | None, typer.Option(metavar="VOTES", help="With --lead: the largest lead.")
+        float | None,
+        typer.Option(
+            metavar="NUMBER", help="The largest number that is predicted; with --lead, of votes."
+        ),
+    ] = None,
+    within: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER", help="With --independent: how much a predicted number may change."
+        ),
     ] = None,
     where: Annotated[
         list[str] | None,
@@ -110,16 +113,23 @@ def prove(
 ) -> None:
     """Prove a claim about every possible row, or refute it.
 
-    Give one of --always, --never, --independent, --lead or --robust. The exit status is 0 if
-    proven, 1 if refuted, 3 if undecided within the time limit.
+    Give one of --always, --never, --independent, --lead or --robust; for a model of a number
+    --independent, or --at-least and --at-most. The exit status is 0 if proven, 1 if refuted, 3 if
+    undecided within the time limit.
 
     Example: dln prove credit.json --independent sex --data credit.csv --certificate proof.json
     """
-    given = [always is not None, never is not None, bool(independent), lead is not None, robust]
-    if sum(given) != 1:
-        raise OptionError("give one of --always, --never, --independent, --lead or --robust")
-    if (lead is not None) != (at_least is not None or at_most is not None):
+    is_range = at_least is not None or at_most is not None
+    given = [always is not None, never is not None, bool(independent), robust]
+    if sum(given) + (is_range or lead is not None) != 1:
+        raise OptionError(
+            "give one of --always, --never, --independent, --lead or --robust; for a number "
+            "--independent, --at-least or --at-most"
+        )
+    if lead is not None and not is_range:
         raise OptionError("--lead is used together with --at-least or --at-most")
+    if within is not None and not independent:
+        raise OptionError("--within is only used with --independent")
     if robust and (where or certificate):
         raise OptionError("--where and --certificate cannot be used with --robust")
     if not robust and tolerance:
@@ -137,11 +147,15 @@ def prove(
         raise typer.Exit(_status_of_rows(found))
     conditions = read_conditions(circuit, where or [])
     rows = None if data is None else read_all(circuit, data, layout)
-    if lead is not None:
-        label = find_class(circuit, lead, "--lead")
-        claim = range_claim(circuit, label, at_least, at_most, conditions, rows)
+    if independent:
+        names = find_names(circuit, independent)
+        claim = independence_claim(circuit, names, conditions, rows, within or 0.0)
+    elif is_range:
+        claim = _range_claim(circuit, lead, at_least, at_most, conditions, rows)
     else:
-        claim = _claim(circuit, always, never, independent, conditions, rows)
+        option, text = ("--always", always) if always is not None else ("--never", never)
+        label = find_class(circuit, text, option)
+        claim = rule_claim(circuit, label, conditions, never is not None, rows)
     verdict = decide(claim, time_limit)
     if json:
         print_json(_document(claim, verdict))
@@ -159,19 +173,30 @@ def prove(
     raise typer.Exit({Proof: PROVEN, Violation: REFUTED, Undecided: UNDECIDED}[type(verdict)])
 
 
-def _claim(
+def _range_claim(
     circuit: Circuit,
-    always: str | None,
-    never: str | None,
-    independent: list[str] | None,
+    lead: str | None,
+    at_least: float | None,
+    at_most: float | None,
     where: dict[str, Any],
     rows: Any,
 ) -> Claim:
-    if independent:
-        return independence_claim(circuit, find_names(circuit, independent), where, rows)
-    option, text = ("--always", always) if always is not None else ("--never", never)
-    label = find_class(circuit, text, option)
-    return rule_claim(circuit, label, where, never is not None, rows)
+    if circuit.task == "number":
+        if lead is not None:
+            raise OptionError(
+                "--lead is for classes, but the model predicts a number; leave it out"
+            )
+        return range_claim(circuit, None, at_least, at_most, where, rows)
+    if lead is None:
+        raise OptionError("--at-least and --at-most need --lead CLASS in a model of classes")
+    least, most = _votes("--at-least", at_least), _votes("--at-most", at_most)
+    return range_claim(circuit, find_class(circuit, lead, "--lead"), least, most, where, rows)
+
+
+def _votes(option: str, number: float | None) -> int | None:
+    if number is not None and number != round(number):
+        raise OptionError(f"{option} is {number}, expected a whole number of votes")
+    return None if number is None else round(number)
 
 
 def read_all(circuit: Circuit, data: str, layout: Layout) -> Any:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dln.cli.arrow import Column, Frame, pa, pc
 from dln.cli.kinds import Reading, reading_kind
+from dln.cli.labels import Targets
 from dln.cli.read import typed
 from dln.core.circuit import Circuit
 from dln.core.literals import Column as Feature
@@ -24,7 +25,7 @@ from dln.errors import ColumnTypeError
 def sketch_rows(
     X: Frame,
     circuit: Circuit,
-    classes: NDArray[np.int64],
+    targets: Targets,
     rows: NDArray[np.int64],
     test_rows: NDArray[np.int64],
     seed: int,
@@ -33,14 +34,14 @@ def sketch_rows(
 
     Parameters
     ----------
-    X, classes
-        The whole table, read as its kinds, and the number of each row's class.
+    X, targets
+        The whole table, read as its kinds, and the class number or the number of each row.
     rows, test_rows
         Places of the training rows and of the test rows.
     """
     # The table is typed: words for missing values are already replaced.
     readings = [Reading(reading_kind(feature), ()) for feature in circuit.columns]
-    codes = value_codes(X, circuit.columns, readings, classes)
+    codes = value_codes(X, circuit.columns, readings, targets)
     key = derive_key(codes, seed)
     hashes = row_hashes(codes, key)
     return RowSketch.of(hashes[rows], hashes[test_rows], key)
@@ -50,14 +51,15 @@ def value_codes(
     frame: Frame,
     columns: Sequence[Feature],
     readings: Sequence[Reading],
-    classes: NDArray[np.int64],
+    targets: Targets,
 ) -> list[Hashes]:
-    """Return a code for every value, column by column, and the classes last."""
+    """Return a code for every value, column by column, and those of the targets last."""
     codes = [
         _column_codes(frame.select([feature.name]), feature.name, reading)
         for feature, reading in zip(columns, readings, strict=True)
     ]
-    return [*codes, classes.astype(np.uint64)]
+    is_number = targets.dtype.kind == "f"
+    return [*codes, number_codes(targets) if is_number else targets.astype(np.uint64)]
 
 
 def _column_codes(frame: Frame, name: str, reading: Reading) -> Hashes:

@@ -15,8 +15,8 @@ from dln.cli.options import AllRows, KnownTarget, Model, Quiet
 from dln.cli.output import print_json, print_message, print_result
 from dln.cli.table_options import reads_table
 from dln.errors import OptionError
-from dln.explain.rules import RuleTable, rule_table, score_card
-from dln.explain.score_card import ScoreCard
+from dln.explain.formatted import Formatted
+from dln.explain.rules import rule_table, score_card
 
 Format = OneOf["text", "markdown", "html", "json"]
 
@@ -68,7 +68,7 @@ def rules(
     _show(make(circuit, chosen.X, chosen.y), format, chosen.choice.document())
 
 
-def _show(found: RuleTable | ScoreCard, format: Format, about: dict[str, Any]) -> None:
+def _show(found: Formatted, format: Format, about: dict[str, Any]) -> None:
     if format == "json":
         print_json({**json.loads(found.to_json()), **about})
         return

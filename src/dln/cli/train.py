@@ -22,6 +22,8 @@ from dln.cli.fit_results import (
 )
 from dln.cli.fitting import fit_with_messages
 from dln.cli.layout import DETECT, Layout
+from dln.cli.models import AnyModel, make_model, name_target
+from dln.cli.number_target import TaskChoice
 from dln.cli.options import (
     ClassWeight,
     ColumnCost,
@@ -55,9 +57,10 @@ from dln.cli.table_options import reads_table
 from dln.cli.traces import check_trace_path, save_trace
 from dln.decisions.goal import Probabilities
 from dln.errors import OptionError
-from dln.estimators.plan import budget_of, read_parameters
+from dln.estimators.plan import budget_of, read_number_parameters, read_parameters
 from dln.estimators.presets import PresetName
 from dln.paths.path_file import save_path
+from dln.train.number_loss import LossName
 from dln.train.options import FitEffort, Gates
 
 _EffortOrNone = OneOf["quick", "normal", "high", "none"]
@@ -73,6 +76,13 @@ def train(
     only: Only = None,
     group: Group = None,
     kind: Kind = None,
+    task: Annotated[
+        TaskChoice,
+        typer.Option(
+            help="Predict classes or a number. auto: a number if the target has more than 20 "
+            "different numbers."
+        ),
+    ] = "auto",
     options: OptionsFile = None,
     preset: Annotated[PresetName | None, parameter("preset", show_default=False)] = None,
     init: Annotated[str | None, parameter("init", metavar="MODEL", show_default=False)] = None,
@@ -91,6 +101,8 @@ def train(
             show_default=False,
         ),
     ] = None,
+    loss: Annotated[LossName, parameter("loss")] = "squared",
+    quantile: Annotated[float, parameter("quantile", metavar="LEVEL")] = 0.5,
     gates: Annotated[Gates, parameter("gates")] = "all",
     layers: Annotated[str, parameter("layers", metavar="N,N,...")] = "auto",
     networks: Annotated[str, parameter("n_networks", metavar="N")] = "auto",
@@ -143,8 +155,9 @@ def train(
 ) -> None:
     """Train a model on a table, test it and save it.
 
-    A quarter of the rows is kept for the test. Column types are inferred and printed. Ctrl-C ends
-    the training early and keeps the model.
+    A quarter of the rows is kept for the test. Column types are inferred and printed, and the
+    target decides whether classes or a number are predicted. Ctrl-C ends the training early and
+    keeps the model.
 
     Example: dln train heart.csv --target disease --output heart.json
 
@@ -185,21 +198,33 @@ def train(
         "engine": engine,
         "device": device,
     }
-    classifier = dln.DLNClassifier(
+    given = {
         **merge_options(options, given),
-        random_state=seed,
-        n_jobs=jobs,
-        trace_every=0 if trace is None else 1,
-        verbose=int(sys.stderr.isatty() and not quiet),
-        on_interrupt="keep",
-    )
-    limited = budget_of(read_parameters(classifier)).is_limited
+        "random_state": seed,
+        "n_jobs": jobs,
+        "trace_every": 0 if trace is None else 1,
+        "verbose": int(sys.stderr.isatty() and not quiet),
+        "on_interrupt": "keep",
+    }
+    of_number = {"loss": loss, "quantile": quantile}
+    # Options are checked before the table is read.
+    expects_number = task == "number" or (task == "auto" and loss != "squared")
+    limited = _check(make_model("number" if expects_number else "classes", given, of_number))
     if output is None and not limited:
         raise OptionError("--output is missing; name the file to save the model in: -o model.json")
     prepared: Prepared = prepare(
-        data, layout, target, kinds=kind or [], ignore=ignore or [], only=only or [], group=group
+        data,
+        layout,
+        target,
+        kinds=kind or [],
+        ignore=ignore or [],
+        only=only or [],
+        group=group,
+        task=task,
     )
-    classifier.set_params(**read_decision(cost or [], sensitivity or [], prepared.y))
+    decision = read_decision(cost or [], sensitivity or [], prepared.y)
+    model = make_model(prepared.task, given | decision, of_number)
+    _check(model)
     if not quiet:
         print_message(prepared.text())
     fixed = _known_names(immutable or [], prepared.X.column_names)
@@ -207,9 +232,10 @@ def train(
     if not quiet:
         print_message(_split_text(len(rows), len(test_rows)))
     X, y, groups = prepared.X.take(rows), prepared.y[rows], prepared.groups_of(rows)
-    fit_with_messages(classifier, X, y, groups=groups, quiet=quiet)
+    fit_with_messages(model, X, y, groups=groups, quiet=quiet)
     split = Split(data, layout, prepared, rows, test_rows, test, seed)
-    circuit, notes = add_origin(classifier.circuit_, classifier, split, no_rows=no_rows)
+    circuit = name_target(model.circuit_, prepared.target)
+    circuit, notes = add_origin(circuit, model, split, no_rows=no_rows)
     if not quiet:
         for note in notes:
             print_message(f"note: {note}")
@@ -217,17 +243,17 @@ def train(
     total = measure_test_rows(circuit, split)
     if output is not None:
         save_model(circuit, output)
-    if path is not None and classifier.path_ is not None:
-        save_path(classifier.path_, path)
+    if path is not None and model.path_ is not None:
+        save_path(model.path_, path)
     if trace is not None:
-        save_trace(classifier, trace)
+        save_trace(model, trace)
     if json:
         document = {
             **prepared.document(),
             "notes": [*prepared.notes, *notes],
             "training_rows": len(rows),
             **tested_document(circuit, total),
-            **({} if classifier.path_ is None else {"path": classifier.path_.to_dict()}),
+            **({} if model.path_ is None else {"path": model.path_.to_dict()}),
         }
         print_saved(output, document, quiet=quiet)
     else:
@@ -238,6 +264,13 @@ def train(
             print_message(f"saved {path}; see its circuits with: dln path {path}")
         if layers == networks == "auto":
             print_size_hint(circuit)
+
+
+def _check(model: AnyModel) -> bool:
+    """Check the parameters of a model; return whether they limit the size of the circuit."""
+    if isinstance(model, dln.DLNClassifier):
+        return budget_of(read_parameters(model)).is_limited
+    return budget_of(read_number_parameters(model)).is_limited
 
 
 def _known_names(texts: list[str], known: list[str]) -> list[str]:

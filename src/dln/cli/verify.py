@@ -26,6 +26,10 @@ def verify(
     classes: Annotated[
         bool, typer.Option("--classes", help="Compare only classes, not probabilities.")
     ] = False,
+    tolerance: Annotated[
+        float,
+        typer.Option(min=0, metavar="NUMBER", help="For numbers: how far apart they may be."),
+    ] = 0.0,
     time_limit: TimeLimit = 60.0,
     json: Json = False,
     quiet: Quiet = False,
@@ -33,6 +37,7 @@ def verify(
     """Prove that two models are equal on every possible row.
 
     Equal models give the same class and the same probabilities, or with --classes the same class.
+    Equal models of a number give the same number, or with --tolerance numbers that are near.
     If they differ, a row that shows it is printed. The exit status is 0 if equal, 1 if not equal,
     3 if undecided within the time limit.
 
@@ -40,18 +45,19 @@ def verify(
     """
     first, second = load_model(a), load_model(b)
     of: Aspect = "classes" if classes else "probabilities"
-    result = prove_equal(first, second, of=of, time_limit=time_limit)
+    result = prove_equal(first, second, of=of, tolerance=tolerance, time_limit=time_limit)
+    labels = first.classes if first.task == "classes" else ()
     if json:
-        print_json(_document(result, first.classes))
+        print_json(_document(result, labels))
     else:
-        print_result("\n".join([str(result), *_classes_line(result, first.classes)]))
+        print_result("\n".join([str(result), *_classes_line(result, labels)]))
     status = {Proof: EQUAL, Counterexample: DIFFERENT, Undecided: UNDECIDED}[type(result)]
     raise typer.Exit(status)
 
 
 def _classes_line(result: Result, classes: tuple[Label, ...]) -> Iterator[str]:
     """Describe whether the models also predict different classes."""
-    if isinstance(result, Counterexample):
+    if isinstance(result, Counterexample) and classes:
         a, b = (label_text(_winner(votes, classes)) for votes in (result.votes_a, result.votes_b))
         yield f"The classes differ: {a} and {b}." if a != b else f"Both models predict {a}."
 
@@ -65,9 +71,19 @@ def _document(result: Result, classes: tuple[Label, ...]) -> dict[str, Any]:
         return {"equal": True, "method": result.method, "seconds": result.seconds}
     if isinstance(result, Undecided):
         return {"equal": None, "seconds": result.seconds}
+    row = {name: cell_to_json(cell) for name, cell in result.row.items()}
+    if result.numbers is not None:
+        a, b = result.numbers
+        return {
+            "equal": False,
+            "row": row,
+            "number_a": a,
+            "number_b": b,
+            "seconds": result.seconds,
+        }
     return {
         "equal": False,
-        "row": {name: cell_to_json(cell) for name, cell in result.row.items()},
+        "row": row,
         "votes_a": result.votes_a,
         "votes_b": result.votes_b,
         "class_a": label_to_json(_winner(result.votes_a, classes)),

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from dln.evaluate.evaluation import Evaluation
     from dln.evaluate.predictor import Predictor
     from dln.explain.explanation import Explanation
+    from dln.explain.number_explanation import NumberExplanation
     from dln.explain.options import ChangeOptions
     from dln.explain.several import ClassReasons
     from dln.explain.shortest import WrittenRules
@@ -327,28 +328,58 @@ class Circuit:
 
     # -- explanation --------------------------------------------------------------------------
 
-    def explain(self, row: Any) -> Explanation:
-        """Explain why a row gets its class, and the smallest change of one feature that changes it.
+    def explain(
+        self, row: Any, *, at_least: float | None = None, at_most: float | None = None
+    ) -> Explanation | NumberExplanation:
+        """Explain why a row gets its class or its number.
+
+        For a class: the votes of each rule, and the smallest change of one feature that flips the
+        class. For a number: what each rule adds, how far each feature alone can move the
+        prediction, and the smallest change of one feature that brings it within limits.
 
         Parameters
         ----------
         row
             One row: a dict or Series by column name, a list by position, or a frame of one row.
-        """
-        from dln.explain.explanation import explain_row
+        at_least, at_most
+            The prediction to reach; only for a number.
 
+        Examples
+        --------
+        >>> from dln import Above, Logic, Score
+        >>> logic = Logic((Column("age", "integer"),), (Above(0, 54.0),), ())
+        >>> price = Circuit(logic=logic, readout=Score((Rule(0, (32,)),), (125,), 1, name="price"))
+        >>> print(price.explain({"age": 60}, at_most=15))
+        price: 15.7 = 12.5 + 3.2
+        fired:
+          +3.2  age > 54
+        one feature alone can move it:
+          age: 12.5 (age <= 54) to 15.7 (age > 54)
+        smallest change: age: 60 -> 54 (age <= 54) gives 12.5
+        """
+        from dln.core.bands import check_no_limits
+        from dln.explain.explanation import explain_row
+        from dln.explain.number_explanation import explain_number
+
+        if self.task == "number":
+            return explain_number(self, row, at_least=at_least, at_most=at_most)
+        check_no_limits(self, at_least, at_most)
         return explain_row(self, row)
 
     def reason(
         self,
         row: Any,
         *,
+        at_least: float | None = None,
+        at_most: float | None = None,
         prefer: Sequence[str] = (),
         costs: Mapping[str, float] | None = None,
         widen: OneOf["no", "quick", "full"] = "quick",
         time_limit: float | None = 1.0,
     ) -> ClassReason:
         """Find columns whose values force the class of a row, whatever the other columns hold.
+
+        For a number, they force the range that the prediction is in: give `at_least` or `at_most`.
 
         The set of columns is minimal: none can be left out. Other columns may hold any number, any
         category (even an unknown one) or a missing value. The values are widened to intervals and
@@ -358,6 +389,9 @@ class Circuit:
         ----------
         row
             One row, as for `explain`.
+        at_least, at_most
+            For a circuit that predicts a number: the limits of the ranges to tell apart, such as
+            "at least 20" and "below 20".
         prefer
             Columns that the reason should use rather than others.
         costs
@@ -385,16 +419,24 @@ class Circuit:
         ill: this is enough, whatever the other columns hold
           age > 54
         """
+        from dln.core.bands import as_classifier
         from dln.explain.why import explain_class
 
         return explain_class(
-            self, row, prefer=prefer, costs=costs, widen=widen, time_limit=time_limit
+            as_classifier(self, at_least=at_least, at_most=at_most),
+            row,
+            prefer=prefer,
+            costs=costs,
+            widen=widen,
+            time_limit=time_limit,
         )
 
     def reasons(
         self,
         row: Any,
         *,
+        at_least: float | None = None,
+        at_most: float | None = None,
         n: int = 5,
         prefer: Sequence[str] = (),
         costs: Mapping[str, float] | None = None,
@@ -409,6 +451,8 @@ class Circuit:
         ----------
         row
             One row, as for `explain`.
+        at_least, at_most
+            As for `reason`.
         n
             Number of reasons.
         prefer, costs
@@ -416,15 +460,19 @@ class Circuit:
         time_limit
             Seconds after which the result may be incomplete; None for no limit.
         """
+        from dln.core.bands import as_classifier
         from dln.explain.several import find_reasons
 
-        return find_reasons(self, row, n=n, prefer=prefer, costs=costs, time_limit=time_limit)
+        asked = as_classifier(self, at_least=at_least, at_most=at_most)
+        return find_reasons(asked, row, n=n, prefer=prefer, costs=costs, time_limit=time_limit)
 
     def changes(
         self,
         row: Any,
         *,
         to: Label | None = None,
+        at_least: float | None = None,
+        at_most: float | None = None,
         fixed: Sequence[str] = (),
         only_up: Sequence[str] = (),
         only_down: Sequence[str] = (),
@@ -434,6 +482,8 @@ class Circuit:
         time_limit: float | None = 10.0,
     ) -> ChangeOptions:
         """Find the cheapest changes of one or several features that give a row another class.
+
+        For a number, they bring the prediction within limits: give `at_least`, `at_most` or both.
 
         The answer is exact: no allowed change costs less. The cost of a change is the sum over the
         changed features of one plus the share of the feature's thresholds that are crossed (one
@@ -445,7 +495,9 @@ class Circuit:
         row
             One row, as for `explain`.
         to
-            The class to get; by default any other class.
+            The class to get; by default any other class. Not for a number.
+        at_least, at_most
+            For a circuit that predicts a number: the range to get. One of them is enough.
         fixed
             Columns that must not change, in addition to immutable ones (`with_immutable`,
             `dln train --immutable`).
@@ -477,12 +529,14 @@ class Circuit:
         refused; changes that give granted, cheapest first:
           1. income: 20 -> 31 (income > 30); debt: 8 -> 5 (debt <= 5)
         """
+        from dln.explain.number_explanation import add_predictions, find_aim
         from dln.explain.options import find_changes
 
-        return find_changes(
-            self,
+        asked, aim = find_aim(self, row, to, at_least, at_most)
+        found = find_changes(
+            asked,
             row,
-            to=to,
+            to=aim,
             fixed=fixed,
             only_up=only_up,
             only_down=only_down,
@@ -491,6 +545,7 @@ class Circuit:
             n=n,
             time_limit=time_limit,
         )
+        return add_predictions(self, row, found)
 
     @cached_property
     def _written_rules(self) -> WrittenRules:

@@ -6,7 +6,6 @@ the sum of the printed decimals, correctly rounded, is the prediction, here and 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal as OneOf
@@ -105,55 +104,39 @@ class Score:
         """
         return Decimal(points).scaleb(-self.digits).normalize()
 
+    @property
+    def scale(self) -> tuple[float, float]:
+        """The factor and the divisor of points: one is an exact power of ten, the other is 1."""
+        power = float(10 ** abs(self.digits))
+        # A division by an exact power is rounded once. A product with 0.1 is rounded twice.
+        return (1.0, power) if self.digits >= 0 else (power, 1.0)
+
     def scores(self, points: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the scores (n_rows,) of points (n_rows, 1)."""
-        total = points[:, 0].astype(np.float64)
-        power = 10.0 ** abs(self.digits)
-        # A division by an exact power is rounded once. A product with 0.1 is rounded twice.
-        return total / power if self.digits >= 0 else total * power
+        factor, divisor = self.scale
+        return points[:, 0].astype(np.float64) * factor / divisor
 
     def answers(self, points: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the predictions (n_rows,) of points (n_rows, 1)."""
-        scores = self.scores(points)
+        return self.predictions(self.scores(points))
+
+    def predictions(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Turn scores (n_rows,) into predictions. The array of scores is overwritten."""
+        # In place: new memory would cost several times as much as the exponential function.
         match self.link:
             case "identity":
-                return scores
+                pass
             case "log":
                 with np.errstate(over="ignore"):
-                    return np.exp(scores)
+                    np.exp(scores, out=scores)
             case "logit":
                 with np.errstate(over="ignore"):
-                    return np.asarray(1.0 / (1.0 + np.exp(-scores)))
+                    np.exp(np.negative(scores, out=scores), out=scores)
+                np.divide(1.0, np.add(scores, 1.0, out=scores), out=scores)
             case _:
                 assert_never(self.link)
+        return scores
 
     def answer(self, points: int) -> float:
         """Return the prediction of one number of points."""
         return float(self.answers(np.array([[points]]))[0])
-
-    def least_points(self, prediction: float) -> int:
-        """Return the least points with which the prediction is not below a number.
-
-        The number must be one that the link can give, else `CircuitError` is raised.
-
-        >>> Score((), (0,), digits=1).least_points(2.45)
-        25
-        """
-        score = self._score_of(prediction)
-        low = math.floor(score * 10.0**self.digits) - 2
-        while self.answer(low) < prediction:
-            low += 1
-        return low
-
-    def _score_of(self, prediction: float) -> float:
-        match self.link:
-            case "identity" if math.isfinite(prediction):
-                return prediction
-            case "log" if 0 < prediction < math.inf:
-                return math.log(prediction)
-            case "logit" if 0 < prediction < 1:
-                return math.log(prediction / (1 - prediction))
-        expected = {"identity": "finite", "log": "above 0", "logit": "between 0 and 1"}[self.link]
-        raise CircuitError(
-            f"{self.name!r} cannot be {prediction!r}; expected a number that is {expected}"
-        )

@@ -55,21 +55,26 @@ class Counterexample:
         The values of the columns that one of the circuits reads, by name; None means missing.
         Other columns do not matter.
     votes_a, votes_b
-        The votes of each circuit for the classes.
+        The votes of each circuit for the classes, or the points of the number.
     seconds
         Time taken.
+    numbers
+        The predictions of the two circuits, if they predict numbers.
     """
 
     row: Mapping[str, Cell] = field(hash=False)
     votes_a: tuple[int, ...]
     votes_b: tuple[int, ...]
     seconds: float = field(compare=False)
+    numbers: tuple[float, float] | None = None
 
     def __bool__(self) -> bool:
         return False
 
     def __str__(self) -> str:
         where = _cells_text(self.row) or "nothing is read"
+        if self.numbers is not None:
+            return f"not equal: {self.numbers[0]!r} and {self.numbers[1]!r} where {where}"
         return f"not equal: votes {self.votes_a} and {self.votes_b} where {where}"
 
 
@@ -86,9 +91,11 @@ class Reversal:
     row
         The values of the other columns that the circuit reads, by name; None means missing.
     votes_before, votes_after
-        The votes for the classes.
+        The votes for the classes, or the points of the number.
     seconds
         Time taken.
+    numbers
+        The predictions for the two rows, if the circuit predicts a number.
     """
 
     feature: str
@@ -98,6 +105,7 @@ class Reversal:
     votes_before: tuple[int, ...]
     votes_after: tuple[int, ...]
     seconds: float = field(compare=False)
+    numbers: tuple[float, float] | None = None
 
     def __bool__(self) -> bool:
         return False
@@ -105,10 +113,14 @@ class Reversal:
     def __str__(self) -> str:
         moved = (
             f"refuted: raising {format_name(self.feature)} from {cell_text(self.before)} "
-            f"to {cell_text(self.after)} changes the votes from {self.votes_before} "
-            f"to {self.votes_after}"
+            f"to {cell_text(self.after)} changes {self._changed_text()}"
         )
         return f"{moved} where {_cells_text(self.row)}" if self.row else moved
+
+    def _changed_text(self) -> str:
+        if self.numbers is not None:
+            return f"the prediction from {self.numbers[0]!r} to {self.numbers[1]!r}"
+        return f"the votes from {self.votes_before} to {self.votes_after}"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from dln.core.gates import Gate, Operation
 from dln.core.literals import Above, Among, Column, Literal, Missing
 from dln.core.logic import Logic
 from dln.core.readout import Readout
-from dln.costs.arithmetic import Widths, bit_sum, comparison, equality
+from dln.core.score import Score
+from dln.costs.arithmetic import Widths, addition, bit_sum, comparison, equality
 from dln.costs.report import Cost, PartCost
 
 _GATE_KIND_BITS = 2
@@ -76,7 +77,7 @@ def cost(circuit: Circuit, float_bits: int = 16, int_bits: int = 16) -> Cost:
     return Cost(
         feature_tests=sum(tests, start=PartCost()),
         logic=_logic_cost(circuit.logic, widths),
-        class_sums=_class_sums_cost(circuit.readout, widths),
+        class_sums=_sums_cost(circuit.readout, widths),
     )
 
 
@@ -134,8 +135,17 @@ def _logic_cost(logic: Logic, widths: Widths) -> PartCost:
     )
 
 
-def _class_sums_cost(readout: Readout, widths: Widths) -> PartCost:
-    """Count the votes; a rule's m votes for a class count m times."""
+def _sums_cost(readout: Readout, widths: Widths) -> PartCost:
+    """Count the votes; a rule's m votes for a class count m times. Points are added as integers."""
+    if isinstance(readout, Score):
+        n_rules = len(readout.rules)
+        return PartCost(
+            operations=n_rules,
+            gate_operations=n_rules * addition(widths.int_bits),
+            values=n_rules + 1,
+            indices=n_rules,
+            bytes=widths.bytes_of(ints=2 * n_rules + 1),
+        )
     n_votes = sum(abs(votes) for rule in readout.rules for votes in rule.votes)
     n_starts = sum(votes != 0 for votes in readout.base_votes)
     return PartCost(

@@ -72,22 +72,27 @@ def read_target(y: Any, n_rows: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
     if labels.dtype.kind == "c":
         raise TableError("Complex data not supported: class labels cannot be complex numbers")
     if labels.ndim == 1:
-        _check_no_missing(labels)
+        check_no_missing(labels)
     try:
         labels = column_or_1d(labels, warn=True)
     except ValueError as error:
         raise TableError(f"the target cannot be used: {error}") from error
     check_length(labels, n_rows)
-    _check_no_missing(labels)
+    check_no_missing(labels)
     if labels.dtype.kind == "f" and np.isinf(labels).any():
         raise TableError("Input y contains infinity; class labels must be finite")
     if labels.dtype == object:
         labels = _labels_of_one_type(labels)
+    if str(getattr(y, "dtype", "")) != "category":
+        _check_not_measured(labels)
     try:
         if labels.dtype != object:
             check_classification_targets(labels)
     except (ValueError, TypeError) as error:
-        raise TableError(f"{error} Convert labels that are not whole numbers to text") from error
+        raise TableError(
+            f"{error} If the target is a measurement, use DLNRegressor. If it holds classes, "
+            "convert labels that are not whole numbers to text"
+        ) from error
     classes, target = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         only = plain_labels(classes)[0]
@@ -95,6 +100,28 @@ def read_target(y: Any, n_rows: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
             f"the target has only one class ({only!r}); a classifier needs at least two"
         )
     return target.astype(np.int32), classes
+
+
+_FEW_NUMBERS = 20
+"""Up to this many different numbers, a target of whole numbers holds classes."""
+
+
+def _check_not_measured(labels: NDArray[Any]) -> None:
+    """Refuse whole numbers that look like a measurement: many, and not counted from 0 or 1."""
+    if labels.dtype.kind not in "iuf" or np.any(labels != np.rint(labels)):
+        return
+    numbers = np.unique(labels)
+    if len(numbers) <= _FEW_NUMBERS:
+        return
+    first, last = float(numbers[0]), float(numbers[-1])
+    is_code = first in (0.0, 1.0) and last - first + 1 == len(numbers)
+    if is_code and len(numbers) <= len(labels) // 2:
+        return
+    raise TableError(
+        f"the target has {len(numbers)} different numbers, such as {numbers[0]} and {numbers[-1]}, "
+        "which look like measurements; use DLNRegressor. If they are classes, convert them to text "
+        'or to categories, y.astype("category")'
+    )
 
 
 def read_groups(groups: Any, n_rows: int) -> NDArray[np.int64]:
@@ -170,7 +197,8 @@ def check_length(labels: NDArray[Any], n_rows: int) -> None:
         raise TableError(f"the table has {n_rows} rows, but the target has {len(labels)}")
 
 
-def _check_no_missing(labels: NDArray[Any]) -> None:
+def check_no_missing(labels: NDArray[Any]) -> None:
+    """Refuse a target with missing values."""
     if labels.dtype.kind in "fM":
         missing = labels != labels
     elif labels.dtype == object:

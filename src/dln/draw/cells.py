@@ -46,10 +46,7 @@ class FeatureCells:
 
 def read_feature(circuit: Circuit, X: Any, y: Any, feature: str) -> FeatureCells:
     """Read one column of a table. Other columns may be absent or of any type."""
-    names = [column.name for column in circuit.columns]
-    if feature not in names:
-        raise OptionError(_unknown(feature, names))
-    index = names.index(feature)
+    index = find_feature(circuit, feature)
     table = read_table(X)
     column = circuit.columns[index]
     values = encode_cells(table.read(places_of(table, circuit.columns, [index])[index]), column)
@@ -57,6 +54,14 @@ def read_feature(circuit: Circuit, X: Any, y: Any, feature: str) -> FeatureCells
         values = np.asarray(values, dtype=np.float64)
     target = class_numbers(y, circuit.classes, table.n_rows)
     return FeatureCells(index, column, values, target, circuit.classes)
+
+
+def find_feature(circuit: Circuit, feature: str) -> int:
+    """Return the number of a column; raises `OptionError` if the circuit does not have it."""
+    names = [column.name for column in circuit.columns]
+    if feature not in names:
+        raise OptionError(_unknown(feature, names))
+    return names.index(feature)
 
 
 def _unknown(feature: Any, names: list[str]) -> str:

@@ -18,7 +18,7 @@ from dln.core.literals import Category, Column, LiteralKind
 from dln.data.codes import MISSING_CODE, encode_cells
 from dln.data.table import RawColumn, Table
 from dln.encode.bits import LiteralSet
-from dln.encode.cutoffs import nested_cutoffs
+from dln.encode.cutoffs import Target, nested_cutoffs
 from dln.encode.scale import Scale, fit_scale
 from dln.encode.screen import choose_columns
 
@@ -98,7 +98,7 @@ class Encoder:
 
 def fit_encoder(
     table: Table,
-    target: NDArray[np.int32],
+    target: Target,
     weight: NDArray[np.float32],
     options: EncodeOptions,
 ) -> tuple[Encoder, NDArray[np.float32]]:
@@ -109,7 +109,7 @@ def fit_encoder(
 
 def fit_encoders(
     table: Table,
-    target: NDArray[np.int32],
+    target: Target,
     weight: NDArray[np.float32],
     options: EncodeOptions,
     n_cutoffs: Sequence[int],

@@ -1,14 +1,16 @@
 """Choose the columns of a wide table that are worth literals.
 
 If most of thousands of columns are noise, a network sees mostly noise. Each column is scored by the
-best single split of its rows: how much it lowers the Gini impurity of the classes. The scores with
-a shuffled target show what noise reaches.
+best single split of its rows: how much it lowers the Gini impurity of the classes, or the variance
+of a target of numbers. The scores with a shuffled target show what noise reaches.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dln.encode.cutoffs import Target
 
 Floats = NDArray[np.float64]
 
@@ -29,9 +31,9 @@ _BLOCK = 500
 
 
 def choose_columns(
-    values: NDArray[np.float32], target: NDArray[np.int32], weight: NDArray[np.float32]
+    values: NDArray[np.float32], target: Target, weight: NDArray[np.float32]
 ) -> NDArray[np.intp]:
-    """Return the columns of (n_rows, n_columns) that say something about the classes, in order.
+    """Return the columns of (n_rows, n_columns) that say something about the target, in order.
 
     Missing values (NaN) count as the largest ones.
     """
@@ -49,22 +51,22 @@ def choose_columns(
 
 
 def best_split_scores(
-    values: NDArray[np.float32], target: NDArray[np.int32], weight: NDArray[np.float32]
+    values: NDArray[np.float32], target: Target, weight: NDArray[np.float32]
 ) -> Floats:
     """Return the largest decrease of impurity by one split, for each column; 0 for a constant."""
-    n_classes = int(target.max()) + 1
     share = weight.astype(np.float64) / weight.sum()
-    total = np.bincount(target, share, minlength=n_classes)
+    outputs = target_outputs(target)
+    total = share @ outputs
     scores = np.zeros(values.shape[1])
     for start in range(0, values.shape[1], _BLOCK):
         block = values[:, start : start + _BLOCK]
         order = np.argsort(block, axis=0, kind="stable")
         ordered = np.take_along_axis(block, order, axis=0)
-        sorted_target, sorted_share = target[order], share[order]
+        sorted_share = share[order]
         left_mass = np.cumsum(sorted_share, axis=0)[:-1]
         purity = np.zeros(left_mass.shape)
-        for number in range(n_classes):
-            left = np.cumsum(np.where(sorted_target == number, sorted_share, 0.0), axis=0)[:-1]
+        for number, output in enumerate(outputs.T):
+            left = np.cumsum(output[order] * sorted_share, axis=0)[:-1]
             with np.errstate(divide="ignore", invalid="ignore"):
                 purity += left**2 / left_mass + (total[number] - left) ** 2 / (1.0 - left_mass)
         # Equal values cannot be separated. NaN differs from NaN, so missing values are compared.
@@ -73,3 +75,15 @@ def best_split_scores(
         scores[start : start + _BLOCK] = purity.max(axis=0, initial=0.0)
     found: Floats = np.maximum(scores - (total**2).sum(), 0.0)
     return found
+
+
+def target_outputs(target: Target) -> Floats:
+    """Return what a split should separate (n_rows, n_outputs): 0 or 1 for each class, or numbers.
+
+    The impurity of a part is a constant minus the squared means of its outputs: Gini's for classes,
+    the variance for numbers.
+    """
+    if target.dtype == np.int32:
+        return np.asarray(np.eye(int(target.max()) + 1)[target])
+    numbers = target.astype(np.float64)[:, None]
+    return np.asarray(numbers - numbers.mean())

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dln._util.cores import count_threads
@@ -16,7 +16,7 @@ from dln.core.circuit import Circuit
 from dln.data.target import ClassWeight
 from dln.decisions.calibrate import missed_text
 from dln.decisions.goal import Probabilities
-from dln.errors import OptionError
+from dln.estimators.base import CircuitEstimator, stack_histories
 from dln.estimators.fit_warnings import warn_of_lost_classes, warn_of_mixtures, warn_user
 from dln.estimators.parameters import Parameters
 from dln.estimators.plan import budget_of, goal_of, plan_fit, read_parameters
@@ -26,11 +26,10 @@ from dln.explain.importance import column_shares
 from dln.paths.fit import fit_path
 from dln.paths.path import CircuitPath
 from dln.paths.progress import search_bar
-from dln.shrink.readable import is_readable, make_readable
-from dln.shrink.simplify.simplify import Effort, choose_effort, simplify
+from dln.shrink.simplify.simplify import Effort
 from dln.train.engines import EngineName, find_engine
 from dln.train.fit import Fitted, fit_circuit
-from dln.train.jobs import HISTORY, OnInterrupt
+from dln.train.jobs import OnInterrupt
 from dln.train.options import (
     Auto,
     Concatenation,
@@ -52,7 +51,7 @@ from dln.train.settings import Annealing, Freezing, Pruning
 
 
 @documented(Parameters)
-class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
     """Learn a small logic circuit that classifies the rows of a table.
 
     A table may be a pandas or polars frame, a NumPy array or a list of rows. It may hold numbers,
@@ -291,7 +290,7 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             circuit = path.circuit
         # Assigned together, so that an interrupted second fit leaves a circuit with its labels.
         self.circuit_, self.classes_, self.path_ = circuit, classes, path
-        self.history_ = _history([] if fitted is None else fitted.histories)
+        self.history_ = stack_histories([] if fitted is None else fitted.histories)
         self.traces_ = [] if fitted is None else fitted.traces
         self.selection_ = [] if fitted is None else _selection(fitted)
         # Last, so that the model is complete even if warnings are turned into errors.
@@ -305,55 +304,6 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if missed:
             warn_user(missed_text(self.circuit_, missed))
         return self
-
-    def at(
-        self,
-        *,
-        max_rules: int | None = None,
-        max_literals: int | None = None,
-        max_literals_per_rule: int | None = None,
-        max_columns: int | None = None,
-        column_costs: Mapping[str, float] | None = None,
-        max_cost: float | None = None,
-    ) -> Circuit:
-        """Return the most accurate circuit of `path_` within limits, without another fit.
-
-        Parameters
-        ----------
-        max_rules, max_literals, max_literals_per_rule, max_columns, column_costs, max_cost
-            Limits, counted as in training.
-
-        Returns
-        -------
-        Circuit
-            It predicts, explains, prints and saves like `circuit_`.
-
-        Raises
-        ------
-        OptionError
-            If there is no `path_`, or no circuit of it is within the limits.
-        """
-        check_is_fitted(self)
-        if self.path_ is None:
-            raise OptionError("this model has no path; fit with path=True or with a budget")
-        return self.path_.at(
-            max_rules=max_rules,
-            max_literals=max_literals,
-            max_literals_per_rule=max_literals_per_rule,
-            max_columns=max_columns,
-            column_costs=column_costs,
-            max_cost=max_cost,
-        ).circuit
-
-    def _simplified(self, circuit: Circuit) -> Circuit:
-        if self.simplify is None:
-            return circuit
-        effort = choose_effort(self.simplify)
-        smaller = simplify(circuit, effort, prove=effort != "quick")
-        if self.gates == "all" or is_readable(smaller):
-            return smaller
-        # Simplification may find an XOR in gates that are none.
-        return min(make_readable(smaller), circuit, key=lambda one: one.n_gates)
 
     # -- prediction -----------------------------------------------------------------------------
 
@@ -423,17 +373,6 @@ class DLNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         votes = self.circuit_.votes(read_features(self, X, reset=False)).astype(np.float64)
         return votes[:, 1] - votes[:, 0] if votes.shape[1] == 2 else votes
 
-    def __sklearn_is_fitted__(self) -> bool:
-        # An interrupted fit leaves the names of the columns behind, but no circuit.
-        return hasattr(self, "circuit_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        return tags
-
 
 def _selection(fitted: Fitted) -> list[dict[str, Any]]:
     """Describe the candidates that were compared."""
@@ -455,12 +394,3 @@ def _validated(fitted: Fitted) -> tuple[float, float]:
     """Return the cross-validated accuracy of the chosen recipe and its standard error."""
     chosen = [score for score in fitted.scores if score.recipe is fitted.recipe]
     return (chosen[0].mean, chosen[0].standard_error) if chosen else (np.nan, np.nan)
-
-
-def _history(histories: list[NDArray[np.float32]]) -> dict[str, NDArray[np.float32]]:
-    """Stack the histories of the networks; those that stopped earlier are padded with NaN."""
-    longest = max((len(history) for history in histories), default=0)
-    stack = np.full((len(histories), longest, len(HISTORY)), np.nan, dtype=np.float32)
-    for index, history in enumerate(histories):
-        stack[index, : len(history)] = history
-    return {name: stack[:, :, place] for place, name in enumerate(HISTORY)}

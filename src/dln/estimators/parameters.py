@@ -1,22 +1,25 @@
-"""The parameters of `DLNClassifier`: the options of training, and those of the steps around it."""
+"""The parameters of the estimators: the options of training, and those of the steps around it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from typing import Any, Literal
 
 import numpy as np
 
-from dln._util.option import option
+from dln._util.option import option, unused
 from dln.core.circuit import Circuit
 from dln.data.target import ClassWeight
 from dln.decisions.goal import Probabilities
+from dln.errors import OptionError
 from dln.estimators.presets import PresetName
 from dln.paths.budget import MOST
 from dln.shrink.simplify.simplify import Effort
 from dln.train.engines import EngineName
 from dln.train.jobs import OnInterrupt
+from dln.train.number_loss import LossName, NumberLoss
 from dln.train.options import FitOptions
 
 
@@ -179,3 +182,65 @@ class Parameters(FitOptions):
         "On Ctrl-C, raise KeyboardInterrupt, or keep what was learned so far and warn.",
         searched=False,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberParameters(Parameters):
+    """The parameters of `DLNRegressor`: those of a classifier without what needs classes."""
+
+    loss: LossName = option(
+        "squared",
+        "What is minimised: the squared error (predicts the mean), the absolute error (the "
+        "median), the quantile loss, or the deviance of Poisson or gamma regression.",
+        more='"poisson" needs targets of at least 0 and "gamma" targets above 0. Both predict '
+        "through a log link: rules multiply the prediction.",
+        searched=False,
+    )
+    quantile: float | Sequence[float] = option(
+        0.5,
+        'The level, or levels, that loss="quantile" predicts, between 0 and 1.',
+        more="Several levels give an interval: `predict_interval` returns all of them.",
+        checked=False,
+        searched=False,
+    )
+    preset: None = unused(None)
+    init: None = unused(None)
+    ensemble: Literal["sum"] = unused("sum")
+    tau: Literal["auto"] = unused("auto")
+    vote_gradient: Literal["soft"] = unused("soft")
+    vote_threshold: float = unused(0.8)
+    vote_density: Literal["auto"] = unused("auto")
+    validation_fraction: float = unused(0.0)
+    validation_every: int = unused(1)
+    validation_score: Literal["validation"] = unused("validation")
+    selection_fits: Literal["auto"] = unused("auto")
+    class_weight: None = unused(None)
+    probabilities: Probabilities = unused("rows")
+    decision_threshold: None = unused(None)
+    costs: None = unused(None)
+    sensitivity_at_least: None = unused(None)
+
+    @property
+    def losses(self) -> tuple[NumberLoss, ...]:
+        """The loss of each circuit: one, or one for each level of an interval."""
+        levels = [0.5]
+        if self.loss == "quantile":
+            levels = [*self.quantile] if isinstance(self.quantile, Sequence) else [self.quantile]
+        return tuple(NumberLoss(self.loss, float(level)) for level in levels)
+
+
+def read_levels(quantile: Any) -> float | tuple[float, ...]:
+    """Check a level, or several in ascending order, between 0 and 1.
+
+    >>> read_levels([0.1, 0.9])
+    (0.1, 0.9)
+    """
+    several = isinstance(quantile, (tuple, list, np.ndarray))
+    levels = tuple(quantile) if several else (quantile,)
+    valid = all(isinstance(level, (float, np.floating)) and 0 < level < 1 for level in levels)
+    if not (levels and valid and all(a < b for a, b in pairwise(levels))):
+        raise OptionError(
+            f"quantile is {quantile!r}, expected a number between 0 and 1, or several in ascending "
+            "order, such as (0.05, 0.5, 0.95)"
+        )
+    return tuple(map(float, levels)) if several else float(quantile)

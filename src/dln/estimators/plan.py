@@ -1,25 +1,31 @@
-"""A classifier's parameters -> the plan of its fit, for the classifier and for searches."""
+"""An estimator's parameters -> the plan of its fit, for the estimator and for searches."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from dln._util.option import options_of
 from dln.core.labels import Label
 from dln.decisions.goal import Goal, read_goal
 from dln.errors import OptionError
-from dln.estimators.parameters import Parameters
+from dln.estimators.parameters import NumberParameters, Parameters, read_levels
 from dln.estimators.presets import apply_preset, suit_classes
 from dln.paths.budget import Budget
 from dln.shrink.simplify.simplify import choose_effort
 from dln.train.fit import FitPlan
+from dln.train.number_fit import NumberPlan
+from dln.train.number_loss import NumberLoss
+from dln.train.number_recipe import make_growths, make_recipe
 from dln.train.options import FitOptions
-from dln.train.problem import Problem
+from dln.train.problem import NumberProblem, Problem
 from dln.train.recipe import growth_from_circuit, make_candidates
 
 if TYPE_CHECKING:
     from dln.estimators.classifier import DLNClassifier
+    from dln.estimators.regressor import DLNRegressor
+
+T = TypeVar("T", bound=Parameters)
 
 
 def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
@@ -43,6 +49,15 @@ def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
         goal_of(parameters, problem.classes),
         parameters.init,
     )
+
+
+def plan_number_fit(
+    parameters: NumberParameters, loss: NumberLoss, problem: NumberProblem
+) -> NumberPlan:
+    """Plan what to train and what to grow for a target of numbers."""
+    recipe = make_recipe(parameters, len(problem.target), problem.table.n_columns)
+    is_open = parameters.layers == parameters.n_networks == "auto"
+    return NumberPlan(loss, recipe, make_growths(parameters), alone=is_open)
 
 
 def goal_of(parameters: Parameters, classes: tuple[Label, ...]) -> Goal:
@@ -104,7 +119,17 @@ def read_parameters(model: DLNClassifier) -> Parameters:
     """
     given = {name: getattr(model, name) for name in options_of(Parameters)}
     options_of(Parameters)["preset"].read(given["preset"])
-    parameters = Parameters(**apply_preset(given["preset"], given, Parameters))
+    return _checked(Parameters(**apply_preset(given["preset"], given, Parameters)))
+
+
+def read_number_parameters(model: DLNRegressor) -> NumberParameters:
+    """Read a regressor's parameters; raises `OptionError` for one out of its range."""
+    given = {name: getattr(model, name) for name in options_of(NumberParameters)}
+    given["quantile"] = read_levels(given["quantile"])
+    return _checked(NumberParameters(**given))
+
+
+def _checked(parameters: T) -> T:
     if parameters.simplify is not None:
         choose_effort(parameters.simplify)  # raises an error if a package is missing
     _check_budget(parameters)

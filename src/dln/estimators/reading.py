@@ -11,11 +11,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from dln.core.labels import plain_labels
+from dln.data.number_target import check_domain, name_of_target, read_numbers
 from dln.data.soft import SoftTarget, is_soft, read_soft
 from dln.data.table import Table, read_table
 from dln.data.target import class_shares, read_groups, read_target, row_weights
 from dln.errors import ColumnTypeError, OptionError, TableError
-from dln.train.problem import Problem
+from dln.train.problem import NumberProblem, Problem
 
 
 def read_problem(
@@ -31,6 +32,24 @@ def read_problem(
     weight = row_weights(target, classes, sample_weight, class_weight)
     shares = class_shares(target, len(classes), sample_weight)
     return Problem(table, target, weight, plain_labels(classes), shares, numbers), classes
+
+
+def read_number_problem(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, loss: str, groups: Any = None
+) -> NumberProblem:
+    """Read the training data of a target of numbers, including rows of weight 0."""
+    table = read_features(estimator, X, reset=True)
+    target = read_numbers(y, table.n_rows)
+    own = None if groups is None else read_groups(groups, table.n_rows)
+    everyone = np.zeros(len(target), dtype=np.int32)
+    weight = row_weights(everyone, np.zeros(1), sample_weight, None)
+    if float(target.min()) == float(target.max()):
+        raise TableError(
+            f"the target is {target[0]:g} in every row ({len(target)} sample(s)); "
+            "a regressor needs at least two different numbers"
+        )
+    check_domain(target, loss)
+    return NumberProblem(table, target, weight, own, name_of_target(y))
 
 
 def _soft_problem(

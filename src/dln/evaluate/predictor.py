@@ -84,7 +84,7 @@ class Predictor:
         """Return the class or number of each row."""
         readout = self._circuit.readout
         if isinstance(readout, Score):
-            return readout.answers(self.votes(X))
+            return readout.predictions(self._scores(readout, X))
         if self._words is None or self._program is None:
             return readout.labels[self.winners(X)]
         source, n_rows = self._source(X)
@@ -93,6 +93,14 @@ class Predictor:
             source, self._words, out.view(np.uint64), n_threads=_threads(n_rows), n_rows=n_rows
         )
         return out
+
+    def _scores(self, readout: Score, X: Any) -> NDArray[np.float64]:
+        """Return the scores of a circuit that predicts a number: (n_rows,)."""
+        if self._program is None:
+            return readout.scores(self.votes(X))
+        source, n_rows = self._source(X)
+        # The program scales the points itself, which saves two passes.
+        return self._program.scores(source, *readout.scale, _threads(n_rows), n_rows)
 
     def winners(self, X: Any) -> NDArray[np.int64]:
         """Return the index of the class with the most votes; ties go to the first class."""

@@ -29,6 +29,7 @@ from dln.core.labels import Label, label_text, label_to_json
 from dln.core.literals import Above, Column, format_name, sorted_cutoffs
 from dln.core.moments import last_tick, moment_at, next_moment, seconds_at
 from dln.core.values import cell_text, cell_to_json
+from dln.explain.amounts import Prediction
 from dln.explain.row import OneRow
 
 if TYPE_CHECKING:
@@ -50,11 +51,13 @@ class Change:
     condition
         A condition that the new value fulfils. All values that fulfil it give the same class.
     label
-        The class that the changed row gets.
+        The class that the changed row gets. For a number, the range that its prediction is in.
     n_crossed
         Number of the circuit's cutoffs between the two values; 1 for another category.
     distance
         The smallest distance that flips the class; in seconds for dates, None for categories.
+    prediction
+        For a number: the prediction of the row with the value `after`.
     """
 
     feature: str
@@ -64,11 +67,12 @@ class Change:
     label: Label
     n_crossed: int
     distance: float | None
+    prediction: Prediction | None = None
 
     def __str__(self) -> str:
         return (
             f"{format_name(self.feature)}: {cell_text(self.before)} -> {cell_text(self.after)} "
-            f"({self.condition}) gives {label_text(self.label)}"
+            f"({self.condition}) gives {self.prediction or label_text(self.label)}"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -82,19 +86,23 @@ class Change:
             "class": label_to_json(self.label),
             "n_crossed": self.n_crossed,
             "distance": self.distance if finite else None,
+            **({} if self.prediction is None else {"prediction": self.prediction.to_json()}),
         }
 
 
-def nearest_changes(circuit: Circuit, row: OneRow, present: int) -> tuple[Change, ...]:
+def nearest_changes(
+    circuit: Circuit, row: OneRow, present: int, to: int | None = None
+) -> tuple[Change, ...]:
     """Find the nearest change of each column that flips the class, best first.
 
-    `present` is the number of the class that the row gets. Immutable columns are left out.
+    `present` is the number of the class that the row gets, and `to` of the class to get, by default
+    any other. Immutable columns are left out.
     """
     found = []
     for column in sorted(row.cells):
         if circuit.columns[column].immutable:
             continue
-        ranked = _nearest_in_column(circuit, row, column, present)
+        ranked = _nearest_in_column(circuit, row, column, present, to)
         if ranked is not None:
             found.append(ranked)
     return tuple(change for _, change in sorted(found, key=lambda ranked: ranked[0]))
@@ -112,7 +120,7 @@ class Step:
 
 
 def _nearest_in_column(
-    circuit: Circuit, row: OneRow, column: int, present: int
+    circuit: Circuit, row: OneRow, column: int, present: int, to: int | None
 ) -> tuple[tuple[float, ...], Change] | None:
     literals = [literal for literal in circuit.literals if literal.column == column]
     atoms = column_atoms(circuit.columns[column], literals).atoms
@@ -120,7 +128,11 @@ def _nearest_in_column(
     known = set(circuit.columns[column].categories)
     steps = [_step(known, row, column, atom, cutoffs) for atom in atoms]
     winners = circuit.winners(row.with_cells(column, [step.after for step in steps])).tolist()
-    flips = [place for place, winner in enumerate(winners) if winner != present]
+    flips = [
+        place
+        for place, winner in enumerate(winners)
+        if (winner != present if to is None else winner == to)
+    ]
     if not flips:
         return None
     place = min(flips, key=lambda place: _order_in_column(steps[place]))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from dln._util.cores import count_cores
+from dln.core.bands import as_classifier
 from dln.core.circuit import Circuit, check_is_circuit
 from dln.core.labels import label_text
 from dln.core.literals import format_name
@@ -26,6 +27,8 @@ def reason_codes(
     circuit: Circuit,
     X: Any,
     *,
+    at_least: float | None = None,
+    at_most: float | None = None,
     prefer: Sequence[str] = (),
     costs: Mapping[str, float] | None = None,
     widen: Widen = "quick",
@@ -41,7 +44,7 @@ def reason_codes(
         Any circuit.
     X
         Rows, as for `Circuit.predict`.
-    prefer, costs, widen
+    at_least, at_most, prefer, costs, widen
         As for `Circuit.reason`.
     check
         Whether every reason is checked independently, which takes several times as long.
@@ -64,6 +67,7 @@ def reason_codes(
     check_time_limit(time_limit)
     if widen not in get_args(Widen):
         raise OptionError(f'widen is {widen!r}, expected "no", "quick" or "full"')
+    circuit = as_classifier(circuit, at_least=at_least, at_most=at_most)
     table = read_table(X)
     search = circuit._search
     evaluation = circuit.evaluate(table, range(circuit.n_literals))

@@ -77,7 +77,9 @@ def _markdown_text(text: str) -> str:
 
 _CELL_CLASSES = {
     **dict.fromkeys(("votes", "points", "rows", "share", "precision", "lift"), "number"),
-    **dict.fromkeys(("rule", "because", "part", "stands for"), "code"),
+    **dict.fromkeys(("adds", "mean prediction", "mean where it fires"), "number"),
+    **dict.fromkeys(("mean elsewhere", "lowest", "highest"), "number"),
+    **dict.fromkeys(("rule", "if", "because", "part", "stands for"), "code"),
     **dict.fromkeys(("feature", "value", "from", "to", "so that"), "code"),
 }
 """CSS classes of cells, by the header of their column."""

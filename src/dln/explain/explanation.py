@@ -8,7 +8,7 @@ checked by predicting the changed row (`dln.explain.change`).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +21,12 @@ from dln.explain.change import Change, nearest_changes
 from dln.explain.document import Document, Section
 from dln.explain.formatted import Formatted
 from dln.explain.reasons import Reason, find_reason
-from dln.explain.row import read_row
+from dln.explain.row import OneRow, read_row
 from dln.explain.writer import MISSING_RULE
 
 if TYPE_CHECKING:
     from dln.core.circuit import Circuit
+    from dln.evaluate.evaluation import Evaluation
 
 
 MAX_LISTED = 20
@@ -142,33 +143,20 @@ class Explanation(Formatted):
             "runner_up": None if runner_up is None else label_to_json(runner_up),
             "margin": self.margin,
             "probabilities": list(self.probabilities) or None,
-            "rules": [_outcome_to_dict(rule) for rule in self.rules],
+            "rules": [outcome_to_dict(rule, votes=list(rule.votes)) for rule in self.rules],
             "changes": [change.to_dict() for change in self.changes],
             "parts": dict(self.parts),
         }
 
     def to_text(self) -> str:
         """Write the explanation line by line."""
-        lines = [self._headline(), *self._likely(), *self._missing()]
+        lines = [self._headline(), *self._likely(), *missing_values(self.row)]
         for title, rules in (("fired", self.fired), ("did not fire", self.silent)):
-            lines += [f"{title}:"] if rules else []
-            listed = _weightiest(rules)
-            for rule in listed:
-                lines.append(f"  {self._given(rule.votes)}  {rule.text}")
-                if rule.reason is not None and str(rule.reason) != rule.text:
-                    lines.append(f"      because {_reason_text(rule.reason)}")
-            if len(listed) < len(rules):
-                lines.append(f"  and {len(rules) - len(listed):,} rules with fewer or equal votes")
+            lines += rule_lines(title, rules, self._given, "with fewer or equal votes")
         if any(self.base_votes):
             lines.append(f"before any rule: {self._given(self.base_votes)}")
-        if self.changes:
-            first, *others = map(str, self.changes)
-            lines.append(f"smallest change: {first}")
-            lines += ["other changes:"] if others else []
-            lines += [f"  {other}" for other in others]
-        else:
-            lines.append(self._no_change)
-        where = [f"  {name}: {text}" for name, text in _named_parts(lines, self.parts)]
+        lines += change_lines(self.changes) or [self._no_change]
+        where = [f"  {name}: {text}" for name, text in named_parts(lines, self.parts)]
         return "\n".join([*lines, *(["where"] if where else []), *where])
 
     @property
@@ -196,11 +184,6 @@ class Explanation(Formatted):
         share = self.probabilities[self.classes.index(self.label)]
         return (f"probability of {label_text(self.label)}: {percent(share)}",)
 
-    def _missing(self) -> tuple[str, ...]:
-        """Name the columns with missing values, to show why a test such as `x != c` is true."""
-        names = [format_name(name) for name, cell in self.row.items() if cell is None]
-        return (f"missing: {', '.join(names)}. {MISSING_RULE}",) if names else ()
-
     def _given(self, votes: tuple[int, ...]) -> str:
         """Write the votes of a rule that are not 0."""
         named = zip(map(label_text, self.classes), votes, strict=True)
@@ -209,7 +192,7 @@ class Explanation(Formatted):
     def _document(self) -> Document:
         cells = tuple((format_name(name), cell_text(cell)) for name, cell in self.row.items())
         fired = tuple(
-            (self._given(rule.votes), rule.text, _reason_text(rule.reason))
+            (self._given(rule.votes), rule.text, reason_text(rule.reason))
             for rule in self.rules
             if rule.reason is not None
         )
@@ -228,7 +211,7 @@ class Explanation(Formatted):
         notes = (
             *self._likely(),
             *([base] if any(self.base_votes) else []),
-            *self._missing(),
+            *missing_values(self.row),
         )
         sections = (
             Section("Row", ("feature", "value"), cells),
@@ -278,9 +261,38 @@ def explain_row(circuit: Circuit, row: Any) -> Explanation:
     """
     one, evaluation = read_row(circuit, row)
     winner = int(evaluation.winners[0])
+    return Explanation(
+        row=cells_by_name(circuit, one),
+        classes=circuit.classes,
+        label=circuit.classes[winner],
+        votes=tuple(evaluation.votes[0].tolist()),
+        base_votes=circuit.base_votes,
+        rules=rule_outcomes(circuit, evaluation),
+        changes=nearest_changes(circuit, one, winner),
+        parts=circuit._written_rules[1],
+        probabilities=()
+        if circuit.calibration is None
+        else tuple(evaluation.probabilities[0].tolist()),
+        immutable=immutable_names(circuit, one),
+    )
+
+
+def cells_by_name(circuit: Circuit, row: OneRow) -> dict[str, Cell]:
+    """Return the values of the columns that the circuit reads."""
+    return {circuit.columns[index].name: row.cell(index) for index in sorted(row.cells)}
+
+
+def immutable_names(circuit: Circuit, row: OneRow) -> tuple[str, ...]:
+    """Return the names of the immutable columns that the circuit reads."""
+    columns = (circuit.columns[index] for index in sorted(row.cells))
+    return tuple(column.name for column in columns if column.immutable)
+
+
+def rule_outcomes(circuit: Circuit, evaluation: Evaluation) -> tuple[Outcome, ...]:
+    """Return the result of each rule on the first row, with what made it true."""
     literals = evaluation.wires(range(circuit.n_literals))[0].tolist()
-    texts, parts = circuit._written_rules
-    rules = tuple(
+    texts, _ = circuit._written_rules
+    return tuple(
         Outcome(
             text,
             rule.votes,
@@ -288,27 +300,39 @@ def explain_row(circuit: Circuit, row: Any) -> Explanation:
         )
         for text, rule, fired in zip(texts, circuit.rules, evaluation.fired[0], strict=True)
     )
-    return Explanation(
-        row={circuit.columns[index].name: one.cell(index) for index in sorted(one.cells)},
-        classes=circuit.classes,
-        label=circuit.classes[winner],
-        votes=tuple(evaluation.votes[0].tolist()),
-        base_votes=circuit.base_votes,
-        rules=rules,
-        changes=nearest_changes(circuit, one, winner),
-        parts=parts,
-        probabilities=()
-        if circuit.calibration is None
-        else tuple(evaluation.probabilities[0].tolist()),
-        immutable=tuple(
-            circuit.columns[index].name
-            for index in sorted(one.cells)
-            if circuit.columns[index].immutable
-        ),
-    )
 
 
-def _weightiest(rules: Sequence[Outcome]) -> Sequence[Outcome]:
+def rule_lines(
+    title: str, rules: Sequence[Outcome], given: Callable[[tuple[int, ...]], str], rest: str
+) -> list[str]:
+    """Write the rules under a title, with what each gives; those that give least are counted."""
+    lines = [f"{title}:"] if rules else []
+    listed = weightiest(rules)
+    for rule in listed:
+        lines.append(f"  {given(rule.votes)}  {rule.text}")
+        if rule.reason is not None and str(rule.reason) != rule.text:
+            lines.append(f"      because {reason_text(rule.reason)}")
+    if len(listed) < len(rules):
+        lines.append(f"  and {len(rules) - len(listed):,} rules {rest}")
+    return lines
+
+
+def change_lines(changes: Sequence[Change]) -> list[str]:
+    """Write changes of a single feature, smallest first."""
+    if not changes:
+        return []
+    first, *others = map(str, changes)
+    more = ["other changes:", *(f"  {other}" for other in others)] if others else []
+    return [f"smallest change: {first}", *more]
+
+
+def missing_values(row: Mapping[str, Cell]) -> tuple[str, ...]:
+    """Name the columns with missing values, to show why a test such as `x != c` is true."""
+    names = [format_name(name) for name, cell in row.items() if cell is None]
+    return (f"missing: {', '.join(names)}. {MISSING_RULE}",) if names else ()
+
+
+def weightiest(rules: Sequence[Outcome]) -> Sequence[Outcome]:
     """Return the rules to list in a text: all, or those that move the votes most, in order."""
     if len(rules) <= MAX_LISTED:
         return rules
@@ -316,7 +340,7 @@ def _weightiest(rules: Sequence[Outcome]) -> Sequence[Outcome]:
     return [rules[place] for place in sorted(by_weight[:MAX_LISTED])]
 
 
-def _named_parts(lines: Sequence[str], parts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def named_parts(lines: Sequence[str], parts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return the parts that some lines name, directly or through other parts."""
     texts = dict(parts)
     named: set[str] = set()
@@ -332,15 +356,17 @@ def _quoted(label: Label) -> str:
     return repr(label) if isinstance(label, str) else label_text(label)
 
 
-def _reason_text(reason: Reason) -> str:
+def reason_text(reason: Reason) -> str:
+    """Write the part that makes a rule true."""
     return str(reason) if reason.exact else f"{reason} (there may be a shorter reason)"
 
 
-def _outcome_to_dict(rule: Outcome) -> dict[str, Any]:
+def outcome_to_dict(rule: Outcome, **given: Any) -> dict[str, Any]:
+    """Return plain values of a rule, with what it gives."""
     reason = rule.reason
     return {
         "text": rule.text,
-        "votes": list(rule.votes),
+        **given,
         "fired": rule.fired,
         "reason": None if reason is None else [fact.text for fact in reason.facts],
         "reason_is_exact": None if reason is None else reason.exact,

@@ -28,6 +28,7 @@ from dln.core.labels import Label, label_text, label_to_json
 from dln.core.literals import Column, format_name, sorted_cutoffs
 from dln.core.values import cell_text
 from dln.errors import OptionError
+from dln.explain.amounts import Prediction
 from dln.explain.change import Change, Step, step_to_gap
 from dln.explain.document import Document, Section
 from dln.explain.formatted import Formatted
@@ -54,14 +55,17 @@ class ChangeOption:
     changes
         The changed features. All values that fulfil their conditions give the class.
     label
-        The class that the changed row gets.
+        The class that the changed row gets. For a number, the range that its prediction is in.
     cost
         The cost of the change.
+    prediction
+        For a number: the prediction of the changed row.
     """
 
     changes: tuple[Change, ...]
     label: Label
     cost: float
+    prediction: Prediction | None = None
 
     def __str__(self) -> str:
         return "; ".join(
@@ -87,6 +91,10 @@ class ChangeOptions(Formatted):
     complete
         Whether the costs are certainly the lowest, and options that are missing do not exist.
         False if the time limit was reached.
+    fixed
+        The columns that must not change.
+    prediction
+        For a number: the prediction of the row. `label` and `to` are ranges of it then.
     """
 
     label: Label
@@ -94,6 +102,7 @@ class ChangeOptions(Formatted):
     options: tuple[ChangeOption, ...]
     complete: bool
     fixed: tuple[str, ...] = field(default=())
+    prediction: Prediction | None = None
 
     def to_text(self) -> str:
         """Write a line for each option."""
@@ -103,9 +112,11 @@ class ChangeOptions(Formatted):
                 return f"No change to {aim} was found within the time limit."
             return f"No allowed change gives {aim}."
         doubt = "" if self.complete else " (time limit: there may be cheaper changes)"
-        lines = [f"{label_text(self.label)}; changes that give {aim}, cheapest first{doubt}:"]
+        now = self.prediction or label_text(self.label)
+        lines = [f"{now}; changes that give {aim}, cheapest first{doubt}:"]
         for number, option in enumerate(self.options, start=1):
-            gives = f" gives {label_text(option.label)}" if self.to is None else ""
+            gives = f" gives {option.prediction or label_text(option.label)}"
+            gives = gives if self.to is None or option.prediction else ""
             lines.append(f"  {number}. {option}{gives}")
         return "\n".join(lines)
 
@@ -121,18 +132,25 @@ class ChangeOptions(Formatted):
                 {
                     "class": label_to_json(option.label),
                     "cost": option.cost,
+                    **(
+                        {}
+                        if option.prediction is None
+                        else {"prediction": option.prediction.to_json()}
+                    ),
                     "changes": [change.to_dict() for change in option.changes],
                 }
                 for option in self.options
             ],
             "complete": self.complete,
+            **({} if self.prediction is None else {"prediction": self.prediction.to_json()}),
         }
 
     def _document(self) -> Document:
         head, *_ = self.to_text().splitlines()
         sections = tuple(
             Section(
-                f"Option {number}: {label_text(option.label)}, cost {option.cost:.2f}",
+                f"Option {number}: {option.prediction or label_text(option.label)}, "
+                f"cost {option.cost:.2f}",
                 ("feature", "from", "to", "so that"),
                 tuple(
                     (

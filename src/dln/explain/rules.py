@@ -16,12 +16,19 @@ from numpy.typing import NDArray
 from dln.core.calibration import Calibration
 from dln.core.circuit import Circuit, check_is_circuit
 from dln.core.labels import Label, label_text, label_to_json
+from dln.data.numbers import number_target
 from dln.data.target import class_numbers
 from dln.errors import OptionError
 from dln.evaluate.evaluation import Evaluation
 from dln.explain.document import Document, Section
 from dln.explain.evidence import Evidence, Rows, measure_rules
 from dln.explain.formatted import Formatted
+from dln.explain.number_rules import (
+    NumberRuleTable,
+    NumberScoreCard,
+    describe_number_rules,
+    make_score_card,
+)
 from dln.explain.probabilities import (
     calibration_to_dict,
     probability_lines,
@@ -194,7 +201,7 @@ class RuleTable(Formatted):
         return Document((decision_note(self.classes), *self.notes), tuple(sections))
 
 
-def rule_table(circuit: Circuit, X: Any = None, y: Any = None) -> RuleTable:
+def rule_table(circuit: Circuit, X: Any = None, y: Any = None) -> RuleTable | NumberRuleTable:
     """Write a circuit's rules, with statistics of each rule if rows are given.
 
     Parameters
@@ -204,7 +211,13 @@ def rule_table(circuit: Circuit, X: Any = None, y: Any = None) -> RuleTable:
     X
         Rows, in any form that `Circuit.predict` takes; None for rules alone.
     y
-        The class of each row, for precision, lift and class counts; None for support alone.
+        The class of each row, for precision, lift and class counts, or its number, for means;
+        None for support alone.
+
+    Returns
+    -------
+    RuleTable | NumberRuleTable
+        The second for a circuit that predicts a number.
 
     Examples
     --------
@@ -230,9 +243,12 @@ def rule_table(circuit: Circuit, X: Any = None, y: Any = None) -> RuleTable:
     check_is_circuit(circuit, "rule_table")
     if X is None and y is not None:
         raise OptionError("y is given without X; pass the rows too: rule_table(circuit, X, y)")
-    if X is None:
+    evaluation = None if X is None else circuit.evaluate(X, wires=circuit.readout.wires)
+    if circuit.task == "number":
+        numbers = None if evaluation is None or y is None else number_target(y, evaluation.n_rows)
+        return describe_number_rules(circuit, evaluation, numbers)
+    if evaluation is None:
         return describe_rules(circuit)
-    evaluation = circuit.evaluate(X, wires=circuit.readout.wires)
     target = None if y is None else class_numbers(y, circuit.classes, evaluation.n_rows)
     return describe_rules(circuit, evaluation, target)
 
@@ -263,8 +279,11 @@ def describe_rules(
     )
 
 
-def score_card(circuit: Circuit, X: Any = None, y: Any = None) -> ScoreCard:
+def score_card(circuit: Circuit, X: Any = None, y: Any = None) -> ScoreCard | NumberScoreCard:
     """Write a circuit of two classes as one signed score; parameters as for `rule_table`.
+
+    For a circuit that predicts a number, the card has what each feature adds by its value. It has
+    no statistics.
 
     Examples
     --------
@@ -279,7 +298,8 @@ def score_card(circuit: Circuit, X: Any = None, y: Any = None) -> ScoreCard:
       +2  age > 54
     """
     check_is_circuit(circuit, "score_card")
-    return rule_table(circuit, X, y).score_card()
+    table = rule_table(circuit, X, y)
+    return make_score_card(circuit) if isinstance(table, NumberRuleTable) else table.score_card()
 
 
 def _listed(values: tuple[Any, ...] | None) -> list[Any] | None:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, assert_never
 
 from dln.core.labels import Label, label_text
-from dln.core.readout import Votes
+from dln.core.readout import Readout, Votes
 from dln.core.score import Score
+from dln.explain.amounts import amount_text, sum_note
 from dln.explain.probabilities import probability_lines
 from dln.explain.writer import factored_writer, missing_note
 
@@ -34,30 +35,11 @@ def _render_score(circuit: Circuit, score: Score) -> str:
     lines = [sum_note(score), *missing_note(circuit.logic)]
     ranked = sorted(score.rules, key=lambda rule: -abs(rule.votes[0]))
     lines += [
-        f"  {score.decimal(rule.votes[0]):+f}  {writer.name_or_text(rule.wire)}" for rule in ranked
+        f"  {amount_text(score, rule.votes[0])}  {writer.name_or_text(rule.wire)}"
+        for rule in ranked
     ]
     where = [f"  {name}: {text}" for name, text in writer.definitions()]
     return "\n".join([*lines, *(["where"] if where else []), *where])
-
-
-def sum_note(score: Score) -> str:
-    """Describe how points add up to the prediction.
-
-    >>> print(sum_note(Score((), (125,), digits=1, name="price")))
-    price is 12.5 plus what the rules add.
-    >>> print(sum_note(Score((), (125,), digits=1, link="log", name="price")))
-    price is exp(12.5 plus what the rules add).
-    """
-    start = f"{score.decimal(score.offset):f} plus what the rules add"
-    match score.link:
-        case "identity":
-            return f"{score.name} is {start}."
-        case "log":
-            return f"{score.name} is exp({start})."
-        case "logit":
-            return f"{score.name} is 1 / (1 + exp(-s)), where s is {start}."
-        case _:
-            assert_never(score.link)
 
 
 def _render_votes(circuit: Circuit) -> str:
@@ -79,6 +61,17 @@ def _render_votes(circuit: Circuit) -> str:
     where = [f"  {name}: {text}" for name, text in writer.definitions()]
     table = probability_lines(circuit.calibration, circuit.classes)
     return "\n".join([*lines, *(["where"] if where else []), *where, *table])
+
+
+def readout_note(readout: Readout) -> str:
+    """Describe how votes decide, or how points add up."""
+    match readout:
+        case Votes():
+            return decision_note(readout.classes)
+        case Score():
+            return sum_note(readout)
+        case _:
+            assert_never(readout)
 
 
 def decision_note(classes: Sequence[Label]) -> str:

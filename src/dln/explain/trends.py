@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 from typing import Literal as OneOf
 
-from dln.core.circuit import Circuit, check_is_circuit
+from dln.core.bands import points_as_votes
+from dln.core.circuit import Circuit, Task, check_is_circuit
 from dln.core.labels import Label, label_text, label_to_json
 from dln.core.literals import format_name
 from dln.explain.document import Document, Section
@@ -25,6 +26,14 @@ TREND_WORDS: dict[Trend, str] = {
     "undecided": "not decided",
 }
 """The words for each trend of a class."""
+
+NUMBER_TREND_WORDS: dict[Trend, str] = {
+    **TREND_WORDS,
+    "rising": "never falls",
+    "falling": "never rises",
+    "both": "rises and falls",
+}
+"""The words for each trend of a number."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +55,8 @@ class Trends(Formatted):
         way.
     rows
         One for each ordered column that the circuit reads, in the order of the table.
+    task
+        "number" if the trends are those of a predicted number; `classes` has its name then.
 
     Notes
     -----
@@ -55,6 +66,12 @@ class Trends(Formatted):
 
     classes: tuple[Label, ...]
     rows: tuple[FeatureTrends, ...]
+    task: Task = "classes"
+
+    @property
+    def words(self) -> dict[Trend, str]:
+        """The words for each trend."""
+        return TREND_WORDS if self.task == "classes" else NUMBER_TREND_WORDS
 
     def to_text(self) -> str:
         """Write one line for each feature."""
@@ -77,17 +94,20 @@ class Trends(Formatted):
 
     def _cells(self) -> list[tuple[str, ...]]:
         return [
-            (format_name(row.feature), *(TREND_WORDS[trend] for trend in row.trends))
+            (format_name(row.feature), *(self.words[trend] for trend in row.trends))
             for row in self.rows
         ]
 
     def _document(self) -> Document:
-        title = "What a class does as one feature grows, on every possible row"
+        what = "a class" if self.task == "classes" else "the prediction"
+        title = f"What {what} does as one feature grows, on every possible row"
         return Document((), (Section(title, self._header(), tuple(self._cells())),))
 
 
 def find_trends(circuit: Circuit, *, time_limit: float | None = 60.0) -> Trends:
     """Find the direction in which each feature moves each class, proven for every possible row.
+
+    For a circuit that predicts a number: the direction in which each feature moves the prediction.
 
     Parameters
     ----------
@@ -125,6 +145,9 @@ def find_trends(circuit: Circuit, *, time_limit: float | None = 60.0) -> Trends:
     check_is_circuit(circuit, "find_trends")
     check_time_limit(time_limit)
     clock = Clock(time_limit)
+    task = circuit.task
+    if task == "number":
+        circuit = points_as_votes(circuit)
     classes = range(1, 2) if circuit.n_classes == 2 else range(circuit.n_classes)
     read = circuit.logic.used_columns
     rows = []
@@ -132,7 +155,8 @@ def find_trends(circuit: Circuit, *, time_limit: float | None = 60.0) -> Trends:
         if circuit.columns[number].is_numeric:
             trends = _trends(circuit, number, classes, clock)
             rows.append(FeatureTrends(circuit.columns[number].name, trends))
-    return Trends(tuple(circuit.classes[winner] for winner in classes), tuple(rows))
+    names = tuple(circuit.classes[winner] for winner in classes)
+    return Trends(names, tuple(rows), task)
 
 
 def _trends(circuit: Circuit, number: int, classes: range, clock: Clock) -> tuple[Trend, ...]:

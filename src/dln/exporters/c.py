@@ -1,7 +1,7 @@
 """Program -> one C99 header that allocates no memory and links to no library.
 
 A literal is a word with one bit for each row, and a gate is one instruction for all rows of a word.
-A single row is a word with one row. The votes of a batch are added and compared bit by bit.
+A single row is a word with one row.
 """
 
 from __future__ import annotations
@@ -13,23 +13,15 @@ from typing import get_args
 
 from dln.core.literals import Category
 from dln.errors import OptionError
+from dln.exporters.c_answers import write_answer
 from dln.exporters.c_gates import write_gates
 from dln.exporters.c_literals import c_double, has_flag, write_literals
-from dln.exporters.c_runtime import (
-    HEADER,
-    HELPERS,
-    LOOKUP,
-    LOOKUP_NUMBER,
-    RUNTIME,
-    TABLE,
-    TABLE_OF_MORE,
-    TABLE_OF_TWO,
-)
+from dln.exporters.c_runtime import HEADER, HELPERS, LOOKUP, LOOKUP_NUMBER, RUNTIME
 from dln.exporters.fields import Field, IntegerBits, make_fields
 from dln.exporters.names import MISSING
 from dln.exporters.program import Program
 from dln.exporters.result import Export, Input
-from dln.exporters.text import c_string, comment, fill, has_utf8, head, label_words
+from dln.exporters.text import c_string, comment, fill, has_utf8, head
 
 WordBits = OneOf[32, 64]
 
@@ -67,21 +59,20 @@ def _c_type(field: Field) -> str:
 
 def _write(program: Program, fields: tuple[Field, ...], word_bits: int) -> str:
     circuit, p = program.circuit, program.name
-    votes = [rule.votes for rule in circuit.rules] or [(0,) * circuit.n_classes]
+    answer = write_answer(program)
     layout, gates = write_gates(program)
     literals = write_literals(program, fields, layout)
     return "".join(
         [
-            comment(head(program, "A classifier in C99", _notes(program)), "/*", " * ", " */"),
+            comment(head(program, "C99", answer.notes), "/*", " * ", " */"),
             fill(
                 HEADER,
                 p=p,
                 P=p.upper(),
                 id=program.model_id,
-                n_classes=circuit.n_classes,
                 n_rules=len(circuit.rules),
                 word_bits=word_bits,
-                classes=_strings([label_words(label) for label in circuit.classes]),
+                tables=answer.tables,
                 members="\n".join(_members(fields)) or "    char unused;",
                 pointers="\n".join(_pointers(fields)) or "    const char *unused;",
             ),
@@ -98,62 +89,14 @@ def _write(program: Program, fields: tuple[Field, ...], word_bits: int) -> str:
                 p=p,
                 P=p.upper(),
                 n_slots=max(1, layout.n_slots),
-                n_bits=program.most_votes.bit_length() + 1,
-                index_bits=max(1, (circuit.n_classes - 1).bit_length()),
-                vote_type=_smallest_type(votes),
                 slots=", ".join(map(str, layout.rule_slots(program))) or "0",
-                votes=",\n    ".join("{" + ", ".join(map(str, row)) + "}" for row in votes),
-                base=", ".join(map(str, circuit.base_votes)),
                 literals="\n".join(f"    {line}" for line in literals.statements),
                 gates="\n".join(f"    {line}" for line in gates.statements),
                 pointers="\n".join(_row_pointers(fields)) or "    (void)row;\n    c.unused = 0;",
-                probabilities=_probabilities(program),
+                functions=answer.functions,
             ),
         ]
     )
-
-
-def _probabilities(program: Program) -> str:
-    calibration, p = program.readout.calibration, program.name
-    if calibration is None:
-        return ""
-    names = {"p": p, "P": p.upper()}
-    body = TABLE_OF_TWO if program.circuit.n_classes == 2 else TABLE_OF_MORE
-    return fill(
-        TABLE,
-        **names,
-        n_leads=len(calibration.leads),
-        leads=", ".join(f"INT64_C({lead})" for lead in calibration.leads),
-        values=",\n    ".join(
-            "{" + ", ".join(map(c_double, table)) + "}" for table in calibration.values
-        ),
-        body=fill(body, **names, n_tables=len(calibration.values)),
-    )
-
-
-def _notes(program: Program) -> list[str]:
-    p = program.name
-    return [
-        f"Fill a {p}_row and call {p}_predict; {p}_explain also returns the rules that fired.",
-        f"{p}_predict_batch reads arrays. Classes are returned as indices into {p}_classes.",
-        *(
-            [f"{p}_probabilities turns the votes of {p}_explain into probabilities."]
-            if program.readout.calibration is not None
-            else []
-        ),
-    ]
-
-
-def _strings(texts: list[str]) -> str:
-    # Half a surrogate pair has no UTF-8. It is shown as an escape and never matches.
-    shown = [text.encode("utf-8", "backslashreplace").decode("utf-8") for text in texts]
-    return ",\n    ".join(c_string(text) for text in shown)
-
-
-def _smallest_type(rows: list[tuple[int, ...]]) -> str:
-    """Return the smallest type that fits; votes take most of the memory on a microcontroller."""
-    most = max(max(vote, -vote - 1) for row in rows for vote in row)
-    return next(f"int{bits}_t" for bits in (8, 16, 32) if most < 2 ** (bits - 1))
 
 
 # -- inputs -----------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ HEADER = """\
 #include <stdint.h>
 
 #define @P@_ID "@id@"
-#define @P@_N_CLASSES @n_classes@
 #define @P@_N_RULES @n_rules@
 
 /* Marks names that a program may leave unused, so that compilers do not warn. */
@@ -24,12 +23,7 @@ HEADER = """\
 /* One bit for each of up to @word_bits@ rows. */
 typedef uint@word_bits@_t @p@_word;
 
-/* The names of the classes. */
-@P@_UNUSED static const char *const @p@_classes[] = {
-    @classes@
-};
-
-/* One row of the table. */
+@tables@/* One row of the table. */
 typedef struct {
 @members@
 } @p@_row;
@@ -153,14 +147,8 @@ static @p@_word @p@_listed(const int32_t *x, int n, const int32_t *codes, int co
 
 RUNTIME = """\
 #define @P@_SLOTS @n_slots@
-#define @P@_VOTE_BITS @n_bits@
-#define @P@_CLASS_BITS @index_bits@
 
 static const int32_t @p@_rule_slots[] = {@slots@};
-static const @vote_type@ @p@_rule_votes[][@P@_N_CLASSES] = {
-    @votes@
-};
-static const int32_t @p@_base_votes[] = {@base@};
 
 static inline void @p@_literals(const @p@_columns *c, size_t first, int n, @p@_word *w)
 {
@@ -191,143 +179,6 @@ static inline void @p@_run_row(const @p@_row *row, @p@_word *w)
     @p@_run(&c, 0, 1, w);
 }
 
-/* Return the index of the predicted class in @p@_classes. Store the votes of all @P@_N_CLASSES
- * classes in votes, and 1 or 0 for each of the @P@_N_RULES rules in fired, which may be a null
- * pointer. */
-@P@_UNUSED static inline int @p@_explain(const @p@_row *row, int32_t *votes, uint8_t *fired)
-{
-    @p@_word w[@P@_SLOTS];
-    int r, k, best = 0;
-    @p@_run_row(row, w);
-    for (k = 0; k < @P@_N_CLASSES; k++) votes[k] = @p@_base_votes[k];
-    for (r = 0; r < @P@_N_RULES; r++) {
-        const int bit = (int)(w[@p@_rule_slots[r]] & 1);
-        if (fired != 0) fired[r] = (uint8_t)bit;
-        if (bit)
-            for (k = 0; k < @P@_N_CLASSES; k++) votes[k] += @p@_rule_votes[r][k];
-    }
-    for (k = 1; k < @P@_N_CLASSES; k++)
-        if (votes[k] > votes[best]) best = k;
-    return best;
-}
-
-/* Return the index of the class with the most votes; the first one if classes are tied. */
-@P@_UNUSED static inline int @p@_predict(const @p@_row *row)
-{
-    int32_t votes[@P@_N_CLASSES];
-    return @p@_explain(row, votes, 0);
-}
-
-/* Add weight to the sum of every row whose bit is set. Sums have @P@_VOTE_BITS bits in two's
- * complement; sum[b] holds bit b of the sums of all rows. */
-static inline void @p@_add(@p@_word *sum, @p@_word bits, int32_t weight)
-{
-    @p@_word carry = 0;
-    int b;
-    for (b = 0; b < @P@_VOTE_BITS; b++) {
-        const @p@_word more = ((uint32_t)weight >> b & 1u) ? bits : 0;
-        const @p@_word both = (sum[b] & more) | (carry & (sum[b] ^ more));
-        sum[b] = sum[b] ^ more ^ carry;
-        carry = both;
-    }
-}
-
-/* Return the rows in which the sum a is less than the sum b. */
-static inline @p@_word @p@_less(const @p@_word *a, const @p@_word *b)
-{
-    @p@_word less = 0;
-    int bit;
-    for (bit = 0; bit < @P@_VOTE_BITS - 1; bit++)
-        less = (b[bit] & ~a[bit]) | (less & ~(a[bit] ^ b[bit]));
-    /* The last bit is the sign. */
-    return (a[bit] & ~b[bit]) | (less & ~(a[bit] ^ b[bit]));
-}
-
-/* Store the index of the class of each row, for up to one word of rows. */
-static inline void @p@_classify(const @p@_word *w, int n, int32_t *classes)
-{
-    @p@_word best[@P@_VOTE_BITS], sum[@P@_VOTE_BITS], place[@P@_CLASS_BITS];
-    int r, k, b, i;
-    for (b = 0; b < @P@_CLASS_BITS; b++) place[b] = 0;
-    for (k = 0; k < @P@_N_CLASSES; k++) {
-        @p@_word *const to = k == 0 ? best : sum;
-        for (b = 0; b < @P@_VOTE_BITS; b++)
-            to[b] = ((uint32_t)@p@_base_votes[k] >> b & 1u) ? ~(@p@_word)0 : 0;
-        for (r = 0; r < @P@_N_RULES; r++)
-            if (@p@_rule_votes[r][k] != 0) @p@_add(to, w[@p@_rule_slots[r]], @p@_rule_votes[r][k]);
-        if (k > 0) {
-            const @p@_word won = @p@_less(best, sum);
-            for (b = 0; b < @P@_VOTE_BITS; b++)
-                best[b] = (sum[b] & won) | (best[b] & ~won);
-            for (b = 0; b < @P@_CLASS_BITS; b++)
-                place[b] = (k >> b & 1) ? (place[b] | won) : (place[b] & ~won);
-        }
-    }
-    for (i = 0; i < n; i++) {
-        int32_t number = 0;
-        for (b = 0; b < @P@_CLASS_BITS; b++) number |= (int32_t)(place[b] >> i & 1) << b;
-        classes[i] = number;
-    }
-}
-
-/* Predict n rows: store the index of the class of each row in classes. */
-@P@_UNUSED static inline void @p@_predict_batch(const @p@_columns *c, size_t n, int32_t *classes)
-{
-    const size_t most = 8 * sizeof(@p@_word);
-    @p@_word w[@P@_SLOTS];
-    size_t first;
-    for (first = 0; first < n; first += most) {
-        const int here = n - first < most ? (int)(n - first) : (int)most;
-        @p@_run(c, first, here, w);
-        @p@_classify(w, here, classes + first);
-    }
-}
-@probabilities@
+@functions@
 #endif
 """
-
-TABLE = """\
-
-#define @P@_N_LEADS @n_leads@
-
-static const int64_t @p@_leads[] = {@leads@};
-static const double @p@_values[][@P@_N_LEADS] = {
-    @values@
-};
-
-/* Interpolate linearly between two leads of the table. */
-static inline double @p@_look_up(int64_t lead, const double *values)
-{
-    int k;
-    if (lead < @p@_leads[0]) return values[0];
-    for (k = 1; k < @P@_N_LEADS; k++)
-        if (lead < @p@_leads[k]) {
-            const double step = (values[k] - values[k - 1]) * (double)(lead - @p@_leads[k - 1]);
-            return values[k - 1] + step / (double)(@p@_leads[k] - @p@_leads[k - 1]);
-        }
-    return values[@P@_N_LEADS - 1];
-}
-
-/* Store the probability of each class in probabilities. The votes are those of @p@_explain. */
-@P@_UNUSED static inline void @p@_probabilities(const int32_t *votes, double *probabilities)
-{
-@body@
-}
-"""
-"""Probabilities of a calibrated circuit. The softmax of others would need a library."""
-
-TABLE_OF_TWO = """\
-    probabilities[1] = @p@_look_up((int64_t)votes[1] - votes[0], @p@_values[0]);
-    probabilities[0] = 1.0 - probabilities[1];"""
-
-TABLE_OF_MORE = """\
-    double total = 0.0;
-    int k, other;
-    for (k = 0; k < @P@_N_CLASSES; k++) {
-        int64_t most = INT64_MIN;
-        for (other = 0; other < @P@_N_CLASSES; other++)
-            if (other != k && votes[other] > most) most = votes[other];
-        probabilities[k] = @p@_look_up(votes[k] - most, @p@_values[k % @n_tables@]);
-        total += probabilities[k];
-    }
-    for (k = 0; k < @P@_N_CLASSES; k++) probabilities[k] /= total;"""

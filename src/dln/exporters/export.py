@@ -68,7 +68,7 @@ TARGETS: dict[TargetName, Target] = {
     "sqlite": Target("SQL for SQLite", write_sql("sqlite")),
     "duckdb": Target("SQL for DuckDB", write_sql("duckdb")),
     "postgresql": Target("SQL for PostgreSQL", write_sql("postgresql")),
-    "pmml": Target("PMML 4.4, a rule set", export_pmml),
+    "pmml": Target("PMML 4.4, a rule set or a regression", export_pmml),
 }
 """A target in this table is documented, offered on the command line and tested."""
 
@@ -76,9 +76,11 @@ TARGETS: dict[TargetName, Target] = {
 def export(circuit: Circuit, to: TargetName, *, name: str = "model", **options: Any) -> Export:
     """Write a circuit for another language, database or machine.
 
-    The export predicts the same class as the circuit for every row, including rows with missing
-    values, unknown categories, infinities, ties and integers beyond 2**53. Probabilities are the
-    same too, in every target except Verilog. `docs/guides/export.md` describes how each
+    The export predicts the same class or number as the circuit for every row, including rows with
+    missing values, unknown categories, infinities, ties and integers beyond 2**53. Probabilities
+    are the same too, in every target except Verilog. A number is the same float64 with the identity
+    link; with a log or logit link, the points are the same and the prediction differs by at most 4
+    units in the last place. Verilog returns the points. `docs/guides/export.md` describes how each
     target expects its input. The circuit is not simplified: call `simplify` first if size matters.
 
     Parameters
@@ -93,8 +95,8 @@ def export(circuit: Circuit, to: TargetName, *, name: str = "model", **options: 
         (32 or 64). verilog: `integer_bits`, `fraction_bits`, `stages` (of a pipeline), `explain`,
         `rows` (a table, for a testbench). onnx: `explain`. sqlite, duckdb, postgresql: `table` (to
         read), `view` (to create), `explain`, `proba`. pmml: `explain`. With `explain`, the export
-        also returns the rules that fired, with `proba` also probabilities. The other targets
-        always have functions for this.
+        also returns the rules that fired, with `proba` also probabilities of classes. The other
+        targets always have functions for this.
 
     Returns
     -------

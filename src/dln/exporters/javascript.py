@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import datetime
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import assert_never
 
-from dln.core.labels import Label
 from dln.core.literals import Above, Among, ColumnKind, Literal, Missing
 from dln.exporters.dialect import C_LIKE
-from dln.exporters.javascript_runtime import READERS, RUNTIME, SOFTMAX, TABLE
+from dln.exporters.javascript_answers import label_value, listed, write_answer
+from dln.exporters.javascript_runtime import READERS, RUNTIME
 from dln.exporters.layout import Layout, Lines, chunk_lines, in_order, literal_chunks, make_layout
 from dln.exporters.program import Program
 from dln.exporters.result import Export, Input
@@ -34,70 +32,37 @@ _TYPES: dict[ColumnKind, str] = {
     "date": "Date, or seconds since 1970 as a Number; null or undefined if missing",
     "category": "as in training; null, undefined or NaN if missing",
 }
-_NOTES = (
-    "predict(row) takes an object with a property for each of the inputs and returns the class;",
-    "explain(row) also returns the votes and the numbers of the rules that fired. null, undefined",
-    "and NaN are missing values.",
-)
-_EXACT = 2**53
 
 
 def export_javascript(program: Program) -> Export:
     """Write JavaScript."""
-    circuit = program.circuit
+    answer = write_answer(program)
     layout = make_layout(program, in_order(program))
     chunks = [chunk_lines(program, layout, c, _DIALECT, _LINES) for c in layout.chunks]
     literals = list(_literal_functions(program, layout))
     calls = [f"  literals{index}(cells, w);" for index in range(len(literals))]
     calls += [f"  gates{index}(w);" for index in range(len(chunks))]
-    text = comment(head(program, "A classifier in JavaScript", _NOTES), "/*", " * ", " */") + fill(
+    text = comment(head(program, "JavaScript", answer.notes), "/*", " * ", " */") + fill(
         RUNTIME,
         id=ascii_json(program.model_id),
-        classes=_listed([label_value(label) for label in circuit.classes]),
-        inputs=_listed([ascii_json(column.name) for column in program.columns]),
-        rules=_listed([ascii_json(text) for text in program.rule_texts]),
-        parts=_listed(
-            [f"[{ascii_json(name)}, {ascii_json(text)}]" for name, text in program.parts]
-        ),
-        probabilities=_probabilities(program),
+        tables=answer.tables,
+        inputs=listed([ascii_json(column.name) for column in program.columns]),
+        rules=listed([ascii_json(text) for text in program.rule_texts]),
+        parts=listed([f"[{ascii_json(name)}, {ascii_json(text)}]" for name, text in program.parts]),
+        functions=answer.functions,
         n_slots=layout.n_slots,
-        base=list(circuit.base_votes),
         slots=layout.rule_slots(program),
-        votes=_listed([str(list(rule.votes)) for rule in circuit.rules]),
         readers="".join(
             READERS[name] for name in sorted({_READER[x.kind] for x in program.columns})
         ),
         codes="".join(_codes(program)),
         cells="\n".join(_cell_lines(program)),
-        functions="\n".join([*literals, *_gate_functions(chunks)]),
+        wires="\n".join([*literals, *_gate_functions(chunks)]),
         run="\n".join(calls),
     )
     inputs = tuple(Input(x.name, x.name, _TYPES[x.kind]) for x in program.columns)
     files = {f"{program.name}.mjs": text.encode("utf-8")}
     return Export("javascript", program.name, program.model_id, files, inputs)
-
-
-def label_value(label: Label) -> str:
-    """Write a label: large integers as BigInt, dates as ISO text."""
-    if isinstance(label, (datetime.date, str)):
-        return ascii_json(label.isoformat() if isinstance(label, datetime.date) else label)
-    if isinstance(label, bool):
-        return "true" if label else "false"
-    if isinstance(label, int):
-        return str(label) if abs(label) < _EXACT else f"{label}n"
-    return repr(label) if math.isfinite(label) else ("Infinity" if label > 0 else "-Infinity")
-
-
-def _probabilities(program: Program) -> str:
-    calibration = program.readout.calibration
-    if calibration is None:
-        return fill(SOFTMAX, temperature=repr(program.readout.temperature))
-    tables = [str(list(table)) for table in calibration.values]
-    return fill(TABLE, leads=list(calibration.leads), values=_listed(tables))
-
-
-def _listed(items: list[str]) -> str:
-    return "".join(f"\n  {item}," for item in items)
 
 
 def _category_key(category: str | int | float | bool) -> str:
@@ -114,7 +79,7 @@ def _codes(program: Program) -> Iterator[str]:
     for place, column in enumerate(program.columns):
         if column.kind == "category":
             known = [f"[{_category_key(c)}, {code}]" for code, c in enumerate(column.categories)]
-            yield f"const codes{place} = new Map([{_listed(known)}\n]);\n"
+            yield f"const codes{place} = new Map([{listed(known)}\n]);\n"
 
 
 def _cell_lines(program: Program) -> Iterator[str]:

@@ -37,19 +37,19 @@ intersect is join join_any join_none lambda large let liblist library linux loca
 logic long longint loop macro macromodule main match matches medium missing mod model modport
 module move mut mutable namespace nand native negedge nettype new nexttime nmos noexcept
 nonlocal nor noreturn noshowcancelled not not_eq notif0 notif1 null nullptr operator or or_eq
-output override package packed parameter pass pmos posedge predict primitive print priority priv
-private program property protected pub public pull0 pull1 pulldown pullup pure raise rand randc
-randcase randsequence rcmos real realtime record ref reg register reinterpret_cast reject_on
-release repeat requires restrict return rnmos row rows rpmos rtran rtranif0 rtranif1 rules
-s_always s_eventually s_nexttime s_until s_until_with scalared sealed self sequence short
-shortint shortreal showcancelled signed sizeof small soft solve specify specparam static
-static_assert static_cast stderr stdin stdout strictfp string strong strong0 strong1 struct
-super supply0 supply1 switch sync_accept_on sync_reject_on synchronized table tagged task
-template this thread_local throughout throw throws time timeprecision timeunit tran tranif0
-tranif1 transient tri tri0 tri1 triand trior trireg true try type typedef typeid typename typeof
-typeof_unqual union unique unique0 unix unsafe unsigned unsized until until_with untyped use
-using uwire valid var vectored virtual void volatile votes wait wait_order wand wchar_t weak
-weak0 weak1 where while wildcard wire with within wor words xnor xor xor_eq yield
+output override package packed parameter pass pmos points posedge predict primitive print
+priority priv private program property protected pub public pull0 pull1 pulldown pullup pure
+raise rand randc randcase randsequence rcmos real realtime record ref reg register
+reinterpret_cast reject_on release repeat requires restrict return rnmos row rows rpmos rtran
+rtranif0 rtranif1 rules s_always s_eventually s_nexttime s_until s_until_with scalared sealed
+self sequence short shortint shortreal showcancelled signed sizeof small soft solve specify
+specparam static static_assert static_cast stderr stdin stdout strictfp string strong strong0
+strong1 struct super supply0 supply1 switch sync_accept_on sync_reject_on synchronized table
+tagged task template this thread_local throughout throw throws time timeprecision timeunit tran
+tranif0 tranif1 transient tri tri0 tri1 triand trior trireg true try type typedef typeid
+typename typeof typeof_unqual union unique unique0 unix unsafe unsigned unsized until until_with
+untyped use using uwire valid var vectored virtual void volatile votes wait wait_order wand
+wchar_t weak weak0 weak1 where while wildcard wire with within wor words xnor xor xor_eq yield
 """
 _RESERVED = frozenset(_WORDS.split())
 """Keywords of C, C++, Verilog, SystemVerilog, Rust and Java, and the names that exports use."""

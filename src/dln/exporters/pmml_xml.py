@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal as OneOf
 from xml.sax.saxutils import quoteattr
 
@@ -69,6 +70,37 @@ def typed(name: str, data_type: DataType, measure: Measure | None = None, shown:
     usual = "continuous" if data_type in ("integer", "double") else "categorical"
     words = {"displayName": shown} if shown else {}
     return attributes(name=name, **words, optype=measure or usual, dataType=data_type)
+
+
+@dataclass(frozen=True)
+class Inner:
+    """The names of fields that the model computes: a prefix keeps them apart from columns."""
+
+    prefix: str
+
+    def name(self, name: str) -> str:
+        """Return the name in the file."""
+        return self.prefix + name
+
+    def ref(self, name: str) -> str:
+        """Write an expression that reads a computed field."""
+        return field_ref(self.name(name))
+
+    def derived(self, name: str, data_type: DataType, value: str, shown: str = "") -> str:
+        """Write a computed field."""
+        kind = typed(self.name(name), data_type, shown=shown)
+        return f"<DerivedField{kind}>{value}</DerivedField>"
+
+
+def whole(number: int) -> str:
+    """Write a constant integer."""
+    return constant("integer", str(number))
+
+
+def output(name: str, data_type: DataType, value: str) -> str:
+    """Write a computed output."""
+    kind = typed(name, data_type)
+    return f'      <OutputField{kind} feature="transformedValue">{value}</OutputField>'
 
 
 def xml_comment(lines: Sequence[str]) -> str:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import assert_never
 
+from dln.core.readout import Votes
+from dln.core.score import Score
 from dln.exporters.fields import Field
+from dln.exporters.program import Program
 
 
 @dataclass(frozen=True)
@@ -15,27 +20,35 @@ class Ports:
     ----------
     fields
         The columns. Each is a port with a flag for a missing value beside it.
-    class_bits, vote_bits
-        The width of a class number, and of the votes of one class.
+    vote_bits
+        The width of the votes of one class, or of the points of a number.
+    outputs
+        The names of the outputs and their widths.
     stages
         Clock cycles from input to output.
-    explain
-        Whether the rules that fire are an output.
     """
 
     fields: tuple[Field, ...]
-    class_bits: int
     vote_bits: int
-    n_classes: int
-    n_rules: int
+    outputs: Mapping[str, int]
     stages: int
-    explain: bool
 
-    @property
-    def outputs(self) -> dict[str, int]:
-        """The names of the outputs and their widths."""
-        found = {"class_number": self.class_bits, "votes": self.n_classes * self.vote_bits}
-        return found | ({"rules": max(1, self.n_rules)} if self.explain else {})
+
+def make_ports(program: Program, fields: tuple[Field, ...], stages: int, explain: bool) -> Ports:
+    """Choose the outputs and their widths; with `explain`, the rules that fire are one of them."""
+    readout = program.readout
+    bits = program.most_votes.bit_length() + 1
+    match readout:
+        case Votes():
+            n_classes = len(readout.classes)
+            class_bits = max(1, (n_classes - 1).bit_length())
+            outputs = {"class_number": class_bits, "votes": n_classes * bits}
+        case Score():
+            outputs = {"points": bits}
+        case _:
+            assert_never(readout)
+    rules = {"rules": max(1, len(readout.rules))} if explain else {}
+    return Ports(fields, bits, outputs | rules, stages)
 
 
 def port_bits(field: Field) -> int:

@@ -10,13 +10,16 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import assert_never
 
 from dln.core.circuit import Circuit
 from dln.core.labels import label_text
 from dln.core.literals import Column, Literal
 from dln.core.logic import Logic
 from dln.core.parts import Node, Rule
-from dln.core.readout import Votes
+from dln.core.readout import Readout, Votes
+from dln.core.score import Score
+from dln.explain.amounts import sum_note
 from dln.explain.probabilities import probability_lines
 from dln.explain.text import decision_note
 from dln.explain.writer import factored_writer, missing_note
@@ -47,9 +50,9 @@ class Program:
         return self.circuit.logic
 
     @property
-    def readout(self) -> Votes:
+    def readout(self) -> Readout:
         """The rules of the circuit and what they answer."""
-        return self.circuit.class_readout
+        return self.circuit.readout
 
     @cached_property
     def inputs(self) -> tuple[int, ...]:
@@ -82,30 +85,43 @@ class Program:
         texts = tuple(writer.name_or_text(rule.wire) for rule in self.readout.rules)
         return texts, tuple(writer.definitions())
 
+    @property
+    def title(self) -> str:
+        """What the code is, for the top of a file."""
+        match self.readout:
+            case Votes():
+                return "A classifier"
+            case Score():
+                return "A regression model"
+            case _:
+                assert_never(self.readout)
+
     @cached_property
     def rule_lines(self) -> tuple[str, ...]:
-        """The rules with their numbers and votes, for the top of a file."""
+        """The rules with their numbers and votes or points, for the top of a file."""
         readout = self.readout
-        lines = [decision_note(readout.classes), *missing_note(self.logic)]
-        if any(readout.base_votes):
-            lines.append(f"always: {self._votes_text(readout.base_votes)}")
-        for number, (rule, text) in enumerate(zip(readout.rules, self.rule_texts, strict=True)):
-            lines.append(f"rule {number}: {self._votes_text(rule.votes)} if {text}")
+        match readout:
+            case Votes():
+                lines = [decision_note(readout.classes), *missing_note(self.logic)]
+                if any(readout.base_votes):
+                    lines.append(f"always: {_votes_text(readout, readout.base_votes)}")
+                given = [_votes_text(readout, rule.votes) for rule in readout.rules]
+                end = probability_lines(readout.calibration, readout.classes)
+            case Score():
+                lines = [sum_note(readout), *missing_note(self.logic)]
+                given = [f"{readout.decimal(rule.votes[0]):+f}" for rule in readout.rules]
+                end = []
+            case _:
+                assert_never(readout)
+        for number, (what, text) in enumerate(zip(given, self.rule_texts, strict=True)):
+            lines.append(f"rule {number}: {what} if {text}")
         lines += ["where"] * bool(self.parts)
         lines += [f"  {name}: {text}" for name, text in self.parts]
-        return (*lines, *probability_lines(readout.calibration, readout.classes))
-
-    def _votes_text(self, votes: tuple[int, ...]) -> str:
-        given = [
-            f"{vote:+d} {label_text(label)}"
-            for vote, label in zip(votes, self.readout.classes, strict=True)
-            if vote
-        ]
-        return ", ".join(given) or "no votes"
+        return (*lines, *end)
 
     @cached_property
     def most_votes(self) -> int:
-        """A bound on the absolute value of the votes of any class."""
+        """A bound on the absolute value of the votes of any class, or of the points."""
         votes = [self.readout.base_votes, *(rule.votes for rule in self.readout.rules)]
         totals: list[int] = [sum(abs(vote) for vote in given) for given in zip(*votes, strict=True)]
         return max(totals)
@@ -133,6 +149,15 @@ class Program:
         for wire, literal in enumerate(self.logic.literals):
             found.setdefault(literal.column, []).append((wire, literal))
         return found
+
+
+def _votes_text(readout: Votes, votes: tuple[int, ...]) -> str:
+    given = [
+        f"{vote:+d} {label_text(label)}"
+        for vote, label in zip(votes, readout.classes, strict=True)
+        if vote
+    ]
+    return ", ".join(given) or "no votes"
 
 
 def make_program(circuit: Circuit, name: str) -> Program:

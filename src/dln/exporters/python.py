@@ -6,16 +6,17 @@ rows. A single row is a batch of one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import assert_never
 
-from dln.core.labels import Label
 from dln.core.literals import Above, Among, ColumnKind, Literal, Missing
+from dln.core.readout import Votes
 from dln.exporters.dialect import C_LIKE
 from dln.exporters.layout import Layout, Lines, chunk_lines, in_order, literal_chunks, make_layout
 from dln.exporters.program import Program
-from dln.exporters.python_runtime import CALLS, READERS, RUNTIME, SOFTMAX, TABLE
+from dln.exporters.python_answers import label_value, listed, tuple_text, write_answer
+from dln.exporters.python_runtime import READERS, RUNTIME
 from dln.exporters.result import Export, Input
 from dln.exporters.text import comment, fill, head
 
@@ -36,80 +37,50 @@ _READER: dict[ColumnKind, str] = {
     "date": "dates",
     "category": "categories",
 }
-_NOTES = (
-    "predict(row) takes a mapping of column names to values and returns the class; explain(row)",
-    "also returns the votes and the rules that fired. predict_batch(columns) takes a mapping of",
-    "column names to lists and returns a list. Columns that INPUTS does not list are ignored.",
-    "None and NaN are missing values.",
-)
 
 
 def export_python(program: Program) -> Export:
     """Write Python."""
-    circuit = program.circuit
+    answer = write_answer(program)
     layout = make_layout(program, in_order(program))
     chunks = [chunk_lines(program, layout, c, _DIALECT, _LINES) for c in layout.chunks]
     literals = list(_literal_functions(program, layout))
     calls = [f"    _literals{index}(w, cells)" for index in range(len(literals))]
     calls += [f"    _gates{index}(w, ones)" for index in range(len(chunks))]
     kinds = {column.kind for column in program.columns}
-    text = comment(head(program, "A classifier in Python", _NOTES), "", "# ") + fill(
+    text = comment(head(program, "Python", answer.notes), "", "# ") + fill(
         RUNTIME,
         imports="\n".join(["import datetime"] * _needs_dates(program) + ["import math"]),
         id=ascii(program.model_id),
-        classes=_listed([_label(label) for label in circuit.classes]),
-        inputs=_listed([ascii(column.name) for column in program.columns]),
-        rules=_listed([ascii(text) for text in program.rule_texts]),
-        parts=_listed([f"{name!a}: {text!a}" for name, text in program.parts]),
+        tables=answer.tables,
+        inputs=listed([ascii(column.name) for column in program.columns]),
+        rules=listed([ascii(text) for text in program.rule_texts]),
+        parts=listed([f"{name!a}: {text!a}" for name, text in program.parts]),
         n_slots=layout.n_slots,
-        n_bits=program.most_votes.bit_length() + 1,
-        base=_tuple(circuit.base_votes),
-        slots=_tuple(layout.rule_slots(program)),
-        votes=_listed([_tuple(rule.votes) for rule in circuit.rules]),
+        slots=tuple_text(layout.rule_slots(program)),
         readers="".join(READERS[kind] for kind in sorted({_READER[kind] for kind in kinds})),
         codes="".join(_codes(program)),
         cells="\n".join(_cell_lines(program)),
         literals="\n\n".join([*literals, *_gate_functions(chunks)]),
         run="\n".join(calls) or "    pass",
-        calls=fill(CALLS, probabilities=_probabilities(program)),
+        functions=answer.functions,
     )
     inputs = tuple(Input(x.name, x.name, _TYPES[x.kind]) for x in program.columns)
     files = {f"{program.name}.py": text.encode("utf-8")}
     return Export("python", program.name, program.model_id, files, inputs)
 
 
-def _probabilities(program: Program) -> str:
-    calibration = program.readout.calibration
-    if calibration is None:
-        return fill(SOFTMAX, temperature=repr(program.readout.temperature))
-    tables = [_tuple(table) for table in calibration.values]
-    return fill(TABLE, leads=_tuple(calibration.leads), values=_listed(tables))
-
-
 def _needs_dates(program: Program) -> bool:
-    labels = any(type(label).__module__ == "datetime" for label in program.readout.classes)
-    return labels or any(column.kind == "date" for column in program.columns)
-
-
-def _label(label: Label) -> str:
-    if isinstance(label, float) and label in (float("inf"), float("-inf")):
-        return f"float({str(label)!r})"
-    return ascii(label)
-
-
-def _listed(items: list[str]) -> str:
-    return "".join(f"\n    {item}," for item in items)
-
-
-def _tuple(values: Sequence[int] | Sequence[float]) -> str:
-    return "(" + "".join(f"{value!r}, " for value in values).rstrip() + ")"
+    labels = program.readout.classes if isinstance(program.readout, Votes) else ()
+    dates = any(type(label).__module__ == "datetime" for label in labels)
+    return dates or any(column.kind == "date" for column in program.columns)
 
 
 def _codes(program: Program) -> Iterator[str]:
     for place, column in enumerate(program.columns):
         if column.kind == "category":
-            known = [f"{_label(name)}: {code}" for code, name in enumerate(column.categories)]
-            yield f"_CODES{place} = {{{_listed(known)}\n}}\n"
+            known = [f"{label_value(name)}: {code}" for code, name in enumerate(column.categories)]
+            yield f"_CODES{place} = {{{listed(known)}\n}}\n"
 
 
 def _cell_lines(program: Program) -> Iterator[str]:

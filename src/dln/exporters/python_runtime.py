@@ -8,18 +8,12 @@ RUNTIME = '''\
 MODEL_ID = @id@
 INPUTS = [@inputs@
 ]
-CLASSES = [@classes@
-]
-RULES = [@rules@
+@tables@RULES = [@rules@
 ]
 PARTS = {@parts@
 }
 
-_VOTE_BITS = @n_bits@
-_BASE_VOTES = @base@
 _RULE_SLOTS = @slots@
-_RULE_VOTES = [@votes@
-]
 @codes@
 
 def _cells(columns, name):
@@ -65,7 +59,18 @@ def _run(columns, n_rows):
     return [w[slot] for slot in _RULE_SLOTS]
 
 
-@calls@'''
+def _row_columns(row):
+    return {name: [row[name]] for name in INPUTS if name in row}
+
+
+def _count_rows(columns, n_rows):
+    lengths = {len(columns[name]) for name in INPUTS if name in columns}
+    if len(lengths | {n_rows} - {None}) > 1:
+        raise ValueError(f"the columns differ in length: {sorted(lengths)}")
+    return lengths.pop() if lengths else n_rows or 0
+
+
+@functions@'''
 
 READERS = {
     "categories": '''\
@@ -116,119 +121,3 @@ def _number(cell, name):
 """,
 }
 """Functions that turn values into numbers or codes, for each kind of column."""
-
-CALLS = '''\
-def _row_columns(row):
-    return {name: [row[name]] for name in INPUTS if name in row}
-
-
-def votes(row):
-    """Return the votes of each class."""
-    return explain(row)["votes"]
-
-
-def predict(row):
-    """Return the class with the most votes. A tie goes to the first class."""
-    return explain(row)["class"]
-
-
-def explain(row):
-    """Return the class, the votes of each class and the numbers of the rules that fired."""
-    fired = [rule for rule, word in enumerate(_run(_row_columns(row), 1)) if word]
-    counts = list(_BASE_VOTES)
-    for rule in fired:
-        for place, vote in enumerate(_RULE_VOTES[rule]):
-            counts[place] += vote
-    winner = counts.index(max(counts))
-    return {"class": CLASSES[winner], "votes": counts, "rules": fired}
-
-
-@probabilities@def predict_batch(columns, n_rows=None):
-    """Return the class of each row. Columns are lists; n_rows is needed if no column is read."""
-    lengths = {len(columns[name]) for name in INPUTS if name in columns}
-    if len(lengths | {n_rows} - {None}) > 1:
-        raise ValueError(f"the columns differ in length: {sorted(lengths)}")
-    n_rows = lengths.pop() if lengths else n_rows or 0
-    words = _run(columns, n_rows)
-    ones = (1 << n_rows) - 1
-    best, winners = None, [0] * n_rows
-    for place in range(len(CLASSES)):
-        total = [ones * (_BASE_VOTES[place] >> bit & 1) for bit in range(_VOTE_BITS)]
-        for word, given in zip(words, _RULE_VOTES):
-            if given[place]:
-                _add(total, word, given[place])
-        if best is None:
-            best = total
-            continue
-        won = _less(best, total, ones)
-        best = [(new & won) | (old & (won ^ ones)) for old, new in zip(best, total)]
-        for row, bit in enumerate(reversed(f"{won:0{n_rows}b}" if n_rows else "")):
-            if bit == "1":
-                winners[row] = place
-    return [CLASSES[winner] for winner in winners]
-
-
-def _add(total, word, weight):
-    """Add a weight to the sum of each row whose bit is set; total[b] holds bit b of all sums."""
-    carry = 0
-    for bit, old in enumerate(total):
-        more = word if weight >> bit & 1 else 0
-        total[bit] = old ^ more ^ carry
-        carry = (old & more) | (carry & (old ^ more))
-
-
-def _less(a, b, ones):
-    """Return the word of the rows in which sum a is less than sum b; the last bit is the sign."""
-    less = 0
-    for old, new in zip(a[:-1], b[:-1]):
-        less = (new & (old ^ ones)) | (less & (old ^ new ^ ones))
-    return (a[-1] & (b[-1] ^ ones)) | (less & (a[-1] ^ b[-1] ^ ones))
-'''
-
-SOFTMAX = '''\
-_TEMPERATURE = @temperature@
-
-
-def probabilities(row):
-    """Return the probability of each class: the softmax of votes / temperature."""
-    counts = votes(row)
-    most = max(counts)
-    odds = [math.exp((count - most) / _TEMPERATURE) for count in counts]
-    return [odd / sum(odds) for odd in odds]
-
-
-'''
-"""Probabilities of a circuit without a calibration."""
-
-TABLE = '''\
-_LEADS = @leads@
-_VALUES = [@values@
-]
-
-
-def probabilities(row):
-    """Return the probability of each class, looked up by vote leads."""
-    counts = votes(row)
-    if len(counts) == 2:
-        second = _look_up(counts[1] - counts[0], _VALUES[0])
-        return [1.0 - second, second]
-    weights = []
-    for place, count in enumerate(counts):
-        others = max(counts[:place] + counts[place + 1 :])
-        weights.append(_look_up(count - others, _VALUES[place % len(_VALUES)]))
-    total = sum(weights)
-    return [weight / total for weight in weights]
-
-
-def _look_up(lead, values):
-    """Interpolate linearly between two leads of the table."""
-    if lead < _LEADS[0]:
-        return values[0]
-    for low, high, value, next_value in zip(_LEADS, _LEADS[1:], values, values[1:]):
-        if lead < high:
-            return value + (next_value - value) * (lead - low) / (high - low)
-    return values[-1]
-
-
-'''
-"""Probabilities of a calibrated circuit."""

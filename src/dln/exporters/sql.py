@@ -1,4 +1,4 @@
-"""Program -> one SELECT, or one view, that adds the predicted class to every row of a table.
+"""Program -> one SELECT, or one view, that adds the prediction to every row of a table.
 
 The statement computes its values in stages, each from the stage before: columns as float64 or text,
 literals as truth values, gates, votes. `sql_schedule` chooses the stages, so that the text grows
@@ -20,19 +20,12 @@ from dln.errors import OptionError
 from dln.exporters.categories import choose, holds_numbers, spelled_categories
 from dln.exporters.program import Program
 from dln.exporters.result import Export, Input
+from dln.exporters.sql_answers import write_answer
 from dln.exporters.sql_dialects import DATABASES, Database, DatabaseName
-from dln.exporters.sql_labels import label_expressions
-from dln.exporters.sql_lookups import Lookups
 from dln.exporters.sql_schedule import check_width, make_schedule
 from dln.exporters.text import comment, head
 
-OUTPUT = "predicted_class"
 EXPLANATION = "explanation"
-PROBABILITY = "probability_"
-"""The columns of probabilities begin with this and end with the number of the class."""
-_MOST = "most"
-"""The column with the most votes of any class, if there are more than two classes."""
-_FEW_CLASSES = 2
 _GROUP = 16
 """The most terms of a sum without parentheses: parsers nest `a + b + c` once for each term."""
 
@@ -57,8 +50,8 @@ def write_sql(database: DatabaseName) -> Callable[..., Export]:
         view
             The view to create. Without it, the statement is a SELECT.
         explain
-            Add the column `explanation`: the votes and the numbers of the rules that fired, as
-            JSON.
+            Add the column `explanation`: the votes or points and the numbers of the rules that
+            fired, as JSON.
         proba
             Add a column of probabilities for each class, by its number: probability_0,
             probability_1, … The circuit must be calibrated.
@@ -102,27 +95,19 @@ class _Writer:
     """Writes one program for one database."""
 
     def __init__(self, program: Program, database: Database, explain: bool, proba: bool) -> None:
-        if proba and program.readout.calibration is None:
-            raise OptionError(
-                "the circuit has no calibration, so SQL cannot give probabilities; "
-                "calibrate it first: dln.calibrate(circuit, X, y)"
-            )
         self._program = program
         self._database = database
         self._explain = explain
-        self._probabilities = Lookups(program.readout, database) if proba else None
+        self._answer = write_answer(program.readout, database, proba)
         self._spelled: dict[int, tuple[str, ...] | None] = {}
         self._schedule = make_schedule(program.circuit, database)
 
     def statement(self, table: str, view: str | None) -> str:
         """Return the content of the file."""
         database = self._database
-        values = {OUTPUT: self._winner()}
-        if self._explain:
-            values[EXPLANATION] = self._explanation()
-        if self._probabilities is not None:
-            for number, value in enumerate(self._probabilities.results()):
-                values[f"{PROBABILITY}{number}"] = value
+        prediction, *others = self._answer.outputs.items()
+        explanation = [(EXPLANATION, self._explanation())] if self._explain else []
+        values = dict([prediction, *explanation, *others])
         outputs = tuple(values)
         self._check_names(outputs)
         names = [database.name(column.name) for column in self._program.columns]
@@ -136,11 +121,11 @@ class _Writer:
         select = write[database.around](source, stages, values)
         first = f"CREATE VIEW {database.name(view)} AS\n" if view is not None else ""
         notes = (
-            f"Reads the table {table!r} and adds the column {OUTPUT}. It reads these columns:",
+            f"Reads the table {table!r} and adds the column {outputs[0]}. It reads these columns:",
             *(f"  {x.name!r}: {_type(x, database)}" for x in self._program.columns),
             *database.notes,
         )
-        lines = head(self._program, f"A classifier in SQL for {database.title}", notes)
+        lines = head(self._program, f"SQL for {database.title}", notes)
         return f"{comment(lines, '', '-- ')}{first}{select};\n"
 
     def _check_names(self, outputs: Sequence[str]) -> None:
@@ -231,9 +216,8 @@ class _Writer:
     def _stages(self, names: list[str]) -> list[_Stage]:
         program, circuit = self._program, self._program.circuit
         kept = sorted({rule.wire for rule in circuit.rules}) if self._explain else []
-        width = circuit.n_classes + len(kept) + (circuit.n_classes > _FEW_CLASSES)
-        if self._probabilities is not None:
-            width += self._probabilities.width
+        added = self._answer.stages
+        width = len(circuit.base_votes) + len(kept) + sum(map(len, added))
         check_width(width, self._database)
         stages = [_Stage(tuple(self._cells(names)) or _NOTHING)]
         for number, live in enumerate(self._schedule.wires, start=1):
@@ -242,17 +226,9 @@ class _Writer:
         votes = tuple((f"v{place}", text) for place, text in enumerate(self._votes()))
         rules = tuple((program.wire_name(wire), program.wire_name(wire)) for wire in kept)
         stages.append(_Stage((*votes, *rules)))
-        if circuit.n_classes > _FEW_CLASSES:
-            names_of_votes = [name for name, _ in votes]
-            carried = tuple(
-                (name, name) for name in (*names_of_votes, *(name for name, _ in rules))
-            )
-            most = (_MOST, self._database.greatest(names_of_votes))
-            stages.append(_Stage((*carried, most)))
-        if self._probabilities is not None:
-            for added in self._probabilities.stages(_MOST):
-                before = tuple((name, name) for name, _ in stages[-1].columns)
-                stages.append(_Stage((*before, *added)))
+        for columns in added:
+            before = tuple((name, name) for name, _ in stages[-1].columns)
+            stages.append(_Stage((*before, *columns)))
         return stages
 
     def _cells(self, names: list[str]) -> list[tuple[str, str]]:
@@ -317,7 +293,7 @@ class _Writer:
     # -- results --------------------------------------------------------------------------------
 
     def _votes(self) -> list[str]:
-        """Write the votes of each class."""
+        """Write the votes of each class, or the points."""
         circuit = self._program.circuit
         terms = [[str(base)] for base in circuit.base_votes]
         for rule in circuit.rules:
@@ -327,29 +303,17 @@ class _Writer:
                     terms[place].append(f"CASE WHEN {wire} THEN {vote} ELSE 0 END")
         return [_joined(found, " + ") for found in terms]
 
-    def _winner(self) -> str:
-        """Write the expression for the first class with the most votes."""
-        labels = label_expressions(self._program.readout.classes, self._database)
-        if len(labels) == 1:
-            return labels[0]
-        if len(labels) <= _FEW_CLASSES:
-            return f"CASE WHEN v0 >= v1 THEN {labels[0]} ELSE {labels[1]} END"
-        cases = " ".join(
-            f"WHEN v{place} = {_MOST} THEN {label}" for place, label in enumerate(labels[:-1])
-        )
-        return f"CASE {cases} ELSE {labels[-1]} END"
-
     def _explanation(self) -> str:
-        """Write votes and rules as JSON, by concatenating text only."""
+        """Write votes or points, and rules, as JSON, by concatenating text only."""
         circuit = self._program.circuit
-        votes = [f"CAST(v{k} AS TEXT)" for k in range(circuit.n_classes)]
-        listed = _joined([votes[0], *(f"',' || {vote}" for vote in votes[1:])], " || ")
+        first, texts, last = self._answer.explained
+        listed = _joined(texts, " || ")
         fired = [
             f"CASE WHEN {self._program.wire_name(rule.wire)} THEN ',{number}' ELSE '' END"
             for number, rule in enumerate(circuit.rules)
         ]
         rules = f" || substr({_joined(fired, ' || ')}, 2)" if fired else ""
-        return f"""'{{"votes":[' || {listed} || '],"rules":['{rules} || ']}}'"""
+        return f"""'{{{first}' || {listed} || '{last},"rules":['{rules} || ']}}'"""
 
 
 def _joined(terms: Sequence[str], operator: str) -> str:

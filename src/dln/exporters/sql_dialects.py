@@ -11,6 +11,7 @@ from typing import Literal as OneOf
 
 from dln.core.literals import ColumnKind
 from dln.errors import OptionError
+from dln.exporters.answer import Arithmetic
 from dln.exporters.dialect import Dialect
 from dln.exporters.text import has_utf8
 
@@ -58,6 +59,8 @@ class Database:
         Writes a finite float64 exactly.
     infinity
         Writes infinity.
+    exp
+        Computes the exponential function of a float64 column `{x}`: 0 or infinity out of range.
     nul
         An expression for the character NUL in text; None if text cannot hold it.
     quote
@@ -100,6 +103,7 @@ class Database:
     other_types: dict[ColumnKind, tuple[str, ...]]
     number: Callable[[float], str]
     infinity: str
+    exp: str
     nul: str | None
     quote: Callable[[str], str]
     types: dict[ColumnKind, str]
@@ -153,6 +157,11 @@ class Database:
                 "rename it"
             )
         return '"' + name.replace('"', '""') + '"'
+
+    @property
+    def arithmetic(self) -> Arithmetic:
+        """How it computes with float64."""
+        return Arithmetic(f"CAST({{x}} AS {self.types['number']})", self.exp, self.float64)
 
     def float64(self, value: float) -> str:
         """Write a number."""
@@ -257,6 +266,7 @@ DATABASES: dict[DatabaseName, Database] = {
         other_types={},
         number=exact_number,
         infinity="9e999",
+        exp="exp({x})",
         nul="char(0)",
         quote=_quote,
         types={
@@ -315,6 +325,7 @@ DATABASES: dict[DatabaseName, Database] = {
         },
         number=lambda value: f"CAST('{value!r}' AS DOUBLE)",
         infinity="CAST('Infinity' AS DOUBLE)",
+        exp="exp({x})",
         nul="chr(0)",
         quote=_quote,
         types={
@@ -371,6 +382,12 @@ DATABASES: dict[DatabaseName, Database] = {
         },
         number=lambda value: f"CAST('{value!r}' AS double precision)",
         infinity="CAST('Infinity' AS double precision)",
+        # It raises an error for a result that is infinite, zero or below the normal numbers.
+        exp=(
+            "CASE WHEN {x} > 709.782712893384 THEN CAST('Infinity' AS double precision)"
+            " WHEN {x} < -745.1 THEN 0 WHEN {x} < -708 THEN exp({x} / 2) * exp({x} / 2)"
+            " ELSE exp({x}) END"
+        ),
         nul=None,
         quote=_quote_postgresql,
         types={

@@ -22,11 +22,6 @@ class Lookups:
         self._n_classes = len(readout.classes)
         self._database = database
 
-    @property
-    def width(self) -> int:
-        """Number of columns that the stages add."""
-        return 2 if self._n_classes == _TWO else 2 * self._n_classes + 3
-
     def stages(self, most: str) -> Iterator[Columns]:
         """Yield the columns that each stage adds; `most` is the column with the most votes."""
         if self._n_classes == _TWO:

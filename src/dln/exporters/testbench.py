@@ -7,11 +7,14 @@ for the rounded values.
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dln.core.readout import Votes
+from dln.core.score import Score
 from dln.data.codes import MISSING_CODE, encode_cells, places_of
 from dln.data.table import RawColumn, Table, read_table
 from dln.exporters.fields import Field, meaning_of, signed_range
@@ -167,16 +170,22 @@ def _encode(program: Program, ports: Ports, table: Table) -> tuple[list[int], Ta
 def _expected(program: Program, ports: Ports, table: Table, n_rows: int) -> list[int]:
     circuit = program.circuit
     evaluation = circuit.evaluate(table, wires=circuit.readout.wires)
-    winners, votes, fired = evaluation.winners, evaluation.votes, evaluation.fired
-    answers = []
-    for row in range(n_rows):
-        answer = int(winners[row])
-        packed = 0
-        for place, count in enumerate(votes[row].tolist()):
-            packed |= (count % 2**ports.vote_bits) << place * ports.vote_bits
-        answer = answer << ports.n_classes * ports.vote_bits | packed
-        if ports.explain:
-            rules = sum(int(bit) << rule for rule, bit in enumerate(fired[row]))
-            answer = answer << max(1, ports.n_rules) | rules
-        answers.append(answer)
+    found = {"rules": [_packed(row, 1) for row in evaluation.fired.tolist()]}
+    match circuit.readout:
+        case Votes():
+            found["class_number"] = evaluation.winners.tolist()
+            found["votes"] = [_packed(row, ports.vote_bits) for row in evaluation.votes.tolist()]
+        case Score():
+            found["points"] = evaluation.votes[:, 0].tolist()
+        case _:
+            assert_never(circuit.readout)
+    answers = [0] * n_rows
+    for name, bits in ports.outputs.items():
+        for row, value in enumerate(found[name]):
+            answers[row] = answers[row] << bits | value % 2**bits
     return answers
+
+
+def _packed(values: Sequence[int], bits: int) -> int:
+    """Pack integers into one, the first in the lowest bits."""
+    return sum(value % 2**bits << place * bits for place, value in enumerate(values))

@@ -35,10 +35,11 @@ def _safe(line: str) -> str:
     return line
 
 
-def head(program: Program, what: str, notes: Sequence[str] = ()) -> list[str]:
+def head(program: Program, language: str, notes: Sequence[str] = ()) -> list[str]:
     """Return the lines at the top of a file: the model's id, its rules, and how to use it."""
     notes = ["", *notes] if notes else []
-    return [f"{what}, made by dln from model {program.model_id}.", "", *program.rule_lines, *notes]
+    first = f"{program.title} in {language}, made by dln from model {program.model_id}."
+    return [first, "", *program.rule_lines, *notes]
 
 
 def ascii_json(value: object) -> str:

@@ -10,12 +10,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any, assert_never
 
 from dln.core.literals import Above, Among, Literal, Missing
+from dln.core.readout import Readout, Votes
+from dln.core.score import Score
 from dln.errors import OptionError
+from dln.exporters.answer import formula
 from dln.exporters.dialect import Dialect
 from dln.exporters.fields import Field, IntegerBits, make_fields
 from dln.exporters.names import MISSING
 from dln.exporters.pipeline import Pipeline, make_pipeline
-from dln.exporters.ports import Ports, port_bits
+from dln.exporters.ports import Ports, make_ports, port_bits
 from dln.exporters.program import Program
 from dln.exporters.result import Export, Input
 from dln.exporters.testbench import write_testbench
@@ -62,16 +65,8 @@ def export_verilog(
         raise OptionError(f"stages is {stages!r}, expected an integer from 0 to {_MOST_STAGES}")
     if fraction_bits is None:
         raise OptionError("fraction_bits is None, but Verilog has no floats; expected an integer")
-    circuit = program.circuit
-    ports = Ports(
-        fields=make_fields(program, integer_bits, fraction_bits),
-        class_bits=max(1, (circuit.n_classes - 1).bit_length()),
-        vote_bits=program.most_votes.bit_length() + 1,
-        n_classes=circuit.n_classes,
-        n_rules=len(circuit.rules),
-        stages=stages,
-        explain=explain,
-    )
+    fields = make_fields(program, integer_bits, fraction_bits)
+    ports = make_ports(program, fields, stages, explain)
     files = {f"{program.name}.v": _write(program, ports).encode("utf-8")}
     if rows is not None:
         bench = write_testbench(program, ports, rows)
@@ -106,11 +101,7 @@ def _write(program: Program, ports: Ports) -> str:
 
 
 def _head(program: Program, ports: Ports) -> list[str]:
-    notes = [
-        "class_number counts from 0: "
-        + ", ".join(f"{k} is {label!r}" for k, label in enumerate(program.readout.classes)),
-        f"votes holds {ports.vote_bits} signed bits for each class, class 0 in the lowest bits.",
-    ]
+    notes = _answer_notes(program.readout, ports)
     if ports.stages:
         notes.append(
             f"The outputs for a row follow its inputs after {ports.stages} clock cycles. "
@@ -120,7 +111,22 @@ def _head(program: Program, ports: Ports) -> list[str]:
         notes.append(f"{field.name} is {field.column.name!r}: {_describe(field)}.")
     if ports.fields:
         notes.append(f"The input NAME{MISSING} is 1 if the value of NAME is missing.")
-    return head(program, "A classifier in Verilog", notes)
+    return head(program, "Verilog", notes)
+
+
+def _answer_notes(readout: Readout, ports: Ports) -> list[str]:
+    match readout:
+        case Votes():
+            classes = (f"{k} is {label!r}" for k, label in enumerate(readout.classes))
+            return [
+                f"class_number counts from 0: {', '.join(classes)}",
+                f"votes holds {ports.vote_bits} signed bits for each class, class 0 in the lowest "
+                "bits.",
+            ]
+        case Score():
+            return [f"points is a signed integer. The prediction is {formula(readout)}."]
+        case _:
+            assert_never(readout)
 
 
 def _describe(field: Field) -> str:
@@ -136,10 +142,9 @@ def _port_lines(ports: Ports) -> list[str]:
         found.append(" ".join(f"input wire {_range(field)} {field.name}".split()))
         found.append(f"input wire {field.name}{MISSING}")
     kind = "reg" if ports.stages else "wire"
-    found.append(f"output {kind} [{ports.class_bits - 1}:0] class_number")
-    found.append(f"output {kind} [{ports.n_classes * ports.vote_bits - 1}:0] votes")
-    if ports.explain:
-        found.append(f"output {kind} [{max(1, ports.n_rules) - 1}:0] rules")
+    for name, bits in ports.outputs.items():
+        sign = "signed " if name == "points" else ""
+        found.append(f"output {kind} {sign}[{bits - 1}:0] {name}")
     return [f"    {line}," for line in found[:-1]] + [f"    {found[-1]}"]
 
 
@@ -188,12 +193,20 @@ def _gate_lines(program: Program, pipeline: Pipeline) -> Iterator[str]:
 
 
 def _vote_lines(program: Program, ports: Ports, pipeline: Pipeline) -> Iterator[str]:
-    rules = [pipeline.at(rule.wire, pipeline.last) for rule in program.readout.rules]
+    readout = program.readout
+    rules = [pipeline.at(rule.wire, pipeline.last) for rule in readout.rules]
     yield from _sum_lines(program, rules, ports.vote_bits)
-    yield from _winner_lines(ports)
-    votes = ", ".join(f"v{place}" for place in reversed(range(ports.n_classes)))
-    outputs = {"class_number": f"k{ports.n_classes - 1}", "votes": f"{{{votes}}}"}
-    if ports.explain:
+    match readout:
+        case Votes():
+            last = len(readout.classes) - 1
+            yield from _winner_lines(ports, last)
+            votes = ", ".join(f"v{place}" for place in range(last, -1, -1))
+            outputs = {"class_number": f"k{last}", "votes": f"{{{votes}}}"}
+        case Score():
+            outputs = {"points": "v0"}
+        case _:
+            assert_never(readout)
+    if "rules" in ports.outputs:
         outputs["rules"] = f"{{{', '.join(reversed(rules))}}}" if rules else "1'b0"
     if ports.stages:
         yield from _clocked_lines(outputs.items())
@@ -202,7 +215,7 @@ def _vote_lines(program: Program, ports: Ports, pipeline: Pipeline) -> Iterator[
 
 
 def _sum_lines(program: Program, rules: list[str], bits: int) -> Iterator[str]:
-    """Add up the votes of each class: v0, v1 and so on."""
+    """Add up the votes of each class, v0, v1 and so on, or the points, v0."""
     zero = constant(0, bits)
     for place, base in enumerate(program.readout.base_votes):
         terms = [
@@ -214,18 +227,19 @@ def _sum_lines(program: Program, rules: list[str], bits: int) -> Iterator[str]:
         yield f"    wire signed [{bits - 1}:0] v{place} = {total};"
 
 
-def _winner_lines(ports: Ports) -> Iterator[str]:
+def _winner_lines(ports: Ports, last: int) -> Iterator[str]:
     """Find the best class of the first two, three and so on, and its votes: k1 and b1, k2, b2."""
-    best, number = f"wire signed [{ports.vote_bits - 1}:0]", f"wire [{ports.class_bits - 1}:0]"
+    class_bits = ports.outputs["class_number"]
+    best, number = f"wire signed [{ports.vote_bits - 1}:0]", f"wire [{class_bits - 1}:0]"
     yield f"    {best} b0 = v0;"
-    yield f"    {number} k0 = {ports.class_bits}'d0;"
-    for place in range(1, ports.n_classes):
+    yield f"    {number} k0 = {class_bits}'d0;"
+    for place in range(1, last + 1):
         before = place - 1
         # A later class wins only with more votes than the best before it.
         ahead = f"v{place} > b{before}"
-        if place < ports.n_classes - 1:
+        if place < last:
             yield f"    {best} b{place} = {ahead} ? v{place} : b{before};"
-        yield f"    {number} k{place} = {ahead} ? {ports.class_bits}'d{place} : k{before};"
+        yield f"    {number} k{place} = {ahead} ? {class_bits}'d{place} : k{before};"
 
 
 def _register_lines(pipeline: Pipeline) -> Iterator[str]:

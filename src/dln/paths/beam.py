@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dln.paths.budget import Budget
 from dln.paths.candidates import CandidateTests
 from dln.paths.formula import Formula
-from dln.paths.loss import ClassLoss, Floats, Slopes
+from dln.paths.loss import Floats, PathLoss, Slopes
 from dln.paths.pool import Pool
 
 _WIDTH = 2
@@ -82,7 +82,7 @@ class Search:
         self,
         tests: CandidateTests,
         bits: NDArray[np.float32],
-        loss: ClassLoss,
+        loss: PathLoss,
         budget: Budget,
         *,
         longest: int,
@@ -110,7 +110,7 @@ class Search:
             here = _distinct(waiting.pop(size, []))[:_WIDTH]
             if size and here and (size <= _POLISHED or size % 4 == 0):
                 here = _distinct([self._polished(here[0]), *here])[:_WIDTH]
-            needed = _LITERAL_COST * (size - max(best)) / self._loss.n_effective
+            needed = _LITERAL_COST * (size - max(best)) * self._loss.price
             if size and here and here[0].loss < lowest - needed:
                 best[size], lowest = here[0], here[0].loss
             if self._stop() or size - max(best) > _STALL:
@@ -136,9 +136,7 @@ class Search:
         for formula in rules:
             reads |= self._pool.reads(self._pool.number(formula))
         n_joined = sum(map(len, rules)) - len(rules)
-        total = (
-            self._loss.total(fires @ votes, votes) + n_joined * _JOIN_COST / self._loss.n_effective
-        )
+        total = self._loss.total(fires @ votes, votes) + n_joined * _JOIN_COST * self._loss.price
         return State(rules, fires, votes, total, reads)
 
     def _refitted(self, state: State, n_steps: int) -> State:

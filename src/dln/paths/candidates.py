@@ -1,7 +1,7 @@
 """Table -> the tests that rules may be made of, in the user's units, and their bits on rows.
 
 A numeric column gets cutoffs at the splits of a small tree, moved to short decimals; a column of
-categories gets each common category and the sets that separate the classes best.
+categories gets each common category and the sets that separate the target best.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from dln.core.literals import Above, Among, Column, Literal, LiteralKind, Missin
 from dln.data.codes import MISSING_CODE, encode_cells
 from dln.data.table import Table
 from dln.encode.encoder import ColumnCode, EncodeOptions, fit_encoder
+from dln.encode.screen import target_outputs
 from dln.train.discretise import find_gap
-from dln.train.problem import Problem
+from dln.train.problem import NumberProblem, Problem, split_target
 
 _MOST_TESTS = 1_500
 """Maximum number of cutoffs in all columns together, unless there are more columns."""
@@ -48,13 +49,13 @@ class CandidateTests:
         return bits
 
 
-def find_tests(problem: Problem) -> CandidateTests:
+def find_tests(problem: Problem | NumberProblem) -> CandidateTests:
     """Find the tests to choose from; training rows only."""
     n_rows, n_columns = len(problem.target), problem.table.n_columns
     n_cutoffs = int(np.clip(n_rows // 60, 8, 48))
     n_cutoffs = max(3, min(n_cutoffs, _MOST_TESTS // max(1, n_columns)))
     options = EncodeOptions(n_cutoffs)
-    encoder, cells = fit_encoder(problem.table, problem.target, problem.weight, options)
+    encoder, cells = fit_encoder(problem.table, split_target(problem), problem.weight, options)
     found: dict[Literal, None] = {}  # in order, without repeats
     own = encoder.literals
     for column, code in enumerate(encoder.codes):
@@ -87,7 +88,7 @@ def _thresholds(
 
 
 def _sets(
-    group_of: NDArray[np.float32], problem: Problem, column: int, code: ColumnCode
+    group_of: NDArray[np.float32], problem: Problem | NumberProblem, column: int, code: ColumnCode
 ) -> Iterator[Literal]:
     """Yield sets of groups: all of them if they are few, else single ones and ordered by class.
 
@@ -110,17 +111,17 @@ def _sets(
 
 
 def _separating_sets(
-    group_of: NDArray[np.float32], problem: Problem, n_groups: int, largest: int
+    group_of: NDArray[np.float32], problem: Problem | NumberProblem, n_groups: int, largest: int
 ) -> set[frozenset[int]]:
-    """Order the groups by their share of a class; the groups above each place are a set."""
+    """Order the groups by their share of a class, or their mean; those above a place are a set."""
     groups = np.where(np.isnan(group_of), -1, group_of).astype(np.intp)
     known = groups >= 0
-    groups, target, weight = groups[known], problem.target[known], problem.weight[known]
+    groups, weight = groups[known], problem.weight[known]
     total = np.bincount(groups, weight, n_groups)
-    n_classes = len(problem.classes)
+    outputs = target_outputs(split_target(problem))[known]
     found = set()
-    for number in range(1, 2) if n_classes == 2 else range(n_classes):
-        own = np.bincount(groups, weight * (target == number), n_groups)
+    for output in outputs.T[1:] if outputs.shape[1] == 2 else outputs.T:
+        own = np.bincount(groups, weight * output, n_groups)
         prior = own.sum() / max(total.sum(), 1e-12)
         order = np.argsort((own + prior * total.mean()) / (total + total.mean()), kind="stable")
         for cut in range(1, n_groups):

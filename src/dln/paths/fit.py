@@ -6,9 +6,7 @@ its own tests, so that nothing leaks. The circuits of a fold are scored on its o
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,18 +24,19 @@ from dln.paths.fold_votes import FoldRows
 from dln.paths.formula import Formula, build, evaluate
 from dln.paths.loss import ClassLoss, Floats
 from dln.paths.path import CircuitPath, PathPoint, best_place
+from dln.paths.searches import (
+    SEARCH_ROWS,
+    Stop,
+    increasing,
+    longest,
+    most_literals,
+    n_folds,
+    run_searches,
+)
 from dln.paths.whole_votes import MOST_POINTS, WholeVotes, round_votes
 from dln.train.folds import make_folds
 from dln.train.jobs import OnInterrupt
 from dln.train.problem import Problem
-
-MOST_LITERALS = 60
-"""The path ends here, whatever the budget allows."""
-MOST_LITERALS_PER_RULE = 4
-"""Literals of a rule, if the budget does not say otherwise."""
-_SEARCH_ROWS = 5_000
-"""Maximum number of rows that a search uses."""
-
 
 _ACCURACY = Goal()
 """The default: the most accurate decision, and calibrated probabilities."""
@@ -73,18 +72,14 @@ def fit_path(
     budget.check_columns(problem.table.column_names())
     problem = problem.kept()
     seed = int(rng.integers(2**31))
-    folds = make_folds(problem.target, _n_folds(len(problem.target)), seed, problem.groups)
-    stop = threading.Event()
+    folds = make_folds(problem.target, n_folds(len(problem.target)), seed, problem.groups)
     parts = [(problem, None), *((problem.take(train), problem.take(rest)) for train, rest in folds)]
-    with ThreadPoolExecutor(n_threads) as pool:
-        waiting = [pool.submit(_search, *part, budget, seed, stop.is_set) for part in parts]
-        try:
-            _wait(waiting, on_progress)
-        except KeyboardInterrupt:
-            stop.set()
-            if on_interrupt == "raise":
-                raise
-        complete, *validated = [future.result() for future in waiting]
+
+    def search(part: tuple[Problem, Problem | None], stop: Stop) -> _Found:
+        return _search(*part, budget, seed, stop)
+
+    searched = run_searches(search, parts, n_threads, on_progress, on_interrupt)
+    complete, *validated = searched.found
     left_out = FoldRows(problem, [rest for _, rest in folds])
     points, missed = [], []
     for size in complete.sizes:
@@ -100,28 +95,12 @@ def fit_path(
         )
         points.append(PathPoint(calibrated.circuit, float(mean), float(error)))
         missed.append((points[-1].circuit, calibrated.missed))
-    points = _increasing(points)
+    points = increasing(points)
     for point in points:
         assert budget.allows(point.size), (budget, point.size)
     path = CircuitPath(tuple(points), best_place(tuple(points)), measure)
     (missed_here,) = (own for circuit, own in missed if circuit is path.circuit)
-    return FittedPath(path, stop.is_set(), missed_here)
-
-
-def _wait(waiting: list[Future[_Found]], on_progress: Callable[[int, int], None] | None) -> None:
-    for number, future in enumerate(waiting):
-        future.result()
-        if on_progress is not None:
-            on_progress(number + 1, len(waiting))
-
-
-def _increasing(points: list[PathPoint]) -> list[PathPoint]:
-    """Leave out circuits that rounding made as small as an earlier one, and empty ones."""
-    kept: list[PathPoint] = []
-    for point in points:
-        if not kept or point.size.n_literals > kept[-1].size.n_literals:
-            kept.append(point)
-    return kept[1:] if len(kept) > 1 and kept[0].size.n_rules == 0 else kept
+    return FittedPath(path, searched.interrupted, missed_here)
 
 
 # -- one search -------------------------------------------------------------------------------
@@ -169,7 +148,7 @@ def _search(
     validation: Problem | None,
     budget: Budget,
     seed: int,
-    stop: Callable[[], bool],
+    stop: Stop,
 ) -> _Found:
     sample = _sample(problem, seed)
     tests = find_tests(sample)
@@ -184,8 +163,8 @@ def _search(
             bits,
             loss,
             budget,
-            longest=_longest(budget),
-            most_literals=_most_literals(budget),
+            longest=longest(budget),
+            most_literals=most_literals(budget),
             seed=seed,
             stop=stop,
         ).run()
@@ -241,15 +220,15 @@ def _class_votes(whole: NDArray[np.float64], n_classes: int) -> list[tuple[int, 
 def _sample(problem: Problem, seed: int) -> Problem:
     """Take some rows of a large table, the same share of each class or all rows of a rare one."""
     n_rows = len(problem.target)
-    if n_rows <= _SEARCH_ROWS:
+    if n_rows <= SEARCH_ROWS:
         return problem
     rng = np.random.default_rng(seed)
     counts = np.bincount(problem.target, minlength=len(problem.classes))
-    fair = _SEARCH_ROWS // (2 * max(1, int(np.count_nonzero(counts))))
+    fair = SEARCH_ROWS // (2 * max(1, int(np.count_nonzero(counts))))
     rows, factors = [], []
     for number in np.flatnonzero(counts):
         own = np.flatnonzero(problem.target == number)
-        n_wanted: int = min(len(own), max(fair, _SEARCH_ROWS * len(own) // n_rows))
+        n_wanted: int = min(len(own), max(fair, SEARCH_ROWS * len(own) // n_rows))
         rows.append(rng.choice(own, n_wanted, replace=False))
         factors.append(np.full(n_wanted, len(own) / n_wanted))
     chosen = np.concatenate(rows)
@@ -257,17 +236,3 @@ def _sample(problem: Problem, seed: int) -> Problem:
     part = problem.take(chosen[order])
     weight = (part.weight * np.concatenate(factors)[order]).astype(np.float32)
     return replace(part, weight=weight)
-
-
-def _n_folds(n_rows: int) -> int:
-    return 5 if n_rows < 5_000 else 3
-
-
-def _longest(budget: Budget) -> int:
-    own = budget.max_literals_per_rule or MOST_LITERALS_PER_RULE
-    return min(own, budget.max_literals or own, MOST_LITERALS)
-
-
-def _most_literals(budget: Budget) -> int:
-    by_rules = MOST_LITERALS if budget.max_rules is None else budget.max_rules * _longest(budget)
-    return min(MOST_LITERALS, by_rules, budget.max_literals or MOST_LITERALS)

@@ -1,15 +1,15 @@
 """The loss that a path minimises, and the votes that minimise it for given rules.
 
 The loss of classes is the weighted cross-entropy of the softmax of votes. Two classes need one
-number for each rule, the lead of the second class; more classes need one for each class. Another
-loss with the same methods would make another kind of path.
+number for each rule, the lead of the second class; more classes need one for each class. The loss
+of a number is in `number_loss`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,39 @@ class Slopes(NamedTuple):
     second: NDArray[np.float32]
 
 
+class PathLoss(Protocol):
+    """What a search needs of a loss. The first rule is constant and gives the base votes."""
+
+    @property
+    def weight(self) -> Floats:
+        """Weights (n_rows,) that sum to 1."""
+
+    @property
+    def n_effective(self) -> float:
+        """Number of equally weighted rows that say as much."""
+
+    @property
+    def ridge(self) -> float:
+        """How much votes are shrunk towards 0."""
+
+    @property
+    def price(self) -> float:
+        """What the loss may change by if one effective row is fitted by chance."""
+
+    @property
+    def n_outputs(self) -> int:
+        """Numbers for each rule."""
+
+    def total(self, scores: Floats, votes: Floats) -> float:
+        """Return the loss of scores (n_rows, n_outputs), and of the size of votes but the first."""
+
+    def slopes(self, scores: Floats) -> Slopes:
+        """Return the derivatives of the loss, downhill."""
+
+    def fit(self, fires: Floats, votes: Floats, n_steps: int) -> Floats:
+        """Improve votes (n_rules, n_outputs) of rules that fire (n_rows, n_rules) 0.0 or 1.0."""
+
+
 @dataclass(frozen=True)
 class ClassLoss:
     """Cross-entropy of classes; weights (n_rows,) sum to 1."""
@@ -46,6 +79,11 @@ class ClassLoss:
     def ridge(self) -> float:
         """How much votes are shrunk towards 0."""
         return _RIDGE / self.n_effective
+
+    @property
+    def price(self) -> float:
+        """What the loss may change by if one effective row is fitted by chance."""
+        return 1.0 / self.n_effective
 
     @property
     def n_outputs(self) -> int:

@@ -14,6 +14,10 @@ from dln.errors import OptionError
 from dln.paths.budget import Budget
 from dln.paths.size import Size, measure_size
 
+NUMBER_MEASURES = ("R²", "D²")
+"""Measures of circuits that predict a number: the share of the squared error, or of another loss,
+that they remove. At most 1, and negative for a circuit that is worse than a constant."""
+
 
 @dataclass(frozen=True)
 class PathPoint:
@@ -25,7 +29,7 @@ class PathPoint:
         The circuit, trained on all training rows.
     accuracy
         Cross-validated accuracy of circuits of this size, with the weights of training: balanced
-        accuracy by default. NaN if there were too few rows for cross-validation.
+        accuracy by default, R² for numbers. NaN if there were too few rows for cross-validation.
     standard_error
         Standard error of the accuracy over the folds.
     """
@@ -152,7 +156,7 @@ class CircuitPath:
 
     def describe(self, point: PathPoint) -> str:
         """Write the validated accuracy of a point."""
-        return f"Cross-validated {self.measure}: {_accuracy(point)}"
+        return f"Cross-validated {self.measure}: {_accuracy(point, self.measure)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the sizes and accuracies as plain values."""
@@ -174,7 +178,10 @@ class CircuitPath:
         }
 
     def __str__(self) -> str:
-        rows = [(*_HEADINGS, f"{self.measure}, validated"), *map(_figures, self.points)]
+        rows = [
+            (*_HEADINGS, f"{self.measure}, validated"),
+            *(_figures(point, self.measure) for point in self.points),
+        ]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
             "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True))
@@ -211,12 +218,15 @@ def best_place(points: tuple[PathPoint, ...], among: list[int] | None = None) ->
 _HEADINGS = ("rules", "literals", "columns")
 
 
-def _figures(point: PathPoint) -> tuple[str, ...]:
+def _figures(point: PathPoint, measure: str) -> tuple[str, ...]:
     size = point.size
-    return f"{size.n_rules:,}", f"{size.n_literals:,}", f"{size.n_columns:,}", _accuracy(point)
+    counts = size.n_rules, size.n_literals, size.n_columns
+    return (*(f"{count:,}" for count in counts), _accuracy(point, measure))
 
 
-def _accuracy(point: PathPoint) -> str:
+def _accuracy(point: PathPoint, measure: str) -> str:
     if math.isnan(point.accuracy):
         return "unknown"
+    if measure in NUMBER_MEASURES:
+        return f"{point.accuracy:.3f} ± {point.standard_error:.3f}"
     return f"{percent(point.accuracy)} ± {percent(point.standard_error)}"

@@ -15,7 +15,7 @@ from typing import Any
 from dln._util.atomic_file import write_atomically
 from dln.core.model_file import circuit_from_json, circuit_to_json
 from dln.errors import CircuitFileError, DlnError
-from dln.paths.path import CircuitPath, PathPoint
+from dln.paths.path import NUMBER_MEASURES, CircuitPath, PathPoint
 
 FORMAT = "dln path"
 VERSION = 1
@@ -62,21 +62,26 @@ def path_from_json(text: str) -> CircuitPath:
     points = _get(document, "points", lambda value: isinstance(value, list) and bool(value))
     chosen = _get(document, "chosen", lambda value: type(value) is int and 0 <= value < len(points))
     measure = _get(document, "measure", lambda value: isinstance(value, str))
-    return CircuitPath(tuple(_read_point(point) for point in points), chosen, measure)
+    return CircuitPath(tuple(_read_point(point, measure) for point in points), chosen, measure)
 
 
-def _read_point(part: Any) -> PathPoint:
+def _read_point(part: Any, measure: str) -> PathPoint:
+    is_valid = _is_number if measure in NUMBER_MEASURES else _is_share
     circuit = circuit_from_json(json.dumps(_get(part, "circuit", lambda value: True)))
     accuracy, error = (
         math.nan if value is None else float(value)
-        for value in (_get(part, key, _is_share) for key in ("accuracy", "standard_error"))
+        for value in (_get(part, key, is_valid) for key in ("accuracy", "standard_error"))
     )
     return PathPoint(circuit, accuracy, error)
 
 
-def _is_share(value: Any) -> bool:
+def _is_number(value: Any) -> bool:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return value is None or (number and 0 <= value <= 1)
+    return value is None or (number and math.isfinite(value))
+
+
+def _is_share(value: Any) -> bool:
+    return _is_number(value) and (value is None or 0 <= value <= 1)
 
 
 def _get(part: Any, key: str, is_valid: Callable[[Any], bool]) -> Any:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dln.paths.candidates import CandidateTests
 from dln.paths.formula import Formula, Step, both, evaluate, extend, single
-from dln.paths.loss import ClassLoss, Floats, Slopes
+from dln.paths.loss import Floats, PathLoss, Slopes
 
 _MIN_SHARE = 0.01
 """A rule fires for at least this share of the weight, and not for at least as much."""
@@ -34,7 +34,7 @@ class Pool:
         self,
         tests: CandidateTests,
         bits: NDArray[np.float32],
-        loss: ClassLoss,
+        loss: PathLoss,
         longest: int,
         seed: int,
     ) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from dln._util.atomic_file import open_atomically
 from dln.errors import CircuitError
-from dln.prove.certify import Claim
+from dln.prove.claim import Claim
 from dln.prove.clock import Clock
 
 

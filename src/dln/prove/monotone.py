@@ -1,4 +1,4 @@
-"""Prove that a class only gains, or only loses, as one feature grows.
+"""Prove that a class or a number only gains, or only loses, as one feature grows.
 
 A circuit is constant between two cutoffs of a feature. So it is enough to compare each gap between
 cutoffs with the next one, and to look for a row on which the class loses votes against another.
@@ -15,13 +15,16 @@ from typing import get_args
 import numpy as np
 
 from dln._util.messages import list_names
+from dln.core.bands import points_as_votes
 from dln.core.circuit import Circuit, check_is_circuit
 from dln.core.conditions import Cell
 from dln.core.labels import Label, label_text
 from dln.core.literals import format_name
+from dln.core.score import Score
 from dln.core.verdict import METHODS, Method, Proof, Reversal, Undecided
 from dln.errors import OptionError
 from dln.prove.adder import is_negative
+from dln.prove.claim import check_no_label, find_class
 from dln.prove.clock import Clock, TimeIsUpError, check_time_limit
 from dln.prove.graph import Graph
 from dln.prove.miter import Sums
@@ -36,17 +39,18 @@ Direction = OneOf["rising", "falling"]
 def prove_monotone(
     circuit: Circuit,
     feature: str,
-    label: Label,
+    label: Label | None = None,
     *,
     direction: Direction = "rising",
     time_limit: float | None = 60.0,
 ) -> Proof | Reversal | Undecided:
-    """Prove that a class never loses as a feature grows, or find a row on which it does.
+    """Prove that a class, or the number predicted, never falls as a feature grows.
 
     *Rising* means: if this feature grows and all others stay the same, the vote margin of the class
     over each other class never shrinks. So its probability does not decrease, and a row that is
-    predicted as this class keeps the prediction. *Falling* means that no margin ever grows. Missing
-    values are not compared with others.
+    predicted as this class keeps the prediction. *Falling* means that no margin ever grows. For a
+    circuit that predicts a number, *rising* means that the number never shrinks. Missing values are
+    not compared with others.
 
     Parameters
     ----------
@@ -55,7 +59,7 @@ def prove_monotone(
     feature
         Name of a column of numbers, booleans or dates.
     label
-        Class label.
+        Class label; None for a circuit that predicts a number.
     direction
         "rising" or "falling".
     time_limit
@@ -95,16 +99,18 @@ def prove_monotone(
         raise OptionError(f'direction is {direction!r}, expected "rising" or "falling"')
     check_time_limit(time_limit)
     clock = Clock(time_limit)
-    number, winner = _find_column(circuit, feature), _find_class(circuit, label)
+    number = _find_column(circuit, feature)
+    winner, voting = _find_winner(circuit, label)
     try:
-        found = find_fall(slice_by(circuit, number, clock), winner, direction, clock)
+        found = find_fall(slice_by(voting, number, clock), winner, direction, clock)
     except TimeIsUpError:
         return Undecided(clock.seconds)
     if isinstance(found, Fall):
         return _reversal(circuit, found, clock)
-    verb = "loses" if direction == "rising" else "gains"
-    claim = f"{label_text(circuit.classes[winner])} never {verb} as {format_name(feature)} grows"
-    return Proof(found, clock.seconds, claim)
+    verbs = ("loses", "gains") if circuit.task == "classes" else ("falls", "rises")
+    verb = verbs[0] if direction == "rising" else verbs[1]
+    name = format_name(circuit.number_readout.name) if label is None else label_text(label)
+    return Proof(found, clock.seconds, f"{name} never {verb} as {format_name(feature)} grows")
 
 
 @dataclass(frozen=True)
@@ -125,14 +131,14 @@ def find_fall(slices: Slices, winner: int, direction: Direction, clock: Clock) -
         clock.check()
         pair = (low, high) if direction == "rising" else (high, low)
         sums = slices.gain(*pair, winner)
-        found = _find_negative(slices.graph, len(slices.columns), sums, rng, clock)
+        found = find_below_zero(slices.graph, len(slices.columns), sums, rng, clock)
         if not isinstance(found, str):
             return Fall(slices, found, low, high)
         needed = max(needed, found, key=METHODS.index)
     return needed
 
 
-def _find_negative(
+def find_below_zero(
     graph: Graph, n_columns: int, sums: Sums, rng: np.random.Generator, clock: Clock
 ) -> Rows | Method:
     """Return a row, (n_columns, 1), on which a sum is below 0, or the method of the proof."""
@@ -171,7 +177,10 @@ def _reversal(circuit: Circuit, fall: Fall, clock: Clock) -> Reversal:
     }
     before, after = fall.low.cell, fall.high.cell
     votes = [votes_of(circuit, {**cells, feature: cell}) for cell in (before, after)]
-    return Reversal(feature, before, after, cells, votes[0], votes[1], clock.seconds)
+    numbers = None
+    if isinstance(circuit.readout, Score):
+        numbers = (circuit.readout.answer(votes[0][0]), circuit.readout.answer(votes[1][0]))
+    return Reversal(feature, before, after, cells, votes[0], votes[1], clock.seconds, numbers)
 
 
 def _find_column(circuit: Circuit, feature: str) -> int:
@@ -188,8 +197,9 @@ def _find_column(circuit: Circuit, feature: str) -> int:
     return number
 
 
-def _find_class(circuit: Circuit, label: Label) -> int:
-    if label not in circuit.classes:
-        classes = list_names(map(repr, circuit.classes))
-        raise OptionError(f"the circuit has no class {label!r}; its classes are {classes}")
-    return circuit.classes.index(label)
+def _find_winner(circuit: Circuit, label: Label | None) -> tuple[int, Circuit]:
+    """Return the number of a class, and the circuit that votes for it."""
+    if circuit.task == "number":
+        check_no_label(circuit, label)
+        return 1, points_as_votes(circuit)
+    return find_class(circuit, label), circuit

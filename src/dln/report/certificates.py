@@ -9,7 +9,9 @@ from typing import Literal as OneOf
 
 from dln.core.circuit import Circuit
 from dln.core.verdict import Proof, Undecided
-from dln.prove.certify import decide, independence_claim, prove_robust
+from dln.prove.certify import independence_claim
+from dln.prove.claim import decide
+from dln.prove.robust import prove_robust
 
 _SECONDS = 20.0
 """Time limit for each claim."""

@@ -22,6 +22,7 @@ from typing import Any
 from dln.core.circuit import Circuit
 from dln.core.gates import GATES
 from dln.evaluate.scores import Tally
+from dln.explain.effects import rule_columns
 from dln.explain.rules import RuleTable
 from dln.report.curves import Curve
 from dln.report.features import describe_features
@@ -39,7 +40,7 @@ def make_content(
     with_rows: bool,
 ) -> dict[str, Any]:
     """Make the object, still without rows."""
-    reads = columns_of_rules(circuit)
+    reads = rule_columns(circuit)
     return {
         "target": circuit.origin.target if circuit.origin else "",
         "classes": [str(label) for label in circuit.classes],
@@ -66,14 +67,6 @@ def make_content(
             "start": None,
         },
     }
-
-
-def columns_of_rules(circuit: Circuit) -> list[frozenset[int]]:
-    """Find the columns that each rule reads, directly or through gates."""
-    reads = [frozenset((literal.column,)) for literal in circuit.literals]
-    for _, a, b in circuit.nodes:
-        reads.append(reads[a] | reads[b])
-    return [reads[rule.wire] for rule in circuit.rules]
 
 
 def _short(value: float | None) -> float | None:

@@ -46,12 +46,13 @@ def describe_features(
     cells
         For each column that is read, its values in all rows: numbers, or category codes.
     target
-        The class number of each row.
+        The class number of each row; 0 if the circuit predicts a number.
     rows
         Whether values of single rows may be shown, such as the smallest and the largest.
     """
     used = circuit.logic.used_columns
-    colours = np.array([class_colour(number) for number in range(circuit.n_classes)])[target]
+    n_classes = circuit.n_classes if circuit.task == "classes" else 1
+    colours = np.array([class_colour(number) for number in range(n_classes)])[target]
     return [_describe(circuit, number, cells[number], colours, rows=rows) for number in used]
 
 
@@ -69,7 +70,8 @@ def _describe(
     literals = [circuit.literals[wire] for wire in wires]
     found = column_atoms(column, literals)
     cutoffs = sorted_cutoffs(literals)
-    n_colours = min(circuit.n_classes, len(CLASS_COLOURS))
+    n_classes = circuit.n_classes if circuit.task == "classes" else 1
+    n_colours = min(n_classes, len(CLASS_COLOURS))
     description: dict[str, Any] = {
         "column": number,
         "name": column.name,

@@ -24,21 +24,23 @@ from dln._util.messages import list_names, percent
 from dln.core.circuit import Circuit, check_is_circuit
 from dln.core.model_file import circuit_to_json
 from dln.costs.circuit import cost
-from dln.data.table import read_table
+from dln.data.table import Table, read_table
 from dln.data.target import class_numbers
 from dln.draw.diagram.diagram import MOST_GATES, MOST_LITERALS, draw_circuit
 from dln.errors import ExtraMissingError, OptionError
 from dln.evaluate.scores import tally
-from dln.explain.rules import describe_rules
-from dln.explain.text import decision_note
-from dln.explain.trends import TREND_WORDS, Trend, Trends, find_trends
+from dln.explain.number_rules import NumberRuleTable
+from dln.explain.rules import RuleTable, describe_rules
+from dln.explain.text import readout_note
+from dln.explain.trends import NUMBER_TREND_WORDS, TREND_WORDS, Trend, Trends, find_trends
 from dln.exporters.identity import circuit_id
 from dln.report.certificates import certify
 from dln.report.content import make_content
 from dln.report.curves import make_curves, mean_auc
 from dln.report.intervals import accuracy, balanced_accuracy, by_class
+from dln.report.numbers import measure_numbers
 from dln.report.policy import content_policy, embed_json
-from dln.report.rows import read_rows
+from dln.report.rows import LabelledRows, read_rows
 
 _SCRIPTS = (
     "circuit.js",
@@ -49,8 +51,10 @@ _SCRIPTS = (
     "bars.js",
     "controls.js",
     "data.js",
+    "outcome_parts.js",
     "outcome.js",
     "form.js",
+    "class_rows.js",
     "rows.js",
     "plots.js",
     "performance.js",
@@ -59,6 +63,28 @@ _SCRIPTS = (
     "start.js",
 )
 """The scripts in the order in which they run; each may use those before it."""
+
+_NUMBER_SCRIPTS = (
+    "circuit.js",
+    "number_circuit.js",
+    "change.js",
+    "dom.js",
+    "text.js",
+    "statistics.js",
+    "bars.js",
+    "controls.js",
+    "data.js",
+    "outcome_parts.js",
+    "number_outcome.js",
+    "form.js",
+    "number_rows.js",
+    "rows.js",
+    "number_performance.js",
+    "number_rules.js",
+    "diagram.js",
+    "start.js",
+)
+"""The same for the report of a number."""
 
 _MOST_BYTES = 1_900_000
 """Maximum size of a report, so that it can be mailed. Test rows get the remaining space."""
@@ -147,9 +173,9 @@ def make_report(
     circuit
         Any circuit; simplify it first for the shortest rules.
     X, y
-        Rows and their classes, in any form that `DLNClassifier.fit` accepts.
+        Rows and their classes or numbers, in any form that `DLNClassifier.fit` accepts.
     title
-        The heading; the target and the classes by default.
+        The heading; the target and the classes by default, or the name of the number.
     data
         What to say about the rows.
     rows
@@ -160,7 +186,7 @@ def make_report(
         changes the class, as `prove_independent` does.
     tolerances
         Small changes of columns of numbers: the report shows how many of the rows are proven to
-        keep their class within them, as `prove_robust` does.
+        keep their class within them, as `prove_robust` does. Both are for classes only.
 
     Examples
     --------
@@ -173,47 +199,40 @@ def make_report(
     ('<!doctype html>', True)
     """
     check_is_circuit(circuit, "make_report")
-    template = _template()
+    is_number = circuit.task == "number"
+    template = _template("number.html.jinja" if is_number else "report.html.jinja")
+    if is_number and (independent or tolerances):
+        raise OptionError(
+            "independent and tolerances are proven for classes; the circuit predicts a number"
+        )
     data = data or DataNote()
     table = read_table(X)
     table = replace(table, read=cache(table.read))  # for the evaluation and for `read_rows`
     _check_numbers(data.numbers, table.n_rows)
-    target = class_numbers(y, circuit.classes, table.n_rows)
-    evaluation = circuit.evaluate(table, wires=circuit.readout.wires)
-    counted = tally(target, evaluation.winners, evaluation.probabilities)
-    curves = make_curves(evaluation.probabilities, target)
-    labelled = read_rows(table, target, evaluation)
-    rules = describe_rules(circuit, evaluation, target)
-    content = make_content(
-        circuit, labelled, rules, counted, curves, row_word=data.row_word, with_rows=rows
-    )
+    measure = _measure_number if is_number else _measure_classes
+    facts = measure(circuit, table, y, row_word=data.row_word, with_rows=rows)
+    content = facts.content
     diagram = _diagram(circuit)
-    style, script = _style(), "\n".join(_asset(name) for name in _SCRIPTS)
-    classes = content["classes"]
+    names = _NUMBER_SCRIPTS if is_number else _SCRIPTS
+    style, script = _style(), "\n".join(_asset(name) for name in names)
     write = partial(
         template.render,
-        title=title or _title(circuit, classes),
+        title=title or facts.title,
         version=dln.__version__,
         policy=content_policy([script], [style, *_styles_in(diagram)]),
         circuit=circuit,
         model_id=circuit_id(circuit),
-        classes=classes,
-        colours=[class_colour(number) for number in range(len(classes))],
+        n_rows=table.n_rows,
+        classes=content["classes"],
         n_colours=len(CLASS_COLOURS),
         data=data,
         row_word=data.row_word,
-        tally=counted,
-        accuracy=accuracy(counted),
-        balanced_accuracy=balanced_accuracy(counted),
-        auc=mean_auc(curves),
-        by_class=by_class(counted),
-        f1=counted.f1.tolist(),
-        aucs=[curve.auc for curve in curves],
-        percent=percent,
-        decision=decision_note(circuit.classes),
-        rules=rules,
+        rules=facts.rules,
+        decision=readout_note(circuit.readout),
         trends=_trends(circuit),
-        certificates=certify(
+        certificates=()
+        if is_number
+        else certify(
             circuit,
             X,
             independent,
@@ -222,7 +241,7 @@ def make_report(
             numbers=data.numbers,
             row_word=data.row_word,
         ),
-        trend_words=TREND_WORDS,
+        trend_words=NUMBER_TREND_WORDS if is_number else TREND_WORDS,
         trend_signs=_TREND_SIGNS,
         n_features=len(content["features"]),
         with_rows=rows,
@@ -232,12 +251,72 @@ def make_report(
         model=embed_json(circuit_to_json(circuit if rows else _without_row_hashes(circuit))),
         style=style,
         script=script,
+        **facts.context,
     )
     if rows:
         left = _MOST_BYTES - len(write(page=_to_json(content)).encode(errors="surrogatepass"))
         max_bytes = min(max(left, _LEAST_ROW_BYTES), _MOST_ROW_BYTES)
-        content["test"] |= labelled.to_json(max_bytes, data.numbers)
+        content["test"] |= facts.rows.to_json(max_bytes, data.numbers)
     return Report(write(page=_to_json(content)))
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """What the report says about the test rows.
+
+    Attributes
+    ----------
+    title
+        The heading, if none is given.
+    content
+        The object that the page reads, still without rows.
+    rows
+        The rows that the page can load.
+    rules
+        The rules with their statistics.
+    context
+        Further variables of the template.
+    """
+
+    title: str
+    content: dict[str, Any]
+    rows: LabelledRows
+    rules: RuleTable | NumberRuleTable
+    context: dict[str, Any]
+
+
+def _measure_classes(
+    circuit: Circuit, table: Table, y: Any, *, row_word: str, with_rows: bool
+) -> _Facts:
+    target = class_numbers(y, circuit.classes, table.n_rows)
+    evaluation = circuit.evaluate(table, wires=circuit.readout.wires)
+    counted = tally(target, evaluation.winners, evaluation.probabilities)
+    curves = make_curves(evaluation.probabilities, target)
+    labelled = read_rows(table, target, evaluation)
+    rules = describe_rules(circuit, evaluation, target)
+    content = make_content(
+        circuit, labelled, rules, counted, curves, row_word=row_word, with_rows=with_rows
+    )
+    context = {
+        "colours": [class_colour(number) for number in range(circuit.n_classes)],
+        "tally": counted,
+        "accuracy": accuracy(counted),
+        "balanced_accuracy": balanced_accuracy(counted),
+        "auc": mean_auc(curves),
+        "by_class": by_class(counted),
+        "f1": counted.f1.tolist(),
+        "aucs": [curve.auc for curve in curves],
+        "percent": percent,
+    }
+    return _Facts(_title(circuit, content["classes"]), content, labelled, rules, context)
+
+
+def _measure_number(
+    circuit: Circuit, table: Table, y: Any, *, row_word: str, with_rows: bool
+) -> _Facts:
+    found = measure_numbers(circuit, table, y, row_word=row_word, with_rows=with_rows)
+    context = found.context(with_rows=with_rows, row_word=row_word)
+    return _Facts(circuit.number_readout.name, found.content, found.rows, found.rules, context)
 
 
 def _without_row_hashes(circuit: Circuit) -> Circuit:
@@ -315,10 +394,14 @@ def _asset(name: str) -> str:
 
 
 @cache
-def _template() -> Any:
+def _template(name: str) -> Any:
     import jinja2  # slow to load
 
     environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=jinja2.FunctionLoader(_asset),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    return environment.from_string(_asset("report.html.jinja"))
+    return environment.get_template(name)

@@ -46,14 +46,14 @@ class LabelledRows:
     columns: Sequence[int]
     raw: Sequence[RawColumn | None]
     cells: Sequence[NDArray[Any] | None]
-    target: NDArray[np.int64]
+    target: NDArray[Any]
     winners: NDArray[np.int64]
     votes: NDArray[np.int64]
 
     @property
     def wrong(self) -> NDArray[np.bool_]:
         """Which rows are predicted wrongly."""
-        return np.not_equal(self.target, self.winners)
+        return np.asarray(self.target != self.winners)
 
     def to_json(self, max_bytes: int, numbers: Sequence[int] | None = None) -> dict[str, Any]:
         """Return rows for the page, in the order of the table.
@@ -69,11 +69,15 @@ class LabelledRows:
         rows = [row for row, _ in kept]
         return {
             "rows": [
-                [numbers[row] if numbers else row + 1, int(self.target[row]), *cells]
+                [numbers[row] if numbers else row + 1, self.target_cell(row), *cells]
                 for row, cells in kept
             ],
             "start": rows.index(self.typical_row(rows)) if rows else None,
         }
+
+    def target_cell(self, row: int) -> float | int:
+        """Return the number of the true class of a row."""
+        return int(self.target[row])
 
     def typical_row(self, among: Sequence[int]) -> int:
         """Return a correctly predicted row with the median vote margin.
@@ -148,7 +152,19 @@ def read_rows(table: Table, target: NDArray[np.int64], evaluation: Evaluation) -
         encoded = encode_cells(found, circuit.columns[column])
         is_numeric = circuit.columns[column].is_numeric
         cells[column] = encoded.astype(np.float64) if is_numeric else encoded
-    return LabelledRows(used, raw, cells, target, evaluation.winners, evaluation.votes)
+    is_classifier = circuit.task == "classes"
+    winners = evaluation.winners if is_classifier else np.zeros_like(target)
+    return LabelledRows(used, raw, cells, target, winners, evaluation.votes)
+
+
+def short(value: float, digits: int) -> float | int:
+    """Round a finite number to some digits; whole numbers have no decimal point.
+
+    >>> short(1234.5678, 5), short(3.0, 5)
+    (1234.6, 3)
+    """
+    rounded = float(f"{value:.{digits}g}")
+    return int(rounded) if rounded.is_integer() and abs(rounded) < 2**53 else rounded
 
 
 def to_cell(number: float) -> float | int | str | None:

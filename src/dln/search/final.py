@@ -101,6 +101,6 @@ def find_best_epoch(
         for looked_at in (fold.train, fold.valid)
     ]
     trained = engine(jobs, n_threads=n_threads)
-    total = np.sum([result.valid_accuracy for result in trained], axis=0)
+    total = np.sum([result.valid_score for result in trained], axis=0)
     evaluated = np.flatnonzero(~np.isnan(total))
     return int(evaluated[::-1][total[evaluated][::-1].argmax()]) + 1

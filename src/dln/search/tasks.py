@@ -155,11 +155,11 @@ def _score(task: Task, rows: FoldRows, trained: Sequence[Trained]) -> Outcome:
     networks = [result.network for result in trained]
     size = _size(task, rows, networks) if task.measured else None
     if task.recipe.options.eval_every:
-        return Outcome(tuple(trained[0].accuracies.tolist()), size)
+        return Outcome(tuple(trained[0].evaluations.tolist()), size)
     valid = rows.fold.valid
     votes = count_votes(networks, rows.data.cells[valid])
     pair = rows.n_classes, rows.n_classes
-    confusion = count_pairs(rows.data.target[valid], votes.argmax(axis=1), pair)
+    confusion = count_pairs(rows.data.classes[valid], votes.argmax(axis=1), pair)
     return Outcome((balanced_accuracy(confusion),), size)
 
 

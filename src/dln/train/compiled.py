@@ -57,6 +57,7 @@ def _field_of(own: Option) -> Field:
 _DERIVED = (
     Field("phase_epochs", np.int32, "Epochs before the phase changes.", 1, 10**9),
     Field("vote_limit", np.float32, "Smallest logit for which a vote link is on.", -1e6, 1e6),
+    Field("quantile_level", np.float32, "Level of the quantile that the quantile loss fits.", 0, 1),
     Field("loss", np.int32, "What is minimised, see losses.h.", 0, math.inf, "Loss"),
 )
 """Fields that follow from other options or from the rest of the job."""
@@ -88,6 +89,7 @@ def number_options(job: Job) -> dict[str, float]:
         # The threshold is rounded to float32 first, which can move the limit by one float. Recorded
         # circuits were trained like this; PyTorch and discretise use the exact limit.
         "vote_limit": vote_limit(float(np.float32(job.network.vote_threshold))),
+        "quantile_level": job.loss.level,
         "loss": job.loss.number,
     }
     numbers: dict[str, float] = {}

@@ -21,7 +21,7 @@ from dln.core.decimals import readable_cutoff
 from dln.core.gates import GATE_BY_NAME, GATES
 from dln.core.labels import Label
 from dln.core.literals import Above, Among, LiteralKind, Missing
-from dln.core.readout import Votes
+from dln.core.readout import Readout, Votes
 from dln.data.codes import encode_cells
 from dln.data.table import Table
 from dln.encode.bits import EncodedLiteral
@@ -51,21 +51,62 @@ def discretise(
     `network_votes` to its classes: one number, or one for each network. `leaves` of trees vote too,
     and the rules of an `earlier` circuit on the columns of the encoder.
     """
-    builder = CircuitBuilder(encoder.columns, Votes.without_rules(classes, float(temperature)))
-    hard_networks = [_HardNetwork(network) for network in networks]
+    shared = [network_votes] * len(networks) if isinstance(network_votes, int) else network_votes
+    ruled = [
+        RuledNetwork(network, class_votes(network, share))
+        for network, share in zip(networks, shared, strict=True)
+    ]
+    readout = Votes.without_rules(classes, float(temperature))
+    return build_circuit(readout, ruled, leaves, encoder, table, cells, earlier)
+
+
+class RuledNetwork(NamedTuple):
+    """A network, and the points that its rules give, by their wire."""
+
+    network: Network
+    points: dict[int, tuple[int, ...]]
+
+
+def class_votes(network: Network, share: int) -> dict[int, tuple[int, ...]]:
+    """Return the votes of a network's rules, `share` votes for each link that is on."""
+    on = hard_votes(network).T
+    return {
+        wire: tuple(share * int(vote) for vote in row)
+        for wire, row in zip(network.rule_wires.tolist(), on.tolist(), strict=True)
+        # A vote for every class has no effect.
+        if any(row) and not all(row)
+    }
+
+
+def build_circuit(
+    readout: Readout,
+    networks: Sequence[RuledNetwork],
+    leaves: Sequence[Leaf],
+    encoder: Encoder,
+    table: Table,
+    cells: NDArray[np.float32],
+    earlier: Circuit | None = None,
+) -> Circuit:
+    """Build the circuit of networks and leaves, fitted on the encoded `cells` of `table`.
+
+    The rules of the readout are not used, only what it answers and its base votes. The rules of an
+    `earlier` circuit are added.
+    """
+    builder = CircuitBuilder(encoder.columns, readout)
+    builder.vote(TRUE, readout.base_votes)
+    hard_networks = [_HardNetwork(*ruled) for ruled in networks]
     tests = {test for hard in hard_networks for test in hard.tests.values()}
     tests.update(test for leaf in leaves for test, _ in leaf.path)
     translator = _Translator(builder, encoder, cells, _find_gaps(tests, encoder, table, cells))
-    shared = [network_votes] * len(networks) if isinstance(network_votes, int) else network_votes
-    for hard, share in zip(hard_networks, shared, strict=True):
+    for hard in hard_networks:
         signals = {wire: translator.signal(test) for wire, test in hard.tests.items()}
         for gate in hard.live_gates():
             a, b = hard.sources[gate].tolist()
             signals[hard.network.n_literals + gate] = builder.gate(
                 GATES[hard.codes[gate]], signals[a], signals[b]
             )
-        for wire, votes in hard.votes:
-            builder.vote(signals[wire], tuple(share * vote for vote in votes))
+        for wire, votes in hard.votes.items():
+            builder.vote(signals[wire], votes)
     for leaf in leaves:
         # Leaves of one tree share the gates of the path to their last common node.
         signal = TRUE
@@ -81,20 +122,15 @@ def discretise(
 
 
 class _HardNetwork:
-    """The discretised network: one function and two inputs for each gate, and votes that are on."""
+    """The discretised network: one function and two inputs for each gate, and rules' points."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, points: dict[int, tuple[int, ...]]) -> None:
         self.network = network
         self._n_literals = network.n_literals
         self.codes = hard_codes(network)
         self.sources = hard_sources(network)
-        on = hard_votes(network).T
-        self.votes: list[tuple[int, tuple[int, ...]]] = []
-        for wire, row in zip(network.rule_wires.tolist(), on.tolist(), strict=True):
-            # A vote for every class has no effect.
-            if any(row) and not all(row):
-                self.votes.append((wire, tuple(int(vote) for vote in row)))
-        roots = np.array([wire for wire, _ in self.votes], dtype=np.int32)
+        self.votes = points
+        roots = np.array(list(points), dtype=np.int32)
         self._live = find_live(network, self.sources, roots)
         # Literals that a vote depends on, by their wire.
         self.tests: dict[int, EncodedLiteral] = {
@@ -171,9 +207,15 @@ class _Translator:
         self._encoder = encoder
         self._cells = cells
         self._gaps = gaps
+        self._signals: dict[EncodedLiteral, Signal] = {}
 
     def signal(self, test: EncodedLiteral) -> Signal:
         """Return the signal of a literal, and add it if necessary."""
+        if test not in self._signals:
+            self._signals[test] = self._new_signal(test)
+        return self._signals[test]
+
+    def _new_signal(self, test: EncodedLiteral) -> Signal:
         column = test.column
         match test.kind:
             case LiteralKind.ABOVE:

@@ -1,4 +1,4 @@
-"""Folds of rows for cross-validation, stratified by class; rows of one group stay together."""
+"""Folds of rows for cross-validation, stratified by target; rows of one group stay together."""
 
 from __future__ import annotations
 
@@ -55,3 +55,30 @@ def _group_folds(
             if len(valid) and len(np.unique(target[train])) == len(classes):
                 found.append((train, valid))
     return found[:n_fits]
+
+
+def draw_number_folds(
+    target: NDArray[np.float64],
+    n_folds: int,
+    rng: np.random.Generator,
+    groups: NDArray[np.int64] | None = None,
+) -> NDArray[np.int64]:
+    """Draw the fold of each row; each has about the same distribution of targets.
+
+    There are fewer folds if there are fewer rows or groups, and none if there is only one.
+    """
+    if groups is not None:
+        _, group = np.unique(groups, return_inverse=True)
+        means = np.bincount(group, target) / np.bincount(group)
+        return np.asarray(draw_number_folds(means, n_folds, rng)[group])
+    n_rows = len(target)
+    n_folds = min(n_folds, n_rows)
+    if n_folds < 2:
+        return np.empty(0, dtype=np.int64)
+    shuffled = rng.permutation(n_rows)  # so that equal targets are in a random order
+    order = shuffled[np.argsort(target[shuffled], kind="stable")]
+    n_blocks = -(-n_rows // n_folds)
+    numbers = rng.permuted(np.tile(np.arange(n_folds), (n_blocks, 1)), axis=1).ravel()[:n_rows]
+    fold = np.empty(n_rows, dtype=np.int64)
+    fold[order] = numbers
+    return fold

@@ -23,7 +23,16 @@ from dln.train.earlier import Earlier
 from dln.train.jobs import Engine, Job, OnProgress, TrainingRows
 from dln.train.problem import Problem
 from dln.train.recipe import Recipe
-from dln.train.trees import Features, Floats, Growth, Leaf, Tree, grow_trees, softmax
+from dln.train.trees import (
+    ClassBoosting,
+    Features,
+    Floats,
+    Growth,
+    Leaf,
+    Tree,
+    grow_trees,
+    softmax,
+)
 from dln.train.votes import count_votes
 
 N_FOLDS = 4
@@ -107,7 +116,7 @@ def grow(
         scale = _best_scale(points[others], sample.target[others], sample.weight[others])
         trees = grow_trees(
             matrix[others],
-            sample.target[others],
+            ClassBoosting(sample.target[others]),
             sample.weight[others],
             scale * points[others],
             growth.tree,
@@ -124,7 +133,7 @@ def grow(
     scale = _best_scale(starts[0], sample.target, sample.weight)
     trees = grow_trees(
         matrix,
-        sample.target,
+        ClassBoosting(sample.target),
         sample.weight,
         scale * starts[0],
         growth.tree,

@@ -19,11 +19,22 @@ from dln.train.trace import Trace
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """Encoded rows to learn from: values (n, columns), class numbers and weights (n,)."""
+    """Encoded rows to learn from: values (n, columns), targets and weights (n,).
+
+    Targets are numbers of classes (int32) or numbers to predict (float32). An offset (n,) is added
+    to the predicted number before the loss, on the scale of its link.
+    """
 
     cells: NDArray[np.float32]
-    target: NDArray[np.int32]
+    target: NDArray[np.int32] | NDArray[np.float32]
     weight: NDArray[np.float32]
+    offset: NDArray[np.float32] | None = None
+
+    @property
+    def classes(self) -> NDArray[np.int32]:
+        """The targets, if they are numbers of classes."""
+        assert self.target.dtype == np.int32
+        return self.target.astype(np.int32, copy=False)
 
 
 @dataclass(frozen=True)
@@ -39,10 +50,17 @@ class Job:
 
 
 HISTORY = ("loss", "train_accuracy", "valid_accuracy", "gates")
-"""What is recorded for each epoch, in this order.
+"""What is recorded for each epoch of a network for classes, in this order.
 
 Accuracies are balanced; on validation rows, NaN in epochs without an evaluation. Gates are those
 that a vote depends on.
+"""
+
+NUMBER_HISTORY = ("loss", "train_score", "valid_score", "gates")
+"""The same for a network that predicts a number. Scores are minus the weighted mean of the loss.
+
+So larger scores are better in both tasks, and the best epoch is the one with the largest score on
+validation rows.
 """
 
 
@@ -50,7 +68,8 @@ that a vote depends on.
 class Trained:
     """The result of a training run.
 
-    `history` is (epochs, 4), see `HISTORY`. `trace` is None unless the options request it.
+    `history` is (epochs, 4), see `HISTORY` and `NUMBER_HISTORY`. `trace` is None unless the options
+    request it.
     """
 
     network: Network
@@ -60,14 +79,14 @@ class Trained:
     trace: Trace | None = None
 
     @property
-    def valid_accuracy(self) -> NDArray[np.float32]:
-        """Balanced accuracy on validation rows (epochs,); NaN in epochs without an evaluation."""
-        return self.history[:, HISTORY.index("valid_accuracy")]
+    def valid_score(self) -> NDArray[np.float32]:
+        """Score on validation rows (epochs,); NaN in epochs without an evaluation."""
+        return self.history[:, NUMBER_HISTORY.index("valid_score")]
 
     @property
-    def accuracies(self) -> NDArray[np.float32]:
-        """Balanced accuracy on validation rows, at each evaluation."""
-        return self.valid_accuracy[~np.isnan(self.valid_accuracy)]
+    def evaluations(self) -> NDArray[np.float32]:
+        """Score on validation rows, at each evaluation."""
+        return self.valid_score[~np.isnan(self.valid_score)]
 
 
 Histories = list[NDArray[np.float32]]
@@ -103,10 +122,33 @@ def check_job(job: Job) -> None:
     for rows in (job.rows, () if job.valid_rows is None else job.valid_rows):
         if np.any(np.asarray(rows) < 0) or np.any(np.asarray(rows) >= n_rows):
             raise ValueError(f"a row is out of the table, which has {n_rows}")
-    if np.any(data.target < 0) or np.any(data.target >= len(job.network.vote_logits)):
-        raise ValueError("a target is not a class")
+    _check_task(job)
     if not np.all(np.isfinite(data.weight)) or np.any(data.weight < 0):
         raise ValueError("a weight is negative or not finite")
+
+
+def _check_task(job: Job) -> None:
+    """Check that network, targets and loss are all for classes or all for numbers."""
+    data, network, is_number = job.data, job.network, job.loss.readout == "score"
+    if network.predicts_number != is_number:
+        raise ValueError("the loss does not belong to the network")
+    if (data.target.dtype == np.float32) != is_number:
+        raise ValueError("the targets do not belong to the network")
+    if is_number:
+        if not np.all(np.isfinite(data.target)):
+            raise ValueError("a target is not finite")
+        if data.offset is not None and not np.all(np.isfinite(data.offset)):
+            raise ValueError("an offset is not finite")
+        if not np.all(np.isfinite(network.weights)):
+            raise ValueError("a weight of a rule is not finite")
+        low, high = network.weight_limits
+        if not np.all((low <= network.weights) & (network.weights <= high)):
+            raise ValueError("a weight of a rule is beyond its limits")
+        return
+    if data.offset is not None:
+        raise ValueError("classes have no offset")
+    if np.any(data.target < 0) or np.any(data.target >= len(network.vote_logits)):
+        raise ValueError("a target is not a class")
 
 
 def check_trained(network: Network, history: NDArray[np.float32]) -> None:

@@ -1,4 +1,4 @@
-"""Find the hard circuit in a network, and the parts that votes depend on."""
+"""Find the hard circuit in a network, and the parts that its answer depends on."""
 
 from __future__ import annotations
 
@@ -36,7 +36,14 @@ def find_live(
     return live
 
 
+def live_rules(network: Network) -> NDArray[np.bool_]:
+    """Return which rules have a vote, or a weight that is not 0 (rules,)."""
+    if network.predicts_number:
+        return np.asarray(network.weights[:-1] != 0)
+    return np.asarray(hard_votes(network).any(axis=0))
+
+
 def count_live_gates(network: Network) -> int:
-    """Count the gates that a vote depends on."""
-    roots = network.rule_wires[hard_votes(network).any(axis=0)]
+    """Count the gates that the answer depends on."""
+    roots = network.rule_wires[live_rules(network)]
     return int(find_live(network, hard_sources(network), roots)[network.n_literals :].sum())

@@ -68,11 +68,14 @@ def _extension() -> ModuleType:
 def bind(native: ModuleType, job: Job, schedule: Schedule) -> Any:
     """Pass a job to the extension, which checks it."""
     check_engine(job.options, "native")
-    network = job.network
+    network, data = job.network, job.data
+    is_number = data.target.dtype == np.float32
     return native.Job(
-        cells=job.data.cells,
-        target=job.data.target,
-        weight=job.data.weight,
+        cells=data.cells,
+        classes=None if is_number else data.target,
+        numbers=data.target if is_number else None,
+        offset=data.offset,
+        row_weight=data.weight,
         rows=job.rows,
         valid_rows=np.empty(0, dtype=np.int64) if job.valid_rows is None else job.valid_rows,
         layer_start=np.cumsum((0, *network.layers), dtype=np.int32),
@@ -87,6 +90,8 @@ def bind(native: ModuleType, job: Job, schedule: Schedule) -> Any:
         gate_logit=network.gate_logits,
         rule_wire=network.rule_wires,
         vote_logit=network.vote_logits,
+        weight=network.weights,
+        weight_limit=network.weight_limits,
         options=pack_options(job),
         schedule=_bind_schedule(native, schedule),
     )

@@ -1,4 +1,4 @@
-"""The network under training: a flat list of wires with candidate links, gates and votes.
+"""The network under training: a flat list of wires with candidate links and gates, and a head.
 
 Wires are numbered: literals first, then gates in topological order. The paper's layers, its
 concatenated threshold layers and its subspaces are different ways to fill the candidate lists. All
@@ -8,7 +8,7 @@ engines train this one form.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -55,6 +55,11 @@ class Network:
     A choice whose logit is minus infinity is masked: it has no probability and no gradient, and it
     is never chosen. Each input of a gate needs an open link, each gate an open function. A vote
     link is on if the sigmoid of its logit is at least `vote_threshold`.
+
+    A network that predicts a number has no classes. Its score is the bias plus the weights of the
+    true rules: `weights` (rules + 1,), the last one is the bias. It is empty in a network for
+    classes. `weight_limits` (2, rules + 1) has the smallest and the largest value of each weight;
+    0 and infinity forbid a negative weight, two zeros mask it.
     """
 
     layers: tuple[int, ...]
@@ -70,6 +75,13 @@ class Network:
     rule_wires: Ints
     vote_logits: Floats
     vote_threshold: float
+    weights: Floats = field(default_factory=lambda: np.empty(0, dtype=np.float32))
+    weight_limits: Floats = field(default_factory=lambda: no_limits(0))
+
+    @property
+    def predicts_number(self) -> bool:
+        """Whether the network has weights, not votes for classes."""
+        return len(self.weights) > 0
 
     @property
     def n_literals(self) -> int:
@@ -88,7 +100,14 @@ class Network:
 
     def parameters(self) -> tuple[Floats, ...]:
         """Return the arrays that training changes (not copies), in the order of a `Trace`."""
-        return self.cutoffs, self.slopes, self.gate_logits, self.link_logits, self.vote_logits
+        return (
+            self.cutoffs,
+            self.slopes,
+            self.gate_logits,
+            self.link_logits,
+            self.vote_logits,
+            self.weights,
+        )
 
     def copy(self) -> Network:
         """Return a copy whose parameters can be trained independently."""
@@ -99,6 +118,7 @@ class Network:
             link_logits=self.link_logits.copy(),
             gate_logits=self.gate_logits.copy(),
             vote_logits=self.vote_logits.copy(),
+            weights=self.weights.copy(),
         )
 
 
@@ -117,10 +137,10 @@ def build_network(
     literals: LiteralSet,
     shape: Shape,
     *,
-    n_classes: int,
+    n_classes: int | None,
     slope: float,
-    vote_threshold: float,
-    vote_density: float | VoteStart,
+    vote_threshold: float = FitOptions.vote_threshold,
+    vote_density: float | VoteStart = "undecided",
     rng: np.random.Generator,
     allowed_gates: NDArray[np.bool_] | None = None,
 ) -> Network:
@@ -128,10 +148,13 @@ def build_network(
 
     Parameters
     ----------
+    n_classes
+        Number of classes; None for a network that predicts a number.
     slope
         Initial slope of the thresholds, in units of the encoded columns.
-    vote_density
-        Fraction of the vote links that are on at the start, see `draw_votes`.
+    vote_threshold, vote_density
+        When a vote link is on, and the fraction of links that are on at the start, see
+        `draw_votes`. A network that predicts a number has no vote links.
     allowed_gates
         The functions that each gate may learn, by their number (gates, 16); None means all of the
         shape's.
@@ -149,8 +172,9 @@ def build_network(
     n_gates, width = sum(shape.layers), max(lists.shape[1] for lists in links)
     link_wires = np.concatenate([_pad(lists, width, mode="wrap") for lists in links])
     link_logits = np.concatenate([_pad(x, width, constant_values=-np.inf) for x in logits])
-    limit = vote_limit(vote_threshold)
-    vote_logits = draw_votes((n_classes, shape.layers[-1]), limit, vote_density, rng)
+    limit, n_rules = vote_limit(vote_threshold), shape.layers[-1]
+    vote_logits = draw_votes((n_classes or 0, n_rules), limit, vote_density, rng)
+    weights = np.empty(0, np.float32) if n_classes is not None else draw_weights(n_rules, rng)
     choices = np.array([gate.code for gate in shape.functions], dtype=np.uint8)
     gate_logits = rng.uniform(-0.1, 0.1, (n_gates, len(choices))).astype(np.float32)
     if allowed_gates is not None:
@@ -169,6 +193,8 @@ def build_network(
         rule_wires=np.arange(n_gates - shape.layers[-1], n_gates, dtype=np.int32) + len(wires),
         vote_logits=vote_logits,
         vote_threshold=vote_threshold,
+        weights=weights,
+        weight_limits=no_limits(len(weights)),
     )
 
 
@@ -233,6 +259,21 @@ def draw_votes(
     # Differs from the paper: logits start within 0.5 of the limit, and `vote_density` of the links
     # are on.
     return np.asarray(limit + 0.5 * (rng.random(shape) - (1 - vote_density)), dtype=np.float32)
+
+
+def draw_weights(n_rules: int, rng: np.random.Generator) -> Floats:
+    """Draw the initial weights of rules, and the bias for which the average score is about 0.
+
+    With random rules, the scores have a standard deviation of about a quarter: less than that of
+    standardised targets, and the same for any number of rules.
+    """
+    weights = rng.uniform(-1.0, 1.0, n_rules) / np.sqrt(max(1, n_rules))
+    return np.append(weights, -weights.sum() / 2).astype(np.float32)
+
+
+def no_limits(n_weights: int) -> Floats:
+    """Return limits (2, n_weights) that allow all weights."""
+    return np.repeat(np.array([[-np.inf], [np.inf]], dtype=np.float32), n_weights, axis=1)
 
 
 def draw_links(

@@ -267,6 +267,13 @@ class TrainOptions(SharedOptions):
     patience: int = option(
         0, "Epochs without improvement before stopping; 0: never.", low=0, high=10**9
     )
+    weight_rate: float = option(
+        0.1,
+        "Learning rate of the weights of rules that predict a number, as a fraction of the "
+        "learning rate.",
+        low=0.0,
+        high=1e3,
+    )
     keep_best: bool = option(
         False, "Whether to restore the parameters of the best evaluation at the end."
     )

@@ -1,8 +1,9 @@
-"""What a fit learns from: a table, the class of each row, and weights."""
+"""What a fit learns from: a table, the class or the number of each row, and weights."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +12,32 @@ from dln.core.labels import Label
 from dln.data.table import Table
 
 
+class _Rows:
+    """A frozen dataclass of a table and of arrays with one value for each of its rows."""
+
+    table: Table
+    weight: NDArray[np.float32]
+
+    def take(self, rows: NDArray[np.int64]) -> Self:
+        """Select some rows."""
+        parts: dict[str, Any] = {"table": self.table.take(rows)}
+        for own in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, own.name)
+            if isinstance(value, np.ndarray):
+                parts[own.name] = value[rows]
+        return replace(self, **parts)  # type: ignore[type-var]
+
+    def kept(self) -> Self:
+        """Return a copy whose columns are read once, for code that uses them often."""
+        return replace(self, table=self.table.kept())  # type: ignore[type-var]
+
+    def counting(self) -> Self:
+        """Return the problem without the rows of weight 0."""
+        return self if self.weight.all() else self.take(np.flatnonzero(self.weight))
+
+
 @dataclass(frozen=True)
-class Problem:
+class Problem(_Rows):
     """A table to learn from: class numbers (n,) and weights (n,) beside it.
 
     `shares` are the class frequencies of the rows, before class weights; None: those of `target`.
@@ -29,17 +54,6 @@ class Problem:
     groups: NDArray[np.int64] | None = None
     top: NDArray[np.bool_] | None = None
 
-    def take(self, rows: NDArray[np.int64]) -> Problem:
-        """Select some rows."""
-        return replace(
-            self,
-            table=self.table.take(rows),
-            target=self.target[rows],
-            weight=self.weight[rows],
-            groups=None if self.groups is None else self.groups[rows],
-            top=None if self.top is None else self.top[rows],
-        )
-
     def class_shares(self) -> NDArray[np.float64]:
         """Return the class frequencies of the rows, before class weights."""
         if self.shares is not None:
@@ -55,10 +69,24 @@ class Problem:
         known = rows > 0
         return float((weights[: len(rows)][known] / rows[known] / mean).max(initial=1.0))
 
-    def kept(self) -> Problem:
-        """Return a copy whose columns are read once, for code that uses them often."""
-        return replace(self, table=self.table.kept())
 
-    def counting(self) -> Problem:
-        """Return the problem without the rows of weight 0."""
-        return self if self.weight.all() else self.take(np.flatnonzero(self.weight))
+@dataclass(frozen=True)
+class NumberProblem(_Rows):
+    """A table to learn from: numbers (n,) and weights (n,) beside it.
+
+    `groups` (n,) are numbers of rows that belong together; folds do not separate them. `name` is
+    that of the target.
+    """
+
+    table: Table
+    target: NDArray[np.float64]
+    weight: NDArray[np.float32]
+    groups: NDArray[np.int64] | None = None
+    name: str = "prediction"
+
+
+def split_target(problem: Problem | NumberProblem) -> NDArray[np.int32] | NDArray[np.float32]:
+    """Return the target as cutoffs are placed for it: class numbers, or numbers around 0."""
+    if isinstance(problem, Problem):
+        return problem.target
+    return np.asarray(problem.target - problem.target.mean(), dtype=np.float32)

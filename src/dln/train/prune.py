@@ -1,7 +1,8 @@
 """Remove gates that do not settle on a function during training.
 
 A pruned gate loses its votes and its readers: these logits become minus infinity, as in the paper's
-subspaces. Each input keeps at least one candidate, and frozen parts stay as they are.
+subspaces. If a number is predicted, its weight becomes 0, and the engine keeps it there. Each input
+keeps at least one candidate, and frozen parts stay as they are.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.train.live import hard_sources, hard_votes
+from dln.train.live import hard_sources, live_rules
 from dln.train.network import Network
 from dln.train.schedule import Schedule
 
@@ -34,7 +35,10 @@ def prune_gates(
                 break
             wire = network.n_literals + gate
             if readers.mask(wire):
-                network.vote_logits[:, network.rule_wires == wire] = -np.inf
+                rules = np.flatnonzero(network.rule_wires == wire)
+                network.vote_logits[:, rules] = -np.inf
+                if network.predicts_number:
+                    network.weights[rules] = 0.0
                 pruned[gate] = True
                 room -= 1
 
@@ -51,7 +55,7 @@ def _find_kept(network: Network, schedule: Schedule, epoch: int) -> NDArray[np.b
     kept[network.n_literals + frozen] = True
     kept[hard_sources(network)[frozen]] = True
     if schedule.vote_freeze <= epoch:
-        kept[network.rule_wires[hard_votes(network).any(axis=0)]] = True
+        kept[network.rule_wires[live_rules(network)]] = True
     return kept[network.n_literals :]
 
 

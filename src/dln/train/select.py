@@ -136,7 +136,7 @@ def _validate(
             jobs.append(Job(network, data, train, options, valid_rows=valid))
     trained = engine(jobs, n_threads=n_threads, on_progress=on_progress(jobs))
     if problem.top is None:
-        found = [result.valid_accuracy[-1] for result in trained]
+        found = [result.valid_score[-1] for result in trained]
     else:
         found = [_weighted_accuracy(job) for job in jobs]
     accuracy = np.array(found, dtype=np.float64)

@@ -30,7 +30,7 @@ class Trace:
         Finished epochs at each record (n,), from 0 (the start) to the end.
     loss, accuracy
         Loss and balanced accuracy on the training rows in the epoch before each record (n,); NaN
-        at the start.
+        at the start. For a number, the accuracy is minus the loss.
     temperatures
         Temperature of gates and links at each record (n,).
     cutoffs, slopes
@@ -38,6 +38,8 @@ class Trace:
         s. They are constant for literals that are not thresholds.
     gate_logits, link_logits, vote_logits
         (n, gates, choices), (n, gates, 2, candidates), (n, classes, rules): W, U and V, S.
+    weights
+        Weights of the rules, and the bias, of a network that predicts a number (n, rules + 1).
     """
 
     network: Network
@@ -50,6 +52,7 @@ class Trace:
     gate_logits: Floats
     link_logits: Floats
     vote_logits: Floats
+    weights: Floats
 
     @property
     def gate_names(self) -> tuple[str, ...]:

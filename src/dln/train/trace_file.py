@@ -20,7 +20,7 @@ from dln.errors import OptionError
 from dln.train.network import Network
 from dln.train.trace import Trace
 
-_VERSION = 1
+_VERSION = 2
 _NETWORK = tuple(field.name for field in fields(Network))
 _TRACE = tuple(field.name for field in fields(Trace) if field.name != "network")
 

@@ -1,9 +1,9 @@
 """Boosted trees of tests on encoded columns, grown from given points.
 
 Each tree is fitted to the gradient of the loss at the points so far. A leaf gives points to all
-classes: a Newton step, times the rate. For each split, one cutoff is drawn at random for each
-column, and the best of them is taken (extremely randomised trees). Sums of such trees are smoother
-and more accurate than those of trees with exact splits.
+outputs, the classes or one number: a Newton step, times the rate. For each split, one cutoff is
+drawn at random for each column, and the best of them is taken (extremely randomised trees). Sums of
+such trees are smoother and more accurate than those of trees with exact splits.
 
 Promise: a tree's tests are literals, so that each leaf becomes a rule of a circuit.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,16 +30,20 @@ MIN_LEAF_ROWS = 5
 MAX_FEATURES = 500
 """Number of features that compete for a split; more are sampled."""
 
-_PENALTY = 1.0
+PENALTY = 1.0
 """Rows of mean weight that are added to a leaf without changing its gradient."""
 
 
 @dataclass(frozen=True)
 class TreeOptions:
-    """The size of each tree, and the part of a Newton step that it takes."""
+    """The size of each tree, and the part of a Newton step that it takes.
+
+    `least_rows` is the minimum number of rows in a leaf.
+    """
 
     n_leaves: int
     rate: float
+    least_rows: int = MIN_LEAF_ROWS
 
 
 @dataclass(frozen=True)
@@ -50,10 +54,14 @@ class Growth:
     tree: TreeOptions
 
 
-class Leaf(NamedTuple):
-    """A leaf of a tree as a rule: the literals on the way to it, true or false, and its votes."""
+Path = tuple[tuple[EncodedLiteral, bool], ...]
+"""The literals on the way to a leaf, true or false."""
 
-    path: tuple[tuple[EncodedLiteral, bool], ...]
+
+class Leaf(NamedTuple):
+    """A leaf of a tree as a rule: the literals on the way to it, and its votes."""
+
+    path: Path
     votes: tuple[int, ...]
 
 
@@ -102,28 +110,24 @@ def make_features(literals: LiteralSet, cells: NDArray[np.float32]) -> Features:
 
 @dataclass(frozen=True)
 class Tree:
-    """A fitted tree and the points of its nodes, (n_nodes, n_classes); only leaves give points."""
+    """A fitted tree and the points of its nodes, (n_nodes, n_outputs); only leaves give points."""
 
     structure: Any
     points: Floats
 
     def give(self, matrix: NDArray[np.float32]) -> Floats:
-        """Return the points of rows, (n_rows, n_classes)."""
+        """Return the points of rows, (n_rows, n_outputs)."""
         given: Floats = self.points[self.structure.apply(matrix)]
         return given
 
-    def leaves(self, features: Features, unit: float) -> Iterator[Leaf]:
-        """Yield the leaves as rules, with votes that stand for `unit` points each.
-
-        All rows reach exactly one leaf, so the least votes of a leaf's classes can be 0.
-        """
+    def paths(self, features: Features) -> Iterator[tuple[int, Path]]:
+        """Yield the node of each leaf and the literals on the way to it."""
         left, right = self.structure.children_left, self.structure.children_right
-        stack: list[tuple[int, tuple[tuple[EncodedLiteral, bool], ...]]] = [(0, ())]
+        stack: list[tuple[int, Path]] = [(0, ())]
         while stack:
             node, path = stack.pop()
             if left[node] < 0:
-                votes = np.rint(self.points[node] / unit).astype(int)
-                yield Leaf(path, tuple((votes - votes.min()).tolist()))
+                yield node, path
                 continue
             test = features.split_literal(
                 self.structure.feature[node], self.structure.threshold[node]
@@ -131,42 +135,82 @@ class Tree:
             stack.append((int(right[node]), (*path, (test, True))))
             stack.append((int(left[node]), (*path, (test, False))))
 
+    def leaves(self, features: Features, unit: float) -> Iterator[Leaf]:
+        """Yield the leaves as rules, with votes that stand for `unit` points each.
+
+        All rows reach exactly one leaf, so the least votes of a leaf's classes can be 0.
+        """
+        for node, path in self.paths(features):
+            votes = np.rint(self.points[node] / unit).astype(int)
+            yield Leaf(path, tuple((votes - votes.min()).tolist()))
+
+
+class Boosting(Protocol):
+    """The loss of some rows, as trees need it. Weights have the mean 1."""
+
+    def pulls(self, points: Floats) -> Floats:
+        """Return the downhill gradient that a tree is fitted to, (n_rows,) or (n_rows, n)."""
+
+    def steps(
+        self, points: Floats, leaf: NDArray[np.int64], n_nodes: int, weights: Floats
+    ) -> Floats:
+        """Return the change of the points (n_nodes, n_outputs) of rows with these leaves."""
+
+
+@dataclass(frozen=True)
+class ClassBoosting:
+    """The log loss of class numbers (n_rows,)."""
+
+    target: NDArray[np.int32]
+
+    def pulls(self, points: Floats) -> Floats:
+        """Return the gradient of each class; two classes have opposite ones, so one is enough."""
+        gradient = self._is_class(points) - softmax(points)
+        return gradient[:, 1] if points.shape[1] == 2 else gradient
+
+    def steps(
+        self, points: Floats, leaf: NDArray[np.int64], n_nodes: int, weights: Floats
+    ) -> Floats:
+        """Return a Newton step for each class."""
+        probabilities = softmax(points)
+        gradient = self._is_class(points) - probabilities
+        curvature = probabilities * (1.0 - probabilities)
+        n_classes = points.shape[1]
+        steps = np.empty((n_nodes, n_classes))
+        for number in range(n_classes):
+            pull = np.bincount(leaf, weights * gradient[:, number], n_nodes)
+            hold = np.bincount(leaf, weights * curvature[:, number], n_nodes)
+            steps[:, number] = pull / (hold + PENALTY)
+        return np.asarray(steps * ((n_classes - 1) / n_classes))
+
+    def _is_class(self, points: Floats) -> Floats:
+        return np.asarray(np.eye(points.shape[1])[self.target])
+
 
 def grow_trees(
     matrix: NDArray[np.float32],
-    target: NDArray[np.int32],
+    loss: Boosting,
     weight: NDArray[np.float32],
     start: Floats,
     options: TreeOptions,
     rng: np.random.Generator,
 ) -> Iterator[Tree]:
     """Grow trees without end, each on the points that `start` and the trees before it give."""
-    n_classes = start.shape[1]
     weights = weight.astype(np.float64) / weight.mean()
-    is_class = np.eye(n_classes)[target]
     points = start.copy()
     while True:
-        probabilities = softmax(points)
-        gradient = is_class - probabilities
-        curvature = probabilities * (1.0 - probabilities)
         tree = ExtraTreeRegressor(
             max_leaf_nodes=options.n_leaves,
-            min_samples_leaf=MIN_LEAF_ROWS,
+            min_samples_leaf=options.least_rows,
             max_features=min(MAX_FEATURES, matrix.shape[1]),
             random_state=int(rng.integers(2**31)),
         )
-        # Two classes have opposite gradients, so one of them is enough.
-        goal = gradient[:, 1] if n_classes == 2 else gradient
         with config_context(skip_parameter_validation=True):
-            tree.fit(matrix, goal, sample_weight=weights, check_input=False)
+            tree.fit(matrix, loss.pulls(points), sample_weight=weights, check_input=False)
         structure = tree.tree_
         leaf = structure.apply(matrix)
-        steps = np.empty((structure.node_count, n_classes))
-        for number in range(n_classes):
-            pull = np.bincount(leaf, weights * gradient[:, number], structure.node_count)
-            hold = np.bincount(leaf, weights * curvature[:, number], structure.node_count)
-            steps[:, number] = pull / (hold + _PENALTY)
-        grown = Tree(structure, steps * (options.rate * (n_classes - 1) / n_classes))
+        steps = loss.steps(points, leaf, structure.node_count, weights)
+        grown = Tree(structure, options.rate * steps)
         points += grown.points[leaf]
         yield grown
 

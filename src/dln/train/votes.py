@@ -1,4 +1,4 @@
-"""Votes of discretised networks on encoded rows, without building the circuit."""
+"""Votes and scores of discretised networks on encoded rows, without building the circuit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,24 @@ def count_votes(networks: Sequence[Network], cells: NDArray[np.float32]) -> NDAr
     )
 
 
+def add_scores(networks: Sequence[Network], cells: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Add up the scores of networks that predict a number, on encoded rows: (n_rows,)."""
+    return sum((_scores(network, cells) for network in networks), start=np.zeros(len(cells)))
+
+
 def _votes(network: Network, cells: NDArray[np.float32]) -> NDArray[np.int64]:
+    # Products of floats are fast, and sums of bits are exact in them.
+    votes = evaluate_rules(network, cells) @ hard_votes(network).T.astype(np.float64)
+    return votes.astype(np.int64)
+
+
+def _scores(network: Network, cells: NDArray[np.float32]) -> NDArray[np.float64]:
+    *weights, bias = network.weights.astype(np.float64)
+    return np.asarray(evaluate_rules(network, cells) @ np.array(weights) + bias)
+
+
+def evaluate_rules(network: Network, cells: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return 1 where a rule of the hard network is true on encoded rows: (n_rows, n_rules)."""
     n_literals = network.n_literals
     wires = np.empty((n_literals + network.n_gates, len(cells)), dtype=np.uint8)
     columns = np.ascontiguousarray(cells.T)
@@ -35,7 +52,4 @@ def _votes(network: Network, cells: NDArray[np.float32]) -> NDArray[np.int64]:
     for gates in network.layer_slices():  # a layer reads only earlier layers
         a, b = wires[sources[gates, 0]], wires[sources[gates, 1]]
         outputs[gates] = codes[gates, None] >> (3 - 2 * a - b) & 1
-    on = hard_votes(network)
-    # Products of floats are fast, and sums of bits are exact in them.
-    votes = wires[network.rule_wires].T.astype(np.float64) @ on.T.astype(np.float64)
-    return votes.astype(np.int64)
+    return wires[network.rule_wires].T.astype(np.float64)

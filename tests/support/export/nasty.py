@@ -12,11 +12,26 @@ from typing import Any
 
 import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 
-from dln import GATES, Above, Among, Circuit, Column, DLNClassifier, Missing, Node, Rule
-from tests.support.strategies import Rows, as_objects, circuits
+from dln import (
+    GATES,
+    Above,
+    Among,
+    Circuit,
+    Column,
+    DLNClassifier,
+    Logic,
+    Missing,
+    Node,
+    Rule,
+    Score,
+)
+from dln.core.score import LINKS, MAX_DIGITS, Link
+from tests.support.strategies import Rows, as_objects, circuits, score_circuits
 
 _FEW = 5
+_CLASSIFIERS = circuits(max_columns=5, max_literals=8, max_gates=16)
 _EPOCH = datetime.datetime(1970, 1, 1)
 _TICK = datetime.timedelta(microseconds=1)
 _NUMBERS = [0.0, -0.0, math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, -5e-324, 0.1, None]
@@ -40,19 +55,31 @@ class Case:
         """Return the answers of `Circuit`, which all targets must match."""
         found = self.circuit.evaluate(self.table)
         fired = [np.flatnonzero(row).tolist() for row in found.fired]
+        if self.predicts_number:
+            return Answers(found.answers.tolist(), found.votes.tolist(), fired)
         return Answers(
             found.winners.tolist(), found.votes.tolist(), fired, found.probabilities.tolist()
         )
 
+    @property
+    def predicts_number(self) -> bool:
+        return self.circuit.task == "number"
+
+    @property
+    def has_table(self) -> bool:
+        """Whether the circuit looks up probabilities in a calibration."""
+        return not self.predicts_number and self.circuit.calibration is not None
+
 
 @dataclass(frozen=True)
 class Answers:
-    """For each row: the index of the class, the votes, the rules that fired, probabilities.
+    """For each row: the answer, the votes, the rules that fired, probabilities.
 
-    Some targets give no probabilities, or only those of calibrated circuits.
+    The answer is the index of the class, or the number. A number has one vote: its points. Some
+    targets give no probabilities, or only those of calibrated circuits.
     """
 
-    winners: list[int]
+    predicted: list[Any]
     votes: list[list[int]]
     fired: list[list[int]]
     probabilities: list[list[float]] | None = field(default=None, compare=False)
@@ -99,18 +126,27 @@ def drawn_cases() -> tuple[Case, ...]:
     return tuple(_drawn_cases())
 
 
-def _drawn_cases() -> list[Case]:
+@cache
+def number_cases() -> tuple[Case, ...]:
+    """Return circuits that predict a number: every number of digits, every link, random ones."""
+    drawn = _drawn_cases(score_circuits(max_gates=16), 45)
+    return (*_digit_cases(), *_link_cases(), *drawn)
+
+
+def _drawn_cases(
+    strategy: st.SearchStrategy[Circuit] = _CLASSIFIERS, n_examples: int = 110
+) -> list[Case]:
     drawn: list[Case] = []
 
     @settings(
-        max_examples=int(os.environ.get("DLN_EXAMPLES", "110")),
+        max_examples=int(os.environ.get("DLN_EXAMPLES", n_examples)),
         derandomize="DLN_EXAMPLES" not in os.environ,
         database=None,
         deadline=None,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(circuits(max_columns=5, max_literals=8, max_gates=16))
+    @given(strategy)
     def draw(circuit: Circuit) -> None:
         if not circuit.rules and len(drawn) > _FEW:
             return  # most small random circuits have no rule, and there is little to test
@@ -119,6 +155,39 @@ def _drawn_cases() -> list[Case]:
 
     draw()
     return drawn
+
+
+def _number_case(points: tuple[int, ...], offset: int, digits: int, link: Link) -> Case:
+    """Make a circuit with a boolean column for each rule."""
+    logic = Logic(
+        tuple(Column(f"x{i}", "boolean") for i in range(len(points))),
+        tuple(Above(i, 0.5) for i in range(len(points))),
+        (),
+    )
+    rules = tuple(Rule(wire, (more,)) for wire, more in enumerate(points))
+    circuit = Circuit(logic=logic, readout=Score(rules, (offset,), digits, link, 'the "price"\n'))
+    return Case(circuit, nasty_rows(circuit, 12, seed=digits + 100))
+
+
+def _digit_cases() -> list[Case]:
+    """Make a circuit for every number of digits: small and large points, sums of 31 bits."""
+    points = (1, -9, 100_007, -(2**29), 2**30 + 12_345)
+    return [
+        _number_case(points, 3 * digits, digits, "identity")
+        for digits in range(-MAX_DIGITS, MAX_DIGITS + 1)
+    ]
+
+
+def _link_cases() -> list[Case]:
+    """Make scores of usual size, and some beyond the range of the exponential function."""
+    ranges = (((12, -340, 57, 1_001), 2), ((300, -700, 709, -45), 0), ((70_978, -74_513), 2))
+    cases = [
+        _number_case(points, 1, digits, link)
+        for link in LINKS[1:]
+        for points, digits in (*ranges, ((1, -3), -22), ((5, -8), 22))
+    ]
+    nothing = Score((), (-25,), digits=1, link="log")
+    return [*cases, Case(Circuit(logic=Logic((), (), ()), readout=nothing), [[], []])]
 
 
 def _gate_case() -> Case:

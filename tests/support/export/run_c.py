@@ -37,7 +37,7 @@ def run_c(
     cases: Sequence[Case], folder: Path, compiler: Sequence[str], **options: Any
 ) -> list[Answers]:
     """Compile all circuits into one program, with their rows as arrays, and run it."""
-    main = ["#include <math.h>", "#include <stdio.h>"]
+    main = ["#include <math.h>", "#include <stdio.h>", "#include <stdlib.h>"]
     calls = []
     for number, case in enumerate(cases):
         export = dln.export(case.circuit, to="c", name=f"model{number}", **options)
@@ -47,43 +47,47 @@ def run_c(
     main += ["int main(void)", "{", *calls, "    return 0;", "}", ""]
     (folder / "main.c").write_text("\n".join(main), encoding="utf-8")
     program = folder / "main"
-    _run([*compiler, str(folder / "main.c"), "-o", str(program)])
+    _run([*compiler, str(folder / "main.c"), "-o", str(program), "-lm"])
     lines = iter(_run([str(program)]).splitlines())
     return [read_answers([next(lines) for _ in case.rows], case) for case in cases]
 
 
 def read_answers(lines: Sequence[str], case: Case) -> Answers:
-    """Read `winner batch-winner | votes | fired | probabilities` of each row.
+    """Read `answer batch-answer | votes | fired | probabilities` of each row.
 
-    Both winners must be the same. Circuits without a calibration may have no probabilities.
+    Both answers must be the same. Circuits without a calibration may have no probabilities.
     """
-    winners, votes, fired, probabilities = [], [], [], []
+    predicted, votes, fired, probabilities = [], [], [], []
     for line in lines:
         first, second, third, fourth = line.split("|")
         probabilities.append([float(share) for share in fourth.split()])
         alone, batch = first.split()
         assert alone == batch, (alone, batch)
-        winners.append(int(alone))
+        predicted.append(float(alone) if case.predicts_number else int(alone))
         votes.append([int(vote) for vote in second.split()])
         fired.append([rule for rule, bit in enumerate(third.split()) if bit == "1"])
-    if case.circuit.calibration is not None:
+    if case.has_table:
         assert all(map(len, probabilities))
-    return Answers(winners, votes, fired, probabilities if all(map(len, probabilities)) else None)
+    return Answers(predicted, votes, fired, probabilities if all(map(len, probabilities)) else None)
 
 
 def _check(case: Case, export: Export, number: int) -> list[str]:
     """Write a function that prints the answers of the exported code for its rows."""
     p, n_rows = f"model{number}", len(case.rows)
-    n_classes, n_rules = case.circuit.n_classes, len(case.circuit.rules)
+    n_votes, n_rules = case.circuit.readout.n_outputs, len(case.circuit.rules)
+    kind, shown = ("double", "%.17g") if case.predicts_number else ("int32_t", "%d")
     index_of = {column.name: index for index, column in enumerate(case.circuit.columns)}
-    lines = [f"static void check{number}(void)", "{", f"    static int32_t winners[{n_rows}];"]
-    lines += [f"    {p}_columns c;", f"    {p}_row row;", f"    int32_t votes[{n_classes}];"]
+    lines = [f"static void check{number}(void)", "{", f"    static {kind} batch[{n_rows}], one;"]
+    lines += [f"    {p}_columns c;", f"    {p}_row row;", f"    int32_t votes[{n_votes}];"]
     lines += [f"    uint8_t fired[{max(1, n_rules)}];", "    int i, k;"]
-    shares = []
-    if case.circuit.calibration is not None:
-        lines.append(f"    double shares[{n_classes}];")
-        shares.append(f"        {p}_probabilities(votes, shares);")
-        shares.append(f'        for (k = 0; k < {n_classes}; k++) printf(" %.17g", shares[k]);')
+    more = []
+    if case.predicts_number:
+        more.append(f"        if ({p}_points(&row) != votes[0]) abort();")
+        more.append(f"        if (!({p}_predict(&row) == one)) abort();")
+    if case.has_table:
+        lines.append(f"    double shares[{n_votes}];")
+        more.append(f"        {p}_probabilities(votes, shares);")
+        more.append(f'        for (k = 0; k < {n_votes}; k++) printf(" %.17g", shares[k]);')
     fill, copy = [], []
     for field in export.inputs:
         index = index_of[field.column]
@@ -105,16 +109,16 @@ def _check(case: Case, export: Export, number: int) -> list[str]:
     return [
         *lines,
         *fill,
-        f"    {p}_predict_batch(&c, {n_rows}, winners);",
+        f"    {p}_predict_batch(&c, {n_rows}, batch);",
         f"    for (i = 0; i < {n_rows}; i++) {{",
         *copy,
-        f"        k = {p}_explain(&row, votes, fired);",
-        '        printf("%d %d |", k, (int)winners[i]);',
-        f'        for (k = 0; k < {n_classes}; k++) printf(" %d", (int)votes[k]);',
+        f"        one = {p}_explain(&row, votes, fired);",
+        f'        printf("{shown} {shown} |", one, batch[i]);',
+        f'        for (k = 0; k < {n_votes}; k++) printf(" %d", (int)votes[k]);',
         '        printf(" |");',
         f'        for (k = 0; k < {n_rules}; k++) printf(" %d", (int)fired[k]);',
         '        printf(" |");',
-        *shares,
+        *more,
         '        printf("\\n");',
         "    }",
         "}",

@@ -11,8 +11,8 @@ from typing import Any
 import dln
 from dln.core.literals import Column
 from dln.exporters.categories import holds_numbers, spell
-from dln.exporters.java import java_string
-from dln.exporters.rust import rust_string
+from dln.exporters.java_parts import java_string
+from dln.exporters.rust_answers import rust_string
 from tests.support.export.nasty import Answers, Case
 from tests.support.export.run_c import integer_cell, is_missing, read_answers
 from tests.support.tools import find_tool
@@ -34,8 +34,7 @@ def run_rustc(cases: Sequence[Case], folder: Path) -> list[Answers]:
             f"    let rows: [{name}::Row; {len(rows)}] = [\n        {', '.join(rows)}\n    ];",
             "    for row in rows.iter() {",
             f"        let said = {name}::explain(row);",
-            '        print!("{} {} |", said.class_number, ' + f"{name}::predict(row));",
-            '        for vote in said.votes.iter() { print!(" {}", vote); }',
+            *_rust_answer(case, name),
             '        print!(" |");',
             '        for &bit in said.rules.iter() { print!(" {}", bit as u8); }',
             '        print!(" |");',
@@ -68,14 +67,11 @@ def run_java(cases: Sequence[Case], folder: Path) -> list[Answers]:
             "    }",
             f"    static void show{number}({name}.Row row) {{",
             f"        {name}.Explanation e = {name}.explain(row);",
-            f'        System.out.print(e.classNumber + " " + {name}.predict(row) + " |");',
-            '        for (int vote : e.votes) System.out.print(" " + vote);',
+            *_java_answer(case, name),
             '        System.out.print(" |");',
             '        for (boolean bit : e.rules) System.out.print(bit ? " 1" : " 0");',
             '        System.out.print(" |");',
-            f"        for (double share : {name}.probabilities(e.votes)) {{",
-            '            System.out.print(" " + share);',
-            "        }",
+            *_java_shares(case, name),
             "        System.out.println();",
             "    }",
         ]
@@ -87,8 +83,43 @@ def run_java(cases: Sequence[Case], folder: Path) -> list[Answers]:
     return _read(_run([java, "-Xshare:auto", "-cp", str(folder), "Main"]), cases)
 
 
+def _rust_answer(case: Case, name: str) -> list[str]:
+    if case.predicts_number:
+        return [
+            f'        print!("{{:?}} {{:?}} |", said.prediction, {name}::predict(row));',
+            "        assert_eq!(said.points, " + f"{name}::points(row));",
+            '        print!(" {}", said.points);',
+        ]
+    return [
+        f'        print!("{{}} {{}} |", said.class_number, {name}::predict(row));',
+        '        for vote in said.votes.iter() { print!(" {}", vote); }',
+    ]
+
+
+def _java_answer(case: Case, name: str) -> list[str]:
+    if case.predicts_number:
+        return [
+            f'        System.out.print(e.prediction + " " + {name}.predict(row) + " |");',
+            f'        System.out.print(" " + {name}.points(row));',
+        ]
+    return [
+        f'        System.out.print(e.classNumber + " " + {name}.predict(row) + " |");',
+        '        for (int vote : e.votes) System.out.print(" " + vote);',
+    ]
+
+
+def _java_shares(case: Case, name: str) -> list[str]:
+    if case.predicts_number:
+        return []
+    return [
+        f"        for (double share : {name}.probabilities(e.votes)) {{",
+        '            System.out.print(" " + share);',
+        "        }",
+    ]
+
+
 def _rust_shares(case: Case, name: str) -> list[str]:
-    if case.circuit.calibration is None:
+    if not case.has_table:
         return []
     each = f"{name}::probabilities(&said.votes).iter()"
     return [f'        for share in {each} {{ print!(" {{:?}}", share); }}']

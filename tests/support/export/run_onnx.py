@@ -42,14 +42,15 @@ def _run(case: Case) -> Answers:
         index = index_of[given.column]
         cells = [row[index] for row in case.rows]
         feed[given.name] = as_tensor(cells, case.circuit.columns[index])
-    label, probabilities, votes, rules = session.run(None, feed)
+    *answers, rules = session.run(None, feed)
+    fired = [np.flatnonzero(row).tolist() for row in rules]
+    if case.predicts_number:
+        prediction, points = answers
+        return Answers(prediction.tolist(), [[total] for total in points.tolist()], fired)
+    label, probabilities, votes = answers
     labels = expected_labels(case)
-    return Answers(
-        [labels.index(x) for x in label.tolist()],
-        votes.tolist(),
-        [np.flatnonzero(row).tolist() for row in rules],
-        probabilities.tolist(),
-    )
+    places = [labels.index(x) for x in label.tolist()]
+    return Answers(places, votes.tolist(), fired, probabilities.tolist())
 
 
 def as_tensor(cells: Sequence[Any], column: Column) -> NDArray[Any]:

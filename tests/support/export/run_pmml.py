@@ -100,14 +100,17 @@ def answer(case: Case, load: Load) -> Answers:
     export = dln.export(case.circuit, to="pmml", explain=True)
     ask = load(export)
     said = [ask(row) for row in given_rows(case, export)]
+    bits = [[row[f"rule({number})"] for number in range(len(case.circuit.rules))] for row in said]
+    fired = [[number for number, bit in enumerate(row) if bit] for row in bits]
+    if case.predicts_number:
+        numbers = [row["prediction"] for row in said]
+        return Answers(numbers, [[row["points"]] for row in said], fired)
     labels, words = label_values(case), label_texts(export)
-    found = [[row[f"probability({text})"] for text in words] for row in said]
-    fired = [[row[f"rule({number})"] for number in range(len(case.circuit.rules))] for row in said]
     return Answers(
         [labels.index(row["predicted_class"]) for row in said],
         [[row[f"votes({text})"] for text in words] for row in said],
-        [[number for number, bit in enumerate(row) if bit] for row in fired],
-        found,
+        fired,
+        [[row[f"probability({text})"] for text in words] for row in said],
     )
 
 

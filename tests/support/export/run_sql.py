@@ -64,18 +64,23 @@ def without_nul(case: Case) -> Case:
 def _answer(
     case: Case, target: str, run: Callable[..., Any], fill: Callable[[Any, Case], None]
 ) -> Answers:
-    proba = case.circuit.calibration is not None
+    proba = case.has_table
     export = dln.export(case.circuit, to=target, view="answers", explain=True, proba=proba)
     fill(run, _read_only(case, export))
     run(export.text)
-    shares = [f", probability_{number}" for number in range(case.circuit.n_classes * proba)]
-    columns = f"predicted_class, explanation{''.join(shares)}"
+    answer = "prediction" if case.predicts_number else "predicted_class"
+    n_shares = case.circuit.readout.n_outputs * proba
+    shares = [f", probability_{number}" for number in range(n_shares)]
+    columns = f"{answer}, explanation{''.join(shares)}"
     said = run(f'SELECT {columns} FROM answers ORDER BY "{ORDER}"').fetchall()
     run("DROP VIEW answers")
     alone = dln.export(case.circuit, to=target).text  # the SELECT by itself
     assert len(run(alone).fetchall()) == len(case.rows)
-    labels = expected_labels(case)
     parts = [json.loads(row[1]) for row in said]
+    if case.predicts_number:
+        points = [[part["points"]] for part in parts]
+        return Answers([row[0] for row in said], points, [part["rules"] for part in parts])
+    labels = expected_labels(case)
     return Answers(
         [labels.index(row[0]) for row in said],
         [part["votes"] for part in parts],

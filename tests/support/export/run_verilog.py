@@ -79,15 +79,15 @@ def simulate(files: Sequence[Path], folder: Path, *arguments: str) -> str:
 
 
 def _read(lines: Sequence[str], case: Case) -> Answers:
-    """Unpack the index of the class, the votes and the rules from the bits of each row."""
-    circuit = case.circuit
-    n_rules = max(1, len(circuit.rules))
-    n_classes = circuit.n_classes
-    class_bits = max(1, (n_classes - 1).bit_length())
+    """Unpack the index of the class, the votes or points, and the rules, from bits of each row."""
+    readout = case.circuit.readout
+    n_rules, n_votes = max(1, len(readout.rules)), readout.n_outputs
+    class_bits = 0 if case.predicts_number else max(1, (n_votes - 1).bit_length())
     winners, votes, fired = [], [], []
     for bits in lines:
-        vote_bits = (len(bits) - n_rules - class_bits) // n_classes
-        winners.append(int(bits[:class_bits], 2))
+        vote_bits = (len(bits) - n_rules - class_bits) // n_votes
+        if class_bits:
+            winners.append(int(bits[:class_bits], 2))
         packed = bits[class_bits : len(bits) - n_rules]
         counts = [packed[at : at + vote_bits] for at in range(0, len(packed), vote_bits)]
         votes.append([_signed(count) for count in reversed(counts)])

@@ -10,9 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.cuda_jobs import assert_same_runs, draw_job, mixed_jobs, short_job
+from tests.support.cuda_jobs import (
+    assert_same_runs,
+    draw_job,
+    draw_number_job,
+    mixed_jobs,
+    short_job,
+    short_number_job,
+)
 from tests.support.emulated import cupy, emulated_gpu
-from tests.support.jobs import IN_TURN, TOGETHER, UNIFIED, random_job
+from tests.support.jobs import IN_TURN, TOGETHER, UNIFIED, assert_within_limits, random_job
 from tests.support.masks import assert_masks_hold, assert_open_masks_change_nothing
 
 pytest.importorskip("torch")
@@ -72,6 +79,13 @@ def test_votes_are_equal_and_gradients_agree(variant: Variant, phase: Phase) -> 
         assert_step_agrees(draw_job(seed), phase, variant, tolerance=1e-5)
 
 
+@pytest.mark.parametrize("phase", list(Phase))
+@pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
+def test_scores_of_numbers_and_gradients_agree(variant: Variant, phase: Phase) -> None:
+    for seed in range(6):
+        assert_step_agrees(draw_number_job(seed), phase, variant, tolerance=1e-5)
+
+
 def test_loss_gradient_answer_and_gates_are_right() -> None:
     assert_head_is_right(VARIANTS["two words"], n_seeds=8)
 
@@ -91,7 +105,8 @@ def test_thresholds_are_trained_with_more_inputs_than_wires() -> None:
 def few_jobs() -> list[Job]:
     """Return jobs with alternating and with unified phases."""
     in_turn = [job for job in mixed_jobs() if job.options.phases != "unified"]
-    return in_turn[:8] + [short_job(UNIFIED, seed) for seed in range(2)]
+    unified = [make(UNIFIED, seed) for seed in range(2) for make in (short_job, short_number_job)]
+    return in_turn[:8] + unified
 
 
 def test_the_result_does_not_depend_on_other_networks_variants_or_launches(
@@ -121,6 +136,26 @@ def test_variants_that_run_at_the_same_time_are_independent() -> None:
 @pytest.mark.parametrize("name", TOGETHER)
 def test_short_runs_agree_with_the_native_engine(name: str) -> None:
     assert count_together(native.train_population, TOGETHER[name], 3) >= 2
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_short_runs_for_numbers_agree_with_the_native_engine(name: str) -> None:
+    options = TOGETHER[name]
+    assert count_together(native.train_population, options, 3, short_number_job) >= 2
+
+
+def test_weights_stay_within_their_limits_and_pruned_ones_at_0() -> None:
+    options = replace(
+        UNIFIED, trace_every=1, weight_rate=5.0,
+        pruning=Pruning(0.1, 0.6, convergence=0.9, least=0.3),
+    )  # fmt: skip
+    for result in train_population([short_number_job(options, seed) for seed in range(4)]):
+        assert_within_limits(result.network)
+        assert result.trace is not None
+        is_out = result.trace.weights[:, :-1] == 0
+        pruned = is_out[-1] & ~is_out[0]
+        assert pruned.any()
+        assert np.all(is_out[1:, pruned] >= is_out[:-1, pruned])
 
 
 @pytest.mark.parametrize("name", TOGETHER | IN_TURN)

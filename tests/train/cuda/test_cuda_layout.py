@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from pathlib import Path
 
 import numpy as np
@@ -40,8 +40,8 @@ ARRANGE = r"""
 
 int main() {
   Plan plan = {};
-  while (std::scanf("%d %d %d %d %d", &plan.n_literals, &plan.n_gates, &plan.n_rules,
-                    &plan.n_classes, &plan.n_columns) == 5) {
+  while (std::scanf("%d %d %d %d %d %d", &plan.n_literals, &plan.n_gates, &plan.n_rules,
+                    &plan.n_classes, &plan.n_columns, &plan.n_weights) == 6) {
     const Offsets at = arrange(plan);
     std::printf("%u %u %u %u\n", at.score, at.bits, at.words, at.shares);
   }
@@ -67,7 +67,9 @@ def arrange(folder: Path, words: int, some: list[Sizes]) -> NDArray[np.int64]:
 def draw_sizes(n: int) -> list[Sizes]:
     rng = np.random.default_rng(0)
     largest = (2_000, 4_000, 300, 30, 700)
-    return [Sizes(*(int(rng.integers(1, most + 1)) for most in largest)) for _ in range(n)]
+    some = [Sizes(*(int(rng.integers(1, most + 1)) for most in largest)) for _ in range(n)]
+    numbers = [replace(sizes, n_classes=0, n_weights=sizes.n_rules + 1) for sizes in some[::5]]
+    return some + numbers
 
 
 @pytest.mark.parametrize("words", range(1, MAX_WORDS + 1))
@@ -76,7 +78,7 @@ def test_the_layout_of_a_block_matches_the_counted_bytes(words: int, tmp_path: P
     for sizes, (score, _, _, shares) in zip(some, arrange(tmp_path, words, some), strict=True):
         large, small = block_bytes(sizes, words)
         assert score == large
-        last = 4 * sizes.n_classes * sizes.n_rules
+        last = 4 * sizes.n_votes
         assert shares + -(-last // 16) * 16 == large + small
 
 

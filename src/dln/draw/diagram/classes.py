@@ -1,9 +1,14 @@
-"""Classes of a circuit -> the vertices that votes go to."""
+"""Outputs of a circuit, classes or a number -> the vertices that votes or points go to."""
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from dln.core.circuit import Circuit
 from dln.core.labels import label_text
+from dln.core.literals import format_name
+from dln.core.readout import Votes
+from dln.core.score import Score
 from dln.draw.diagram.graph import Vertex
 from dln.draw.diagram.reach import voting_rules
 
@@ -14,17 +19,12 @@ def class_key(number: int) -> str:
 
 
 def class_vertices(circuit: Circuit) -> list[Vertex]:
-    """Make a vertex for each class, with its base votes."""
+    """Make a vertex for each class, with its base votes, or one for the number."""
     voting = voting_rules(circuit)
     vertices = []
-    for number, (label, base) in enumerate(zip(circuit.classes, circuit.base_votes, strict=True)):
+    for number in range(circuit.readout.n_outputs):
         rules = tuple(rule for rule in voting if circuit.rules[rule].votes[number])
-        # A number alone in a box would not be clear.
-        lines = [label_text(label) if isinstance(label, str) else f"class {label_text(label)}"]
-        if base:
-            lines.append(f"{base:+d} always".replace("-", "−"))
-        elif not rules:
-            lines.append("no votes")
+        lines = _lines(circuit, number, has_rules=bool(rules))
         vertices.append(
             Vertex(
                 key=class_key(number),
@@ -38,7 +38,41 @@ def class_vertices(circuit: Circuit) -> list[Vertex]:
     return vertices
 
 
+def _lines(circuit: Circuit, number: int, *, has_rules: bool) -> list[str]:
+    """Write the name of an output, and what it has before any rule fires."""
+    base = circuit.base_votes[number]
+    match circuit.readout:
+        case Score() as score:
+            return [format_name(score.name), f"starts at {_minus(f'{score.decimal(base):f}')}"]
+        case Votes() as votes:
+            label = votes.classes[number]
+            # A number alone in a box would not be clear.
+            name = label_text(label) if isinstance(label, str) else f"class {label_text(label)}"
+            if base:
+                return [name, f"{_minus(f'{base:+d}')} always"]
+            return [name] if has_rules else [name, "no votes"]
+        case _:
+            assert_never(circuit.readout)
+
+
+def vote_text(circuit: Circuit, votes: int) -> str:
+    """Write what a wire gives an output: a multiplier of a vote, or what it adds to a number."""
+    match circuit.readout:
+        case Score() as score:
+            return _minus(f"{score.decimal(votes):+f}")
+        case Votes():
+            return _minus(f"×{votes}")
+        case _:
+            assert_never(circuit.readout)
+
+
+def _minus(text: str) -> str:
+    return text.replace("-", "−")
+
+
 def circuit_title(circuit: Circuit) -> str:
     """Describe the picture for screen readers."""
+    if isinstance(circuit.readout, Score):
+        return f"Circuit that predicts {format_name(circuit.readout.name)}"
     labels = [label_text(label) for label in circuit.classes]
     return f"Circuit that decides between {', '.join(labels[:6])}{' …' if len(labels) > 6 else ''}"

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from dln.draw.diagram.graph import Edge, Graph, Vertex, times
+from dln.draw.diagram.graph import Edge, Graph, Vertex
 from dln.draw.diagram.metrics import text_width
 from dln.draw.diagram.placement import Frame, Placement, Waypoint
 from dln.draw.diagram.scene import Box, Diamond, Item, Path, Point, Round, Scene, Shape, Text
@@ -80,7 +80,7 @@ def _vote_shapes(edge: Edge, stops: list[Point], end: Point, *, shared: bool) ->
         trunk = (Path(_smooth(stops), neutral=True),)
         stops = stops[-1:]
     line = Path(_smooth([*stops, (x - _STUB, y), end]), dashed=edge.votes < 0)
-    return *trunk, line, Text(x - 5, y - 7, times(edge.votes), SMALL, "end")
+    return *trunk, line, Text(x - 5, y - 7, edge.text, SMALL, "end")
 
 
 def _smooth(stops: Sequence[Point]) -> tuple[Point, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dln._util.colours import PAPER
-from dln.draw.diagram.graph import Edge, Graph, Vertex, VertexKind, times
+from dln.draw.diagram.graph import Edge, Graph, Vertex, VertexKind
 from dln.draw.diagram.metrics import wrap
 from dln.draw.diagram.sizes import FONT
 
@@ -50,7 +50,7 @@ def _label(vertex: Vertex) -> str:
 
 def _edge(edge: Edge) -> str:
     if edge.kind == "vote":
-        return f'label="{times(edge.votes)}"{", style=dashed" if edge.votes < 0 else ""}'
+        return f'label="{edge.text}"{", style=dashed" if edge.votes < 0 else ""}'
     return "arrowhead=odot" if edge.inverted else "arrowhead=none"
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dln._util.messages import count_of
 from dln.core.circuit import Circuit
-from dln.draw.diagram.classes import circuit_title, class_key, class_vertices
+from dln.draw.diagram.classes import circuit_title, class_key, class_vertices, vote_text
 from dln.draw.diagram.graph import Edge, Graph, Vertex
 from dln.draw.diagram.reach import rules_by_wire, voting_rules
 from dln.draw.diagram.symbols import Symbol, gate_symbol, legend
-from dln.explain.text import decision_note
+from dln.explain.text import readout_note
 
 Rules = dict[int, tuple[int, ...]]
 
@@ -83,18 +83,22 @@ def _votes(circuit: Circuit) -> list[Edge]:
         for label, votes in enumerate(rule.votes):
             if votes:
                 found.setdefault((rule.wire, label), []).append(number)
-    return [
-        Edge(
-            source=_wire_key(wire),
-            target=class_key(label),
-            kind="vote",
-            wire=wire,
-            rules=tuple(numbers),
-            votes=sum(circuit.rules[number].votes[label] for number in numbers),
-            label=label,
+    edges = []
+    for (wire, label), numbers in found.items():
+        votes = sum(circuit.rules[number].votes[label] for number in numbers)
+        edges.append(
+            Edge(
+                source=_wire_key(wire),
+                target=class_key(label),
+                kind="vote",
+                wire=wire,
+                rules=tuple(numbers),
+                votes=votes,
+                label=label,
+                text=vote_text(circuit, votes),
+            )
         )
-        for (wire, label), numbers in found.items()
-    ]
+    return edges
 
 
 def _notes(circuit: Circuit, rules: Rules, symbols: set[Symbol]) -> tuple[str, ...]:
@@ -106,7 +110,7 @@ def _notes(circuit: Circuit, rules: Rules, symbols: set[Symbol]) -> tuple[str, .
         if number
     ]
     return (
-        decision_note(circuit.classes),
+        readout_note(circuit.readout),
         *([legend(symbols)] if symbols else []),
         *([f"Not shown: {' and '.join(left_out)} that no vote reads."] if left_out else []),
     )

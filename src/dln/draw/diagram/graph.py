@@ -58,6 +58,8 @@ class Edge:
         Votes for the class if the wire is 1; 0 for a connection to a gate.
     label
         The class that gets the votes.
+    text
+        The votes as text.
     """
 
     source: str
@@ -68,6 +70,7 @@ class Edge:
     inverted: bool = False
     votes: int = 0
     label: int | None = None
+    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -78,12 +81,3 @@ class Graph:
     edges: tuple[Edge, ...]
     notes: tuple[str, ...]
     title: str
-
-
-def times(votes: int) -> str:
-    """Format the multiplier of a vote.
-
-    >>> times(3), times(-2)
-    ('×3', '×−2')
-    """
-    return f"×{votes}".replace("-", "−")

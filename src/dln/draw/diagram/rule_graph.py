@@ -11,17 +11,17 @@ from dataclasses import replace
 
 from dln._util.messages import count_of
 from dln.core.circuit import Circuit
-from dln.draw.diagram.classes import circuit_title, class_vertices
+from dln.draw.diagram.classes import circuit_title, class_vertices, vote_text
 from dln.draw.diagram.graph import Edge, Graph, Vertex
 from dln.draw.diagram.reach import rules_by_wire, voting_rules
 from dln.explain.shortest import short_writer
-from dln.explain.text import decision_note
+from dln.explain.text import readout_note
 from dln.explain.writer import Writer, missing_note, wires_to_name
 
 
 def rule_graph(circuit: Circuit, most_rules: int) -> Graph:
     """Make the graph: for each class its rules, strongest first, then the parts they refer to."""
-    ranked = [_of_class(circuit, label) for label in range(circuit.n_classes)]
+    ranked = [_of_class(circuit, label) for label in range(circuit.readout.n_outputs)]
     shown = _heaviest(circuit, ranked, most_rules)
     writer = short_writer(circuit.logic, circuit.readout.wires)
     numbers = sorted({number for kept in shown for number in kept})
@@ -34,7 +34,16 @@ def rule_graph(circuit: Circuit, most_rules: int) -> Graph:
             key, text, rules = f"r{number}{vertex.key}", texts[number], (number,)
             vertices.append(Vertex(key, "rule", (text,), text, wire, label, number, rules))
             edges.append(
-                Edge(key, vertex.key, "vote", wire, rules, votes=votes[label], label=label)
+                Edge(
+                    key,
+                    vertex.key,
+                    "vote",
+                    wire,
+                    rules,
+                    votes=votes[label],
+                    label=label,
+                    text=vote_text(circuit, votes[label]),
+                )
             )
         more = len(ranked[label]) - len(shown[label])
         lines = (*vertex.lines, f"{count_of(more, 'rule')} not shown") if more else vertex.lines
@@ -83,12 +92,13 @@ def _part_vertices(circuit: Circuit, writer: Writer) -> list[Vertex]:
 
 def _notes(circuit: Circuit, more_rules: int, more_parts: int) -> tuple[str, ...]:
     left_out = []
+    given = "votes" if circuit.task == "classes" else "points"
     if more_rules:
-        left_out.append(f"{count_of(more_rules, 'more rule')}, none with more votes than these")
+        left_out.append(f"{count_of(more_rules, 'more rule')}, none with more {given} than these")
     if more_parts:
         left_out.append(count_of(more_parts, "more named part"))
     return (
-        decision_note(circuit.classes),
+        readout_note(circuit.readout),
         *missing_note(circuit.logic),
         *([f"Not shown: {'; '.join(left_out)}."] if left_out else []),
     )

@@ -3,7 +3,8 @@
 
 const modelText = find("model").textContent;
 const page = JSON.parse(find("page").textContent);
-const circuit = new Circuit(JSON.parse(modelText), page.gates);
+const model = JSON.parse(modelText);
+const circuit = new (model.readout === "score" ? NumberCircuit : Circuit)(model, page.gates);
 const features = revive(page.features);
 const rowWord = page.test.word; // "test row", or "row" if the model was trained on some of them
 const testRows = (page.test.rows ?? []).map(readRow);

@@ -38,19 +38,15 @@ function currentRow() {
   return cells;
 }
 
-/** Say which row is in the form, its true class, and whether it was changed. */
+/** Say which row is in the form, and whether it was changed. */
 function showStatus() {
   find("reset").disabled = !edited;
   if (!loaded) {
     find("status").replaceChildren(edited ? "Your own values." : `Typical values of the ${rowWord}s.`);
     return;
   }
-  const { number: row, target, winner } = loaded;
-  const verdict = edited ? "values changed" : winner === target ? "predicted correctly" : "error";
-  const isError = verdict === "error";
-  find("status").replaceChildren(
-    `${rowWord[0].toUpperCase()}${rowWord.slice(1)} ${whole(row)} · true class `, classMark(target), isError ? " " : " · ",
-    element("b", { class: isError ? "badge" : "verdict-note" }, verdict));
+  const name = `${rowWord[0].toUpperCase()}${rowWord.slice(1)} ${whole(loaded.number)} · `;
+  find("status").replaceChildren(name, ...rowStatus(loaded, edited));
 }
 
 /** Typical values, where the file holds no rows. */

@@ -1,8 +1,6 @@
 /* What the model says about the row in the form: class, votes, changes, and rules that fire. */
 "use strict";
 
-const MOST_CHANGES = 5, MOST_FIRED = 8;
-
 /** Show the outcome of a valid row. */
 function showOutcome(cells, outcome) {
   const { votes, winner } = outcome;
@@ -15,14 +13,7 @@ function showOutcome(cells, outcome) {
   showVotes(votes, winner);
   showMissing(cells);
   showFired(outcome.fired);
-  showChanges(nearestChanges(circuit, features, cells));
-}
-
-/** Name the missing values: nothing else says why a rule with <= or != fires for them. */
-function showMissing(cells) {
-  const names = features.filter(({ column }) => cells[column] === null).map(({ title }) => title);
-  find("absent").textContent = names.length
-    ? `Missing: ${names.join(", ")}. Missing values fail >, = and in; they pass <=, != and not in.` : "";
+  showChanges(nearestChanges(circuit, features, cells), ({ winner }) => classMark(winner), "flips the class");
 }
 
 /** Show that there is no outcome; nothing of the last one stays. */
@@ -107,30 +98,10 @@ function showFired(fired) {
   lightFiring(fired);
 }
 
-/** Mark the rules that fire in the list of all rules. */
-function lightFiring(fired) {
-  for (const row of document.querySelectorAll("tr[data-rule]")) {
-    const fires = Boolean(fired[row.dataset.rule]);
-    row.classList.toggle("fired", fires);
-    row.firstElementChild.textContent = fires ? "✓" : "";
-    row.firstElementChild.title = fires ? "Fires for the values in the form" : "";
-  }
-}
-
-function showChanges(changes) {
-  const lines = changes.slice(0, MOST_CHANGES).map((change) => {
-    const { feature, after, condition, winner } = change;
-    const apply = element("button", { type: "button" }, "Apply");
-    const exact = isChosenFromMenu(feature) || after === null;
-    const text = exact ? condition : `${condition}, for example ${cellText(feature, after)}`;
-    apply.setAttribute("aria-label", `Apply ${text}`);
-    apply.addEventListener("click", () => {
-      controls.find((control) => control.feature === feature).choose(after);
-    });
-    return element("li", {}, `${text}: `, classMark(winner), " ", apply);
-  });
-  const someAreFixed = features.some((feature) => circuit.model.columns[feature.column].immutable);
-  const which = someAreFixed ? "a single feature that is not immutable" : "a single feature";
-  const none = element("li", { class: "plain" }, `No change of ${which} flips the class.`);
-  find("changes").replaceChildren(...(lines.length ? lines : [none]));
+/** Say which row is in the form, its true class, and whether it is predicted correctly. */
+function rowStatus({ target, winner }, isEdited) {
+  const verdict = isEdited ? "values changed" : winner === target ? "predicted correctly" : "error";
+  const isWrong = verdict === "error";
+  return ["true class ", classMark(target), isWrong ? " " : " · ",
+    element("b", { class: isWrong ? "badge" : "verdict-note" }, verdict)];
 }

@@ -2,18 +2,7 @@
 "use strict";
 
 const PAGE_ROWS = 20;
-const isError = (row) => row.winner !== row.target;
-const leadOverTruth = (row) => row.votes[row.winner] - row.votes[row.target];
-const errors = testRows.filter(isError)
-  .sort((one, other) => leadOverTruth(other) - leadOverTruth(one) || one.number - other.number);
-const lists = [
-  { name: `all ${rowWord}s`, word: "row", rows: testRows },
-  { name: `errors only (${whole(errors.length)}), largest margin first`, word: "error", rows: errors },
-  ...page.classes.map((label, place) => {
-    const rows = testRows.filter((row) => row.target === place);
-    return { name: `true class ${label} (${whole(rows.length)})`, word: "row", rows };
-  }),
-];
+const lists = rowLists();
 let list = lists[0];
 let first = 0; // of the rows in the table
 
@@ -63,8 +52,7 @@ function makeRow(row) {
   const made = element(
     "tr", { "aria-current": String(row === loaded) },
     element("td", { class: "num" }, choose),
-    element("td", {}, classMark(row.target)),
-    element("td", {}, classMark(row.winner), isError(row) ? element("b", { class: "badge" }, "error") : ""),
+    ...rowMarks(row),
     ...features.map((feature) => {
       const text = cellText(feature, row.cells[feature.column]);
       const isNumber = feature.kind === "number" || feature.kind === "integer";
@@ -85,10 +73,7 @@ function turnPage(step) {
 
 function startRows() {
   if (page.test.rows === null) return;
-  const { total, wrong } = page.test;
-  const kept = testRows.length;
-  find("rows-note").textContent = `${counted(total, rowWord)}, ${whole(wrong)} predicted wrongly.` +
-    (kept < total ? ` This file holds ${whole(kept)} of them: ${whole(errors.length)} errors and ${whole(kept - errors.length)} others, chosen at random. All figures come from all rows.` : "");
+  find("rows-note").textContent = rowsNote();
   for (const id of ["walk-list", "rows-list"]) {
     find(id).append(...lists.map(({ name }, place) => element("option", { value: String(place) }, name)));
     find(id).addEventListener("change", (event) => chooseList(Number(event.target.value)));
@@ -97,12 +82,12 @@ function startRows() {
   find("walk-next").addEventListener("click", () => walk(1));
   find("rows-back").addEventListener("click", () => turnPage(-1));
   find("rows-next").addEventListener("click", () => turnPage(1));
-  const heads = ["row", "true class", "predicted", ...features.map((feature) => feature.title)];
+  const heads = ["row", ...ROW_HEADS, ...features.map((feature) => feature.title)];
   find("rows-table").tHead.append(element("tr", {}, ...heads.map((text, place) => {
-    const kind = features[place - 3]?.kind;
+    const kind = features[place - 1 - ROW_HEADS.length]?.kind;
     const isNumber = place === 0 || kind === "number" || kind === "integer";
     return element("th", { title: text, scope: "col", class: isNumber ? "num" : "" }, text);
   })));
   find("rows-table").style.setProperty("--columns", String(heads.length));
-  if (kept) goTo(testRows[page.test.start]);
+  if (testRows.length) goTo(testRows[page.test.start]);
 }

@@ -24,8 +24,9 @@ def check_kind(job: Job) -> None:
     """Check the rows and options that jobs of a kind share."""
     check_job(job)
     n_rows = len(job.data.cells)
-    if not len(job.data.target) == len(job.data.weight) == n_rows:
-        raise ValueError("cells, target and weight differ in their number of rows")
+    parts = [job.data.target, job.data.weight, job.data.offset]
+    if any(part is not None and len(part) != n_rows for part in parts):
+        raise ValueError("cells, target, weight and offset differ in their number of rows")
     check_engine(job.options, "cuda")
 
 
@@ -39,8 +40,11 @@ def check_nothing_shared(jobs: Sequence[Job]) -> None:
 def check_sizes(plans: Array, layers: Sequence[Sequence[int]]) -> None:
     """Check that the arrays of each network have the sizes in its plan."""
     gates, links = plans["n_gates"].astype(np.int64), plans["n_links"]
-    votes = plans["n_classes"] * plans["n_rules"]
-    if np.any(plans["n_classes"] < 1) or not _within(plans["n_choices"], 1, len(GATES) + 1):
+    weights = plans["n_weights"]
+    votes = plans["n_classes"] * plans["n_rules"] + weights
+    if np.any(plans["n_classes"] + weights < 1) or not _within(
+        plans["n_choices"], 1, len(GATES) + 1
+    ):
         raise ValueError("no class or no gate")
     if np.any(gates != [sum(sizes) for sizes in layers]):
         raise ValueError("the layers do not hold all gates")
@@ -99,6 +103,18 @@ def check_numbers(plans: Array, parameters: Array) -> None:
             lists = parameters[plan[name] : plan[end]].reshape(-1, plan[width])
             if not (lists > -np.inf).any(axis=1).all():
                 raise ValueError(message)
+
+
+def check_weights(plans: Array, parameters: Array, limits: Array) -> None:
+    """Check that the weights of networks that predict a number are within their limits."""
+    counts = plans["n_weights"]
+    starts = np.repeat(plans["votes"] - plans["limit"], counts)
+    weights = parameters[starts + np.arange(counts.sum())]
+    low, high = limits[: 2 * len(weights)].reshape(-1, 2).T
+    if not np.all(np.isfinite(weights)):
+        raise ValueError("a weight of a rule is not finite")
+    if not np.all((low <= weights) & (weights <= high)):
+        raise ValueError("a weight of a rule is beyond its limits")
 
 
 _PARTS = ("parameter", "slopes", "gates", "links", "votes")

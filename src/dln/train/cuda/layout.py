@@ -13,10 +13,10 @@ from dln.train.compiled import RECORD
 
 _OFFSETS = (
     "parameter link literal gate wire rule layer level epoch row batch valid count "
-    "trace cells table shuffle jump slopes gates links votes"
+    "trace cells table shuffle jump limit slopes gates links votes"
 )
 _COUNTS = (
-    "n_parameters n_literals n_gates n_links n_choices n_rules n_classes n_layers "
+    "n_parameters n_literals n_gates n_links n_choices n_rules n_classes n_weights n_layers "
     "n_levels n_columns n_rows n_valid n_batches n_shuffles "
     "first_freeze vote_freeze prune_first prune_last rules_on_literals"
 )
@@ -67,6 +67,7 @@ POOLS = (
     "rule_wire",
     "rule_reader",
     "rule_start",
+    "limits",
     "layer_start",
     "layer_prune",
     "level_start",
@@ -81,6 +82,7 @@ POOLS = (
     "cells",
     "target",
     "weight",
+    "offset",
     "jump",
 )
 """The arrays of all networks, one after the other, in the order of the kernel's `Pools`."""
@@ -91,19 +93,33 @@ MAX_WORDS = 2
 BLOCK_RESERVED = 1024
 """Bytes of shared memory that CUDA reserves in each block."""
 
-BLOCK_STATIC = 1104
+BLOCK_STATIC = 1168
 """Maximum number of bytes of shared memory that the kernel uses besides a network's."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """The sizes of a network that determine the memory of a block."""
+    """The sizes of a network that determine the memory of a block.
+
+    A network that predicts a number has no classes; `n_weights` counts its rules and the bias.
+    """
 
     n_literals: int
     n_gates: int
     n_rules: int
     n_classes: int
     n_columns: int
+    n_weights: int = 0
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs: classes, or one number."""
+        return 1 if self.n_weights else self.n_classes
+
+    @property
+    def n_votes(self) -> int:
+        """Number of vote links or weights."""
+        return self.n_classes * self.n_rules + self.n_weights
 
 
 @dataclass(frozen=True)
@@ -140,14 +156,14 @@ def block_bytes(sizes: Sizes, words: int) -> tuple[int, int]:
     stride = 32 * words + 4
     large = _padded(4 * sizes.n_gates * stride) + _padded(4 * sizes.n_columns * stride)
     small = (
-        _padded(4 * sizes.n_classes * stride)
+        _padded(4 * sizes.n_outputs * stride)
         + _padded(4 * max((sizes.n_literals + sizes.n_gates) * words, 2 * sizes.n_gates))
         + _padded(8 * sizes.n_gates * words)
         + 2 * _padded(8 * sizes.n_gates)
         + _padded(4 * sizes.n_rules)
         + 2 * _padded(sizes.n_gates)
-        + _padded(sizes.n_classes * sizes.n_rules)
-        + _padded(4 * sizes.n_classes * sizes.n_rules)
+        + _padded(sizes.n_votes)
+        + _padded(4 * sizes.n_votes)
     )
     return large, small
 

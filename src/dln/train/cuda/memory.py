@@ -153,7 +153,9 @@ def check_room(population: Population, free: int) -> None:
             f"{len(links)} networks have {links[-1]:.0f} candidate links, more than a call can "
             f"number; train the first {fits} and then the others"
         )
-    tables = sum(population.arrays[name].nbytes for name in ("cells", "target", "weight", "valid"))
+    tables = sum(
+        population.arrays[name].nbytes for name in ("cells", "target", "weight", "offset", "valid")
+    )
     ends = np.cumsum(bytes_of(population)) + tables + _SPARE
     if len(ends) and ends[-1] > free:
         fits = int(np.searchsorted(ends, free, side="right"))

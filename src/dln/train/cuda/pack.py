@@ -20,6 +20,7 @@ from dln.train.cuda.check import (
     check_numbers,
     check_places,
     check_sizes,
+    check_weights,
 )
 from dln.train.cuda.distinct import Distinct, flat
 from dln.train.cuda.layout import PLAN, STATE, Sizes
@@ -37,7 +38,7 @@ MAX_SHUFFLES = 32
 SHUFFLE_ROOM = 2**28
 """Maximum size of all orders that are drawn ahead."""
 
-_SIZES = ("n_literals", "n_gates", "n_rules", "n_classes", "n_columns")
+_SIZES = ("n_literals", "n_gates", "n_rules", "n_classes", "n_columns", "n_weights")
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,7 @@ def pack(jobs: Sequence[Job]) -> Population:
     furthest = furthest_reads(arrays["link_wire"], plans)
     check_places(plans, arrays, literal_layer, furthest)
     check_numbers(plans, arrays["parameters"])
+    check_weights(plans, arrays["parameters"], arrays["limits"])
     levels = find_levels(shared.kinds, plans, furthest)
     plans["n_levels"] = [len(starts) - 1 for starts in levels]
     sizes |= _place(plans, {"level": plans["n_levels"] + 1})
@@ -140,6 +142,7 @@ def _make_plans(jobs: Sequence[Job], shared: _Shared) -> Array:
     plans["n_links"] = [network.link_wires.shape[2] for network in networks]
     plans["n_rules"] = [len(network.rule_wires) for network in networks]
     plans["n_classes"] = [len(network.vote_logits) for network in networks]
+    plans["n_weights"] = [len(network.weights) for network in networks]
     plans["n_columns"] = shared.tables.spread([x.cells.shape[1] for x in shared.tables.items])
     plans["n_rows"] = lengths
     plans["n_valid"] = shared.valid.spread([len(rows) for rows in shared.valid.items])
@@ -165,6 +168,7 @@ def _place_networks(plans: Array) -> dict[str, int]:
             "gate": plans["n_gates"],
             "wire": plans["n_literals"] + plans["n_gates"],
             "rule": plans["n_rules"],
+            "limit": plans["n_weights"],
             "layer": plans["n_layers"] + 1,
             "epoch": plans["epochs"],
             "row": 2 * lengths,
@@ -198,6 +202,7 @@ def _network_arrays(jobs: Sequence[Job]) -> dict[str, Array]:
         "literal_kind": flat([network.literal_kind for network in networks]),
         "link_wire": flat([network.link_wires for network in networks]),
         "rule_wire": flat([network.rule_wires for network in networks]),
+        "limits": flat([network.weight_limits.T for network in networks], np.float32),
         "order": flat([rows for job in jobs for rows in (job.rows, job.rows)]),
     }
 
@@ -214,7 +219,9 @@ def _shared_arrays(plans: Array, shared: _Shared) -> dict[str, Array]:
         "temperature": kinds.join([s.temperatures for s in shared.schedules], np.float32),
         "valid": flat(shared.valid.items),
         "cells": flat([data.cells for data in tables], np.float32),
-        "target": flat([data.target for data in tables]),
+        # Classes and numbers share an array: a number is stored as its bits.
+        "target": flat([data.target.view(np.int32) for data in tables]),
+        "offset": flat([_offset_of(data) for data in tables], np.float32),
         "weight": flat([data.weight for data in tables], np.float32),
         "jump": flat([jump_images(int(n) - 1) for n in np.unique(plans["n_rows"])], np.uint64),
     }
@@ -232,7 +239,7 @@ def _literal_freeze(
 def _make_states(plans: Array) -> Array:
     states = np.zeros(len(plans), dtype=STATE)
     states["random"] = first_states(plans["seed"])
-    states["best"] = states["best_epoch"] = -1
+    states["best"], states["best_epoch"] = -np.inf, -1
     return states
 
 
@@ -246,7 +253,11 @@ def _kind_of(job: Job) -> tuple[Any, ...]:
 
 
 def _table_key(data: TrainingRows) -> tuple[int, ...]:
-    return id(data.cells), id(data.target), id(data.weight)
+    return id(data.cells), id(data.target), id(data.weight), id(data.offset)
+
+
+def _offset_of(data: TrainingRows) -> NDArray[np.float32]:
+    return np.zeros(len(data.weight), np.float32) if data.offset is None else data.offset
 
 
 _NO_ROWS = np.empty(0, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The results of one step of the kernel: votes, loss and gradients of one network.
+"""The results of one step of the kernel: points, loss and gradients of one network.
 
 For tests, which compare them with the other engines.
 """
@@ -24,9 +24,9 @@ _PHASES = {"gates": 0, "links": 1, "both": 2}
 
 @dataclass(frozen=True)
 class Probe:
-    """The results of a step: votes (rows, classes), the loss, and the gradients as a network."""
+    """The results of a step: points (rows, outputs), the loss, and the gradients as a network."""
 
-    votes: NDArray[np.int32]
+    points: NDArray[np.float32]
     loss: float
     gradients: Network
 
@@ -49,9 +49,10 @@ def probe(
         memory.pass_addresses(module)
         kernel = module.get_function("probe")
         kernel.max_dynamic_shared_size_bytes = shared
-        votes = cupy.zeros((len(job.rows), len(job.network.vote_logits)), dtype=cupy.int32)
+        n_outputs = len(job.network.vote_logits) or 1
+        points = cupy.zeros((len(job.rows), n_outputs), dtype=cupy.float32)
         scratch = cupy.empty(max(1, far), dtype=cupy.uint8)
-        arguments = (np.int32(_PHASES[phase]), votes, scratch)
+        arguments = (np.int32(_PHASES[phase]), points, scratch)
         kernel((1,), (variant.threads,), arguments, shared_mem=shared)
         gradients = job.network.copy()
         flat, place = memory.pools["gradient"].get(), 0
@@ -59,4 +60,4 @@ def probe(
             part[...] = flat[place : place + part.size].reshape(part.shape)
             place += part.size
         state = memory.states()[0]
-        return Probe(votes.get(), float(state["loss"] / max(state["weight"], 1e-30)), gradients)
+        return Probe(points.get(), float(state["loss"] / max(state["weight"], 1e-30)), gradients)

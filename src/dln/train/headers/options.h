@@ -55,10 +55,15 @@ struct Options {
   float grad_factor;
   // The votes are divided by tau before the softmax.
   float tau;
+  // Learning rate of the weights of rules that predict a number, as a fraction of the learning
+  // rate.
+  float weight_rate;
   // Smallest logit for which a vote link is on.
   float vote_limit;
+  // Level of the quantile that the quantile loss fits.
+  float quantile_level;
 };
-static_assert(sizeof(Options) == 88, "compiled.py must have the same record");
+static_assert(sizeof(Options) == 96, "compiled.py must have the same record");
 
 // The smallest and the largest value of each option.
 #define DLN_LIMITS(LIMIT) \
@@ -79,6 +84,8 @@ static_assert(sizeof(Options) == 88, "compiled.py must have the same record");
   LIMIT(threshold_rate, 0, 1000) \
   LIMIT(grad_factor, 0, 1000000) \
   LIMIT(tau, 0.001, 1000000) \
-  LIMIT(vote_limit, -1000000, 1000000)
+  LIMIT(weight_rate, 0, 1000) \
+  LIMIT(vote_limit, -1000000, 1000000) \
+  LIMIT(quantile_level, 0, 1)
 
 }  // namespace dln

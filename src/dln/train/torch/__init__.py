@@ -13,7 +13,7 @@ except ImportError as error:
 
 from dln.train.torch.circuit import to_circuit
 from dln.train.torch.engine import train_population
-from dln.train.torch.layers import LogicLayer, SumLayer, ThresholdLayer
+from dln.train.torch.layers import LogicLayer, SumLayer, ThresholdLayer, WeightLayer
 from dln.train.torch.mode import Mode, Phase, RelaxedLayer, freeze, set_mode
 from dln.train.torch.network import LogicNetwork
 
@@ -25,6 +25,7 @@ __all__ = [
     "RelaxedLayer",
     "SumLayer",
     "ThresholdLayer",
+    "WeightLayer",
     "freeze",
     "set_mode",
     "to_circuit",

@@ -56,7 +56,11 @@ def to_circuit(
     builder = CircuitBuilder(known, Votes.without_rules(tuple(classes), float(tau)))
     if isinstance(layers, LogicNetwork):
         thresholds = [layer for layer in layers.thresholds if isinstance(layer, ThresholdLayer)]
-        votes = layers.votes
+        if not isinstance(layers.head, SumLayer):
+            raise CircuitError(
+                "the network predicts a number, expected a network that votes for classes"
+            )
+        votes = layers.head
         n_read = max([layers.match.n_inputs, *(layer.n_inputs for layer in thresholds)])
         _check_names(known, classes, n_read, votes)
         rules = _build_network(builder, layers, thresholds)

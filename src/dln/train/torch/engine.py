@@ -96,7 +96,7 @@ class _Run:
         self.records: list[NDArray[np.float32]] = []
         self.record_epochs: list[int] = []
         self.best_epoch = -1
-        self.best_score = -1.0
+        self.best_score = -math.inf
         self.best_network: Network | None = None
 
     @property
@@ -141,16 +141,22 @@ class _Run:
 
     def _begin_epoch(self, trainer: Trainer, epoch: int, pruned: NDArray[np.bool_]) -> None:
         trainer.temperature = float(self.schedule.temperatures[epoch])
-        *stages, votes = trainer.model.stages()
+        *stages, head = trainer.model.stages()
         for layers, due in zip(stages, self.schedule.layer_freeze, strict=True):
             for layer in layers:
                 if due <= epoch:
                     freeze(layer)
         if self.schedule.vote_freeze <= epoch:
-            freeze(votes[0])
+            freeze(head[0])
         if self.schedule.prune_first <= epoch <= self.schedule.prune_last:
             prune_gates(self.job.network, pruned, self.schedule, epoch)
             trainer.model.read_from(self.job.network)
+            trainer.mask_rules(self._find_pruned_rules(pruned))
+
+    def _find_pruned_rules(self, pruned: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which rules are pruned gates (rules,)."""
+        network = self.job.network
+        return np.append(np.zeros(network.n_literals, dtype=bool), pruned)[network.rule_wires]
 
     def _train_epoch(self, trainer: Trainer, epoch: int, order: NDArray[np.int64]) -> None:
         options, n_rows = self.job.options, len(order)
@@ -165,27 +171,27 @@ class _Run:
     def _end_epoch(self, trainer: Trainer, epoch: int) -> None:
         """Record the results of the epoch. The network is up to date."""
         options = self.job.options
-        loss, accuracy = trainer.collect()
+        loss, score = trainer.collect()
         valid = self._look(trainer, epoch) if self._is_due(options.eval_every, epoch) else math.nan
         is_last = options.trace_every > 0 and self._is_stale(epoch)
         if self._is_due(options.trace_every, epoch) or is_last:
             self._record(epoch + 1)
         n_live = count_live_gates(self.job.network)
-        self.history.append((loss, accuracy, valid, n_live))
+        self.history.append((loss, score, valid, n_live))
 
     def _look(self, trainer: Trainer, epoch: int) -> float:
         """Evaluate on the validation rows, if there are any."""
         rows = self.job.valid_rows
         if rows is None or len(rows) == 0:
             return math.nan
-        accuracy = trainer.evaluate(rows)
-        score = accuracy
+        on_valid = trainer.evaluate(rows)
+        score = on_valid
         if self.job.options.validation_score == "both":
             score += trainer.evaluate(self.job.rows)
         if score >= self.best_score:  # the latest of tied epochs wins: it was trained longer
             self.best_score, self.best_epoch = score, epoch
             self.best_network = self.job.network.copy() if self.job.options.keep_best else None
-        return accuracy
+        return on_valid
 
     def _is_due(self, every: int, epoch: int) -> bool:
         return every > 0 and ((epoch + 1) % every == 0 or epoch + 1 == self.job.options.epochs)

@@ -1,4 +1,7 @@
-"""The paper's three layers. Each formula is a row of the paper's table of layers."""
+"""The paper's three layers, and a head for numbers.
+
+Each formula of the paper's layers is a row of its table of layers.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from torch.nn.functional import embedding_bag
 from dln._util.option import check_integer, check_number, options_of
 from dln.core.gates import GATES, PRIORITY
 from dln.errors import OptionError
-from dln.train.network import draw_links, draw_votes, vote_limit
+from dln.train.network import draw_links, draw_votes, draw_weights, no_limits, vote_limit
 from dln.train.options import FitOptions, VoteStart
 from dln.train.torch.mode import Phase, RelaxedLayer
 from dln.train.torch.straight_through import (
@@ -291,6 +294,53 @@ class SumLayer(RelaxedLayer):
             return straight_through(on, shares) @ wires
         soft = shares @ wires
         return soft if self.mode.is_soft else straight_through(on @ wires.detach(), soft)
+
+
+class WeightLayer(RelaxedLayer):
+    """Rules to a number: the bias plus the weights of the true rules.
+
+    Differs from the paper, which has classes. The weights are trained with the links.
+
+    Examples
+    --------
+    >>> layer = WeightLayer(2).eval()
+    >>> with torch.no_grad():
+    ...     layer.weights.copy_(torch.tensor([0.5, -2.0, 1.0])).shape
+    torch.Size([3])
+    >>> layer(torch.tensor([[1.0, 0.0], [1.0, 1.0]])).tolist()
+    [[1.5], [-0.5]]
+    """
+
+    limits: Tensor
+
+    def __init__(self, n_inputs: int, *, rng: np.random.Generator | None = None) -> None:
+        check_integer("n_inputs", n_inputs, 1, 2**31)
+        super().__init__(n_inputs)
+        self.weights = nn.Parameter(
+            _floats(draw_weights(n_inputs, _torch_rng() if rng is None else rng))
+        )
+        self.register_buffer("limits", _floats(no_limits(n_inputs + 1)))
+
+    def extra_repr(self) -> str:
+        """Describe the size of the layer."""
+        return f"{self.n_inputs}"
+
+    def evaluate(self, wires: Tensor) -> Tensor:
+        """Compute the number (1, rows) of rules (rules, rows)."""
+        weights = self.weights if self.trains(Phase.LINKS) else self.weights.detach()
+        wires = wires.to(torch.promote_types(wires.dtype, weights.dtype))
+        return (weights[:-1] @ wires + weights[-1])[None]
+
+    @torch.no_grad()
+    def mask(self, is_masked: Tensor) -> None:
+        """Keep the weights of some rules (rules,) at 0."""
+        self.limits[:, :-1].masked_fill_(is_masked, 0.0)
+        self.keep_limits()
+
+    @torch.no_grad()
+    def keep_limits(self) -> None:
+        """Move weights that are beyond their limits to them."""
+        self.weights.copy_(self.weights.clamp(*self.limits))
 
 
 def _torch_rng() -> np.random.Generator:

@@ -11,14 +11,16 @@ from dln.core.literals import LiteralKind
 from dln.encode.bits import evaluate_literals
 from dln.errors import CircuitError
 from dln.train.network import Network
-from dln.train.torch.layers import LogicLayer, SumLayer, ThresholdLayer
+from dln.train.torch.layers import LogicLayer, SumLayer, ThresholdLayer, WeightLayer
 from dln.train.torch.mode import RelaxedLayer
 
 Wires = NDArray[np.int64]
 
 
 class LogicNetwork(nn.Module):
-    """Encoded rows to votes: thresholds and category matches, logic layers, class sums.
+    """Encoded rows to points: thresholds and category matches, logic layers, and a head.
+
+    The head counts votes for classes, or adds up the weights of a number.
 
     The wires are stored in chunks: the matches, one chunk for each threshold layer, and one for
     each logic layer. A layer reads the chunks that contain its candidates.
@@ -66,26 +68,24 @@ class LogicNetwork(nn.Module):
         # Usually the rules are exactly the last layer.
         in_order = np.array_equal(rules, np.arange(n_read))
         self.register_buffer("rules", None if in_order else torch.as_tensor(rules))
-        self.votes = SumLayer(*network.vote_logits.T.shape, vote_threshold=network.vote_threshold)
-        with torch.no_grad():
-            self.votes.vote_logits.copy_(torch.as_tensor(network.vote_logits))
+        self.head = _make_head(network)
 
     def forward(self, cells: Tensor) -> Tensor:
-        """Count votes (rows, classes) of encoded rows (rows, columns)."""
+        """Compute the points (rows, classes), or (rows, 1), of encoded rows (rows, columns)."""
         columns = cells.mT.contiguous()
         chunks = [self.match.evaluate(columns)]
         chunks += [layer.evaluate(columns) for layer in self.thresholds]  # type: ignore[operator]
         for layer, reads in zip(self.logic, self.reads, strict=False):
             chunks.append(layer.evaluate(_join(chunks, reads)))  # type: ignore[operator]
         rules = _join(chunks, self.reads[-1])
-        return self.votes.evaluate(rules if self.rules is None else rules[self.rules]).mT
+        return self.head.evaluate(rules if self.rules is None else rules[self.rules]).mT
 
     def stages(self) -> list[list[RelaxedLayer]]:
-        """List what freezes together: each logic layer with its thresholds, then the votes."""
+        """List what freezes together: each logic layer with its thresholds, then the head."""
         stages: list[list[RelaxedLayer]] = [[layer] for layer in self.logic]  # type: ignore[list-item]
         for stage, layer in zip(stages, self.thresholds, strict=False):
             stage.append(layer)  # type: ignore[arg-type]
-        return [*stages, [self.votes]]
+        return [*stages, [self.head]]
 
     def function_parameters(self) -> list[nn.Parameter]:
         """List what phase I trains besides thresholds: gate logits (the paper's W)."""
@@ -98,7 +98,11 @@ class LogicNetwork(nn.Module):
     def link_parameters(self) -> list[nn.Parameter]:
         """List what phase II trains: link and vote logits (the paper's U and V, and S)."""
         links: list[nn.Parameter] = [layer.link_logits for layer in self.logic]  # type: ignore[misc]
-        return [*links, self.votes.vote_logits]
+        return [*links, self.head.vote_logits] if isinstance(self.head, SumLayer) else links
+
+    def weight_parameters(self) -> list[nn.Parameter]:
+        """List the weights of rules, which phase II trains too; none if there are classes."""
+        return [self.head.weights] if isinstance(self.head, WeightLayer) else []
 
     def write_to(self, network: Network) -> None:
         """Copy the parameters to the arrays of a network with the same wiring."""
@@ -107,9 +111,11 @@ class LogicNetwork(nn.Module):
             network.slopes[wires] = _array(thresholds.slopes)
         network.link_logits[...] = np.concatenate([_array(x.link_logits) for x in self.logic])
         network.gate_logits[...] = np.concatenate([_array(x.gate_logits) for x in self.logic])
-        network.vote_logits[...] = _array(self.votes.vote_logits)
+        if isinstance(self.head, WeightLayer):
+            network.weights[...] = _array(self.head.weights)
+        else:
+            network.vote_logits[...] = _array(self.head.vote_logits)
 
-    @torch.no_grad()
     def read_from(self, network: Network) -> None:
         """Copy the parameters from the arrays of a network with the same wiring."""
         for wires, thresholds in zip(self._threshold_wires, self.thresholds, strict=True):
@@ -118,7 +124,23 @@ class LogicNetwork(nn.Module):
         for layer, gates in zip(self.logic, network.layer_slices(), strict=True):
             _fill(layer.link_logits, network.link_logits[gates])
             _fill(layer.gate_logits, network.gate_logits[gates])
-        _fill(self.votes.vote_logits, network.vote_logits)
+        if isinstance(self.head, WeightLayer):
+            _fill(self.head.weights, network.weights)
+        else:
+            _fill(self.head.vote_logits, network.vote_logits)
+
+
+def _make_head(network: Network) -> SumLayer | WeightLayer:
+    """Make the layer that turns rules into points, with the parameters of a network."""
+    n_rules = len(network.rule_wires)
+    if network.predicts_number:
+        weights = WeightLayer(n_rules)
+        _fill(weights.limits, network.weight_limits)
+        _fill(weights.weights, network.weights)
+        return weights
+    votes = SumLayer(n_rules, len(network.vote_logits), vote_threshold=network.vote_threshold)
+    _fill(votes.vote_logits, network.vote_logits)
+    return votes
 
 
 class _MatchLayer(nn.Module):
@@ -184,6 +206,7 @@ def _array(parameter: object) -> NDArray[np.float32]:
     return parameter.detach().cpu().numpy()
 
 
+@torch.no_grad()
 def _fill(parameter: object, values: NDArray[np.float32]) -> None:
     assert isinstance(parameter, Tensor)
     parameter.copy_(torch.as_tensor(values))

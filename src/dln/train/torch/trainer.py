@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dln.train.jobs import Job
-from dln.train.torch.layers import MIN_SLOPE, ThresholdLayer
+from dln.train.torch.layers import MIN_SLOPE, ThresholdLayer, WeightLayer
 from dln.train.torch.losses import ROW_LOSSES
 from dln.train.torch.mode import Mode, Phase, set_mode
 from dln.train.torch.network import LogicNetwork
@@ -19,11 +19,17 @@ class Trainer:
 
     def __init__(self, job: Job, device: torch.device) -> None:
         self.device = device
+        self.job = job
         self.options = job.options
-        self.row_losses = ROW_LOSSES[job.loss.name]
         self.model = LogicNetwork(job.network).to(device)
         self.cells = torch.as_tensor(job.data.cells).to(device)
-        self.target = torch.as_tensor(job.data.target.astype(np.int64)).to(device)
+        self.is_number = job.loss.readout == "score"
+        kind = np.float32 if self.is_number else np.int64
+        self.target = torch.as_tensor(job.data.target.astype(kind)).to(device)
+        offset = np.float32(0.0) if job.data.offset is None else job.data.offset
+        self.offset = torch.as_tensor(np.broadcast_to(offset, len(job.data.target)).copy()).to(
+            device
+        )
         self.weight = torch.as_tensor(job.data.weight).to(device)
         self.temperature = 1.0
         self.generator = torch.Generator(device).manual_seed(job.options.seed % 2**63)
@@ -45,6 +51,8 @@ class Trainer:
             for parameter in thresholds:
                 parameter.requires_grad_(False)
         links = [{"params": self.model.link_parameters(), "part": 1.0}]
+        if weights := self.model.weight_parameters():
+            links.append({"params": weights, "part": self.options.weight_rate})
         is_gpu = self.device.type == "cuda"
         return {
             Phase.GATES: torch.optim.Adam(functions, eps=1e-8, fused=is_gpu),
@@ -55,9 +63,8 @@ class Trainer:
         """Train on some rows."""
         self.model.train()
         self._set_mode(phase)
-        votes = self.model(self.cells[rows])
-        target, weight = self.target[rows], self.weight[rows]
-        losses = self.row_losses(votes, target, self.options.tau)
+        points, losses = self._evaluate(rows)
+        weight = self.weight[rows]
         total = weight.sum()
         loss = (losses * weight).sum() / total.clamp(min=1e-30)
         if loss.requires_grad:
@@ -68,10 +75,17 @@ class Trainer:
                     for group in optimizer.param_groups:
                         group["lr"] = rate * group["part"]
                     optimizer.step()
-            self._keep_slopes_positive()
-        self._score(votes.detach(), target)
+            self._keep_limits()
+        self._count_right(points.detach(), rows)
         self.loss += loss.detach() * total
         self.weight_total += total
+
+    def _evaluate(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the points (rows, outputs) and the losses (rows,) of some rows."""
+        points = self.model(self.cells[rows])
+        if self.is_number:
+            points = points + self.offset[rows, None]
+        return points, ROW_LOSSES[self.job.loss.name](points, self.target[rows], self.job)
 
     def _set_mode(self, phase: Phase) -> None:
         options = self.options
@@ -87,24 +101,34 @@ class Trainer:
         set_mode(self.model, mode)
 
     @torch.no_grad()
-    def _keep_slopes_positive(self) -> None:
+    def _keep_limits(self) -> None:
         for layer in self.model.thresholds:
             assert isinstance(layer, ThresholdLayer)
             layer.slopes.clamp_(min=MIN_SLOPE)
+        if isinstance(self.model.head, WeightLayer):
+            self.model.head.keep_limits()
 
-    def _score(self, votes: Tensor, target: Tensor) -> None:
+    def mask_rules(self, is_masked: NDArray[np.bool_]) -> None:
+        """Keep the weights of some rules (rules,) at 0. Votes are masked by their logits."""
+        if isinstance(self.model.head, WeightLayer):
+            self.model.head.mask(torch.as_tensor(is_masked).to(self.device))
+
+    def _count_right(self, points: Tensor, rows: Tensor) -> None:
         """Count correct predictions by class. A tie goes to the first class."""
-        is_right = (votes.argmax(dim=1) == target).to(self.right.dtype)
+        if self.is_number:
+            return
+        target = self.target[rows]
+        is_right = (points.argmax(dim=1) == target).to(self.right.dtype)
         self.right.index_add_(0, target, is_right)
         self.total.index_add_(0, target, torch.ones_like(is_right))
 
     def collect(self) -> tuple[float, float]:
-        """Return the loss and the balanced accuracy of the epoch, and start the next one."""
+        """Return the loss and the score of the epoch, and start the next one."""
         loss = float(self.loss / self.weight_total.clamp(min=1e-30))
-        accuracy = self._balanced_accuracy()
+        score = -loss if self.is_number else self._balanced_accuracy()
         self.loss.zero_()
         self.weight_total.zero_()
-        return loss, accuracy
+        return loss, score
 
     def _balanced_accuracy(self) -> float:
         present = self.total > 0
@@ -115,11 +139,16 @@ class Trainer:
 
     @torch.no_grad()
     def evaluate(self, rows: NDArray[np.int64]) -> float:
-        """Return the balanced accuracy of the hard network on some rows."""
+        """Return the score of the hard network: balanced accuracy, or minus the mean loss."""
         self.model.eval()
+        loss = weight = 0.0
         places = torch.as_tensor(rows).to(self.device)
         size = max(self.options.batch_size, 256)
         for start in range(0, len(rows), size):
             part = places[start : start + size]
-            self._score(self.model(self.cells[part]), self.target[part])
-        return self._balanced_accuracy()
+            points, losses = self._evaluate(part)
+            self._count_right(points, part)
+            if self.is_number:
+                loss += float((losses.double() * self.weight[part]).sum())
+                weight += float(self.weight[part].double().sum())
+        return -loss / max(weight, 1e-30) if self.is_number else self._balanced_accuracy()

@@ -1,5 +1,5 @@
-// The backward pass: from the gradient of the votes to the gradient of every gate, and from there
-// to sums over rows for every gate, link and vote.
+// The backward pass: from the gradient of the points to the gradient of every gate, and from there
+// to sums over rows for every gate, link and vote or weight.
 #pragma once
 
 #include "network.h"
@@ -94,12 +94,13 @@ __device__ __forceinline__ Reader find_reader(const Block& block, const Candidat
 template <bool kSoft>
 __device__ __forceinline__ bool add_rules(const Block& block, const Range& range, Rows& d) {
   const Memory& memory = block.memory;
-  const bool soft = kSoft && block.plan.vote_gradient == dln::VoteGradient::soft;
+  const bool soft = (kSoft && block.plan.vote_gradient == dln::VoteGradient::soft) ||
+                    block.plan.predicts_number();
   bool any = false;
   for (int e = range.rule; e < range.rule_end; ++e) {
     const int r = __ldg(block.pools.rule_reader + e);
 #pragma unroll 2
-    for (int c = 0; c < block.plan.n_classes; ++c) {
+    for (int c = 0; c < block.plan.n_outputs(); ++c) {
       const int vote = c * block.plan.n_rules + r;
       const float part = soft ? memory.shares[vote] : static_cast<float>(memory.votes[vote]);
       any |= part != 0.0f;
@@ -258,13 +259,17 @@ __device__ __forceinline__ float pull_of_link(const Block& block, const Slope& s
   return pull;
 }
 
+// The gradient of an output, summed over the rows in which the rule of a vote is 1. The bias is the
+// weight of a rule that is always 1.
 __device__ __forceinline__ float pull_of_vote(const Block& block, int vote) {
-  const int c = vote / block.plan.n_rules, r = vote - c * block.plan.n_rules;
-  const int wire = block.memory.rules[r];
+  const bool is_weight = block.plan.predicts_number();
+  const bool is_bias = is_weight && vote == block.plan.n_rules;
+  const int c = is_weight ? 0 : vote / block.plan.n_rules, r = vote - c * block.plan.n_rules;
+  const int wire = is_bias ? 0 : block.memory.rules[r];
   float pull = block.step.pass > 0 ? block.pools.gradient[block.plan.votes + vote] : 0.0f;
 #pragma unroll
   for (int k = 0; k < kWords; ++k)
     pull += masked_sum(block.memory.score + c * kStride + 32 * k,
-                       block.memory.bits[wire * kWords + k]);
+                       is_bias ? kAll : block.memory.bits[wire * kWords + k]);
   return pull;
 }

@@ -29,7 +29,8 @@ __device__ inline void load_rows(const Block& block, const int* rows, int n) {
     }
   }
   for (int r = threadIdx.x; r < kRows; r += kThreads) {  // rows beyond n have weight 0
-    block.target[r] = r < n ? block.pools.target[plan.table + rows[r]] : -1;
+    const int none = plan.predicts_number() ? 0 : -1;
+    block.target[r] = r < n ? block.pools.target[plan.table + rows[r]] : none;
     block.weight[r] = r < n ? block.pools.weight[plan.table + rows[r]] : 0.0f;
   }
 }
@@ -133,7 +134,24 @@ __device__ inline void count_votes(const Block& block) {
   __syncthreads();
 }
 
-// From n rows to their votes. A gate phase needs only the hard circuit. Another thread may still
+// Each thread adds up the weights of a row's true rules.
+__device__ inline void add_weights(const Block& block, const int* rows, int n) {
+  const Plan& plan = block.plan;
+  const float* weight = block.memory.shares;
+  for (int r = threadIdx.x; r < kRows; r += kThreads) {
+    float sum = r < n ? block.pools.offset[plan.table + rows[r]] : 0.0f;
+    sum += weight[plan.n_rules];
+#pragma unroll 8
+    for (int rule = 0; rule < plan.n_rules; ++rule) {
+      const u32 word = block.memory.bits[block.memory.rules[rule] * kWords + r / 32];
+      sum += word >> (r & 31) & 1 ? weight[rule] : 0.0f;
+    }
+    block.memory.score[r] = sum;
+  }
+  __syncthreads();
+}
+
+// From n rows to their points. A gate phase needs only the hard circuit. Another thread may still
 // set the phase while the rows are loaded.
 __device__ __noinline__ void forward(const int* rows, int n, const Phase& phase) {
   const Block block = this_block();
@@ -142,16 +160,20 @@ __device__ __noinline__ void forward(const int* rows, int n, const Phase& phase)
   make_literals(block, phase != kGates);
   __syncthreads();
   evaluate_gates(block);
-  count_votes(block);
+  if (block.plan.predicts_number())
+    add_weights(block, rows, n);
+  else
+    count_votes(block);
 }
 
 // The points of the row of this thread.
 __device__ inline head::Points own_points(const Block& block) {
-  return {block.memory.score + threadIdx.x, kStride, block.plan.n_classes};
+  return {block.memory.score + threadIdx.x, kStride, block.plan.n_outputs()};
 }
 
-// Count correct predictions by class. Called by the rows' threads.
+// Count correct predictions by class. Called by the rows' threads. Numbers are scored by their loss.
 __device__ inline void count_right(const Block& block) {
+  if (block.plan.predicts_number()) return;
   const int target = block.target[threadIdx.x], winner = head::best_output(own_points(block));
   const u32 alike = __match_any_sync(kAll, target), right = __ballot_sync(kAll, winner == target);
   if (target >= 0 && lane_of() == __ffs(alike) - 1) {
@@ -160,12 +182,17 @@ __device__ inline void count_right(const Block& block) {
   }
 }
 
+// A target in the type that a loss expects.
+__device__ inline int target_as(int target, int) { return target; }
+__device__ inline float target_as(int target, float) { return __int_as_float(target); }
+
 // Replace the points by the gradient of the weighted loss, and return the weighted loss of this row.
 __device__ inline float loss_gradient(const Block& block) {
   const int target = block.target[threadIdx.x];
-  const float weight = block.weight[threadIdx.x], inverse_tau = 1.0f / block.plan.tau;
-  return head::with_loss(block.plan.loss, [&](auto loss) {
-    return weight *
-           loss.differentiate(own_points(block), target, weight * block.step.scale, inverse_tau);
+  const float weight = block.weight[threadIdx.x];
+  return head::with_loss(block.plan, [&](auto loss) {
+    return weight * loss.differentiate(own_points(block),
+                                       target_as(target, typename decltype(loss)::Target{}),
+                                       weight * block.step.scale);
   });
 }

@@ -35,6 +35,7 @@ struct Pools {
   int* gate_pruned;
   const int *link_wire, *reader_slot, *reader_input, *reader_start;
   const int *rule_wire, *rule_reader, *rule_start;
+  float2* limits;  // (weights) the smallest and the largest value
   const int *layer_start, *layer_prune, *level_start;
   // By epoch, row, batch and class.
   const float* temperature;
@@ -45,8 +46,8 @@ struct Pools {
   int *right, *total;
   // Tables, one after the other, and the map that advances random numbers by an epoch.
   const float* cells;
-  const int* target;
-  const float* weight;
+  const int* target;  // a class, or the bits of a number
+  const float *weight, *offset;
   const u64* jump;
 };
 
@@ -54,7 +55,7 @@ struct Pools {
 struct Memory {
   float* gradient;  // (gates, rows + 4) d loss / d gate, and gate_sums
   float* cells;     // (columns, rows)
-  float* score;     // (classes, rows) votes, then d loss / d votes
+  float* score;     // (outputs, rows) points, then d loss / d points
   u32* bits;        // (wires, words), or a list of inputs
   u32* words;       // (gates, 2, words) the bits of a gate's inputs
   u32* source;      // (gates, 2) the wires that the inputs read
@@ -62,8 +63,8 @@ struct Memory {
   u32* rules;       // (rules) the wires that vote
   u8* code;         // (gates) the hard gate
   u8* reached;      // (gates) whether any gradient reaches it through hard links
-  u8* votes;        // (classes, rules) whether a vote is on
-  float* shares;    // (classes, rules) the soft weight of a vote
+  u8* votes;        // (classes, rules) whether a vote is on, or (weights) whether it is not 0
+  float* shares;    // (classes, rules) the soft weight of a vote, or (weights)
 };
 
 // The settings of a step, the same for all threads of a block.
@@ -86,7 +87,7 @@ struct Block {
   State& state;
   const Memory memory;
   Step& step;
-  int* target;    // (rows)
+  int* target;    // (rows) as in Pools
   float* weight;  // (rows)
 };
 

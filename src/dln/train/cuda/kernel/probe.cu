@@ -2,9 +2,9 @@
 #include "run.h"
 
 // The loss and the gradients of the first network's rows, in one phase of its first epoch, and the
-// votes (rows, classes). One block.
+// points (rows, outputs). One block.
 extern "C" __global__ void __launch_bounds__(kThreads, DLN_BLOCKS)
-    probe(int phase, int* votes, char* far) {
+    probe(int phase, float* points, char* far) {
   begin_network(0, far);
   const Block block = this_block();
   const Plan& plan = block.plan;
@@ -21,9 +21,10 @@ extern "C" __global__ void __launch_bounds__(kThreads, DLN_BLOCKS)
   for (int start = 0; start < plan.n_rows; start += kRows) {
     const int n = min(kRows, plan.n_rows - start);
     forward(rows + start, n, start % (2 * kRows) ? kGates : kBoth);
-    for (int i = threadIdx.x; i < n * plan.n_classes; i += kThreads)
-      votes[static_cast<i64>(start) * plan.n_classes + i] = static_cast<int>(
-          block.memory.score[i % plan.n_classes * kStride + i / plan.n_classes]);
+    const int n_outputs = plan.n_outputs();
+    for (int i = threadIdx.x; i < n * n_outputs; i += kThreads)
+      points[static_cast<i64>(start) * n_outputs + i] =
+          block.memory.score[i % n_outputs * kStride + i / n_outputs];
     __syncthreads();
   }
   train_batch<kProbe>(block, rows, plan.n_rows);

@@ -19,14 +19,20 @@ enum Phase { kGates = 0, kLinks = 1, kBoth = 2 };
 // same order as PLAN in layout.py.
 struct Plan : dln::Options {
   i64 parameter, link, literal, gate, wire, rule, layer, level, epoch, row, batch, valid, count;
-  i64 trace, cells, table, shuffle, jump;
-  // A network's parameters are one vector: cutoffs, slopes, gate, link and vote logits.
+  i64 trace, cells, table, shuffle, jump, limit;
+  // A network's parameters are one vector: cutoffs, slopes, gate and link logits, and then vote
+  // logits, or the weights of a number, the last of which is the bias.
   i64 slopes, gates, links, votes;
-  int n_parameters, n_literals, n_gates, n_links, n_choices, n_rules, n_classes, n_layers;
+  int n_parameters, n_literals, n_gates, n_links, n_choices, n_rules, n_classes, n_weights, n_layers;
   int n_levels, n_columns, n_rows, n_valid, n_batches, n_shuffles;
   int first_freeze, vote_freeze, prune_first, prune_last, rules_on_literals;
   float convergence;
   u8 choice[16];
+
+  // A network that predicts a number has weights and no classes.
+  __device__ bool predicts_number() const { return n_weights > 0; }
+  __device__ int n_outputs() const { return predicts_number() ? 1 : n_classes; }
+  __device__ int n_votes() const { return n_classes * n_rules + n_weights; }
 };
 
 // The progress of a network. The fields have the same order as STATE in layout.py.
@@ -60,14 +66,14 @@ __device__ inline u32 take(u32& end, i64 n_bytes) {
 }
 
 __device__ inline Offsets arrange(const Plan& plan) {
-  const i64 n_gates = plan.n_gates, n_votes = static_cast<i64>(plan.n_classes) * plan.n_rules;
+  const i64 n_gates = plan.n_gates, n_votes = plan.n_votes();
   u32 near = 0, far = 0;
   u32& large = DLN_SPILL >= 1 ? far : near;
   u32& small = DLN_SPILL >= 2 ? far : near;
   Offsets at;
   at.gradient = take(large, 4 * n_gates * kStride);
   at.cells = take(large, 4 * static_cast<i64>(plan.n_columns) * kStride);
-  at.score = take(small, 4 * static_cast<i64>(plan.n_classes) * kStride);
+  at.score = take(small, 4 * static_cast<i64>(plan.n_outputs()) * kStride);
   // `bits` also holds a list of inputs, see pull_literals_by_input. With one word per wire, there
   // may be more inputs than wires.
   const i64 n_bits = (plan.n_literals + n_gates) * kWords;

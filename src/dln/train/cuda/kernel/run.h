@@ -126,7 +126,7 @@ __device__ inline bool end_epoch(const Block& block) {
   const int epoch = state.epoch;
   const bool last = epoch + 1 == plan.epochs;
   const auto is_due = [&](int every) { return every > 0 && ((epoch + 1) % every == 0 || last); };
-  const float accuracy = static_cast<float>(balanced_accuracy(block));
+  const double accuracy = balanced_accuracy(block);  // of classes
   const int live = count_live_gates();
   const bool looks = is_due(plan.eval_every) && plan.n_valid > 0;
   const double valid =
@@ -139,7 +139,8 @@ __device__ inline bool end_epoch(const Block& block) {
   }
   if (threadIdx.x == 0) {
     const float loss = static_cast<float>(state.loss / fmax(state.weight, 1e-30));
-    block.pools.history[plan.epoch + epoch] = {loss, accuracy, static_cast<float>(valid),
+    const float on_train = plan.predicts_number() ? -loss : static_cast<float>(accuracy);
+    block.pools.history[plan.epoch + epoch] = {loss, on_train, static_cast<float>(valid),
                                                static_cast<float>(live)};
     is_best = looks && score >= state.best;  // the latest of tied epochs wins
     if (is_best) {

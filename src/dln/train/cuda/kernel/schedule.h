@@ -31,6 +31,7 @@ __device__ inline bool try_to_prune(const Block& block, int gate, int* n_left) {
     const int r = __ldg(pools.rule_reader + e);
     for (int c = lane_of(); c < plan.n_classes; c += 32)
       pools.parameters[plan.votes + static_cast<i64>(c) * plan.n_rules + r].value = -infinity();
+    if (plan.predicts_number() && lane_of() == 0) pools.limits[plan.limit + r] = {0.0f, 0.0f};
   }
   if (lane_of() == 0) pools.gate_pruned[plan.gate + gate] = 1;
   __syncwarp();
@@ -106,7 +107,7 @@ __device__ __noinline__ bool prune() {
     if (any_frozen(block) && is_frozen(block, g))
       kept[plan.n_literals + g] = kept[memory.source[2 * g]] = kept[memory.source[2 * g + 1]] = 1;
   if (plan.vote_freeze <= block.step.epoch)
-    for (int vote = threadIdx.x; vote < plan.n_classes * plan.n_rules; vote += kThreads)
+    for (int vote = threadIdx.x; vote < plan.n_outputs() * plan.n_rules; vote += kThreads)
       if (memory.votes[vote]) kept[memory.rules[vote % plan.n_rules]] = 1;
   __syncthreads();
   for (int g = threadIdx.x; g < plan.n_gates; g += kThreads) {
@@ -134,7 +135,7 @@ __device__ __noinline__ int count_live_gates() {
   for (int w = threadIdx.x; w < plan.n_literals + plan.n_gates; w += kThreads) live[w] = 0;
   if (threadIdx.x == 0) count = 0;
   __syncthreads();
-  for (int vote = threadIdx.x; vote < plan.n_classes * plan.n_rules; vote += kThreads)
+  for (int vote = threadIdx.x; vote < plan.n_outputs() * plan.n_rules; vote += kThreads)
     if (memory.votes[vote]) live[memory.rules[vote % plan.n_rules]] = 1;
   __syncthreads();
   const int* starts = block.pools.level_start + plan.level;
@@ -174,15 +175,26 @@ __device__ inline double balanced_accuracy(const Block& block) {
   return present ? sum / present : not_a_number();
 }
 
-// The balanced accuracy on some rows. Called by all threads of the block.
+// The score of some rows: the balanced accuracy of classes, or minus the mean loss of numbers. Called
+// by all threads of the block; the first thread gets the result.
 __device__ inline double look(const Block& block, const int* rows, int n_rows) {
+  __shared__ double losses[kWords], weights[kWords];
+  const bool is_number = block.plan.predicts_number();
+  double loss = 0.0, weight = 0.0;
   clear_counts(block);
   for (int start = 0; start < n_rows; start += kRows) {
     forward(rows + start, min(kRows, n_rows - start), kGates);
     if (threadIdx.x < kRows) count_right(block);
+    if (threadIdx.x < kRows && is_number) {
+      const double own = warp_sum(static_cast<double>(loss_gradient(block)));
+      const double heavy = warp_sum(static_cast<double>(block.weight[threadIdx.x]));
+      if (lane_of() == 0) losses[warp_of()] = own, weights[warp_of()] = heavy;
+    }
     __syncthreads();
+    if (threadIdx.x == 0 && is_number)
+      for (int k = 0; k < kWords; ++k) loss += losses[k], weight += weights[k];
   }
-  return balanced_accuracy(block);
+  return is_number ? -loss / fmax(weight, 1e-30) : balanced_accuracy(block);
 }
 
 __device__ inline void copy_parameters(const Block& block, float* to) {

@@ -227,7 +227,31 @@ __device__ inline void visit_links(const Block& block) {
 }
 
 template <Mode mode>
+__device__ inline void visit_weights(const Block& block) {
+  const Plan& plan = block.plan;
+  const bool frozen = plan.vote_freeze <= block.step.epoch;
+  for (int i = threadIdx.x; i < plan.n_weights; i += kThreads) {
+    Parameter* weight = block.pools.parameters + plan.votes + i;
+    Parameter p = load(weight);
+    if (mode != kRefresh) {
+      const float gradient = frozen ? 0.0f : pull_of_vote(block, i);
+      if (mode == kProbe) {
+        block.pools.gradient[plan.votes + i] = gradient;
+        continue;
+      }
+      if (!frozen) adam(p, gradient, block.step.rate * plan.weight_rate, block.step.epsilon);
+    }
+    const float2 limit = block.pools.limits[plan.limit + i];
+    p.value = fminf(fmaxf(p.value, limit.x), limit.y);
+    store(weight, p);
+    block.memory.votes[i] = p.value != 0.0f;
+    block.memory.shares[i] = p.value;
+  }
+}
+
+template <Mode mode>
 __device__ inline void visit_votes(const Block& block) {
+  if (block.plan.predicts_number()) return visit_weights<mode>(block);
   const Plan& plan = block.plan;
   const bool frozen = plan.vote_freeze <= block.step.epoch;
   for (int vote = kThreads - 1 - threadIdx.x; vote < plan.n_classes * plan.n_rules;
@@ -264,7 +288,7 @@ __device__ inline void keep_link_pulls(const Block& block) {
     pulls[slot] =
         pull_of_link(block, slope, input, __ldg(wires + slot), adds ? pulls[slot] : 0.0f);
   }
-  for (int vote = threadIdx.x; vote < plan.n_classes * plan.n_rules; vote += kThreads)
+  for (int vote = threadIdx.x; vote < plan.n_votes(); vote += kThreads)
     block.pools.gradient[plan.votes + vote] = pull_of_vote(block, vote);
 }
 

@@ -1,0 +1,69 @@
+"""Values of a target column -> numbers, and whether a target is one of numbers at all."""
+
+from __future__ import annotations
+
+from typing import Literal as OneOf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.cli.arrow import Column, pa, pc
+from dln.cli.kinds import reading_of
+from dln.cli.missing import MissingWords
+from dln.cli.read import typed
+from dln.core.circuit import Task
+from dln.core.literals import ColumnKind
+from dln.errors import TableError
+
+TaskChoice = OneOf["auto", "classes", "number"]
+
+MOST_CLASSES = 20
+"""A target of numbers with more distinct values is predicted as a number, unless told otherwise."""
+
+
+def choose_task(asked: TaskChoice, kind: ColumnKind, n_values: int) -> Task:
+    """Choose what to predict by the kind of the target and the number of its distinct values.
+
+    >>> choose_task("auto", "integer", 2), choose_task("auto", "number", 300)
+    ('classes', 'number')
+    """
+    if asked != "auto":
+        return asked
+    is_measured = kind in ("number", "integer") and n_values > MOST_CLASSES
+    return "number" if is_measured else "classes"
+
+
+def read_numbers(cells: Column, target: str, words: MissingWords, *, is_text: bool) -> Column:
+    """Read a target column as float64, with nulls where values are missing.
+
+    Raises `TableError` for a value that is not a finite number.
+    """
+    frame = pa.table({target: cells})
+    if not is_text and not _is_number(frame.column(0).type):
+        raise TableError(
+            f"the target {target!r} holds {frame.column(0).type}, expected numbers; "
+            "add --task classes to predict classes"
+        )
+    if is_text:
+        frame = typed(frame, {target: reading_of("number", words)}, first_row=1)
+    numbers = pc.cast(frame.column(0), pa.float64(), safe=False)
+    numbers = pc.if_else(pc.is_nan(numbers), pa.scalar(None, pa.float64()), numbers)
+    if pc.any(pc.is_inf(numbers)).as_py():
+        row = pc.index(pc.is_inf(numbers), True).as_py() + 1
+        raise TableError(
+            f"the target {target!r} is infinite in row {row}; expected finite numbers, "
+            "remove the row"
+        )
+    return numbers
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def values_and_known(numbers: Column) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the numbers of the rows that have one, and which rows those are."""
+    known = pc.is_valid(numbers).to_numpy().astype(bool)
+    values: NDArray[np.float64] = numbers.drop_null().to_numpy().astype(np.float64)
+    return values, known

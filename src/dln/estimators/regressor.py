@@ -1,0 +1,323 @@
+"""`DLNRegressor`: the scikit-learn interface for a target of numbers. It holds no algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from dln._util.cores import count_threads
+from dln._util.option import documented
+from dln._util.progress import live_bars
+from dln.errors import OptionError
+from dln.estimators.base import CircuitEstimator, stack_histories
+from dln.estimators.fit_warnings import warn_of_mixtures, warn_user
+from dln.estimators.parameters import NumberParameters
+from dln.estimators.plan import budget_of, plan_number_fit, read_number_parameters
+from dln.estimators.reading import draw_seed, read_features, read_number_problem
+from dln.paths.fit import FittedPath
+from dln.paths.number_fit import fit_number_path
+from dln.paths.progress import search_bar
+from dln.shrink.simplify.simplify import Effort
+from dln.train.engines import EngineName, find_engine
+from dln.train.jobs import NUMBER_HISTORY, OnInterrupt
+from dln.train.number_fit import FittedNumber, fit_number
+from dln.train.number_loss import LossName
+from dln.train.options import (
+    Auto,
+    Concatenation,
+    FitEffort,
+    GateGradient,
+    Gates,
+    LastBatch,
+    LinkDrawing,
+    Phases,
+    Relaxation,
+    Scaling,
+)
+from dln.train.settings import Annealing, Freezing, Pruning
+
+
+@documented(NumberParameters)
+class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
+    """Learn a logic circuit that predicts a number for the rows of a table.
+
+    Each rule adds a number with few decimals, and the prediction is their sum, or its exponential
+    for loss="poisson" and loss="gamma". Tables may be of the same kinds as for `DLNClassifier`;
+    nothing has to be scaled, encoded or imputed, and neither has the target.
+
+    Parameters
+    ----------
+    <parameters>
+
+    Attributes
+    ----------
+    circuit_ : Circuit
+        The learned circuit. It prints as rules, predicts, explains, and saves to JSON. With several
+        quantile levels, that of the level nearest to one half.
+    circuits_ : tuple of Circuit
+        One circuit for each quantile level, else `circuit_` alone.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of str
+        Names of the columns seen in `fit`, if they are all text.
+    history_ : dict of str to ndarray (n_networks, epochs)
+        loss, train_score and valid_score (minus the mean loss; NaN where not measured) and gates,
+        for each network and epoch.
+    traces_ : list of Trace
+        The parameters of each network during training; empty unless trace_every is set.
+    validated_score_ : float
+        Cross-validated R² on the training rows, or D² for another loss than "squared": the share of
+        the loss of the best constant that the model removes. NaN if there were too few rows.
+    path_ : CircuitPath or None
+        Circuits of every size with their cross-validated R², if there is a budget or path=True.
+
+    Warns
+    -----
+    DlnWarning
+        If the model has no rules, or if a column of numbers contains text.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = DLNRegressor(effort="quick", random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.5
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: LossName = "squared",
+        quantile: float | Sequence[float] = 0.5,
+        effort: FitEffort = "normal",
+        layers: Auto | tuple[int, ...] = "auto",
+        n_networks: Auto | int = "auto",
+        n_trees: Auto | int = "auto",
+        n_cutoffs: Auto | int = "auto",
+        scaling: Scaling = "quantiles",
+        screening: bool = True,
+        n_links: int | None = 16,
+        link_drawing: LinkDrawing = "distinct",
+        n_gates: int = 16,
+        gates: Gates = "all",
+        concatenation: Concatenation = "separate",
+        epochs: Auto | int = "auto",
+        batch_size: Auto | int = "auto",
+        last_batch: LastBatch = "spread",
+        learning_rate: float = 0.05,
+        final_rate: float = 0.03,
+        threshold_rate: float = 0.1,
+        slope: float = 20.0,
+        phases: Phases = "batches",
+        relaxation: Relaxation = "straight-through",
+        gate_gradient: GateGradient = "hard",
+        temperature: float | Annealing = 1.0,
+        freezing: Freezing | None = None,
+        pruning: Pruning | None = None,
+        grad_factor: float = 1.0,
+        max_rules: int | None = None,
+        max_literals: int | None = None,
+        max_literals_per_rule: int | None = None,
+        max_columns: int | None = None,
+        column_costs: Mapping[str, float] | None = None,
+        max_cost: float | None = None,
+        path: bool = False,
+        engine: EngineName = "native",
+        device: str = "cpu",
+        simplify: Effort | None = "quick",
+        trace_every: int = 0,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+        on_interrupt: OnInterrupt = "raise",
+    ) -> None:
+        self.loss = loss
+        self.quantile = quantile
+        self.effort = effort
+        self.layers = layers
+        self.n_networks = n_networks
+        self.n_trees = n_trees
+        self.n_cutoffs = n_cutoffs
+        self.scaling = scaling
+        self.screening = screening
+        self.n_links = n_links
+        self.link_drawing = link_drawing
+        self.n_gates = n_gates
+        self.gates = gates
+        self.concatenation = concatenation
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.last_batch = last_batch
+        self.learning_rate = learning_rate
+        self.final_rate = final_rate
+        self.threshold_rate = threshold_rate
+        self.slope = slope
+        self.phases = phases
+        self.relaxation = relaxation
+        self.gate_gradient = gate_gradient
+        self.temperature = temperature
+        self.freezing = freezing
+        self.pruning = pruning
+        self.grad_factor = grad_factor
+        self.max_rules = max_rules
+        self.max_literals = max_literals
+        self.max_literals_per_rule = max_literals_per_rule
+        self.max_columns = max_columns
+        self.column_costs = column_costs
+        self.max_cost = max_cost
+        self.path = path
+        self.engine = engine
+        self.device = device
+        self.simplify = simplify
+        self.trace_every = trace_every
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.on_interrupt = on_interrupt
+
+    # -- fitting --------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> DLNRegressor:
+        """Learn a circuit from a table and the number of each row.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            The training rows.
+        y : array-like of shape (n_rows,)
+            The numbers to predict. Missing and infinite ones are refused.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of the rows, not negative. Rows of weight 0 are ignored. For counts with an
+            exposure, give counts / exposure as `y` and the exposure as weight.
+        groups : array-like of shape (n_rows,), optional
+            Rows that belong together, for example those of one patient, have the same value.
+            Cross-validation inside the fit does not separate them.
+
+        Returns
+        -------
+        self : DLNRegressor
+            The fitted regressor.
+        """
+        parameters = read_number_parameters(self)  # refuses parameters out of range first
+        budget = budget_of(parameters)
+        engine = find_engine(self.engine, self.device)
+        n_threads = count_threads(self.n_jobs)
+        seed = draw_seed(self.random_state)
+        problem = read_number_problem(self, X, y, sample_weight, parameters.loss, groups).counting()
+        budget.check_columns(problem.table.column_names())
+        fits: list[FittedNumber] = []
+        paths: list[FittedPath] = []
+        for loss in parameters.losses:
+            rng = np.random.default_rng(seed)
+            if not budget.is_limited:
+                with live_bars(enabled=bool(self.verbose)) as show:
+                    fits.append(
+                        fit_number(
+                            problem,
+                            plan_number_fit(parameters, loss, problem),
+                            engine=engine,
+                            rng=rng,
+                            n_threads=n_threads,
+                            show=show,
+                            on_interrupt=self.on_interrupt,
+                        )
+                    )
+            if budget.is_limited or (self.path and not fits[-1].interrupted):
+                with search_bar(enabled=bool(self.verbose)) as on_search:
+                    paths.append(
+                        fit_number_path(
+                            problem,
+                            budget,
+                            loss,
+                            rng=rng,
+                            n_threads=n_threads,
+                            on_progress=on_search,
+                            on_interrupt=self.on_interrupt,
+                        )
+                    )
+        circuits = tuple(self._simplified(fitted.circuit) for fitted in fits)
+        if budget.is_limited:
+            circuits = tuple(found.path.circuit for found in paths)
+        middle = int(np.argmin([abs(loss.level - 0.5) for loss in parameters.losses]))
+        path = paths[middle].path if middle < len(paths) else None
+        if path is not None and fits:
+            path = path.continued(circuits[middle], fits[middle].score, np.nan)
+        ended = [found.interrupted for found in fits] + [found.interrupted for found in paths]
+        interrupted = any(ended)
+        self.circuits_, self.circuit_, self.path_ = circuits, circuits[middle], path
+        self.validated_score_ = (
+            path.points[path.chosen].accuracy if path is not None else fits[middle].score
+        )
+        self.history_ = stack_histories(
+            [history for fitted in fits for history in fitted.histories], NUMBER_HISTORY
+        )
+        self.traces_ = [trace for fitted in fits for trace in fitted.traces]
+        # Last, so that the model is complete even if warnings are turned into errors.
+        warn_of_mixtures(self.circuit_.columns)
+        if interrupted:
+            warn_user("The fit was interrupted. The model keeps what it had learned so far.")
+        elif not self.circuit_.rules and budget.is_limited:
+            warn_user(
+                "The model has no rules, so it predicts the same number for every row. A larger "
+                f"budget than {budget.describe()} may help."
+            )
+        elif not self.circuit_.rules:
+            warn_user(
+                "The model has no rules, so it predicts the same number for every row. If the "
+                "columns should say something about the target, check that numbers and dates were "
+                "not read as text."
+            )
+        return self
+
+    # -- prediction -----------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return the prediction of each row.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows with the columns seen in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        check_is_fitted(self)
+        return self.circuit_.predict(read_features(self, X, reset=False))
+
+    def predict_interval(self, X: Any) -> NDArray[np.float64]:
+        """Return the prediction of every quantile level, in ascending order.
+
+        Each level has its own circuit in `circuits_`. Where their predictions of a row would be out
+        of order, they are sorted, so an interval is never reversed.
+
+        Parameters
+        ----------
+        X : table of shape (n_rows, n_columns)
+            Rows with the columns seen in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_levels)
+
+        Raises
+        ------
+        OptionError
+            If the model was fitted with fewer than two levels.
+        """
+        check_is_fitted(self)
+        if len(self.circuits_) < 2:
+            raise OptionError(
+                "this model has no interval; fit with loss='quantile' and several levels, such as "
+                "quantile=(0.05, 0.95)"
+            )
+        table = read_features(self, X, reset=False)
+        predicted = np.stack([circuit.predict(table) for circuit in self.circuits_], axis=1)
+        return np.sort(predicted, axis=1)

@@ -1,0 +1,202 @@
+"""Table of numbers + budget -> the path of circuits within it, each size with its validated R².
+
+The search is that of classes, with another loss. Coefficients are rounded to few decimals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.core.builder import TRUE, CircuitBuilder
+from dln.core.circuit import Circuit
+from dln.core.score import Score
+from dln.paths.beam import Search, State
+from dln.paths.budget import Budget
+from dln.paths.candidates import CandidateTests, find_tests
+from dln.paths.fit import FittedPath
+from dln.paths.formula import build, evaluate
+from dln.paths.loss import Floats
+from dln.paths.number_loss import NumberPathLoss
+from dln.paths.path import CircuitPath, PathPoint, best_place
+from dln.paths.searches import (
+    SEARCH_ROWS,
+    Stop,
+    increasing,
+    longest,
+    most_literals,
+    n_folds,
+    run_searches,
+)
+from dln.train.folds import draw_number_folds
+from dln.train.jobs import OnInterrupt
+from dln.train.number_loss import NumberLoss
+from dln.train.points import Points, round_coefficients
+from dln.train.problem import NumberProblem
+from dln.train.standard import Standard
+
+TOLERANCE = 0.02
+"""Rounding changes predictions of training rows by at most this (root mean square).
+
+In units of the standard deviation of the target; with a log link, relative to the prediction. It is
+larger than for a fit without limits: short decimals are easier to read.
+"""
+
+
+def fit_number_path(
+    problem: NumberProblem,
+    budget: Budget,
+    loss: NumberLoss,
+    *,
+    rng: np.random.Generator,
+    n_threads: int = 1,
+    on_progress: Callable[[int, int], None] | None = None,
+    on_interrupt: OnInterrupt = "raise",
+) -> FittedPath:
+    """Search for the best circuits of every size within a budget, and validate each size.
+
+    The arguments are those of `dln.paths.fit.fit_path`.
+    """
+    budget.check_columns(problem.table.column_names())
+    problem = problem.kept()
+    seed = int(rng.integers(2**31))
+    folds = draw_number_folds(
+        problem.target, n_folds(len(problem.target)), np.random.default_rng(seed), problem.groups
+    )
+    parts: list[tuple[NumberProblem, NumberProblem | None]] = [(problem, None)]
+    for number in range(int(folds.max(initial=-1)) + 1):
+        train, rest = np.flatnonzero(folds != number), np.flatnonzero(folds == number)
+        if np.ptp(problem.target[train]) > 0:
+            parts.append((problem.take(train), problem.take(rest)))
+
+    def search(part: tuple[NumberProblem, NumberProblem | None], stop: Stop) -> _Found:
+        return _search(*part, budget, loss, seed, stop)
+
+    searched = run_searches(search, parts, n_threads, on_progress, on_interrupt)
+    complete, *validated = searched.found
+    points = []
+    for size in sorted(complete.states):
+        scores = np.array([part.score_at(size) for part in validated])
+        mean = float(scores.mean()) if len(scores) else np.nan
+        error = float(scores.std() / np.sqrt(len(scores))) if len(scores) else np.nan
+        points.append(PathPoint(complete.circuit(size, loss, problem.name), mean, error))
+    points = increasing(points)
+    for point in points:
+        assert budget.allows(point.size), (budget, point.size)
+    measure = "R²" if loss.name == "squared" else "D²"
+    path = CircuitPath(tuple(points), best_place(tuple(points)), measure)
+    return FittedPath(path, searched.interrupted)
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """The rules of each number of literals with rounded coefficients, and their validated score."""
+
+    tests: CandidateTests
+    states: dict[int, tuple[State, Points]]
+    scores: dict[int, float]
+
+    def score_at(self, size: int) -> float:
+        """Return the score of the largest circuit that is not larger."""
+        return self.scores[max(own for own in self.scores if own <= size)]
+
+    def circuit(self, size: int, loss: NumberLoss, name: str) -> Circuit:
+        """Build the circuit of a size."""
+        state, (points, offset, digits) = self.states[size]
+        builder = CircuitBuilder(self.tests.columns, Score((), (0,), digits, loss.link, name))
+        builder.vote(TRUE, (offset,))
+        for formula, own in zip(state.rules, points.tolist(), strict=True):
+            if own:
+                builder.vote(build(formula, self.tests, builder), (own,))
+        return builder.finish()
+
+
+def _search(
+    problem: NumberProblem,
+    validation: NumberProblem | None,
+    budget: Budget,
+    loss: NumberLoss,
+    seed: int,
+    stop: Stop,
+) -> _Found:
+    sample = problem
+    if len(problem.target) > SEARCH_ROWS:
+        rng = np.random.default_rng(seed)
+        sample = problem.take(np.sort(rng.permutation(len(problem.target))[:SEARCH_ROWS]))
+    tests = find_tests(sample)
+    standard = Standard.of(sample, loss)
+    weight = sample.weight.astype(np.float64)
+    own = NumberPathLoss(loss, standard.targets(sample.target), weight / weight.sum())
+    states = Search(
+        tests,
+        tests.evaluate(sample.table),
+        own,
+        budget,
+        longest=longest(budget),
+        most_literals=most_literals(budget),
+        seed=seed,
+        stop=stop,
+    ).run()
+    if len(sample.target) < len(problem.target):
+        states = _refitted(states, tests, problem, loss, standard)
+    rounded = {size: (state, _rounded(state, standard)) for size, state in states.items()}
+    scores = {} if validation is None else _validate(tests, rounded, validation, loss)
+    return _Found(tests, rounded, scores)
+
+
+def _refitted(
+    states: dict[int, State],
+    tests: CandidateTests,
+    problem: NumberProblem,
+    loss: NumberLoss,
+    standard: Standard,
+) -> dict[int, State]:
+    """Fit the coefficients again on all rows, of which the search used some."""
+    bits = tests.evaluate(problem.table)
+    weight = problem.weight.astype(np.float64)
+    own = NumberPathLoss(loss, standard.targets(problem.target), weight / weight.sum())
+    found = {}
+    for size, state in states.items():
+        fires = _fires(state, bits)
+        votes = own.fit(fires, state.votes, 6)
+        total = own.total(fires @ votes, votes)
+        found[size] = State(state.rules, fires, votes, total, state.reads)
+    return found
+
+
+def _fires(state: State, bits: NDArray[np.float32]) -> Floats:
+    always = np.ones(len(bits))
+    return np.stack([always, *(evaluate(formula, bits) for formula in state.rules)], axis=1)
+
+
+def _rounded(state: State, standard: Standard) -> Points:
+    unit = standard.unit
+    base, *coefficients = state.votes[:, 0].tolist()
+    fires = state.fires[:, 1:]
+    return round_coefficients(
+        np.array(coefficients) * unit,
+        standard.offset(base),
+        lambda own: np.asarray(fires @ own),
+        TOLERANCE * unit,
+    )
+
+
+def _validate(
+    tests: CandidateTests,
+    states: dict[int, tuple[State, Points]],
+    validation: NumberProblem,
+    loss: NumberLoss,
+) -> dict[int, float]:
+    """Return the share of the loss of a constant that each size removes on validation rows."""
+    bits = tests.evaluate(validation.table)
+    target, weight = validation.target, validation.weight
+    constant = loss.constant(target, weight)
+    start = loss.deviance(np.full(len(target), constant), target, weight)
+    scores = {}
+    for size, (state, (points, offset, digits)) in states.items():
+        score = (_fires(state, bits)[:, 1:] @ points + offset) * 10.0**-digits
+        scores[size] = 1.0 - loss.deviance(score, target, weight) / start if start > 0 else 0.0
+    return scores

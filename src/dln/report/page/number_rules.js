@@ -1,0 +1,39 @@
+/* The list of rules with what each adds, the strongest first. */
+"use strict";
+
+function showRules() {
+  const column = find("rules-column").value === "" ? null : Number(find("rules-column").value);
+  const rules = page.rules.map((_, rule) => rule)
+    .filter((rule) => column === null || page.rules[rule].columns.includes(column));
+  const { rules: given } = circuit.model;
+  rules.sort((one, other) => Math.abs(given[other].points) - Math.abs(given[one].points));
+  find("rules-count").textContent = counted(rules.length, "rule");
+  const heads = ["", "adds", "if", "fires in", "mean there", "mean elsewhere"];
+  const head = element("thead", {}, element("tr", {}, ...heads.map((text, place) =>
+    element("th", { scope: "col", class: place > 2 ? "num" : "" }, text))));
+  const body = element("tbody", {}, ...rules.map(makeRuleRow));
+  const box = element("div", { class: "scroll" }, element("table", { class: "rule-table" }, head, body));
+  find("rules-list").replaceChildren(rules.length ? box : element("p", { class: "note" }, "The model has no rules."));
+  hintScroll(box);
+  if (controls.every((control) => !control.problem)) lightFiring(predict(currentRow()).fired);
+}
+
+function makeRuleRow(rule) {
+  const { text, share, mean, elsewhere } = page.rules[rule];
+  const { points } = circuit.model.rules[rule];
+  return element(
+    "tr", { "data-rule": String(rule), class: points < 0 ? "c1" : "c0", tabIndex: 0 },
+    element("td", { class: "sign" }), element("td", { class: "chips" }, amountChip(points)),
+    element("td", { class: "text" }, text),
+    element("td", { class: "num", "data-name": "fires in" }, percent(share)),
+    element("td", { class: "num", "data-name": "mean there" }, roughly(mean)),
+    element("td", { class: "num", "data-name": "mean elsewhere" }, roughly(elsewhere)),
+  );
+}
+
+function startRules() {
+  find("rules-column").append(element("option", { value: "" }, "any column"),
+    ...features.map((feature) => element("option", { value: String(feature.column) }, feature.title)));
+  find("rules-column").addEventListener("change", showRules);
+  showRules();
+}

@@ -1,0 +1,363 @@
+"""Columns + numbers -> Circuit: train networks, grow trees on what they leave, round, build.
+
+This is the complete fit of a number, without a user interface. Inside, targets are standardised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.core.circuit import Circuit
+from dln.core.score import Score
+from dln.encode.encoder import Encoder, fit_encoder
+from dln.train.discretise import RuledNetwork, build_circuit
+from dln.train.folds import draw_number_folds
+from dln.train.jobs import Engine, Job, OnInterrupt, OnProgress, Trained
+from dln.train.number_growth import FoldScores, GrownNumber, grow_number
+from dln.train.number_loss import Floats, NumberLoss, weighted_quantile
+from dln.train.number_networks import NumberRecipe, Refitted, cross_fit, train_networks
+from dln.train.points import round_coefficients
+from dln.train.problem import NumberProblem
+from dln.train.standard import Standard
+from dln.train.trace import Trace
+from dln.train.trees import Features, Growth, Leaf, Path, Tree, make_features
+from dln.train.votes import evaluate_rules
+
+TOLERANCE = 1e-3
+"""Rounding changes predictions of training rows by at most this (root mean square).
+
+In units of the standard deviation of the target; with a log link, relative to the prediction.
+"""
+
+N_FOLDS = 4
+"""Folds of the rows for cross-validation."""
+
+MAX_ROWS = 50_000
+"""Number of rows that trees are grown on; a larger table is sampled."""
+
+_ROUNDING_ROWS = 10_000
+"""Number of rows on which the effect of rounding is measured."""
+
+_USUAL_RIDGE = 10.0
+"""Penalty of the coefficients of networks if there are too few rows to choose one."""
+
+_HOPELESS = 1.5
+"""No trees are grown for networks whose loss is more than this multiple of that of trees alone."""
+
+Show = Callable[[str, float, str], None]
+"""Shows a task: its title, the fraction that is done, and its state."""
+
+
+@dataclass(frozen=True)
+class NumberPlan:
+    """What to fit.
+
+    Attributes
+    ----------
+    loss
+        What is minimised.
+    recipe
+        The networks to train.
+    growths
+        Trees that may be grown; cross-validation chooses.
+    alone
+        Whether cross-validation may choose trees without networks.
+    """
+
+    loss: NumberLoss
+    recipe: NumberRecipe
+    growths: tuple[Growth, ...]
+    alone: bool
+
+
+@dataclass(frozen=True)
+class FittedNumber:
+    """A circuit and information about its training.
+
+    `score` is the cross-validated share of the loss of a constant that the circuit removes: R² for
+    squared errors. NaN without cross-validation.
+    """
+
+    circuit: Circuit
+    score: float = np.nan
+    interrupted: bool = False
+    histories: list[NDArray[np.float32]] = field(default_factory=list)
+    traces: list[Trace] = field(default_factory=list)
+
+
+def fit_number(
+    problem: NumberProblem,
+    plan: NumberPlan,
+    *,
+    engine: Engine,
+    rng: np.random.Generator,
+    n_threads: int = 1,
+    show: Show | None = None,
+    on_interrupt: OnInterrupt = "raise",
+) -> FittedNumber:
+    """Fit a circuit that predicts a number.
+
+    With on_interrupt="keep", Ctrl-C ends the stage that runs, and the circuit is what was learned
+    so far.
+    """
+    return _NumberFit(problem, plan, engine, rng, n_threads, show, on_interrupt).run()
+
+
+@dataclass(frozen=True)
+class _Model:
+    """What cross-validation chose.
+
+    `ridge` is the penalty of networks, None without networks. `honest` (n,) are the scores of rows
+    by models without these rows; None if there were too few rows.
+    """
+
+    ridge: float | None
+    trees: tuple[Tree, ...] = ()
+    honest: Floats | None = None
+
+
+@dataclass
+class _NumberFit:
+    """The stages of one fit, in their order."""
+
+    problem: NumberProblem
+    plan: NumberPlan
+    engine: Engine
+    rng: np.random.Generator
+    n_threads: int
+    show: Show | None
+    on_interrupt: OnInterrupt
+    interrupted: bool = False
+
+    def run(self) -> FittedNumber:
+        """Leave folds out, train networks, grow trees, round, build."""
+        problem, loss, plan = self.problem, self.plan.loss, self.plan
+        standard = Standard.of(problem, loss)
+        target = standard.targets(problem.target)
+        encoder, cells = fit_encoder(
+            problem.table, target.astype(np.float32), problem.weight, plan.recipe.encode
+        )
+        features = make_features(encoder.literals, cells)
+        rows = np.sort(self.rng.permutation(len(target))[:MAX_ROWS])
+        model = self._choose(features, rows, target)
+        networks, trained = self._train(model.ridge, encoder, cells, target)
+        base = 0.0 if networks else loss.constant(target, problem.weight)
+        if loss.name == "quantile" and model.honest is not None:
+            # Predictions of new rows vary more than those of training rows. The rows left out say
+            # by how much the level is missed.
+            rest = target[rows] - model.honest
+            base += weighted_quantile(rest, problem.weight[rows], loss.level)
+        parts = _Parts(networks, model.trees, features, cells)
+        circuit = parts.build(standard, base, loss, problem, encoder)
+        return FittedNumber(
+            circuit,
+            self._score(model, rows, target),
+            self.interrupted,
+            [one.history for one in trained],
+            [one.trace for one in trained if one.trace is not None],
+        )
+
+    def _choose(self, features: Features, rows: NDArray[np.int64], target: Floats) -> _Model:
+        """Compare networks and trees, and trees alone, on rows left out."""
+        problem, plan = self.problem, self.plan
+        sample = problem if len(rows) == len(target) else problem.take(rows)
+        own = target[rows]
+        fold = draw_number_folds(own, N_FOLDS, self.rng, sample.groups)
+        if len(np.unique(fold)) < 3:  # two folds cannot be left out together
+            return _Model(_USUAL_RIDGE)
+        found: list[_Model] = []
+        try:
+            if plan.growths and plan.alone:
+                constant = plan.loss.constant(own, sample.weight)
+                starts = FoldScores(
+                    fold,
+                    np.full(len(own), constant),
+                    np.full((int(fold.max()) + 1, len(own)), constant),
+                )
+                grown = self._grow(features.matrix[rows], sample, own, starts)
+                found.append(_Model(None, grown.trees, grown.held_out))
+            found += self._with_networks(features.matrix[rows], sample, own, fold, found)
+        except KeyboardInterrupt:
+            if self.on_interrupt == "raise":
+                raise
+            self.interrupted = True
+        if not found:
+            return _Model(_USUAL_RIDGE)
+        return min(found, key=lambda model: self._left_out_loss(model, sample, own))
+
+    def _with_networks(
+        self,
+        matrix: NDArray[np.float32],
+        sample: NumberProblem,
+        target: Floats,
+        fold: NDArray[np.int64],
+        others: Sequence[_Model],
+    ) -> list[_Model]:
+        """Cross-fit networks, and grow trees on what they leave, unless others are far better."""
+        crossed = cross_fit(
+            self.plan.recipe,
+            sample,
+            target,
+            self.plan.loss,
+            fold,
+            engine=self.engine,
+            rng=self.rng.spawn(1)[0],
+            n_threads=self.n_threads,
+            on_progress=self._network_progress("choosing"),
+        )
+        start = _Model(crossed.ridge, (), crossed.scores.honest)
+        if not self.plan.growths:
+            return [start]
+        own = self._left_out_loss(start, sample, target)
+        if any(own > _HOPELESS * self._left_out_loss(one, sample, target) for one in others):
+            return []
+        grown = self._grow(matrix, sample, target, crossed.scores)
+        return [_Model(crossed.ridge, grown.trees, grown.held_out)]
+
+    def _left_out_loss(self, model: _Model, sample: NumberProblem, target: Floats) -> float:
+        """Return the loss beyond that of perfect scores, on rows left out."""
+        assert model.honest is not None
+        return self.plan.loss.deviance(model.honest, target, sample.weight)
+
+    def _grow(
+        self,
+        matrix: NDArray[np.float32],
+        sample: NumberProblem,
+        target: Floats,
+        starts: FoldScores,
+    ) -> GrownNumber:
+        show = self.show
+        return grow_number(
+            self.plan.growths,
+            self.plan.loss,
+            matrix,
+            target,
+            sample.weight,
+            starts,
+            rng=self.rng.spawn(1)[0],
+            n_threads=self.n_threads,
+            on_progress=None if show is None else lambda done: show("growing trees", done, ""),
+        )
+
+    def _train(
+        self,
+        ridge: float | None,
+        encoder: Encoder,
+        cells: NDArray[np.float32],
+        target: Floats,
+    ) -> tuple[list[Refitted], list[Trained]]:
+        """Train the networks on all rows, if they are part of the model."""
+        if ridge is None:
+            return [], []
+        networks, trained = train_networks(
+            self.plan.recipe,
+            encoder,
+            cells,
+            target,
+            self.problem.weight,
+            self.plan.loss,
+            ridge,
+            engine=self.engine,
+            rng=self.rng.spawn(1)[0],
+            n_threads=self.n_threads,
+            on_progress=self._network_progress("training"),
+            on_interrupt=self.on_interrupt,
+        )
+        self.interrupted |= any(one.interrupted for one in trained)
+        return networks, trained
+
+    def _network_progress(self, title: str) -> Callable[[list[Job]], OnProgress | None]:
+        show = self.show
+        if show is None:
+            return lambda jobs: None
+
+        def of_jobs(jobs: list[Job]) -> OnProgress:
+            total = sum(job.options.epochs for job in jobs)
+            return lambda histories: show(title, sum(map(len, histories)) / total, "")
+
+        return of_jobs
+
+    def _score(self, model: _Model, rows: NDArray[np.int64], target: Floats) -> float:
+        """Return the share of the loss of a constant that is removed on rows left out."""
+        if model.honest is None:
+            return np.nan
+        loss, weight, actual = self.plan.loss, self.problem.weight[rows], target[rows]
+        constant = np.full(len(actual), loss.constant(actual, weight))
+        start = loss.deviance(constant, actual, weight)
+        return 1.0 - loss.deviance(model.honest, actual, weight) / start if start > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Networks whose mean counts, and trees that are added; with the encoded training rows."""
+
+    networks: Sequence[Refitted]
+    trees: Sequence[Tree]
+    features: Features
+    cells: NDArray[np.float32]
+
+    def build(
+        self,
+        standard: Standard,
+        base: float,
+        loss: NumberLoss,
+        problem: NumberProblem,
+        encoder: Encoder,
+    ) -> Circuit:
+        """Round the coefficients and build the circuit; `base` is added to all scores."""
+        share = 1.0 / max(1, len(self.networks))
+        own = [share * one.coefficients[1:] for one in self.networks]
+        own += [tree.points[:, 0] for tree in self.trees]
+        starts = np.cumsum([0, *map(len, own)]).tolist()
+        coefficients = np.concatenate([np.zeros(0), *own]) * standard.unit
+        base += share * sum(float(one.coefficients[0]) for one in self.networks)
+        rounded = round_coefficients(
+            coefficients, standard.offset(base), self._scorer(starts), TOLERANCE * standard.unit
+        )
+        points, offset, digits = rounded
+        ruled = []
+        for start, one in zip(starts, self.networks, strict=False):
+            given = points[start : start + len(one.coefficients) - 1].tolist()
+            wires = one.network.rule_wires.tolist()
+            ruled.append(
+                RuledNetwork(
+                    one.network, {wire: (n,) for wire, n in zip(wires, given, strict=True) if n}
+                )
+            )
+        leaves: list[Leaf] = []
+        for start, tree in zip(starts[len(self.networks) :], self.trees, strict=False):
+            paths = list(tree.paths(self.features))
+            # Each row reaches one leaf, so the points of one of them can be part of the offset.
+            free = max(paths, key=lambda own: len(own[1]))[0]
+            shift = int(points[start + free])
+            offset += shift
+            leaves += _leaves(paths, points[start : start + len(tree.points)] - shift)
+        readout = Score((), (offset,), digits, loss.link, problem.name)
+        return build_circuit(readout, ruled, leaves, encoder, problem.table, self.cells)
+
+    def _scorer(self, starts: list[int]) -> Callable[[Floats], Floats]:
+        """Return the function from coefficients to scores, on some of the rows."""
+        some = slice(None, None, max(1, len(self.cells) // _ROUNDING_ROWS))
+        matrix, cells = self.features.matrix[some], self.cells[some]
+        fires = [evaluate_rules(one.network, cells) for one in self.networks]
+        reached = [tree.structure.apply(matrix) for tree in self.trees]
+
+        def score(coefficients: Floats) -> Floats:
+            total = np.zeros(len(cells))
+            for start, own in zip(starts, fires, strict=False):
+                total += own @ coefficients[start : start + own.shape[1]]
+            for start, leaf in zip(starts[len(fires) :], reached, strict=False):
+                total += coefficients[start + leaf]
+            return total
+
+        return score
+
+
+def _leaves(paths: list[tuple[int, Path]], points: NDArray[np.int64]) -> Iterator[Leaf]:
+    for node, path in paths:
+        if points[node]:
+            yield Leaf(path, (int(points[node]),))

@@ -1,0 +1,184 @@
+"""Networks for a target of numbers: trained by an engine, then refitted on their hard rules.
+
+Training finds the rules. Their coefficients are then fitted again by ridge regression, or its
+counterpart for another loss, with a penalty that is chosen on rows left out. To leave rows out
+honestly, networks are trained without each fold, and without each pair of folds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dln.encode.encoder import EncodeOptions, Encoder, fit_encoder
+from dln.train.jobs import Engine, Job, OnInterrupt, OnProgress, Trained, TrainingRows
+from dln.train.network import Network, Shape, build_network
+from dln.train.number_growth import FoldScores
+from dln.train.number_loss import Floats, NumberLoss
+from dln.train.options import TrainOptions
+from dln.train.problem import NumberProblem
+from dln.train.refit import fit_coefficients
+from dln.train.votes import evaluate_rules
+
+RIDGES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+"""Penalties to choose from, as numbers of rows."""
+
+_N_STEPS = 12
+"""Steps of a refit, for losses without a closed solution."""
+
+
+@dataclass(frozen=True)
+class NumberRecipe:
+    """Everything that determines the networks of a fit, except the data and the seed."""
+
+    shape: Shape
+    options: TrainOptions
+    slope: float
+    encode: EncodeOptions
+    n_networks: int
+
+    def draw_job(
+        self,
+        encoder: Encoder,
+        data: TrainingRows,
+        rows: NDArray[np.int64],
+        loss: NumberLoss,
+        rng: np.random.Generator,
+    ) -> Job:
+        """Draw a network with random initial parameters, to be trained on some rows."""
+        seed = int(rng.integers(2**63))
+        network = build_network(
+            encoder.literals,
+            self.shape,
+            n_classes=None,
+            slope=self.slope,
+            rng=np.random.default_rng(seed),
+        )
+        options = replace(self.options, seed=seed)
+        return Job(network, data, rows, options, loss=loss.training)
+
+
+@dataclass(frozen=True)
+class Refitted:
+    """A trained network, and the coefficients of its rules after the bias (1 + n_rules,)."""
+
+    network: Network
+    coefficients: Floats
+
+    def scores(self, cells: NDArray[np.float32]) -> Floats:
+        """Return the scores of encoded rows."""
+        rules = evaluate_rules(self.network, cells)
+        return np.asarray(rules @ self.coefficients[1:] + self.coefficients[0])
+
+
+@dataclass(frozen=True)
+class CrossFitted:
+    """Scores on rows left out, and the penalty that suited them best."""
+
+    scores: FoldScores
+    ridge: float
+
+
+def refit(
+    network: Network,
+    cells: NDArray[np.float32],
+    target: Floats,
+    weight: NDArray[np.float32],
+    loss: NumberLoss,
+    ridges: Sequence[float],
+) -> list[Refitted]:
+    """Fit the coefficients of a network's rules with each penalty."""
+    rules = evaluate_rules(network, cells)
+    fires = np.hstack([np.ones((len(rules), 1)), rules])
+    share = weight.astype(np.float64) / weight.sum(dtype=np.float64)
+    start = np.zeros(fires.shape[1])
+    start[0] = loss.constant(target, weight)
+    return [
+        Refitted(
+            network,
+            fit_coefficients(loss, fires, target, share, ridge / len(target), start, _N_STEPS),
+        )
+        for ridge in ridges
+    ]
+
+
+def cross_fit(
+    recipe: NumberRecipe,
+    problem: NumberProblem,
+    target: Floats,
+    loss: NumberLoss,
+    fold: NDArray[np.int64],
+    *,
+    engine: Engine,
+    rng: np.random.Generator,
+    n_threads: int,
+    on_progress: Callable[[list[Job]], OnProgress | None],
+) -> CrossFitted:
+    """Train networks without each fold and each pair of folds, and score the rows left out.
+
+    `target` are the standardised targets of the problem.
+    """
+    folds = range(int(fold.max()) + 1)
+    table, weight = problem.table.kept(), problem.weight
+    numbers = target.astype(np.float32)
+    left_out = [(one,) for one in folds] + list(combinations(folds, 2))
+    jobs: list[Job] = []
+    quiet = replace(recipe, options=recipe.options.untraced())
+    for absent in left_out:
+        train = np.flatnonzero(~np.isin(fold, absent))
+        encoder, _ = fit_encoder(table.take(train), numbers[train], weight[train], recipe.encode)
+        data = TrainingRows(encoder.encode(table), numbers, weight)
+        jobs.append(quiet.draw_job(encoder, data, train, loss, rng))
+    engine(jobs, n_threads=n_threads, on_progress=on_progress(jobs))
+    fitted = [
+        refit(
+            job.network, job.data.cells[job.rows], target[job.rows], weight[job.rows], loss, RIDGES
+        )
+        for job in jobs
+    ]
+    honest = np.zeros((len(RIDGES), len(target)))
+    without = np.zeros((len(RIDGES), len(folds), len(target)))
+    for absent, job, by_ridge in zip(left_out, jobs, fitted, strict=True):
+        for own in absent:
+            rows = np.flatnonzero(fold == own)
+            for place, one in enumerate(by_ridge):
+                scores = one.scores(job.data.cells[rows])
+                if len(absent) == 1:
+                    honest[place, rows] = scores
+                for other in absent:
+                    if other != own:
+                        without[place, other, rows] = scores
+    best = int(np.argmin([loss.mean(scores, target, weight) for scores in honest]))
+    return CrossFitted(FoldScores(fold, honest[best], without[best]), RIDGES[best])
+
+
+def train_networks(
+    recipe: NumberRecipe,
+    encoder: Encoder,
+    cells: NDArray[np.float32],
+    target: Floats,
+    weight: NDArray[np.float32],
+    loss: NumberLoss,
+    ridge: float,
+    *,
+    engine: Engine,
+    rng: np.random.Generator,
+    n_threads: int,
+    on_progress: Callable[[list[Job]], OnProgress | None],
+    on_interrupt: OnInterrupt,
+) -> tuple[list[Refitted], list[Trained]]:
+    """Train the networks of a recipe on all rows and refit them; their mean is the model."""
+    data = TrainingRows(cells, target.astype(np.float32), weight)
+    rows = np.arange(len(target))
+    jobs = [recipe.draw_job(encoder, data, rows, loss, rng) for _ in range(recipe.n_networks)]
+    trained = engine(
+        jobs, n_threads=n_threads, on_progress=on_progress(jobs), on_interrupt=on_interrupt
+    )
+    # After Ctrl-C some networks may not have started. They have learned nothing.
+    known = [one for one in trained if len(one.history)] or trained[:1]
+    found = [refit(one.network, cells, target, weight, loss, (ridge,))[0] for one in known]
+    return found, trained
