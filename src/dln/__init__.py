@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from dln.core.calibration import Calibration
 from dln.core.circuit import Circuit
+from dln.core.constraints import Constraints, Monotone
 from dln.core.gates import GATE_BY_NAME, GATES, Gate
 from dln.core.literals import Above, Among, Column, Missing
 from dln.core.logic import Logic
@@ -16,7 +17,7 @@ from dln.core.origin import Origin
 from dln.core.parts import Node, Rule
 from dln.core.readout import Votes
 from dln.core.score import Score
-from dln.core.verdict import Counterexample, Proof, Reversal, Undecided, Violation
+from dln.core.verdict import Counterexample, Meeting, Proof, Reversal, Undecided, Violation
 from dln.costs.circuit import cost
 from dln.costs.report import Cost, PartCost
 from dln.decisions.calibrate import calibrate
@@ -55,6 +56,7 @@ from dln.paths.path import CircuitPath, PathPoint
 from dln.paths.path_file import load_path
 from dln.paths.size import Size, measure_size
 from dln.prove.certify import prove_independent, prove_range, prove_rule
+from dln.prove.constraints import ConstraintProofs, prove_constraints, prove_interactions
 from dln.prove.equal import prove_equal
 from dln.prove.monotone import prove_monotone
 from dln.prove.robust import Robustness, certified_radius, prove_robust
@@ -93,6 +95,8 @@ __all__ = [
     "ClassReasons",
     "Column",
     "ColumnTypeError",
+    "ConstraintProofs",
+    "Constraints",
     "Cost",
     "Counterexample",
     "DLNClassifier",
@@ -111,8 +115,10 @@ __all__ = [
     "Gate",
     "Gumbel",
     "Logic",
+    "Meeting",
     "Missing",
     "MissingColumnError",
+    "Monotone",
     "Node",
     "NumberExplanation",
     "NumberRule",
@@ -155,8 +161,10 @@ __all__ = [
     "load_path",
     "measure_size",
     "preset_options",
+    "prove_constraints",
     "prove_equal",
     "prove_independent",
+    "prove_interactions",
     "prove_monotone",
     "prove_range",
     "prove_robust",

@@ -157,7 +157,7 @@ EDITS: list[tuple[tuple[Any, ...], Any, str]] = [
     (
         ("Origin",),
         {},
-        "'Origin' is none of format, version, columns, .*, temperature, calibration, origin",
+        "'Origin' is none of format, version, columns, .*, calibration, constraints, origin",
     ),
     (("rules", 0, "weight"), 7, r"rules\[0\] is .*: 'weight' is none of wire, votes"),
     (("rules", 0, "wire"), DELETE, r'rules\[0\] is .*: "wire" is missing'),

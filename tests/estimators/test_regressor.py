@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from dln import DLNClassifier, DLNRegressor, DlnWarning, OptionError, TableError, measure_size
+from dln import (
+    DLNClassifier,
+    DLNRegressor,
+    DlnWarning,
+    Freezing,
+    OptionError,
+    Pruning,
+    TableError,
+    measure_size,
+)
 from dln._util.option import options_of
 from dln.estimators.parameters import NumberParameters
 
@@ -66,6 +75,76 @@ def test_invalid_levels_are_refused(quantile: Any) -> None:
 def test_invalid_losses_are_refused() -> None:
     with pytest.raises(OptionError, match="loss is 'log', expected one of 'squared'"):
         small(loss="log").fit([[0.0], [1.0]], [0.0, 1.0])
+
+
+OTHER_VALUES: list[tuple[str, Any]] = [
+    ("layers", (10,)),
+    ("layers", "auto"),
+    ("n_networks", 2),
+    ("n_trees", 10),
+    ("n_cutoffs", 1),
+    ("scaling", "range"),
+    ("n_links", 2),
+    ("link_drawing", "repeated"),
+    ("n_gates", 4),
+    ("gates", "readable"),
+    ("concatenation", "shared"),
+    ("epochs", 3),
+    ("epochs", "auto"),
+    ("batch_size", 16),
+    ("last_batch", "drop"),
+    ("learning_rate", 0.2),
+    ("final_rate", 1.0),
+    ("threshold_rate", 1.0),
+    ("slope", 2.0),
+    ("phases", "unified"),
+    ("gate_gradient", "mixture"),
+    ("temperature", 0.5),
+    ("freezing", Freezing(0.3)),
+    ("pruning", Pruning(0.3, 0.6, convergence=0.9)),
+    ("simplify", None),
+    ("loss", "absolute"),
+    ("random_state", 1),
+]
+"""For every parameter of networks, a value that gives another circuit."""
+
+
+@pytest.fixture(name="usual", scope="module")
+def usual_circuit() -> Any:
+    return _networks().fit(*_numbers()).circuit_
+
+
+def _numbers() -> tuple[Any, Any]:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(90, 3))
+    return X, X[:, 0] * (X[:, 1] > 0) + rng.normal(size=90) * 0.1
+
+
+def _networks(**parameters: Any) -> DLNRegressor:
+    own = {"layers": (24, 12), "n_networks": 1, "epochs": 8, "n_trees": 0, "random_state": 0}
+    return DLNRegressor(**{**own, **parameters})
+
+
+@pytest.mark.parametrize(("name", "value"), OTHER_VALUES)
+def test_parameters_have_an_effect(name: str, value: Any, usual: Any) -> None:
+    model = _networks(**{name: value}).fit(*_numbers())
+    assert model.circuit_ != usual
+    assert np.isfinite(model.predict(_numbers()[0])).all()
+
+
+def test_pytorch_learns_as_much(usual: Any) -> None:
+    pytest.importorskip("torch")
+    X, y = _numbers()
+    model = _networks(engine="torch").fit(X, y)
+    assert np.corrcoef(model.predict(X), usual.predict(X))[0, 1] > 0.8
+
+
+def test_histories_and_traces_are_kept() -> None:
+    model = _networks(n_networks=2, trace_every=4).fit(*_numbers())
+    assert set(model.history_) == {"loss", "train_score", "valid_score", "gates"}
+    assert model.history_["loss"].shape == (2, 8)
+    assert len(model.traces_) == 2
+    assert -1 <= model.validated_score_ <= 1
 
 
 # -- what it learns -------------------------------------------------------------------------------

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import dln
 from dln.core.circuit import Circuit
 from dln.core.literals import Above, Column
 from dln.core.parts import Rule
+from dln.core.score import Score
 from dln.errors import CircuitError, OptionError
 from dln.explain.differences import _find_row, _widen, find_differences
 from dln.prove.clock import Clock
 from dln.prove.joint import join_circuits
 from tests.conftest import Run
 from tests.explain.test_class_reasons import all_rows, winners
-from tests.support.strategies import busy_circuits, law, logic_circuits, rules_over
+from tests.support.strategies import (
+    busy_circuits,
+    every_row,
+    law,
+    logic_circuits,
+    rules_over,
+    score_logic_circuits,
+)
 
 
 @law
@@ -85,3 +97,67 @@ def test_the_command_prints_conditions(run: Run, tmp_path: Path) -> None:
     assert run("diff", a, a)[0] == 0
     assert run("diff", a, b, "--time-limit", "0")[0] in (1, 3)
     assert '"complete": true' in run("diff", a, b, "--json")[1]
+
+
+# -- numbers ----------------------------------------------------------------------------------
+
+
+@law
+@given(data=st.data(), first=score_logic_circuits(max_literals=4, max_gates=6))
+def test_differences_of_numbers_are_exact(data: st.DataObject, first: Circuit) -> None:
+    small = st.integers(-9, 9)
+    score = Score(
+        tuple(Rule(rule.wire, (data.draw(small),)) for rule in first.rules), (data.draw(small),), 1
+    )
+    first = Circuit(logic=first.logic, readout=score)
+    other = replace(
+        score, rules=tuple(replace_rule(data, rule) for rule in score.rules), digits=score.digits
+    )
+    second = Circuit(logic=first.logic, readout=other)
+    tolerance = data.draw(st.sampled_from([0.0, 0.2, 0.55]))
+    found = dln.find_differences(first, second, tolerance=tolerance, n=100)
+    assert found.complete
+    assert found.tolerance == tolerance
+    rows = every_row(first)
+    if not len(rows[0]):
+        return
+    gap = [int(d) / 10 for d in (first.votes(rows) - second.votes(rows))[:, 0]]
+    counted = dln.find_differences(first, second, rows, tolerance=tolerance, n=100)
+    assert counted.share == pytest.approx(np.mean([abs(d) > tolerance for d in gap]))
+    assert bool(found.rules) == any(abs(d) > tolerance for d in gap)
+    assert {str(rule.first)[4:9] for rule in found.rules} == {
+        "first" if d > 0 else "secon" for d in gap if abs(d) > tolerance
+    }
+
+
+def replace_rule(data: st.DataObject, rule: Rule) -> Rule:
+    return Rule(rule.wire, (rule.votes[0] + data.draw(st.sampled_from([0, 0, 3, -6])),))
+
+
+def test_differences_of_numbers_are_named() -> None:
+    def price(cutoff: float, points: int = 32, digits: int = 1, link: Any = "identity") -> Circuit:
+        logic = dln.Logic((Column("age", "integer"),), (Above(0, cutoff),), ())
+        return Circuit(logic=logic, readout=Score((Rule(0, (points,)),), (125,), digits, link))
+
+    found = dln.find_differences(price(50.0), price(60.0), [[40], [55]], tolerance=1)
+    assert str(found) == (
+        "The models differ (50.0 % of the rows) exactly where\n"
+        "  the first is higher by more than 1: 50 < age <= 60 (50.0 %)"
+    )
+    assert "| the first is higher by more than 1 | 50 &lt; age" in found.to_markdown()
+    same = dln.find_differences(price(50.0), price(60.0), tolerance=4)
+    assert str(same) == "The models predict the same number, within 4, for every possible row."
+    assert "the second is higher: age > 50" in str(
+        dln.find_differences(price(50.0, 31), price(50.0))
+    )
+    with pytest.raises(dln.CircuitError, match="have the links identity and log; only circuits wi"):
+        dln.find_differences(price(50.0), price(50.0, link="log"))
+    with pytest.raises(dln.OptionError, match="tolerance is 1; with the link log expected 0"):
+        dln.find_differences(price(50.0, link="log"), price(50.0, link="log"), tolerance=1)
+    with pytest.raises(dln.OptionError, match="tolerance is -1, expected a number of at least 0"):
+        dln.find_differences(price(50.0), price(50.0), tolerance=-1)
+    classifier = Circuit((), (), (), (), (0, 1), ("no", "yes"))
+    with pytest.raises(dln.OptionError, match="tolerance is for circuits that predict a number"):
+        dln.find_differences(classifier, classifier, tolerance=1)
+    with pytest.raises(dln.TaskError, match="predicts 2 classes"):
+        dln.find_differences(classifier, price(50.0))

@@ -148,11 +148,11 @@ def test_a_link_shows_factors_beside_the_exact_decimals(link: Any, head: str, li
     ("target", "message"),
     [
         ([1, 2], "the table has 3 rows, but the target has 2"),
-        ([1, "x", 2], "the target has 'x', which is not a number"),
-        ([1.0, float("nan"), 2], "the target is missing in row 2; expected finite numbers"),
-        ([1.0, 2.0, float("inf")], "the target is infinite in row 3"),
-        ([[1, 2], [1, 2], [1, 2]], r"the target has the shape \(3, 2\), expected one number"),
-        (np.array(["2020-01-01"] * 3, dtype="datetime64[D]"), "the target has dates; expected num"),
+        ([1, "x", 2], "the target holds 'x', expected numbers"),
+        ([1.0, float("nan"), 2], "the target is missing in 1 of 3 rows"),
+        ([1.0, 2.0, float("inf")], "the target of row 2 is inf; remove such rows"),
+        ([[1, 2], [1, 2], [1, 2]], r"got an array of shape \(3, 2\) instead"),
+        (np.array(["2020-01-01"] * 3, dtype="datetime64[D]"), "the target holds dates such as"),
     ],
 )
 def test_a_wrong_target_is_refused(target: Any, message: str) -> None:

@@ -213,5 +213,28 @@ def test_claims_about_classes_are_refused() -> None:
     X, y = sample()
     with pytest.raises(dln.OptionError, match="independent and tolerances are proven for classes"):
         make_report(PRICE, X, y, independent=["age"])
-    with pytest.raises(dln.TableError, match="the target has 'x', which is not a number"):
+    with pytest.raises(dln.TableError, match="the target holds 'x', expected numbers"):
         make_report(PRICE, X, ["x"] * 60)
+
+
+def test_many_rules_are_listed_on_request(tab: Tab, tmp_path: Path) -> None:
+    rules = tuple(dln.Rule(number % 5, (number,)) for number in range(1, 51))
+    circuit = replace(PRICE, readout=replace(SCORE, rules=rules))
+    X, y = sample()
+    page = tab.open(make_report(circuit, X, y).html, tmp_path / "report.html")
+    assert page.locator("#rules-list tr[data-rule]").count() == 40
+    page.get_by_role("button", name="Show all 50 rules").press("Enter")
+    assert page.locator("#rules-list tr[data-rule]").count() == 50
+    page.evaluate("() => load([60, 1, 0])")
+    assert page.locator("#fired li[data-rule]").count() == 5
+    page.get_by_role("button", name="Show all 50", exact=True).press("Enter")
+    assert page.locator("#fired li[data-rule]").count() == 50
+    assert tab.complaints == []
+
+
+def test_all_rules_are_printed(tab: Tab, tmp_path: Path) -> None:
+    rules = tuple(dln.Rule(number % 5, (number,)) for number in range(1, 51))
+    circuit = replace(PRICE, readout=replace(SCORE, rules=rules))
+    page = tab.open(make_report(circuit, *sample()).html, tmp_path / "report.html")
+    page.evaluate("() => window.dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("#rules-list tr[data-rule]").count() == 50

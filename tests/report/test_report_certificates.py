@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dln import Above, Circuit, Column, OptionError, Rule
+from dln import Above, Circuit, Column, Constraints, Monotone, OptionError, Rule
 from dln.report import DataNote, make_report
 from tests.conftest import Run
 from tests.prove.test_certify import biased
@@ -44,6 +44,20 @@ def test_a_column_that_is_not_read_is_proven_independent() -> None:
 def test_there_is_no_section_unless_it_is_asked_for() -> None:
     assert section() == ""
     assert 'href="#certificates"' not in make_report(biased(), ROWS, TARGET).html
+
+
+def test_constraints_of_the_model_are_proven_again() -> None:
+    columns = (Column("age", "integer"), Column("name", "category", ("x", "y")))
+    kept = Constraints((Monotone("age", "+", "high"),), unused_columns=("name",))
+    circuit = Circuit(
+        columns, (Above(0, 50.0),), (), (Rule(0, (0, 2)),), (1, 0), ("low", "high"),
+        constraints=kept,
+    )  # fmt: skip
+    html = make_report(circuit, [[40, "x"], [60, "y"]], ["low", "high"]).html
+    assert "For every possible row, high never loses as age grows." in html
+    assert "For every possible row, no rule reads name." in html
+    assert html.count("<b>proven</b>") == 2
+    assert "Kept by every rule: high never loses as age grows; no rule reads name." in html
 
 
 def test_without_rows_no_value_of_a_row_is_shown() -> None:

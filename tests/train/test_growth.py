@@ -54,9 +54,15 @@ def test_leaves_vote_in_a_circuit_as_in_their_trees(problem: Any) -> None:
         features.matrix, ClassBoosting(target), weight, start, TreeOptions(4, 0.5), rng
     )
     trees, unit = list(islice(grown, 3)), 0.01
-    leaves = [leaf for tree in trees for leaf in tree.leaves(features, unit)]
+    rules = [rule for tree in trees for rule in tree.rules(features, unit)]
     circuit = discretise(
-        [], encoder, table, cells, classes=tuple(range(n_classes)), temperature=1.0, leaves=leaves
+        [],
+        encoder,
+        table,
+        cells,
+        classes=tuple(range(n_classes)),
+        temperature=1.0,
+        tree_rules=rules,
     )
     votes = circuit.votes(frame)
     expected = sum(np.rint(tree.give(features.matrix) / unit) for tree in trees)
@@ -67,15 +73,20 @@ def test_each_tree_lowers_the_loss_of_its_rows() -> None:
     X, target = interaction(200, seed=0)
     weight = np.where(target == 1, 2.0, 1.0).astype(np.float32)
     encoder, cells = fit_encoder(read_table(X), target.astype(np.int32), weight, EncodeOptions())
-    matrix = make_features(encoder.literals, cells).matrix
+    features = make_features(encoder.literals, cells)
     points = np.zeros((len(X), 2))
     losses = []
     rng = np.random.default_rng(0)
     trees = grow_trees(
-        matrix, ClassBoosting(target.astype(np.int32)), weight, points, TreeOptions(8, 0.1), rng
+        features.matrix,
+        ClassBoosting(target.astype(np.int32)),
+        weight,
+        points,
+        TreeOptions(8, 0.1),
+        rng,
     )
     for tree in islice(trees, 20):
-        points = points + tree.give(matrix)
+        points = points + tree.give(features.matrix)
         losses.append(-(weight * np.log(softmax(points)[np.arange(200), target])).sum())
     assert np.all(np.diff(losses) < 0)
 

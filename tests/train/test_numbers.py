@@ -18,7 +18,7 @@ torch.set_num_threads(1)  # the tensors here are small
 from dln import _native  # noqa: E402
 from dln.core.literals import LiteralKind  # noqa: E402
 from dln.encode.bits import LiteralSet  # noqa: E402
-from dln.errors import CircuitError  # noqa: E402
+from dln.errors import CircuitError, TrainingError  # noqa: E402
 from dln.train import native  # noqa: E402
 from dln.train import torch as readable  # noqa: E402
 from dln.train.jobs import Engine, Job, TrainingRows  # noqa: E402
@@ -305,6 +305,14 @@ def _broken(**parts: Any) -> Job:
 def test_a_broken_job_is_refused(engine: Engine, job: Job, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         engine([job])
+
+
+@both_engines
+def test_a_run_that_diverges_is_reported(engine: Engine) -> None:
+    job = number_job(0)
+    huge = (job.data.target * np.float32(1e30)).astype(np.float32)
+    with pytest.raises(TrainingError, match=r"the loss is inf in epoch 1; .* or standardise the"):
+        engine([replace(job, data=replace(job.data, target=huge))])
 
 
 def test_a_level_that_is_no_quantile_is_refused() -> None:

@@ -11,8 +11,12 @@ from dln.errors import OptionError
 
 
 def find_names(circuit: Circuit, texts: Sequence[str] | None) -> list[str]:
+    """Return names of a circuit's columns; see `read_names`."""
+    return read_names([column.name for column in circuit.columns], texts)
+
+
+def read_names(known: Sequence[str], texts: Sequence[str] | None) -> list[str]:
     """Return names of columns; each text is one name, or several separated by commas."""
-    known = [column.name for column in circuit.columns]
     found = []
     for text in texts or ():
         # A text that is the name of a column is not split at its commas.

@@ -9,12 +9,21 @@ import typer
 
 from dln.cli.asking import find_class, find_names
 from dln.cli.conditions import read_conditions, read_tolerances
+from dln.cli.constraints import (
+    ForbiddenPair,
+    Interactions,
+    MaxColumnsPerRule,
+    Monotone,
+    Unused,
+    read_constraint_options,
+)
 from dln.cli.files import STANDARD, check_output, load_model
 from dln.cli.layout import DETECT, Layout
 from dln.cli.options import Json, Model, Quiet, TimeLimit
 from dln.cli.output import print_json, print_message, print_result
 from dln.cli.table_options import reads_table
 from dln.core.circuit import Circuit
+from dln.core.constraints import Constraints, read_constraints
 from dln.core.labels import label_to_json
 from dln.core.values import cell_to_json
 from dln.core.verdict import Proof, Undecided, Violation
@@ -22,6 +31,7 @@ from dln.errors import OptionError
 from dln.prove.certificate import write_certificate
 from dln.prove.certify import independence_claim, range_claim, rule_claim
 from dln.prove.claim import Claim, Verdict, decide
+from dln.prove.constraints import ConstraintProofs, prove_constraints
 from dln.prove.robust import Robustness, certified_radius, prove_robust
 
 PROVEN, REFUTED, UNDECIDED = 0, 1, 3
@@ -77,6 +87,17 @@ def prove(
             metavar="NUMBER", help="With --independent: how much a predicted number may change."
         ),
     ] = None,
+    constraints: Annotated[
+        bool,
+        typer.Option(
+            "--constraints", help="Prove every constraint that the model was trained with."
+        ),
+    ] = False,
+    monotone: Monotone = None,
+    interactions: Interactions = None,
+    forbidden_pair: ForbiddenPair = None,
+    unused: Unused = None,
+    max_columns_per_rule: MaxColumnsPerRule = None,
     where: Annotated[
         list[str] | None,
         typer.Option(
@@ -113,18 +134,34 @@ def prove(
 ) -> None:
     """Prove a claim about every possible row, or refute it.
 
-    Give one of --always, --never, --independent, --lead or --robust; for a model of a number
-    --independent, or --at-least and --at-most. The exit status is 0 if proven, 1 if refuted, 3 if
+    Give one of --always, --never, --independent, --lead, --robust or --constraints, or the
+    constraints to prove, such as --monotone age=+; for a model of a number --independent,
+    --at-least and --at-most, or constraints. The exit status is 0 if proven, 1 if refuted, 3 if
     undecided within the time limit.
 
     Example: dln prove credit.json --independent sex --data credit.csv --certificate proof.json
     """
+    asked = {
+        "monotone": monotone,
+        "interactions": interactions,
+        "forbidden_pair": forbidden_pair,
+        "unused": unused,
+        "max_columns_per_rule": max_columns_per_rule,
+    }
+    about_rules = constraints or any(asked.values())
     is_range = at_least is not None or at_most is not None
-    given = [always is not None, never is not None, bool(independent), robust]
+    given = [always is not None, never is not None, bool(independent), robust, about_rules]
     if sum(given) + (is_range or lead is not None) != 1:
         raise OptionError(
-            "give one of --always, --never, --independent, --lead or --robust; for a number "
-            "--independent, --at-least or --at-most"
+            "give one of --always, --never, --independent, --lead, --robust or --constraints, or "
+            "constraints such as --monotone; for a number --independent, --at-least or --at-most"
+        )
+    if about_rules and (where or certificate or data):
+        raise OptionError("--where, --data and --certificate cannot be used with constraints")
+    if constraints and any(asked.values()):
+        raise OptionError(
+            "--constraints proves those of the model; leave it out to prove others, such as "
+            "--monotone"
         )
     if lead is not None and not is_range:
         raise OptionError("--lead is used together with --at-least or --at-most")
@@ -141,6 +178,10 @@ def prove(
             raise OptionError("--certificate needs a model file and an output file, not -")
         check_output(certificate, model, data)
     circuit = load_model(model)
+    if about_rules:
+        proofs = prove_constraints(circuit, _asked(circuit, asked), time_limit=time_limit)
+        print_json(_proofs_document(proofs)) if json else print_result(_proofs_text(proofs))
+        raise typer.Exit(REFUTED if proofs.refuted else PROVEN if proofs else UNDECIDED)
     if robust:
         found, radii = _robust(circuit, data, tolerance or [], time_limit, layout, radius)
         _print_rows(found, radii, json)
@@ -197,6 +238,44 @@ def _votes(option: str, number: float | None) -> int | None:
     if number is not None and number != round(number):
         raise OptionError(f"{option} is {number}, expected a whole number of votes")
     return None if number is None else round(number)
+
+
+def _asked(circuit: Circuit, asked: dict[str, Any]) -> Constraints | None:
+    """Read the constraints to prove; None if they are those of the model."""
+    if not any(asked.values()):
+        return None
+    columns = [column.name for column in circuit.columns]
+    outputs = circuit.readout.outputs
+    classes = [label for label in outputs if label is not None]
+    return read_constraints(outputs, **read_constraint_options(columns, classes, **asked))
+
+
+def _proofs_text(proofs: ConstraintProofs) -> str:
+    lines = []
+    for claim, verdict in zip(proofs.claims, proofs.verdicts, strict=True):
+        if isinstance(verdict, Proof):
+            lines.append(f"Proven: {claim} ({verdict.method}, {verdict.seconds:.2f} s).")
+        elif isinstance(verdict, Undecided):
+            lines.append(f"Undecided after {verdict.seconds:.2f} s: {claim}. Raise --time-limit.")
+        else:
+            lines.append(f"Refuted: {claim}.\n{str(verdict).removeprefix('refuted: ')}")
+    return "\n".join(lines)
+
+
+def _proofs_document(proofs: ConstraintProofs) -> dict[str, Any]:
+    return {
+        "proven": True if proofs else False if proofs.refuted else None,
+        "constraints": [
+            {
+                "claim": claim,
+                "proven": None if isinstance(verdict, Undecided) else bool(verdict),
+                **({"method": verdict.method} if isinstance(verdict, Proof) else {}),
+                **({} if verdict else {"reason": str(verdict)}),
+                "seconds": verdict.seconds,
+            }
+            for claim, verdict in zip(proofs.claims, proofs.verdicts, strict=True)
+        ],
+    }
 
 
 def read_all(circuit: Circuit, data: str, layout: Layout) -> Any:

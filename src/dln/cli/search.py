@@ -6,9 +6,18 @@ import sys
 from typing import TYPE_CHECKING, Annotated, Any
 from typing import Literal as OneOf
 
+import numpy as np
 import typer
 
 from dln._util.messages import percent
+from dln.cli.constraints import (
+    ForbiddenPair,
+    Interactions,
+    MaxColumnsPerRule,
+    Monotone,
+    Unused,
+    read_constraint_options,
+)
 from dln.cli.files import check_output, open_output, save_model
 from dln.cli.fit_results import (
     Split,
@@ -42,6 +51,7 @@ from dln.cli.options import (
 from dln.cli.options_file import merge_options
 from dln.cli.output import print_message
 from dln.cli.table_options import reads_table
+from dln.core.labels import plain_labels
 from dln.draw.canvas import ending_of, make_axes
 
 if TYPE_CHECKING:
@@ -93,6 +103,11 @@ def search(
     only: Only = None,
     group: Group = None,
     kind: Kind = None,
+    monotone: Monotone = None,
+    interactions: Interactions = None,
+    forbidden_pair: ForbiddenPair = None,
+    unused: Unused = None,
+    max_columns_per_rule: MaxColumnsPerRule = None,
     class_weight: ClassWeight = "balanced",
     seed: Seed = 0,
     backend: Annotated[
@@ -124,9 +139,10 @@ def search(
     weight = None if class_weight == "none" else class_weight
     own = {"class_weight": weight, "engine": engine, "device": device}
     merged = merge_options(options, own)
+    fixed = {name: value for name, value in merged.items() if name not in own}
     searched = DLNSearchCV(
         space=space,
-        fixed={name: value for name, value in merged.items() if name not in own},
+        fixed=fixed,
         n_trials=trials,
         objective=objective,
         refit=choose,
@@ -142,6 +158,16 @@ def search(
     prepared = prepare(
         data, layout, target, kinds=kind or [], ignore=ignore or [], only=only or [], group=group
     )
+    constraints = read_constraint_options(
+        prepared.X.column_names,
+        plain_labels(np.unique(prepared.y)),
+        monotone=monotone,
+        interactions=interactions,
+        forbidden_pair=forbidden_pair,
+        unused=unused,
+        max_columns_per_rule=max_columns_per_rule,
+    )
+    searched.set_params(fixed={**fixed, **constraints})
     rows, test_rows = prepared.split(test, seed)
     if not quiet:
         print_message(prepared.text())

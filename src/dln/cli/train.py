@@ -6,9 +6,20 @@ import sys
 from typing import Annotated, Any
 from typing import Literal as OneOf
 
+import numpy as np
 import typer
 
 import dln
+from dln._util.messages import percent
+from dln.cli.asking import read_names
+from dln.cli.constraints import (
+    ForbiddenPair,
+    Interactions,
+    MaxColumnsPerRule,
+    Monotone,
+    Unused,
+    read_constraint_options,
+)
 from dln.cli.decisions import read_decision
 from dln.cli.files import check_output, save_model
 from dln.cli.fit_results import (
@@ -52,9 +63,11 @@ from dln.cli.options import (
     read_costs,
 )
 from dln.cli.options_file import merge_options
-from dln.cli.output import no_such_column, print_message
+from dln.cli.output import print_message
+from dln.cli.price import check_price, measure_price
 from dln.cli.table_options import reads_table
 from dln.cli.traces import check_trace_path, save_trace
+from dln.core.labels import plain_labels
 from dln.decisions.goal import Probabilities
 from dln.errors import OptionError
 from dln.estimators.plan import budget_of, read_number_parameters, read_parameters
@@ -101,6 +114,18 @@ def train(
             show_default=False,
         ),
     ] = None,
+    monotone: Monotone = None,
+    interactions: Interactions = None,
+    forbidden_pair: ForbiddenPair = None,
+    unused: Unused = None,
+    max_columns_per_rule: MaxColumnsPerRule = None,
+    price: Annotated[
+        bool,
+        typer.Option(
+            "--price",
+            help="Also train without the constraints, and print what they cost in accuracy.",
+        ),
+    ] = False,
     loss: Annotated[LossName, parameter("loss")] = "squared",
     quantile: Annotated[float, parameter("quantile", metavar="LEVEL")] = 0.5,
     gates: Annotated[Gates, parameter("gates")] = "all",
@@ -163,6 +188,8 @@ def train(
 
     Rules that fit on a page: dln train heart.csv -t disease --max-rules 8 -o heart.json
 
+    Constraints: dln train heart.csv -t disease --monotone age=+ --unused name -o heart.json
+
     More rows have come in: dln train new.csv -t disease --init heart.json -o heart2.json
     """
     from dln.cli.own_rows import load_earlier
@@ -223,11 +250,25 @@ def train(
         task=task,
     )
     decision = read_decision(cost or [], sensitivity or [], prepared.y)
-    model = make_model(prepared.task, given | decision, of_number)
+    is_number = prepared.task == "number"
+    constraints = read_constraint_options(
+        prepared.X.column_names,
+        () if is_number else plain_labels(np.unique(prepared.y)),
+        monotone=monotone,
+        interactions=interactions,
+        forbidden_pair=forbidden_pair,
+        unused=unused,
+        max_columns_per_rule=max_columns_per_rule,
+    )
+    if constraints and is_number:
+        raise OptionError("constraints such as --monotone are for classes, not for numbers")
+    model = make_model(prepared.task, given | decision | constraints, of_number)
     _check(model)
+    if price:
+        check_price(model, test)
     if not quiet:
         print_message(prepared.text())
-    fixed = _known_names(immutable or [], prepared.X.column_names)
+    fixed = read_names(prepared.X.column_names, immutable)
     rows, test_rows = prepared.split(test, seed)
     if not quiet:
         print_message(_split_text(len(rows), len(test_rows)))
@@ -241,6 +282,7 @@ def train(
             print_message(f"note: {note}")
     circuit = circuit.with_immutable(fixed)
     total = measure_test_rows(circuit, split)
+    paid = measure_price(model, split, quiet=quiet) if price else None
     if output is not None:
         save_model(circuit, output)
     if path is not None and model.path_ is not None:
@@ -253,11 +295,14 @@ def train(
             "notes": [*prepared.notes, *notes],
             "training_rows": len(rows),
             **tested_document(circuit, total),
+            **({} if paid is None else {"without_constraints": paid}),
             **({} if model.path_ is None else {"path": model.path_.to_dict()}),
         }
         print_saved(output, document, quiet=quiet)
     else:
         text = tested_text(circuit, total, page=limited)
+        if paid is not None:
+            text = f"{text}\nWithout the constraints: {percent(paid)}"
         print_saved(output, text, quiet=quiet)
     if not quiet:
         if path is not None:
@@ -271,14 +316,6 @@ def _check(model: AnyModel) -> bool:
     if isinstance(model, dln.DLNClassifier):
         return budget_of(read_parameters(model)).is_limited
     return budget_of(read_number_parameters(model)).is_limited
-
-
-def _known_names(texts: list[str], known: list[str]) -> list[str]:
-    names = [name.strip() for text in texts for name in text.split(",")]
-    for name in names:
-        if name not in known:
-            raise OptionError(no_such_column(name, known))
-    return names
 
 
 def _split_text(n_rows: int, n_test_rows: int) -> str:

@@ -22,16 +22,18 @@ from numpy.typing import NDArray
 from dln._util.messages import list_names, type_name
 from dln.core.calibration import Calibration
 from dln.core.checks import check_wires
+from dln.core.constraints import Constraints
 from dln.core.labels import Label
 from dln.core.literals import Column, Literal
 from dln.core.logic import Logic
 from dln.core.model_file import read_circuit_file, write_circuit_file
+from dln.core.obedience import find_breach
 from dln.core.origin import Origin
 from dln.core.parts import Node, Rule
 from dln.core.readout import Readout, Votes
 from dln.core.score import Score
 from dln.core.verdict import Proof
-from dln.errors import OptionError, TaskError
+from dln.errors import CircuitError, OptionError, TaskError
 
 if TYPE_CHECKING:
     from dln.evaluate.evaluation import Evaluation
@@ -82,6 +84,8 @@ class Circuit:
         neither compared nor saved.
     origin
         What the circuit was trained on, if known. It is saved but not compared.
+    constraints
+        What every rule keeps, if anything is promised. Checked here, saved but not compared.
     logic, readout
         The two halves of a circuit, instead of the parts above: `Logic(columns, literals, nodes)`
         and `Votes(rules, base_votes, classes, temperature, calibration)` or `Score(rules,
@@ -112,6 +116,7 @@ class Circuit:
     readout: Readout
     proof: Proof | None = field(default=None, compare=False)
     origin: Origin | None = field(default=None, compare=False)
+    constraints: Constraints | None = field(default=None, compare=False)
 
     @overload
     def __init__(
@@ -127,6 +132,7 @@ class Circuit:
         origin: Origin | None = ...,
         *,
         calibration: Calibration | None = ...,
+        constraints: Constraints | None = ...,
     ) -> None: ...
 
     @overload
@@ -137,6 +143,7 @@ class Circuit:
         readout: Readout,
         proof: Proof | None = ...,
         origin: Origin | None = ...,
+        constraints: Constraints | None = ...,
     ) -> None: ...
 
     def __init__(
@@ -154,6 +161,7 @@ class Circuit:
         logic: Logic | None = None,
         readout: Readout | None = None,
         calibration: Any = _KEPT,
+        constraints: Constraints | None = None,
     ) -> None:
         of_logic = _given(columns=columns, literals=literals, nodes=nodes)
         of_votes = _given(
@@ -173,7 +181,15 @@ class Circuit:
         elif of_votes:
             readout = replace(readout, **of_votes)
         check_wires(readout.rules, logic.n_wires)
-        parts = {"logic": logic, "readout": readout, "proof": proof, "origin": origin}
+        if constraints is not None:
+            _check_constraints(constraints, logic, readout)
+        parts = {
+            "logic": logic,
+            "readout": readout,
+            "proof": proof,
+            "origin": origin,
+            "constraints": constraints,
+        }
         for name, value in parts.items():
             object.__setattr__(self, name, value)
 
@@ -632,6 +648,27 @@ class Circuit:
 def _given(**parts: Any) -> dict[str, Any]:
     """Keep the parts that are given."""
     return {name: part for name, part in parts.items() if part is not None}
+
+
+def _check_constraints(constraints: Constraints, logic: Logic, readout: Readout) -> None:
+    """Raise `CircuitError` if constraints do not fit the circuit, or a rule breaks them."""
+    try:
+        constraints.check(logic.columns, readout.outputs)
+    except OptionError as error:
+        raise CircuitError(f"constraints: {error}") from error
+    breach = find_breach(constraints, logic, readout.rules, readout.outputs)
+    if breach is not None:
+        raise CircuitError(f"the circuit does not keep its constraints: {breach}")
+
+
+def keep_constraints(circuit: Circuit, smaller: Circuit) -> Circuit | None:
+    """Return another circuit with the constraints of this one; None if it may break them."""
+    if circuit.constraints is None:
+        return smaller
+    readout = smaller.readout
+    if find_breach(circuit.constraints, smaller.logic, readout.rules, readout.outputs):
+        return None
+    return replace(smaller, constraints=circuit.constraints)
 
 
 def check_is_circuit(given: object, taker: str, also: str = "") -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, assert_never
 
 from dln._util.atomic_file import write_atomically
 from dln.core.calibration import Calibration
+from dln.core.constraints import Constraints
 from dln.core.gates import GATE_BY_NAME, Gate
 from dln.core.labels import label_from_json, label_to_json
 from dln.core.literals import (
@@ -58,8 +59,8 @@ BOUNDS = {
 
 _PARTS = ("format", "version", "columns", "literals", "gates", "readout", "rules")
 _PARTS_OF_READOUT = {
-    "votes": ("base_votes", "classes", "temperature", "calibration", "origin"),
-    "score": ("offset", "digits", "link", "name", "origin"),
+    "votes": ("base_votes", "classes", "temperature", "calibration", "constraints", "origin"),
+    "score": ("offset", "digits", "link", "name", "constraints", "origin"),
 }
 
 _COUNTED = ("columns", "literals", "gates", "rules", "classes")
@@ -88,6 +89,8 @@ def circuit_to_json(circuit: Circuit, version: int = VERSION) -> str:
         "gates": [[node.gate.name, node.a, node.b] for node in circuit.nodes],
         **_readout_to_json(circuit.readout),
     }
+    if circuit.constraints is not None:
+        document["constraints"] = circuit.constraints.to_dict()
     if version == 1:
         del document["readout"]
     if circuit.origin is not None:
@@ -202,6 +205,11 @@ def circuit_from_json(text: str) -> Circuit:
             ),
             readout=_read_readout(document),
             origin=Origin.from_dict(document["origin"]) if "origin" in document else None,
+            constraints=(
+                Constraints.from_dict(document["constraints"])
+                if "constraints" in document
+                else None
+            ),
         )
     except ValueError as error:  # CircuitError among them
         raise CircuitFileError(str(error)) from error
@@ -265,7 +273,7 @@ def _read_document(text: str) -> dict[str, Any]:
 def _as_latest(document: dict[str, Any]) -> dict[str, Any]:
     """Refuse unknown parts, and add what version 1 leaves out."""
     if document["version"] == 1:
-        later = ("readout", "calibration")
+        later = ("readout", "calibration", "constraints")
         known = (*_PARTS, *_PARTS_OF_READOUT["votes"])
         _refuse_others(document, tuple(part for part in known if part not in later))
         return {**document, "readout": "votes"}

@@ -85,6 +85,11 @@ class Votes:
         """Number of points that a rule gives: one for each class."""
         return len(self.classes)
 
+    @property
+    def outputs(self) -> tuple[Label | None, ...]:
+        """What the points of a rule are for: the classes."""
+        return self.classes
+
     @cached_property
     def labels(self) -> NDArray[Any]:
         """The class labels as an array."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.core.checks import check_points
+from dln.core.labels import Label
 from dln.core.parts import Rule
 from dln.errors import CircuitError
 
@@ -90,6 +91,11 @@ class Score:
     def n_outputs(self) -> int:
         """Number of points that a rule gives: one."""
         return 1
+
+    @property
+    def outputs(self) -> tuple[Label | None, ...]:
+        """What the points of a rule are for: the number, which has no label."""
+        return (None,)
 
     @property
     def offset(self) -> int:

@@ -167,6 +167,31 @@ class Violation:
 
 
 @dataclass(frozen=True)
+class Meeting:
+    """A rule that depends on columns that may not meet in a rule.
+
+    Attributes
+    ----------
+    rule
+        Number of the rule in `circuit.rules`, from 0.
+    columns
+        Names of the columns.
+    seconds
+        Time taken.
+    """
+
+    rule: int
+    columns: tuple[str, ...]
+    seconds: float = field(compare=False)
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __str__(self) -> str:
+        return f"refuted: rule {self.rule} depends on {', '.join(map(format_name, self.columns))}"
+
+
+@dataclass(frozen=True)
 class Undecided:
     """Neither a proof nor a counterexample was found within the time limit.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from dln._util.colours import COLOURS, GREY
 from dln.core.circuit import Circuit, check_is_circuit
-from dln.data.numbers import number_target
+from dln.data.number_target import read_numbers
 from dln.draw.canvas import figure_of, make_axes, name_text
 from dln.errors import TableError
 
@@ -88,7 +88,7 @@ def _sample(circuit: Circuit, X: Any, y: Any) -> tuple[Any, Any, list[str]]:
     """Predict the rows; return the predictions and targets to draw, and a note if not all."""
     circuit.number_readout  # noqa: B018 - raises if the circuit predicts classes
     predicted = circuit.predict(X)
-    target = number_target(y, len(predicted))
+    target = read_numbers(y, len(predicted))
     if not len(target):
         raise TableError("the table has 0 rows, expected at least one")
     if len(target) <= _MOST_POINTS:

@@ -46,12 +46,15 @@ class EncodeOptions:
         A category in less than this fraction of the training rows is pooled with other rare ones.
     screening
         Whether columns of a wide table that say nothing about the target get no literals.
+    unused
+        Columns that get no literals, as bits.
     """
 
     n_cutoffs: int = 6
     n_knots: int = 33
     rare: float = 0.005
     screening: bool = True
+    unused: int = 0
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,8 @@ def fit_encoders(
     every = np.arange(table.n_columns)
     worth = choose_columns(cells, target, weight) if options.screening else every
     for index in worth.tolist():
+        if options.unused >> index & 1:
+            continue
         code, encoded = codes[index], cells[:, index]
         missing = np.isnan(encoded)
         if code.scale is not None:
@@ -145,7 +150,8 @@ def fit_encoders(
     for own in literals:
         if not any(map(len, own)):
             # No column varies; add a constant literal so that a network can be built.
-            own.append(LiteralSet.on_column(0, LiteralKind.MISSING, _NO_VALUE))
+            first = next(i for i in range(table.n_columns) if not options.unused >> i & 1)
+            own.append(LiteralSet.on_column(first, LiteralKind.MISSING, _NO_VALUE))
     return [Encoder(tuple(codes), LiteralSet.join(own)) for own in literals], cells
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from dln.core.circuit import Circuit
+from dln.core.circuit import Circuit, keep_constraints
 from dln.errors import OptionError
 from dln.paths.path import CircuitPath
 from dln.shrink.readable import is_readable, make_readable
@@ -74,7 +74,8 @@ class CircuitEstimator(BaseEstimator):  # type: ignore[misc]
         if self.gates == "all" or is_readable(smaller):
             return smaller
         # Simplification may find an XOR in gates that are none.
-        return min(make_readable(smaller), circuit, key=lambda one: one.n_gates)
+        readable = keep_constraints(circuit, make_readable(smaller)) or circuit
+        return min(readable, circuit, key=lambda one: one.n_gates)
 
     def __sklearn_is_fitted__(self) -> bool:
         # An interrupted fit leaves the names of the columns behind, but no circuit.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from dln.decisions.goal import Probabilities
 from dln.estimators.base import CircuitEstimator, stack_histories
 from dln.estimators.fit_warnings import warn_of_lost_classes, warn_of_mixtures, warn_user
 from dln.estimators.parameters import Parameters
-from dln.estimators.plan import budget_of, goal_of, plan_fit, read_parameters
+from dln.estimators.plan import budget_of, constraints_of, goal_of, plan_fit, read_parameters
 from dln.estimators.presets import PresetName
 from dln.estimators.reading import draw_seed, name_of_accuracy, read_features, read_problem
 from dln.explain.importance import column_shares
@@ -149,6 +149,11 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
         column_costs: Mapping[str, float] | None = None,
         max_cost: float | None = None,
         path: bool = False,
+        monotone: Mapping[Any, Any] | None = None,
+        interactions: Sequence[Sequence[str]] | None = None,
+        forbidden_pairs: Sequence[tuple[str, str]] | None = None,
+        unused_columns: Sequence[str] | None = None,
+        max_columns_per_rule: int | None = None,
         class_weight: ClassWeight | Mapping[Any, float] | None = "balanced",
         probabilities: Probabilities = "rows",
         decision_threshold: float | None = None,
@@ -207,6 +212,11 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
         self.column_costs = column_costs
         self.max_cost = max_cost
         self.path = path
+        self.monotone = monotone
+        self.interactions = interactions
+        self.forbidden_pairs = forbidden_pairs
+        self.unused_columns = unused_columns
+        self.max_columns_per_rule = max_columns_per_rule
         self.class_weight = class_weight
         self.probabilities = probabilities
         self.decision_threshold = decision_threshold
@@ -254,6 +264,7 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
         read, classes = read_problem(self, X, y, sample_weight, class_weight, groups)
         problem = read.counting()
         budget.check_columns(problem.table.column_names())
+        constraints = constraints_of(parameters, problem)
         path: CircuitPath | None = None
         fitted: Fitted | None = None
         interrupted = False
@@ -276,6 +287,7 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
                     problem,
                     budget,
                     goal_of(parameters, problem.classes),
+                    constraints,
                     rng=rng,
                     measure=name_of_accuracy(class_weight),
                     n_threads=n_threads,

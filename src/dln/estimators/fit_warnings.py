@@ -47,6 +47,7 @@ def warn_of_lost_classes(
     `budget` describes the limits on the circuit, if there are any.
     """
     lost = [repr(circuit.classes[number]) for number in _lost_classes(circuit, problem)]
+    fewer = "" if circuit.constraints is None else "fewer constraints, "
     if lost and budget:
         warn_user(
             f"The model never predicts {list_names(lost, most=4)}. A larger budget than {budget} "
@@ -54,14 +55,15 @@ def warn_of_lost_classes(
         )
     elif lost and not circuit.rules:
         warn_user(
-            "The model has no rules, so it predicts the same class for every row. Try more epochs. "
-            "If that does not help, check that numbers and dates were not read as text."
+            "The model has no rules, so it predicts the same class for every row. "
+            f"Try {fewer}more epochs. If that does not help, check that numbers and dates were "
+            "not read as text."
         )
     elif lost:
         weights = "" if class_weight in ("balanced", "smoothed") else "balanced class weights, "
         warn_user(
             f"The model never predicts {list_names(lost, most=4)}. "
-            f"Try {weights}more epochs, more or wider layers, or more networks."
+            f"Try {weights}{fewer}more epochs, more or wider layers, or more networks."
         )
 
 

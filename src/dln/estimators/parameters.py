@@ -92,6 +92,36 @@ class Parameters(FitOptions):
         more="A fit with a limit always has it.",
         searched=False,
     )
+    monotone: Mapping[Any, Any] | None = option(
+        None,
+        'Direction of columns: {"age": "+"} means that the second of two classes never loses as '
+        'age grows, "-" that it never gains.',
+        more='With more classes name the class: {"ill": {"age": "+"}}. Constraints are kept by '
+        "every rule and proven, see docs/guides/constraints.md.",
+        checked=False,
+        searched=False,
+    )
+    interactions: Sequence[Sequence[str]] | None = option(
+        None,
+        "Groups of columns that may meet in a rule.",
+        more="Columns of different groups never do; a column in no group stands alone. [] keeps "
+        "all columns apart.",
+        checked=False,
+        searched=False,
+    )
+    forbidden_pairs: Sequence[tuple[str, str]] | None = option(
+        None, "Pairs of columns that may not meet in a rule.", checked=False, searched=False
+    )
+    unused_columns: Sequence[str] | None = option(
+        None,
+        "Columns that no rule may read.",
+        more="They stay in the table and in reports.",
+        checked=False,
+        searched=False,
+    )
+    max_columns_per_rule: int | None = option(
+        None, "Maximum number of columns in one rule.", low=1, high=MOST, searched=False
+    )
     validation_every: int = option(
         1, "Epochs between two looks at the validation rows.", low=1, high=10**9
     )

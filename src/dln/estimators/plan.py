@@ -6,7 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from dln._util.option import options_of
+from dln.core.constraints import Constraints, read_constraints
 from dln.core.labels import Label
+from dln.core.limits import bits_of, make_limits
+from dln.core.literals import Column
 from dln.decisions.goal import Goal, read_goal
 from dln.errors import OptionError
 from dln.estimators.parameters import NumberParameters, Parameters, read_levels
@@ -16,7 +19,7 @@ from dln.shrink.simplify.simplify import choose_effort
 from dln.train.fit import FitPlan
 from dln.train.number_fit import NumberPlan
 from dln.train.number_loss import NumberLoss
-from dln.train.number_recipe import make_growths, make_recipe
+from dln.train.number_recipe import make_growths, make_recipe, may_leave_out_networks
 from dln.train.options import FitOptions
 from dln.train.problem import NumberProblem, Problem
 from dln.train.recipe import growth_from_circuit, make_candidates
@@ -42,13 +45,62 @@ def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
     )
     if parameters.init is not None:
         candidates = replace(candidates, growth=growth_from_circuit(parameters))
+    constraints = constraints_of(parameters, problem)
+    if constraints is not None:
+        candidates = candidates.within(
+            make_limits(constraints, problem.table.column_names(), problem.classes)
+        )
     return FitPlan(
         candidates,
         parameters.validation_fraction,
         parameters.validation_every,
         goal_of(parameters, problem.classes),
+        constraints,
         parameters.init,
     )
+
+
+CONSTRAINTS = (
+    "monotone",
+    "interactions",
+    "forbidden_pairs",
+    "unused_columns",
+    "max_columns_per_rule",
+)
+"""The parameters that state what rules may read and vote for."""
+
+_LEAST_GATES = 6
+"""The first functions that include AND and OR, which rise with their inputs."""
+
+
+def constraints_of(parameters: Parameters, problem: Problem) -> Constraints | None:
+    """Return what the circuit has to keep; None if nothing is asked for, now or by `init`.
+
+    Raises `OptionError` for constraints that do not fit the table, or that cannot be kept.
+    """
+    given = {name: getattr(parameters, name) for name in CONSTRAINTS}
+    constraints: Constraints | None = read_constraints(problem.classes, **given)
+    if not constraints:  # an earlier circuit keeps what it has promised
+        constraints = None if parameters.init is None else parameters.init.constraints
+    if not constraints:
+        return None
+    names = problem.table.column_names()
+    directed = {own.column for own in constraints.monotone}
+    columns = [
+        Column(name, problem.table.read(number).kind if name in directed else "number")
+        for number, name in enumerate(names)
+    ]
+    constraints.check(columns, problem.classes)
+    if make_limits(constraints, names, problem.classes).unused == bits_of(range(len(names))):
+        raise OptionError(
+            "the constraints leave no column that a rule may read; leave out some of them"
+        )
+    if directed and parameters.n_gates < _LEAST_GATES:
+        raise OptionError(
+            f"n_gates is {parameters.n_gates}, but monotone needs AND and OR: at least "
+            f"{_LEAST_GATES}"
+        )
+    return constraints
 
 
 def plan_number_fit(
@@ -56,8 +108,8 @@ def plan_number_fit(
 ) -> NumberPlan:
     """Plan what to train and what to grow for a target of numbers."""
     recipe = make_recipe(parameters, len(problem.target), problem.table.n_columns)
-    is_open = parameters.layers == parameters.n_networks == "auto"
-    return NumberPlan(loss, recipe, make_growths(parameters), alone=is_open)
+    alone = may_leave_out_networks(parameters)
+    return NumberPlan(loss, recipe, make_growths(parameters), alone)
 
 
 def goal_of(parameters: Parameters, classes: tuple[Label, ...]) -> Goal:
@@ -119,7 +171,11 @@ def read_parameters(model: DLNClassifier) -> Parameters:
     """
     given = {name: getattr(model, name) for name in options_of(Parameters)}
     options_of(Parameters)["preset"].read(given["preset"])
-    return _checked(Parameters(**apply_preset(given["preset"], given, Parameters)))
+    parameters = _checked(Parameters(**apply_preset(given["preset"], given, Parameters)))
+    if parameters.engine == "torch" and parameters.selection_fits == "auto":
+        # PyTorch trains networks one by one, which is too slow to compare hundreds of them.
+        parameters = replace(parameters, selection_fits=0)
+    return parameters
 
 
 def read_number_parameters(model: DLNRegressor) -> NumberParameters:
@@ -135,7 +191,4 @@ def _checked(parameters: T) -> T:
     _check_budget(parameters)
     if parameters.init is not None:
         _refuse_networks(parameters, _WITH_INIT, "a fit with init", "init")
-    if parameters.engine == "torch" and parameters.selection_fits == "auto":
-        # PyTorch trains networks one by one, which is too slow to compare hundreds of them.
-        parameters = replace(parameters, selection_fits=0)
     return parameters

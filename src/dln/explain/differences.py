@@ -8,21 +8,23 @@ such row left, the rules are exactly the rows on which the circuits differ.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from dln.core.bands import split_bands
 from dln.core.circuit import Circuit
 from dln.core.gates import GATE_BY_NAME
 from dln.core.labels import Label, label_text, label_to_json
 from dln.core.parts import Node, Rule
+from dln.core.readout import Votes
 from dln.errors import OptionError
 from dln.explain.document import Document, Section
 from dln.explain.formatted import Formatted
 from dln.explain.why import condition_of
 from dln.prove.clock import Clock, check_time_limit
-from dln.prove.joint import Joint, join_circuits
+from dln.prove.joint import Joint, join_circuits, subtract_circuits
 from dln.prove.search import Box, Search, rows_of
 
 
@@ -35,14 +37,15 @@ class Difference:
     condition
         All rows that fulfil it differ.
     first, second
-        The classes that the two circuits predict.
+        The classes that the two circuits predict. For numbers, `first` says how they differ and
+        `second` is None.
     share
         The share of the given rows that fulfil it; None if there are none.
     """
 
     condition: str
     first: Label
-    second: Label
+    second: Label | None
     share: float | None
 
 
@@ -58,23 +61,27 @@ class Differences(Formatted):
         Whether every row on which the circuits differ fulfils one of them.
     share
         The share of the given rows on which they differ; None if there are none.
+    tolerance
+        For numbers: what they may differ by; None for classes.
     """
 
     rules: tuple[Difference, ...]
     complete: bool
     share: float | None
+    tolerance: float | None = None
 
     def to_text(self) -> str:
         """Write a line for each condition."""
         if not self.rules and self.complete:
-            return "The models predict the same class for every possible row."
+            what = "class" if self.tolerance is None else "number"
+            within = f", within {self.tolerance:g}," if self.tolerance else ""
+            return f"The models predict the same {what}{within} for every possible row."
         share = "" if self.share is None else f" ({100 * self.share:.1f} % of the rows)"
         some = "exactly where" if self.complete else "for example where"
         lines = [f"The models differ{share} {some}"]
         for rule in self.rules:
             counted = "" if rule.share is None else f" ({100 * rule.share:.1f} %)"
-            classes = f"{label_text(rule.first)} and {label_text(rule.second)}"
-            lines.append(f"  {classes}: {rule.condition}{counted}")
+            lines.append(f"  {_pair(rule)}: {rule.condition}{counted}")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -88,7 +95,7 @@ class Differences(Formatted):
                 {
                     "condition": rule.condition,
                     "first": label_to_json(rule.first),
-                    "second": label_to_json(rule.second),
+                    "second": None if rule.second is None else label_to_json(rule.second),
                     "share": rule.share,
                 }
                 for rule in self.rules
@@ -97,22 +104,36 @@ class Differences(Formatted):
 
     def _document(self) -> Document:
         head, *_ = self.to_text().splitlines()
-        rows = tuple((label_text(r.first), label_text(r.second), r.condition) for r in self.rules)
-        section = Section("Differences", ("first", "second", "so that"), rows)
+        rows = tuple((_pair(rule), rule.condition) for rule in self.rules)
+        section = Section("Differences", ("first and second", "so that"), rows)
         return Document((), (section,) if rows else (), head)
 
 
+def _pair(rule: Difference) -> str:
+    first = label_text(rule.first)
+    return first if rule.second is None else f"{first} and {label_text(rule.second)}"
+
+
 def find_differences(
-    a: Circuit, b: Circuit, X: Any = None, *, n: int = 10, time_limit: float | None = 60.0
+    a: Circuit,
+    b: Circuit,
+    X: Any = None,
+    *,
+    tolerance: float = 0.0,
+    n: int = 10,
+    time_limit: float | None = 60.0,
 ) -> Differences:
-    """Find the conditions under which two circuits predict different classes.
+    """Find the conditions under which two circuits predict different classes or numbers.
 
     Parameters
     ----------
     a, b
-        Circuits of the same classes; columns that both read must be the same.
+        Circuits of the same classes, or that both predict a number; columns that both read must be
+        the same.
     X
         Rows, to count how many fulfil each condition.
+    tolerance
+        Numbers that differ by at most this are not different.
     n
         Maximum number of conditions.
     time_limit
@@ -132,6 +153,10 @@ def find_differences(
     check_time_limit(time_limit)
     if not (isinstance(n, int) and n >= 1):
         raise OptionError(f"n is {n!r}, expected a whole number of at least 1")
+    if isinstance(a, Circuit) and isinstance(b, Circuit) and "number" in (a.task, b.task):
+        return _number_differences(a, b, X, tolerance, n, time_limit)
+    if tolerance != 0:
+        raise OptionError("tolerance is for circuits that predict a number")
     clock = Clock(time_limit)
     joint = join_circuits(a, b)
     rows = None if X is None else rows_of(joint.circuit, joint.table(X))[0]
@@ -152,6 +177,31 @@ def find_differences(
         found.append(Difference(_text(joint, box), a.classes[first], a.classes[second], share))
     overall = None if differ is None else float(np.mean(differ)) if len(differ) else 0.0
     return Differences(tuple(found), complete, overall)
+
+
+def _number_differences(
+    a: Circuit, b: Circuit, X: Any, tolerance: float, n: int, time_limit: float | None
+) -> Differences:
+    """Compare the bands of the difference with a circuit that always predicts the middle one."""
+    difference = subtract_circuits(a, b)
+    is_number = isinstance(tolerance, (int, float)) and 0 <= tolerance < math.inf
+    if not is_number:
+        raise OptionError(f"tolerance is {tolerance!r}, expected a number of at least 0")
+    if tolerance and a.number_readout.link != "identity":
+        raise OptionError(
+            f"tolerance is {tolerance!r}; with the link {a.number_readout.link} expected 0"
+        )
+    bands = split_bands(difference, at_least=-tolerance, at_most=tolerance).circuit
+    by = f" by more than {tolerance:g}" if tolerance else ""
+    labels = (f"the first is higher{by}", "the same", f"the second is higher{by}")
+    bands = replace(bands, readout=replace(bands.class_readout, classes=labels))
+    same = Circuit(
+        logic=replace(difference.logic, literals=(), nodes=()),
+        readout=Votes((), (0, 1, 0), labels),
+    )
+    found = find_differences(bands, same, X, n=n, time_limit=time_limit)
+    rules = tuple(replace(rule, second=None) for rule in found.rules)
+    return replace(found, rules=rules, tolerance=float(tolerance))
 
 
 def _find_row(joint: Joint, boxes: list[Box], clock: Clock) -> tuple[Any, bool]:

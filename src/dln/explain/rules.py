@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dln.core.calibration import Calibration
 from dln.core.circuit import Circuit, check_is_circuit
 from dln.core.labels import Label, label_text, label_to_json
-from dln.data.numbers import number_target
+from dln.data.number_target import read_numbers
 from dln.data.target import class_numbers
 from dln.errors import OptionError
 from dln.evaluate.evaluation import Evaluation
@@ -36,8 +36,7 @@ from dln.explain.probabilities import (
 )
 from dln.explain.score_card import CardRow, ScoreCard
 from dln.explain.statistics import evidence_line, statistic_cells, statistic_header
-from dln.explain.text import decision_note
-from dln.explain.writer import missing_note
+from dln.explain.text import decision_note, rule_notes
 
 
 @dataclass(frozen=True)
@@ -111,7 +110,7 @@ class RuleTable(Formatted):
     parts
         Names used in the rules, with their definitions.
     notes
-        How missing values are treated, if a rule tests for them.
+        How missing values are treated, if a rule tests for them; and what every rule keeps.
     rows
         The number of rows behind the statistics; None if there are none.
     calibration
@@ -245,7 +244,7 @@ def rule_table(circuit: Circuit, X: Any = None, y: Any = None) -> RuleTable | Nu
         raise OptionError("y is given without X; pass the rows too: rule_table(circuit, X, y)")
     evaluation = None if X is None else circuit.evaluate(X, wires=circuit.readout.wires)
     if circuit.task == "number":
-        numbers = None if evaluation is None or y is None else number_target(y, evaluation.n_rows)
+        numbers = None if evaluation is None or y is None else read_numbers(y, evaluation.n_rows)
         return describe_number_rules(circuit, evaluation, numbers)
     if evaluation is None:
         return describe_rules(circuit)
@@ -273,7 +272,7 @@ def describe_rules(
         circuit.base_votes,
         rules,
         parts,
-        missing_note(circuit.logic),
+        rule_notes(circuit),
         rows,
         circuit.calibration,
     )

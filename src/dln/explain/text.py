@@ -32,7 +32,7 @@ def render_rules(circuit: Circuit) -> str:
 def _render_score(circuit: Circuit, score: Score) -> str:
     """Write the start, every rule with what it adds, largest first, then the named parts."""
     writer = factored_writer(circuit.logic, score.wires)
-    lines = [sum_note(score), *missing_note(circuit.logic)]
+    lines = [sum_note(score), *rule_notes(circuit)]
     ranked = sorted(score.rules, key=lambda rule: -abs(rule.votes[0]))
     lines += [
         f"  {amount_text(score, rule.votes[0])}  {writer.name_or_text(rule.wire)}"
@@ -42,11 +42,19 @@ def _render_score(circuit: Circuit, score: Score) -> str:
     return "\n".join([*lines, *(["where"] if where else []), *where])
 
 
+def rule_notes(circuit: Circuit) -> tuple[str, ...]:
+    """Describe how missing values are treated, and what every rule keeps."""
+    notes = missing_note(circuit.logic)
+    if circuit.constraints is None:
+        return notes
+    return (*notes, f"Kept by every rule: {'; '.join(circuit.constraints.lines())}.")
+
+
 def _render_votes(circuit: Circuit) -> str:
     """Write every rule under the classes that it votes for, then the named parts."""
     writer = factored_writer(circuit.logic, circuit.readout.wires)
     labels = [label_text(label) for label in circuit.classes]
-    lines = [decision_note(circuit.classes), *missing_note(circuit.logic)]
+    lines = [decision_note(circuit.classes), *rule_notes(circuit)]
     for index, label in enumerate(labels):
         base = circuit.base_votes[index]
         votes = [(rule.votes[index], rule.wire) for rule in circuit.rules if rule.votes[index]]

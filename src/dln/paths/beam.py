@@ -14,10 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dln.core.limits import Limits
 from dln.paths.budget import Budget
 from dln.paths.candidates import CandidateTests
 from dln.paths.formula import Formula
-from dln.paths.loss import Floats, PathLoss, Slopes
+from dln.paths.loss import Bounds, ClassLoss, Floats, PathLoss, Slopes
 from dln.paths.pool import Pool
 
 _WIDTH = 2
@@ -61,6 +62,8 @@ class State:
         The loss on the training rows, and the cost of rules of several tests.
     reads
         The columns that are read (n_columns,).
+    bounds
+        Bounds of the votes, if there are any.
     """
 
     rules: tuple[Formula, ...]
@@ -68,6 +71,7 @@ class State:
     votes: Floats
     loss: float
     reads: NDArray[np.bool_]
+    bounds: Bounds | None = None
 
     @property
     def n_literals(self) -> int:
@@ -84,6 +88,7 @@ class Search:
         bits: NDArray[np.float32],
         loss: PathLoss,
         budget: Budget,
+        limits: Limits | None = None,
         *,
         longest: int,
         most_literals: int,
@@ -98,7 +103,7 @@ class Search:
         costs = [budget.column_costs.get(column.name, 0.0) for column in tests.columns]
         self._costs = np.array(costs)
         self._max_cost = math.inf if budget.max_cost is None else budget.max_cost + 1e-9
-        self._pool = Pool(tests, bits, loss, longest, seed)
+        self._pool = Pool(tests, bits, loss, longest, seed, limits)
 
     def run(self) -> dict[int, State]:
         """Return the best state of each number of literals that improves on all smaller ones."""
@@ -131,13 +136,18 @@ class Search:
     def _made(
         self, rules: tuple[Formula, ...], fires: Floats, votes: Floats, n_steps: int
     ) -> State:
-        votes = self._loss.fit(fires, votes, n_steps)
+        bounds = self._pool.bounds(rules)
+        if bounds is None:
+            votes = self._loss.fit(fires, votes, n_steps)
+        else:
+            assert isinstance(self._loss, ClassLoss)  # a number has no directions yet
+            votes = self._loss.fit(fires, votes, n_steps, bounds)
         reads = np.zeros(len(self._costs), dtype=bool)
         for formula in rules:
             reads |= self._pool.reads(self._pool.number(formula))
         n_joined = sum(map(len, rules)) - len(rules)
         total = self._loss.total(fires @ votes, votes) + n_joined * _JOIN_COST * self._loss.price
-        return State(rules, fires, votes, total, reads)
+        return State(rules, fires, votes, total, reads, bounds)
 
     def _refitted(self, state: State, n_steps: int) -> State:
         return self._made(state.rules, state.fires, state.votes, n_steps)
@@ -247,6 +257,7 @@ class Search:
         allowed &= new @ self._costs + self._costs @ state.reads <= self._max_cost
         for formula in (*state.rules, *(banned or ())):
             allowed[self._pool.number(formula)] = False
+        allowed &= self._pool.may_gain(slopes)
         gains = np.where(allowed, self._pool.gains(slopes, fires), -1.0)
         found: list[int] = []
         for length in lengths:

@@ -49,16 +49,18 @@ class CandidateTests:
         return bits
 
 
-def find_tests(problem: Problem | NumberProblem) -> CandidateTests:
-    """Find the tests to choose from; training rows only."""
+def find_tests(problem: Problem | NumberProblem, unused: int = 0) -> CandidateTests:
+    """Find the tests to choose from; training rows only. `unused` columns (bits) get none."""
     n_rows, n_columns = len(problem.target), problem.table.n_columns
     n_cutoffs = int(np.clip(n_rows // 60, 8, 48))
     n_cutoffs = max(3, min(n_cutoffs, _MOST_TESTS // max(1, n_columns)))
-    options = EncodeOptions(n_cutoffs)
+    options = EncodeOptions(n_cutoffs, unused=unused)
     encoder, cells = fit_encoder(problem.table, split_target(problem), problem.weight, options)
     found: dict[Literal, None] = {}  # in order, without repeats
     own = encoder.literals
     for column, code in enumerate(encoder.codes):
+        if unused >> column & 1:
+            continue
         here = own.column == column
         if code.scale is not None:
             cutoffs = own.value[here & (own.kind == LiteralKind.ABOVE)]

@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from dln.core.builder import CircuitBuilder
 from dln.core.circuit import Circuit
+from dln.core.constraints import Constraints
 from dln.core.labels import Label
+from dln.core.limits import Limits, make_limits
 from dln.core.readout import Votes
 from dln.decisions.goal import Goal
 from dln.paths.beam import Search
@@ -55,6 +57,7 @@ def fit_path(
     problem: Problem,
     budget: Budget,
     goal: Goal = _ACCURACY,
+    constraints: Constraints | None = None,
     *,
     rng: np.random.Generator,
     measure: str = "balanced accuracy",
@@ -69,14 +72,18 @@ def fit_path(
     number of searches that are complete and their total. With on_interrupt="keep", Ctrl-C ends the
     searches, and the path has what was found so far.
     """
-    budget.check_columns(problem.table.column_names())
+    names = problem.table.column_names()
+    budget.check_columns(names)
+    limits = None
+    if constraints is not None:
+        limits = make_limits(constraints, names, problem.classes)
     problem = problem.kept()
     seed = int(rng.integers(2**31))
     folds = make_folds(problem.target, n_folds(len(problem.target)), seed, problem.groups)
     parts = [(problem, None), *((problem.take(train), problem.take(rest)) for train, rest in folds)]
 
     def search(part: tuple[Problem, Problem | None], stop: Stop) -> _Found:
-        return _search(*part, budget, seed, stop)
+        return _search(*part, budget, limits, seed, stop)
 
     searched = run_searches(search, parts, n_threads, on_progress, on_interrupt)
     complete, *validated = searched.found
@@ -88,7 +95,7 @@ def fit_path(
         mean = scores.mean() if len(scores) else np.nan
         mean = min(mean, 1.0)  # rounding of a mean of ones
         calibrated = left_out.calibrate(
-            complete.circuit(size, problem.classes),
+            replace(complete.circuit(size, problem.classes), constraints=constraints),
             [part.votes_at(size) for part in validated],
             complete.rules[size][1].unit,
             goal,
@@ -147,11 +154,12 @@ def _search(
     problem: Problem,
     validation: Problem | None,
     budget: Budget,
+    limits: Limits | None,
     seed: int,
     stop: Stop,
 ) -> _Found:
     sample = _sample(problem, seed)
-    tests = find_tests(sample)
+    tests = find_tests(sample, 0 if limits is None else limits.unused)
     bits = tests.evaluate(sample.table)
     n_classes = len(problem.classes)
     weight = sample.weight.astype(np.float64)
@@ -163,13 +171,14 @@ def _search(
             bits,
             loss,
             budget,
+            limits,
             longest=longest(budget),
             most_literals=most_literals(budget),
             seed=seed,
             stop=stop,
         ).run()
     rules = {
-        size: (state.rules, round_votes(loss, state.fires, state.votes))
+        size: (state.rules, round_votes(loss, state.fires, state.votes, state.bounds))
         for size, state in states.items()
     }
     if not rules:

@@ -22,6 +22,18 @@ _MOST_STEP = 3.0
 """Maximum change of a vote in one Newton step."""
 
 
+class Bounds(NamedTuple):
+    """The least and the largest vote (n_rules, n_outputs) of each rule; infinite if free."""
+
+    low: Floats
+    high: Floats
+
+    def clip(self, votes: Floats) -> Floats:
+        """Move votes into the bounds."""
+        inside: Floats = np.clip(votes, self.low, self.high)
+        return inside
+
+
 class Slopes(NamedTuple):
     """First derivatives (n_rows, n_outputs) and second derivatives (n_rows,) of the loss."""
 
@@ -117,30 +129,54 @@ class ClassLoss:
             second = weight * (chance * (1.0 - chance)).mean(axis=1, keepdims=True)
         return Slopes(first.astype(np.float32), second[:, 0].astype(np.float32))
 
-    def fit(self, fires: Floats, votes: Floats, n_steps: int) -> Floats:
+    def fit(
+        self, fires: Floats, votes: Floats, n_steps: int, bounds: Bounds | None = None
+    ) -> Floats:
         """Improve votes (n_rules, n_outputs) of rules that fire (n_rows, n_rules) 0.0 or 1.0.
 
-        The first rule is constant.
+        The first rule is constant. Votes stay in the bounds, if there are any.
         """
         ridge = np.full(len(votes), self.ridge)
         ridge[0] = 1e-6
         if self.n_classes == 2:
-            return self._newton(fires, votes[:, 0], ridge, n_steps)[:, None]
-        return self._bounded_newton(fires, votes, ridge, 3 * n_steps)
+            return self._newton(fires, votes[:, 0], ridge, n_steps, bounds)[:, None]
+        return self._bounded_newton(fires, votes, ridge, 3 * n_steps, bounds)
 
-    def _newton(self, fires: Floats, votes: Floats, ridge: Floats, n_steps: int) -> Floats:
+    def _newton(
+        self,
+        fires: Floats,
+        votes: Floats,
+        ridge: Floats,
+        n_steps: int,
+        bounds: Bounds | None,
+    ) -> Floats:
         for _ in range(n_steps):
             chance = 1.0 / (1.0 + np.exp(-(fires @ votes)))
             downhill = fires.T @ (self.weight * (self.target - chance)) - ridge * votes
             curve = (fires * (self.weight * chance * (1.0 - chance))[:, None]).T @ fires
             curve[np.diag_indices_from(curve)] += ridge + 1e-9
+            if bounds is not None:
+                # A vote at a bound that would cross it stays.
+                down, up = downhill < 0, downhill > 0
+                stays = (down & (votes <= bounds.low[:, 0])) | (up & (votes >= bounds.high[:, 0]))
+                curve[stays], curve[:, stays] = 0.0, 0.0
+                curve[stays, stays], downhill[stays] = 1.0, 0.0
             step = np.linalg.solve(curve, downhill)
             votes = votes + step * min(1.0, _MOST_STEP / max(np.abs(step).max(), 1e-12))
+            if bounds is not None:
+                votes = np.clip(votes, bounds.low[:, 0], bounds.high[:, 0])
             if np.abs(step).max() < 1e-3:
                 break
         return votes
 
-    def _bounded_newton(self, fires: Floats, votes: Floats, ridge: Floats, n_steps: int) -> Floats:
+    def _bounded_newton(
+        self,
+        fires: Floats,
+        votes: Floats,
+        ridge: Floats,
+        n_steps: int,
+        bounds: Bounds | None,
+    ) -> Floats:
         """Use one bound of the second derivatives for all classes, with Nesterov's momentum."""
         curve = 0.5 * (fires * self.weight[:, None]).T @ fires
         curve[np.diag_indices_from(curve)] += ridge + 1e-9
@@ -150,6 +186,8 @@ class ClassLoss:
             first = -_softmax(fires @ ahead) * self.weight[:, None]
             first[np.arange(len(first)), self.target] += self.weight
             better = ahead + inverse @ (fires.T @ first - ridge[:, None] * ahead)
+            if bounds is not None:
+                better = bounds.clip(better)
             faster = (1.0 + np.sqrt(1.0 + 4.0 * pace * pace)) / 2.0
             ahead = better + (pace - 1.0) / faster * (better - votes)
             votes, pace = better, faster

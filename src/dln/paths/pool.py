@@ -9,9 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dln.core.limits import Limits
 from dln.paths.candidates import CandidateTests
 from dln.paths.formula import Formula, Step, both, evaluate, extend, single
-from dln.paths.loss import Floats, PathLoss, Slopes
+from dln.paths.formula_limits import FormulaLimits
+from dln.paths.loss import Bounds, Floats, PathLoss, Slopes
 
 _MIN_SHARE = 0.01
 """A rule fires for at least this share of the weight, and not for at least as much."""
@@ -37,7 +39,10 @@ class Pool:
         loss: PathLoss,
         longest: int,
         seed: int,
+        limits: Limits | None = None,
     ) -> None:
+        self._limits = None if limits is None else FormulaLimits(limits, tests)
+        self._bounds: list[tuple[Floats, Floats]] = []
         self.bits = bits
         self.longest = longest
         self._weight = loss.weight
@@ -91,6 +96,11 @@ class Pool:
         share = float(self._weight @ held)
         if not self._min_share <= share <= 1 - self._min_share:
             return False
+        if self._limits is not None:
+            bounds = self._limits.bounds(formula)
+            if bounds is None:
+                return False
+            self._bounds.append(bounds)
         reads = np.zeros(self._n_columns, dtype=bool)
         reads[[self._column_of[step.test] for step in formula]] = True
         self._number[formula] = len(self.formulas)
@@ -98,6 +108,24 @@ class Pool:
         self._fires.append(held)
         self._reads.append(reads)
         return True
+
+    def bounds(self, rules: tuple[Formula, ...]) -> Bounds | None:
+        """Return the bounds of the base votes and of the votes of rules; None without limits."""
+        if self._limits is None:
+            return None
+        free = np.full(self._limits.n_votes, np.inf)
+        own = [(-free, free), *(self._bounds[self._number[formula]] for formula in rules)]
+        return Bounds(*(np.array(side) for side in zip(*own, strict=True)))
+
+    def may_gain(self, slopes: Slopes) -> NDArray[np.bool_]:
+        """Return which rules may have votes that lower the loss (n_rules,)."""
+        if self._limits is None or not self._bounds:
+            return np.ones(len(self.formulas), dtype=bool)
+        low, high = (np.array(side) for side in zip(*self._bounds, strict=True))
+        downhill = self.stacked[0].T @ slopes.first
+        return np.asarray(
+            (((downhill > 0) & (high > 0)) | ((downhill < 0) & (low < 0))).any(axis=1)
+        )
 
     def gains(self, slopes: Slopes, of: NDArray[np.float32]) -> Floats:
         """Estimate how much the loss falls with each of some bits (n_rows, n) as a new rule."""
@@ -134,6 +162,9 @@ class Pool:
         taken = [step.test for step in formula]
         gains[taken] = -1
         gains[~usable[self._column_of]] = -1
+        if self._limits is not None:
+            may = self._limits.extensions(formula)  # plain, negated
+            gains[~np.tile(may, len(ways) // 2)] = -1
         order = np.argsort(-gains, axis=None, kind="stable")[: 4 * n_new]
         new: list[Formula] = []
         for place in order.tolist():
@@ -168,6 +199,8 @@ class Pool:
             bits, first, second = bits[rows], first[rows], second[rows]
         paired = _pair_gains(bits, first, second, self.caution)
         paired[:, *np.tril_indices(len(tests))] = -1
+        if self._limits is not None:
+            paired[~self._limits.pairs(tests)] = -1
         # Two tests of which one implies the other are a single test, or constant.
         order = np.argsort(-paired, axis=None, kind="stable")[: 20 * n_new]
         new: list[Formula] = []

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dln.paths.loss import ClassLoss, Floats
+from dln.paths.loss import Bounds, ClassLoss, Floats
 
 MOST_POINTS = 9
 """The largest vote of a rule for a class."""
@@ -30,12 +30,20 @@ class WholeVotes(NamedTuple):
     loss: float
 
 
-def round_votes(loss: ClassLoss, fires: Floats, votes: Floats) -> WholeVotes:
-    """Round votes to whole numbers from -9 to 9; the base votes may be larger."""
+def round_votes(
+    loss: ClassLoss, fires: Floats, votes: Floats, bounds: Bounds | None = None
+) -> WholeVotes:
+    """Round votes to whole numbers from -9 to 9; the base votes may be larger.
+
+    Bounds are 0 or infinite, so votes stay in them.
+    """
     if len(votes) == 1 or not np.any(votes[1:]):
         return WholeVotes(np.sign(np.round(votes)), 1.0, loss.total(fires @ votes, votes))
     if votes.shape[1] > 1:  # only differences between classes count
-        votes = votes - np.median(votes, axis=1, keepdims=True)
+        middle = np.median(votes, axis=1, keepdims=True)
+        if bounds is not None:
+            middle[np.isfinite(bounds.low).any(axis=1) | np.isfinite(bounds.high).any(axis=1)] = 0
+        votes = votes - middle
     largest = np.abs(votes[1:]).max()
     scales = np.linspace(1.0, MOST_POINTS + 0.45, _N_SCALES)
     rounded: dict[bytes, tuple[float, Floats]] = {}
@@ -47,13 +55,15 @@ def round_votes(loss: ClassLoss, fires: Floats, votes: Floats) -> WholeVotes:
         total, unit = _best_unit(loss, fires @ whole, whole, largest / top)
         found.append(WholeVotes(whole, unit, total))
     good = sorted(found[_N_SMALL:], key=lambda own: own.loss)[:_N_GOOD]
-    improved = [_improved(loss, fires, own) for own in (*found[:_N_SMALL], *good)]
+    improved = [_improved(loss, fires, own, bounds) for own in (*found[:_N_SMALL], *good)]
     enough = _FEWER * min(own.loss for own in improved)
     improved = [own for own in improved if own.loss <= enough]
     return min(improved, key=lambda own: (np.abs(own.votes[1:]).max(), own.loss))
 
 
-def _improved(loss: ClassLoss, fires: Floats, start: WholeVotes) -> WholeVotes:
+def _improved(
+    loss: ClassLoss, fires: Floats, start: WholeVotes, bounds: Bounds | None
+) -> WholeVotes:
     """Change the vote that promises most by one point, while the loss falls."""
     best = start
     for _ in range(_MOST_CHANGES):
@@ -64,6 +74,9 @@ def _improved(loss: ClassLoss, fires: Floats, start: WholeVotes) -> WholeVotes:
         promise = np.abs(first) * best.unit - 0.5 * second * best.unit**2
         change = np.sign(first)
         promise[1:][np.abs(best.votes + change)[1:] > MOST_POINTS] = -1.0
+        if bounds is not None:
+            changed = best.votes + change
+            promise[(changed < bounds.low) | (changed > bounds.high)] = -1.0
         better = None
         for place in np.argsort(-promise, axis=None, kind="stable")[:3].tolist():
             if promise.flat[place] <= 0:

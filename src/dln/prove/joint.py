@@ -1,4 +1,4 @@
-"""Two circuits -> one circuit that votes for the classes of the first, then of the second."""
+"""Two circuits -> one circuit: the votes of both, or the difference of two numbers."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dln.core.circuit import Circuit
+from dln.core.logic import Logic
 from dln.core.parts import Node, Rule
+from dln.core.readout import Votes
+from dln.core.score import Score
 from dln.data.codes import places_of
 from dln.data.table import Table, read_table
-from dln.prove.miter import check_comparable
+from dln.errors import CircuitError
+from dln.prove.miter import check_columns, check_comparable
 from dln.prove.search import Demand
 
 
@@ -42,6 +46,38 @@ class Joint:
 def join_circuits(a: Circuit, b: Circuit) -> Joint:
     """Join two circuits. Raises `CircuitError` if they cannot be compared."""
     check_comparable(a, b, "find_differences")
+    logic, (wires_a, wires_b) = _join_logic(a, b)
+    none = (0,) * a.n_classes
+    rules = [Rule(w, (*r.votes, *none)) for w, r in zip(wires_a, a.rules, strict=True)]
+    rules += [Rule(w, (*none, *r.votes)) for w, r in zip(wires_b, b.rules, strict=True)]
+    base = (*a.base_votes, *b.base_votes)
+    votes = Votes(tuple(rules), base, tuple(range(len(base))))
+    return Joint(Circuit(logic=logic, readout=votes), a.n_classes)
+
+
+def subtract_circuits(a: Circuit, b: Circuit) -> Circuit:
+    """Make a circuit that predicts by how much the score of one exceeds that of another.
+
+    Raises `CircuitError` if they have other links, or if the points do not fit.
+    """
+    first, second = a.number_readout, b.number_readout
+    check_columns(a, b)
+    if first.link != second.link:
+        raise CircuitError(
+            f"the circuits have the links {first.link} and {second.link}; "
+            "only circuits with the same link can be compared"
+        )
+    logic, (wires_a, wires_b) = _join_logic(a, b)
+    digits = max(first.digits, second.digits)
+    one, other = (10 ** (digits - score.digits) for score in (first, second))
+    rules = [Rule(w, (one * r.votes[0],)) for w, r in zip(wires_a, a.rules, strict=True)]
+    rules += [Rule(w, (-other * r.votes[0],)) for w, r in zip(wires_b, b.rules, strict=True)]
+    offset = one * first.offset - other * second.offset
+    return Circuit(logic=logic, readout=Score(tuple(rules), (offset,), digits, name="difference"))
+
+
+def _join_logic(a: Circuit, b: Circuit) -> tuple[Logic, tuple[list[int], list[int]]]:
+    """Put the logic of two circuits into one; return the wires of the rules of each too."""
     places = {column.name: place for place, column in enumerate(a.columns)}
     columns = list(a.columns)
     for column in b.columns:
@@ -63,9 +99,5 @@ def join_circuits(a: Circuit, b: Circuit) -> Joint:
 
     nodes = [Node(gate, of_a(x), of_a(y)) for gate, x, y in a.nodes]
     nodes += [Node(gate, of_b(x), of_b(y)) for gate, x, y in b.nodes]
-    none = (0,) * a.n_classes
-    rules = [Rule(of_a(wire), (*votes, *none)) for wire, votes in a.rules]
-    rules += [Rule(of_b(wire), (*none, *votes)) for wire, votes in b.rules]
-    base = (*a.base_votes, *b.base_votes)
-    classes = tuple(range(len(base)))
-    return Joint(Circuit(columns, (*a.literals, *moved), nodes, rules, base, classes), a.n_classes)
+    logic = Logic(tuple(columns), (*a.literals, *moved), tuple(nodes))
+    return logic, ([of_a(rule.wire) for rule in a.rules], [of_b(rule.wire) for rule in b.rules])

@@ -139,6 +139,11 @@ def check_comparable(a: Circuit, b: Circuit, taker: str = "prove_equal") -> None
             f"the circuits have the classes {a.classes!r} and {b.classes!r}; only circuits with "
             "the same classes, in the same order, can be compared"
         )
+    check_columns(a, b)
+
+
+def check_columns(a: Circuit, b: Circuit) -> None:
+    """Raise `CircuitError` if a circuit reads a column that the other does not have alike."""
     for reader, other in ((a, b), (b, a)):
         known = {column.name: column for column in other.columns}
         for index in reader.logic.used_columns:

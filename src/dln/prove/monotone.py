@@ -47,10 +47,10 @@ def prove_monotone(
     """Prove that a class, or the number predicted, never falls as a feature grows.
 
     *Rising* means: if this feature grows and all others stay the same, the vote margin of the class
-    over each other class never shrinks. So its probability does not decrease, and a row that is
-    predicted as this class keeps the prediction. *Falling* means that no margin ever grows. For a
-    circuit that predicts a number, *rising* means that the number never shrinks. Missing values are
-    not compared with others.
+    over each other class never shrinks. So a row that is predicted as this class keeps the
+    prediction. Its probability does not decrease, unless there are more than two classes and a
+    calibration. *Falling* means that no margin ever grows. For a circuit that predicts a number,
+    *rising* means that the number never shrinks. Missing values are not compared with others.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Claims that a report proves or refutes: independence of columns, robustness of rows."""
+"""Claims that a report proves or refutes: constraints, independent columns, robust rows."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dln.core.circuit import Circuit
 from dln.core.verdict import Proof, Undecided
 from dln.prove.certify import independence_claim
 from dln.prove.claim import decide
+from dln.prove.constraints import prove_constraints
 from dln.prove.robust import prove_robust
 
 _SECONDS = 20.0
@@ -39,9 +40,23 @@ def certify(
     row_word: str,
 ) -> list[Certified]:
     """Decide the claims. Without `rows`, no detail contains a value of a row."""
-    found = [_independence(circuit, X if rows else None, names) for names in independent]
+    found = _constraints(circuit)
+    found += [_independence(circuit, X if rows else None, names) for names in independent]
     if tolerances:
         found.append(_robustness(circuit, X, tolerances, rows, numbers, row_word))
+    return found
+
+
+def _constraints(circuit: Circuit) -> list[Certified]:
+    """Prove again what the circuit was trained to keep."""
+    if circuit.constraints is None:
+        return []
+    proofs = prove_constraints(circuit, time_limit=_SECONDS)
+    found = []
+    for claim, verdict in zip(proofs.claims, proofs.verdicts, strict=True):
+        text = f"For every possible row, {claim}."
+        result: OneOf["proven", "undecided"] = "proven" if verdict else "undecided"
+        found.append(Certified(text, result))  # a circuit that breaks one cannot be made
     return found
 
 

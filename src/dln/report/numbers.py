@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dln.core.circuit import Circuit
 from dln.core.gates import GATES
-from dln.data.numbers import number_target
+from dln.data.number_target import read_numbers
 from dln.data.table import Table
 from dln.evaluate.number_scores import Group, NumberTally, error_by_prediction, tally_numbers
 from dln.explain.effects import rule_columns
@@ -96,7 +96,7 @@ def measure_numbers(
     circuit: Circuit, table: Table, y: Any, *, row_word: str, with_rows: bool
 ) -> NumberFacts:
     """Measure a circuit on rows, and make the page's object, still without rows."""
-    target = number_target(y, table.n_rows)
+    target = read_numbers(y, table.n_rows)
     evaluation = circuit.evaluate(table, wires=circuit.readout.wires)
     predicted = evaluation.answers
     errors = tally_numbers(target, predicted)

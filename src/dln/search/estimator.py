@@ -21,7 +21,7 @@ from dln.data.target import ClassWeight
 from dln.errors import OptionError, TableError
 from dln.estimators.classifier import DLNClassifier
 from dln.estimators.fit_warnings import warn_user
-from dln.estimators.plan import plan_fit
+from dln.estimators.plan import CONSTRAINTS, plan_fit
 from dln.estimators.reading import draw_seed, read_problem
 from dln.search.backend import BackendName, TaskContext, open_backend
 from dln.search.final import FinalFit
@@ -318,6 +318,10 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _fixed(self) -> dict[str, Any]:
         fixed = {} if self.fixed is None else dict(self.fixed)
         for name, value in fixed.items():
+            if name in CONSTRAINTS:
+                # A list of columns is one value here, not a choice. `plan_fit` checks it.
+                fixed[name] = tuple(value) if isinstance(value, list) else value
+                continue
             if isinstance(value, (list, Between)):
                 raise OptionError(f"fixed has {value!r} for {name!r}, expected one value")
             check_space({name: value})

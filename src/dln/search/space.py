@@ -18,6 +18,7 @@ from dln._util.extras import import_extra
 from dln._util.option import options_of
 from dln.errors import OptionError
 from dln.estimators.parameters import Parameters
+from dln.estimators.plan import CONSTRAINTS
 from dln.paths.budget import Budget
 
 if TYPE_CHECKING:
@@ -89,6 +90,11 @@ def check_space(space: Any) -> None:
             raise OptionError(
                 f"{name} is not possible in a search, which compares networks; a fit with a budget "
                 "chooses its size by cross-validation itself: use DLNClassifier or dln train"
+            )
+        if name in CONSTRAINTS:
+            raise OptionError(
+                f"{name} is not possible in a search space, as every trial keeps the same "
+                f"constraints; give it as fixed={{{name!r}: ...}}"
             )
         if name in every and name not in known:
             raise OptionError(f"the space has {name!r}, which is a parameter of the search itself")

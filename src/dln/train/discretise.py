@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple, assert_never
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from dln.core.builder import FALSE, TRUE, CircuitBuilder, Signal
 from dln.core.circuit import Circuit
+from dln.core.constraints import Constraints
 from dln.core.decimals import readable_cutoff
 from dln.core.gates import GATE_BY_NAME, GATES
 from dln.core.labels import Label
@@ -26,11 +28,12 @@ from dln.data.codes import encode_cells
 from dln.data.table import Table
 from dln.encode.bits import EncodedLiteral
 from dln.encode.encoder import Encoder
+from dln.train.levels import Branch, Condition, Level
 from dln.train.live import find_live, hard_codes, hard_sources, hard_votes
 from dln.train.network import Network
 from dln.train.trees import Leaf
 
-_AND = GATE_BY_NAME["AND"]
+_AND, _OR = GATE_BY_NAME["AND"], GATE_BY_NAME["OR"]
 
 
 def discretise(
@@ -42,14 +45,16 @@ def discretise(
     classes: tuple[Label, ...],
     temperature: float,
     network_votes: Sequence[int] | int = 1,
-    leaves: Sequence[Leaf] = (),
+    tree_rules: Sequence[Leaf | Level] = (),
     earlier: Circuit | None = None,
+    constraints: Constraints | None = None,
 ) -> Circuit:
     """Convert networks, trained on the encoded `cells` of `table`, to one circuit.
 
     Several networks become one circuit in which all of them vote. A rule of a network gives
-    `network_votes` to its classes: one number, or one for each network. `leaves` of trees vote too,
-    and the rules of an `earlier` circuit on the columns of the encoder.
+    `network_votes` to its classes: one number, or one for each network. `tree_rules` vote too, and
+    the rules of an `earlier` circuit on the columns of the encoder. The circuit keeps
+    `constraints`, if all of these were made within them.
     """
     shared = [network_votes] * len(networks) if isinstance(network_votes, int) else network_votes
     ruled = [
@@ -57,7 +62,8 @@ def discretise(
         for network, share in zip(networks, shared, strict=True)
     ]
     readout = Votes.without_rules(classes, float(temperature))
-    return build_circuit(readout, ruled, leaves, encoder, table, cells, earlier)
+    circuit = build_circuit(readout, ruled, tree_rules, encoder, table, cells, earlier)
+    return circuit if constraints is None else replace(circuit, constraints=constraints)
 
 
 class RuledNetwork(NamedTuple):
@@ -81,13 +87,13 @@ def class_votes(network: Network, share: int) -> dict[int, tuple[int, ...]]:
 def build_circuit(
     readout: Readout,
     networks: Sequence[RuledNetwork],
-    leaves: Sequence[Leaf],
+    tree_rules: Sequence[Leaf | Level],
     encoder: Encoder,
     table: Table,
     cells: NDArray[np.float32],
     earlier: Circuit | None = None,
 ) -> Circuit:
-    """Build the circuit of networks and leaves, fitted on the encoded `cells` of `table`.
+    """Build the circuit of networks and rules of trees, fitted on the encoded `cells` of `table`.
 
     The rules of the readout are not used, only what it answers and its base votes. The rules of an
     `earlier` circuit are added.
@@ -96,7 +102,7 @@ def build_circuit(
     builder.vote(TRUE, readout.base_votes)
     hard_networks = [_HardNetwork(*ruled) for ruled in networks]
     tests = {test for hard in hard_networks for test in hard.tests.values()}
-    tests.update(test for leaf in leaves for test, _ in leaf.path)
+    tests.update(test for rule in tree_rules for test in rule.tests)
     translator = _Translator(builder, encoder, cells, _find_gaps(tests, encoder, table, cells))
     for hard in hard_networks:
         signals = {wire: translator.signal(test) for wire, test in hard.tests.items()}
@@ -107,18 +113,36 @@ def build_circuit(
             )
         for wire, votes in hard.votes.items():
             builder.vote(signals[wire], votes)
-    for leaf in leaves:
-        # Leaves of one tree share the gates of the path to their last common node.
-        signal = TRUE
-        for test, is_true in leaf.path:
-            signal = builder.gate(_AND, signal, translator.signal(test).invert(not is_true))
-        builder.vote(signal, leaf.votes)
+    for rule in tree_rules:
+        builder.vote(_signal_of(rule, translator, builder), rule.votes)
     if earlier is not None:
         signals_of = builder.copy(earlier.logic)
         builder.vote(TRUE, earlier.base_votes)
-        for rule in earlier.rules:
-            builder.vote(signals_of[rule.wire], rule.votes)
+        for own in earlier.rules:
+            builder.vote(signals_of[own.wire], own.votes)
     return builder.finish()
+
+
+def _signal_of(rule: Leaf | Level, translator: _Translator, builder: CircuitBuilder) -> Signal:
+    if isinstance(rule, Level):
+        return _holds(rule.condition, translator, builder).invert(rule.negated)
+    # Leaves of one tree share the gates of the path to their last common node.
+    signal = TRUE
+    for test, is_true in rule.path:
+        signal = builder.gate(_AND, signal, translator.signal(test).invert(not is_true))
+    return signal
+
+
+def _holds(condition: Condition, translator: _Translator, builder: CircuitBuilder) -> Signal:
+    if not isinstance(condition, Branch):
+        return TRUE if condition else FALSE
+    test = translator.signal(condition.test)
+    low = _holds(condition.low, translator, builder)
+    high = _holds(condition.high, translator, builder)
+    # One side implies the other if the column has a direction. Then it needs no test.
+    below = low if condition.sign > 0 else builder.gate(_AND, test.invert(), low)
+    above = high if condition.sign < 0 else builder.gate(_AND, test, high)
+    return builder.gate(_OR, below, above)
 
 
 class _HardNetwork:

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.core.circuit import Circuit
+from dln.core.constraints import Constraints
+from dln.core.obedience import find_breach
 from dln.decisions.calibrate import Calibrated, calibrate_votes
 from dln.decisions.goal import Goal
 from dln.decisions.points import Points
@@ -53,6 +55,8 @@ class FitPlan:
         Epochs between two looks at these rows.
     goal
         What base votes and probabilities are fitted for.
+    constraints
+        What the circuit keeps; the recipes are within their limits.
     init
         An earlier circuit that is kept and corrected; no networks are trained then.
     """
@@ -61,6 +65,7 @@ class FitPlan:
     validation_fraction: float = 0.0
     validation_every: int = 1
     goal: Goal = UNCHANGED
+    constraints: Constraints | None = None
     init: Circuit | None = None
 
 
@@ -157,7 +162,8 @@ class _Fit:
             classes=problem.classes,
             temperature=1.0 / unit,
             network_votes=votes,
-            leaves=grown.leaves(unit) if grown is not None else (),
+            tree_rules=grown.rules(unit) if grown is not None else (),
+            constraints=self.plan.constraints,
         )
         calibrated = Calibrated(circuit)
         if not self.plan.goal.does_nothing and not self.interrupted:
@@ -188,14 +194,17 @@ class _Fit:
         """Keep the rules of an earlier circuit, grow trees that correct its errors, calibrate."""
         problem, candidates = self.problem, self.plan.candidates
         earlier = find_earlier(init, problem.table, problem.classes)
-        encode = candidates.usual.encode
+        encode, limits = candidates.usual.encode, candidates.usual.limits
         encoder, cells = fit_encoder(problem.table, problem.target, problem.weight, encode)
         features = make_features(encoder.literals, cells)
+        if self.plan.constraints is not None:
+            columns = earlier.extend(encoder, cells).columns
+            _check_earlier(earlier.move(columns, 1), self.plan.constraints)
         start = partial(start_from_circuit, earlier=earlier)
         growth = candidates.growth
         assert growth is not None
         grown = self._unless_interrupted(
-            lambda: grow(growth, problem, features, start, self.rng), None
+            lambda: grow(growth, problem, features, start, self.rng, limits), None
         )
         encoder = earlier.extend(encoder, cells)
         if grown is None:
@@ -204,7 +213,9 @@ class _Fit:
                     "init is corrected on three parts of the rows, but a class has fewer than "
                     "three rows or groups; give more rows, or leave out init"
                 )
-            return Fitted(earlier.move(encoder.columns, 1), candidates.usual, [], [], (), True)
+            moved = earlier.move(encoder.columns, 1)
+            moved = replace(moved, constraints=self.plan.constraints)
+            return Fitted(moved, candidates.usual, [], [], (), True)
         votes, unit = grown.units(init.temperature, 1)
         circuit = discretise(
             [],
@@ -213,8 +224,9 @@ class _Fit:
             cells,
             classes=problem.classes,
             temperature=1.0 / unit,
-            leaves=grown.leaves(unit),
+            tree_rules=grown.rules(unit),
             earlier=earlier.move(encoder.columns, votes),
+            constraints=self.plan.constraints,
         )
         calibrated = Calibrated(circuit)
         if not self.plan.goal.does_nothing:
@@ -261,7 +273,8 @@ class _Fit:
         options = self._stage()
         start = partial(start_from_networks, recipe=recipe, **options)
         grown = self._unless_interrupted(
-            lambda: grow(growth, self.problem, features, start, options["rng"]), None
+            lambda: grow(growth, self.problem, features, start, options["rng"], recipe.limits),
+            None,
         )
         return grown if grown is not None and grown.trees else None
 
@@ -321,6 +334,15 @@ class _Fit:
                 raise
             self.interrupted = True
             return default
+
+
+def _check_earlier(moved: Circuit, wanted: Constraints) -> None:
+    """Raise `OptionError` if a rule of an earlier circuit may break constraints."""
+    breach = find_breach(wanted, moved.logic, moved.rules, moved.readout.outputs)
+    if breach is not None:
+        raise OptionError(
+            f"init does not keep the constraints: {breach}; leave out init or the constraint"
+        )
 
 
 def _split_validation(

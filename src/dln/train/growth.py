@@ -18,13 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
+from dln.core.limits import Limits
 from dln.encode.encoder import fit_encoder
 from dln.train.earlier import Earlier
 from dln.train.jobs import Engine, Job, OnProgress, TrainingRows
+from dln.train.levels import Level
 from dln.train.problem import Problem
 from dln.train.recipe import Recipe
 from dln.train.trees import (
     ClassBoosting,
+    FeatureLimits,
     Features,
     Floats,
     Growth,
@@ -81,9 +84,9 @@ class Grown:
     held_out: Floats
     rows: NDArray[np.int64]
 
-    def leaves(self, unit: float) -> list[Leaf]:
-        """Return all leaves as rules, with votes that stand for `unit` points each."""
-        return [leaf for tree in self.trees for leaf in tree.leaves(self.features, unit)]
+    def rules(self, unit: float) -> list[Leaf | Level]:
+        """Return the rules of all trees, with votes that stand for `unit` points each."""
+        return [rule for tree in self.trees for rule in tree.rules(self.features, unit)]
 
     def units(self, tau: float, n_networks: int) -> tuple[int, float]:
         """Return the votes of a network's rule, and the points that one vote stands for."""
@@ -98,13 +101,16 @@ def grow(
     features: Features,
     start: Start,
     rng: np.random.Generator,
+    limits: Limits | None = None,
 ) -> Grown | None:
-    """Grow as many trees as help; None if there are too few rows to tell."""
+    """Grow as many trees as help, within limits; None if there are too few rows to tell."""
     rows, fold = _draw_folds(problem.target, rng, problem.groups)
     if len(rows) == 0:
         return None
     sample = problem if len(rows) == len(problem.target) else problem.take(rows)
-    matrix = features.matrix[rows]
+    if len(rows) < len(features.matrix):
+        features = replace(features, matrix=features.matrix[rows])
+    own_limits = None if limits is None else FeatureLimits(features.literals, limits)
     starts = start(sample, fold)
     n_folds = int(fold.max()) + 1
     numbers = [number for number in NUMBERS if number <= growth.n_trees]
@@ -115,29 +121,31 @@ def grow(
         points = starts[1 + left_out]
         scale = _best_scale(points[others], sample.target[others], sample.weight[others])
         trees = grow_trees(
-            matrix[others],
+            features.matrix[others],
             ClassBoosting(sample.target[others]),
             sample.weight[others],
             scale * points[others],
             growth.tree,
             np.random.default_rng(seed),
+            own_limits,
         )
         total = scale * starts[0][own]
         held[0, own] = total
         for place, (few, many) in enumerate(pairwise(numbers), start=1):
             for tree in islice(trees, many - few):
-                total += tree.give(matrix[own])
+                total += tree.give(features.matrix[own])
             held[place, own] = total
     losses = [_loss(points, sample.target, sample.weight) for points in held]
     chosen = int(np.argmin(losses))
     scale = _best_scale(starts[0], sample.target, sample.weight)
     trees = grow_trees(
-        matrix,
+        features.matrix,
         ClassBoosting(sample.target),
         sample.weight,
         scale * starts[0],
         growth.tree,
         np.random.default_rng(seed),
+        own_limits,
     )
     return Grown(tuple(islice(trees, numbers[chosen])), features, scale, held[chosen], rows)
 

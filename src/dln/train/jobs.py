@@ -160,4 +160,5 @@ def check_trained(network: Network, history: NDArray[np.float32]) -> None:
         found = "some of the network's parameters are NaN"
     else:
         return
-    raise TrainingError(f"{found}; lower learning_rate or grad_factor, or raise tau")
+    advice = "standardise the targets" if network.predicts_number else "raise tau"
+    raise TrainingError(f"{found}; lower learning_rate or grad_factor, or {advice}")

@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.core.gates import GATES, PRIORITY, Gate
+from dln.core.limits import Limits
 from dln.core.literals import LiteralKind
 from dln.encode.bits import LiteralSet
+from dln.train.fields import Fields, Slot, draw_fields
 from dln.train.options import Concatenation, FitOptions, Gates, LinkDrawing, VoteStart
 
 Floats = NDArray[np.float32]
@@ -143,6 +145,7 @@ def build_network(
     vote_density: float | VoteStart = "undecided",
     rng: np.random.Generator,
     allowed_gates: NDArray[np.bool_] | None = None,
+    limits: Limits | None = None,
 ) -> Network:
     """Draw a network with random initial parameters.
 
@@ -158,23 +161,35 @@ def build_network(
     allowed_gates
         The functions that each gate may learn, by their number (gates, 16); None means all of the
         shape's.
+    limits
+        What rules may read and vote for; None means anything.
     """
     wires, literal_layer, inputs_of = _lay_out(literals, shape)
-    links, logits = [], []
-    for layer, size in enumerate(shape.layers):
-        drawn = LINK_DRAWINGS[shape.link_drawing](inputs_of[layer], 2 * size, shape.n_links, rng)
-        links.append(drawn)
-        logits.append(rng.uniform(-0.1, 0.1, drawn.shape).astype(np.float32))
-        if shape.link_drawing == "repeated":
-            logits[-1][_is_repeat(drawn)] = -np.inf
-    # Short lists are padded with masked candidates (the paper's -infinity): their own wires again,
-    # so that no wire has many more readers than others.
-    n_gates, width = sum(shape.layers), max(lists.shape[1] for lists in links)
-    link_wires = np.concatenate([_pad(lists, width, mode="wrap") for lists in links])
-    link_logits = np.concatenate([_pad(x, width, constant_values=-np.inf) for x in logits])
+    fields: Fields | None = None
+    if limits is not None:
+        fields = draw_fields(limits, wires, shape.layers, inputs_of, shape.functions, rng)
+        allowed_gates = fields.allowed_gates()
+    drawn = []
+    start = 0
+    for inputs, size in zip(inputs_of, shape.layers, strict=True):
+        slots = [Slot(inputs, np.arange(2 * size))]
+        if fields is not None:
+            slots = fields.slots(slice(start, start + size), inputs, len(wires))
+        drawn += [(2 * start + slot.lists, *_draw_lists(slot, shape, rng)) for slot in slots]
+        start += size
+    n_gates, width = sum(shape.layers), max(lists.shape[1] for _, lists, _ in drawn)
+    link_wires = np.empty((2 * n_gates, width), dtype=np.int32)
+    link_logits = np.empty((2 * n_gates, width), dtype=np.float32)
+    for places, lists, logits in drawn:
+        # Short lists are padded with masked candidates (the paper's -infinity): their own wires
+        # again, so that no wire has many more readers than others.
+        link_wires[places] = _pad(lists, width, mode="wrap")
+        link_logits[places] = _pad(logits, width, constant_values=-np.inf)
     limit, n_rules = vote_limit(vote_threshold), shape.layers[-1]
     vote_logits = draw_votes((n_classes or 0, n_rules), limit, vote_density, rng)
     weights = np.empty(0, np.float32) if n_classes is not None else draw_weights(n_rules, rng)
+    if fields is not None and n_classes is not None:
+        vote_logits[~fields.votes] = -np.inf
     choices = np.array([gate.code for gate in shape.functions], dtype=np.uint8)
     gate_logits = rng.uniform(-0.1, 0.1, (n_gates, len(choices))).astype(np.float32)
     if allowed_gates is not None:
@@ -186,8 +201,8 @@ def build_network(
         literal_layer=literal_layer,
         cutoffs=wires.value.copy(),
         slopes=np.full(len(wires), slope, dtype=np.float32),
-        link_wires=np.ascontiguousarray(link_wires.reshape(n_gates, 2, width), dtype=np.int32),
-        link_logits=np.ascontiguousarray(link_logits.reshape(n_gates, 2, width)),
+        link_wires=link_wires.reshape(n_gates, 2, width),
+        link_logits=link_logits.reshape(n_gates, 2, width),
         gate_choices=choices,
         gate_logits=gate_logits,
         rule_wires=np.arange(n_gates - shape.layers[-1], n_gates, dtype=np.int32) + len(wires),
@@ -196,6 +211,15 @@ def build_network(
         weights=weights,
         weight_limits=no_limits(len(weights)),
     )
+
+
+def _draw_lists(slot: Slot, shape: Shape, rng: np.random.Generator) -> tuple[Ints, Floats]:
+    """Draw the candidates of some inputs, and their initial logits."""
+    drawn = LINK_DRAWINGS[shape.link_drawing](slot.inputs, len(slot.lists), shape.n_links, rng)
+    logits = rng.uniform(-0.1, 0.1, drawn.shape).astype(np.float32)
+    if shape.link_drawing == "repeated":
+        logits[_is_repeat(drawn)] = -np.inf
+    return drawn, logits
 
 
 def _mask_gates(logits: Floats, choices: Bytes, allowed: NDArray[np.bool_]) -> Floats:

@@ -27,6 +27,9 @@ from dln.train.votes import evaluate_rules
 RIDGES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 """Penalties to choose from, as numbers of rows."""
 
+MAX_ROWS = 100_000
+"""Number of rows that coefficients are fitted on; a larger table is sampled."""
+
 _N_STEPS = 12
 """Steps of a refit, for losses without a closed solution."""
 
@@ -91,7 +94,12 @@ def refit(
     loss: NumberLoss,
     ridges: Sequence[float],
 ) -> list[Refitted]:
-    """Fit the coefficients of a network's rules with each penalty."""
+    """Fit the coefficients of a network's rules with each penalty.
+
+    A large table is sampled: there are far fewer coefficients than rows.
+    """
+    some = slice(None, None, max(1, len(target) // MAX_ROWS))
+    cells, target, weight = cells[some], target[some], weight[some]
     rules = evaluate_rules(network, cells)
     fires = np.hstack([np.ones((len(rules), 1)), rules])
     share = weight.astype(np.float64) / weight.sum(dtype=np.float64)

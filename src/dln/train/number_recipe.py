@@ -36,12 +36,22 @@ LEVELS: dict[FitEffort, NumberLevel] = {
 
 
 def make_growths(requested: FitOptions) -> tuple[Growth, ...]:
-    """Return the trees that may be grown, one for each size."""
+    """Return the trees that may be grown, one for each size.
+
+    There are none beside networks of a stated size, unless asked for.
+    """
     level = LEVELS[requested.effort]
-    n_trees = level.n_trees if requested.n_trees == "auto" else requested.n_trees
+    n_trees = requested.n_trees
+    if n_trees == "auto":
+        n_trees = level.n_trees if may_leave_out_networks(requested) else 0
     if n_trees == 0:
         return ()
     return tuple(Growth(n_trees, TreeOptions(leaves, level.rate)) for leaves in level.n_leaves)
+
+
+def may_leave_out_networks(requested: FitOptions) -> bool:
+    """Return whether trees without networks may be chosen: if nothing is stated of networks."""
+    return requested.layers == requested.n_networks == "auto"
 
 
 def make_recipe(requested: FitOptions, n_rows: int, n_columns: int) -> NumberRecipe:

@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from dln._util.option import options_of
+from dln.core.limits import Limits
 from dln.encode.bits import LiteralSet
 from dln.encode.encoder import EncodeOptions
 from dln.train.effort import LEVELS, Level
@@ -54,7 +55,8 @@ _KNOTS = {"quantiles": 33, "range": 2}
 class Recipe:
     """Everything that determines a circuit, except the data and the seed.
 
-    See `FitOptions` for `slope`, `vote_threshold`, `vote_density` and `n_networks`.
+    See `FitOptions` for `slope`, `vote_threshold`, `vote_density` and `n_networks`. `limits` are
+    what rules may read and vote for; None means anything.
     """
 
     shape: Shape
@@ -65,6 +67,7 @@ class Recipe:
     encode: EncodeOptions
     n_networks: int
     ensemble: Ensemble = "sum"
+    limits: Limits | None = None
 
     def draw_network(self, literals: LiteralSet, n_classes: int, seed: int) -> Network:
         """Draw a network with random initial parameters."""
@@ -76,7 +79,12 @@ class Recipe:
             vote_threshold=self.vote_threshold,
             vote_density=self.vote_density,
             rng=np.random.default_rng(seed),
+            limits=self.limits,
         )
+
+    def within(self, limits: Limits) -> Recipe:
+        """Return the recipe for circuits that keep limits."""
+        return replace(self, limits=limits, encode=replace(self.encode, unused=limits.unused))
 
     def shortened(self, n_rows: int, n_sampled: int) -> Recipe:
         """Return the recipe as it is compared with others, on a sample of a table's rows.
@@ -116,6 +124,11 @@ class Candidates:
     n_fits: int
     n_restarts: int
     growth: Growth | None = None
+
+    def within(self, limits: Limits) -> Candidates:
+        """Return candidates for circuits that keep limits."""
+        grid = tuple(tuple(recipe.within(limits) for recipe in row) for row in self.grid)
+        return replace(self, grid=grid, usual=self.usual.within(limits))
 
 
 def make_candidates(

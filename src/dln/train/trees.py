@@ -5,13 +5,16 @@ outputs, the classes or one number: a Newton step, times the rate. For each spli
 drawn at random for each column, and the best of them is taken (extremely randomised trees). Sums of
 such trees are smoother and more accurate than those of trees with exact splits.
 
-Promise: a tree's tests are literals, so that each leaf becomes a rule of a circuit.
+Promise: a tree's tests are literals, so that each leaf becomes a rule of a circuit. A tree within
+limits reads only columns that may meet. If columns have a direction, the points of a tree are
+monotone in them, and its rules are the levels of these points (`dln.train.levels`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -19,8 +22,10 @@ from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.tree import ExtraTreeRegressor
 
+from dln.core.limits import Limits
 from dln.core.literals import LiteralKind
 from dln.encode.bits import EncodedLiteral, LiteralSet, evaluate_literals
+from dln.train.levels import LeadTree, Level, bounded_steps, levels
 
 Floats = NDArray[np.float64]
 
@@ -63,6 +68,11 @@ class Leaf(NamedTuple):
 
     path: Path
     votes: tuple[int, ...]
+
+    @property
+    def tests(self) -> Iterator[EncodedLiteral]:
+        """The literals of the rule."""
+        return (test for test, _ in self.path)
 
 
 @dataclass(frozen=True)
@@ -110,15 +120,49 @@ def make_features(literals: LiteralSet, cells: NDArray[np.float32]) -> Features:
 
 @dataclass(frozen=True)
 class Tree:
-    """A fitted tree and the points of its nodes, (n_nodes, n_outputs); only leaves give points."""
+    """A fitted tree and the points of its nodes, (n_nodes, n_outputs); only leaves give points.
+
+    Attributes
+    ----------
+    features : (n,)
+        The features that the tree could split on, by number; None: all.
+    signs : (n,)
+        The direction, 1 or -1, of the points in each of them, or 0; None if no column has one.
+    output
+        The class whose points are monotone. With more than two classes only it gets points.
+    """
 
     structure: Any
     points: Floats
+    features: NDArray[np.intp] | None = None
+    signs: NDArray[np.int8] | None = None
+    output: int = 1
 
     def give(self, matrix: NDArray[np.float32]) -> Floats:
         """Return the points of rows, (n_rows, n_outputs)."""
-        given: Floats = self.points[self.structure.apply(matrix)]
+        given: Floats = self.points[self.structure.apply(take_features(matrix, self.features))]
         return given
+
+    def rules(self, features: Features, unit: float) -> Iterator[Leaf | Level]:
+        """Yield the rules of the tree, with votes that stand for `unit` points each."""
+        if self.signs is None:
+            yield from self.leaves(features, unit)
+            return
+        lead = np.rint(self.points[:, self.output] / unit).astype(int)
+        if self.points.shape[1] == 2:
+            lead -= np.rint(self.points[:, 1 - self.output] / unit).astype(int)
+        left, right = self.structure.children_left.tolist(), self.structure.children_right.tolist()
+        tests = [self._test(features, at) if low >= 0 else None for at, low in enumerate(left)]
+        signs = self.signs[np.maximum(self.structure.feature, 0)].tolist()  # leaves have none
+        tree = LeadTree(tests, signs, left, right, lead.tolist())
+        yield from levels(tree, self.output, self.points.shape[1])
+
+    def _test(self, features: Features, node: int) -> EncodedLiteral:
+        """Return the literal of a split."""
+        feature = int(self.structure.feature[node])
+        if self.features is not None:
+            feature = int(self.features[feature])
+        return features.split_literal(feature, float(self.structure.threshold[node]))
 
     def paths(self, features: Features) -> Iterator[tuple[int, Path]]:
         """Yield the node of each leaf and the literals on the way to it."""
@@ -129,9 +173,7 @@ class Tree:
             if left[node] < 0:
                 yield node, path
                 continue
-            test = features.split_literal(
-                self.structure.feature[node], self.structure.threshold[node]
-            )
+            test = self._test(features, node)
             stack.append((int(right[node]), (*path, (test, True))))
             stack.append((int(left[node]), (*path, (test, False))))
 
@@ -183,8 +225,44 @@ class ClassBoosting:
             steps[:, number] = pull / (hold + PENALTY)
         return np.asarray(steps * ((n_classes - 1) / n_classes))
 
+    def monotone_steps(
+        self,
+        points: Floats,
+        leaf: NDArray[np.int64],
+        structure: Any,
+        weights: Floats,
+        signs: NDArray[np.int8],
+        output: int,
+    ) -> Floats:
+        """Return a bounded Newton step for one class; the other of two classes moves against it."""
+        own = softmax(points)[:, output]
+        pull = _sums(leaf, weights * ((self.target == output) - own), structure.node_count)
+        hold = _sums(leaf, weights * own * (1.0 - own), structure.node_count)
+        n_classes = points.shape[1]
+        steps = np.zeros((structure.node_count, n_classes))
+        steps[:, output] = bounded_steps(structure, signs, pull, hold, PENALTY)
+        if n_classes == 2:
+            steps[:, 1 - output] = -steps[:, output]
+        return np.asarray(steps * ((n_classes - 1) / n_classes))
+
     def _is_class(self, points: Floats) -> Floats:
         return np.asarray(np.eye(points.shape[1])[self.target])
+
+
+def take_features(
+    matrix: NDArray[np.float32], features: NDArray[np.intp] | None
+) -> NDArray[np.float32]:
+    """Return some columns of a matrix; the matrix itself if these are all of them."""
+    if features is None or len(features) == matrix.shape[1]:
+        return matrix
+    return np.ascontiguousarray(matrix[:, features])
+
+
+class FeatureLimits(NamedTuple):
+    """What trees may read: limits, and the literal of each feature."""
+
+    literals: LiteralSet
+    limits: Limits
 
 
 def grow_trees(
@@ -194,25 +272,60 @@ def grow_trees(
     start: Floats,
     options: TreeOptions,
     rng: np.random.Generator,
+    limits: FeatureLimits | None = None,
 ) -> Iterator[Tree]:
     """Grow trees without end, each on the points that `start` and the trees before it give."""
     weights = weight.astype(np.float64) / weight.mean()
     points = start.copy()
-    while True:
+    for turn in count():
+        output = 1 if points.shape[1] == 2 else turn % points.shape[1]
+        chosen, signs = None, None
+        if limits is not None:
+            chosen, signs = _choose_features(limits.literals, limits.limits, output, rng)
+            if len(chosen) == 0:  # the class may read none of the columns that were drawn
+                continue
+        own = take_features(matrix, chosen)
         tree = ExtraTreeRegressor(
             max_leaf_nodes=options.n_leaves,
             min_samples_leaf=options.least_rows,
-            max_features=min(MAX_FEATURES, matrix.shape[1]),
+            max_features=min(MAX_FEATURES, own.shape[1]),
             random_state=int(rng.integers(2**31)),
+            monotonic_cst=signs,
         )
+        goal = loss.pulls(points)
+        if signs is not None and goal.ndim > 1:
+            goal = goal[:, output]
         with config_context(skip_parameter_validation=True):
-            tree.fit(matrix, loss.pulls(points), sample_weight=weights, check_input=False)
+            tree.fit(own, goal, sample_weight=weights, check_input=False)
         structure = tree.tree_
-        leaf = structure.apply(matrix)
-        steps = loss.steps(points, leaf, structure.node_count, weights)
-        grown = Tree(structure, options.rate * steps)
+        leaf = structure.apply(own)
+        if signs is None:
+            steps = loss.steps(points, leaf, structure.node_count, weights)
+        else:
+            assert isinstance(loss, ClassBoosting)  # a number has no directions yet
+            steps = loss.monotone_steps(points, leaf, structure, weights, signs, output)
+        grown = Tree(structure, options.rate * steps, chosen, signs, output)
         points += grown.points[leaf]
         yield grown
+
+
+def _sums(leaf: NDArray[np.intp], values: Floats, n_nodes: int) -> Floats:
+    """Add up the values of the rows of each leaf."""
+    return np.asarray(np.bincount(leaf, values, n_nodes), dtype=np.float64)
+
+
+def _choose_features(
+    literals: LiteralSet, limits: Limits, output: int, rng: np.random.Generator
+) -> tuple[NDArray[np.intp], NDArray[np.int8] | None]:
+    """Draw the features of a tree, and their directions; None if none of them has one."""
+    usable = np.unique(literals.column).tolist()
+    columns = np.zeros(limits.signs.shape[1], dtype=bool)
+    columns[sorted(limits.draw_columns(usable, rng) if limits.limits_columns else usable)] = True
+    above = literals.kind == LiteralKind.ABOVE
+    allowed = columns[literals.column] & ~(above & limits.barred[output, literals.column])
+    chosen = np.flatnonzero(allowed)
+    signs = np.where(above[chosen], limits.signs[output, literals.column[chosen]], 0)
+    return chosen, signs.astype(np.int8) if signs.any() else None
 
 
 def softmax(points: Floats) -> Floats:

@@ -10,7 +10,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from tests.support.cuda_jobs import assert_same_runs, draw_job, mixed_jobs
+from tests.support.cuda_jobs import (
+    assert_same_runs,
+    draw_job,
+    draw_number_job,
+    mixed_jobs,
+    short_number_job,
+)
 from tests.support.jobs import IN_TURN, TOGETHER, UNIFIED, random_job
 from tests.support.masks import assert_masks_hold, assert_open_masks_change_nothing
 
@@ -68,6 +74,13 @@ def test_votes_are_equal_and_gradients_agree(variant: Variant, phase: Phase) -> 
         assert_step_agrees(draw_job(seed), phase, variant, tolerance=1e-4)
 
 
+@pytest.mark.parametrize("phase", list(Phase))
+@pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
+def test_scores_of_numbers_and_gradients_agree(variant: Variant, phase: Phase) -> None:
+    for seed in range(30):
+        assert_step_agrees(draw_number_job(seed), phase, variant, tolerance=1e-4)
+
+
 def test_loss_gradient_answer_and_gates_are_right() -> None:
     assert_head_is_right(Variant(THREADS[4], 4, 2, 0), n_seeds=30)
 
@@ -99,6 +112,7 @@ ALSO_LARGE = {**TOGETHER, "large batches": replace(UNIFIED, batch_size=150)}
 @pytest.mark.parametrize("name", ALSO_LARGE)
 def test_short_runs_from_the_same_start_agree(name: str) -> None:
     assert count_together(reference_engine(), ALSO_LARGE[name], 6) >= 4
+    assert count_together(reference_engine(), ALSO_LARGE[name], 6, short_number_job) >= 4
 
 
 @pytest.mark.parametrize("name", IN_TURN)

@@ -1,6 +1,7 @@
 /* What the model says about the row in the form: the number, what each rule adds, and changes. */
 "use strict";
 
+const MOST_LISTED = 5; // of the rules that fire, until all are asked for
 let allFired = false;
 let goal = null; // the number to reach, once the user has typed one
 
@@ -40,7 +41,7 @@ function showFired(fired) {
   const { rules, offset } = circuit.model;
   const firing = rules.flatMap((_, rule) => (fired[rule] ? [rule] : []));
   firing.sort((one, other) => Math.abs(rules[other].points) - Math.abs(rules[one].points));
-  const shown = allFired ? firing : firing.slice(0, MOST_FIRED);
+  const shown = allFired ? firing : firing.slice(0, MOST_LISTED);
   const most = Math.max(1, ...rules.map(({ points }) => Math.abs(points)));
   const lines = shown.map((rule) => {
     const { points } = rules[rule];

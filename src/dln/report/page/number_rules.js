@@ -1,6 +1,9 @@
 /* The list of rules with what each adds, the strongest first. */
 "use strict";
 
+const MOST_RULES = 40; // more rules are listed on request
+let allRules = false;
+
 function showRules() {
   const column = find("rules-column").value === "" ? null : Number(find("rules-column").value);
   const rules = page.rules.map((_, rule) => rule)
@@ -11,9 +14,14 @@ function showRules() {
   const heads = ["", "adds", "if", "fires in", "mean there", "mean elsewhere"];
   const head = element("thead", {}, element("tr", {}, ...heads.map((text, place) =>
     element("th", { scope: "col", class: place > 2 ? "num" : "" }, text))));
-  const body = element("tbody", {}, ...rules.map(makeRuleRow));
+  const shown = allRules ? rules : rules.slice(0, MOST_RULES);
+  const body = element("tbody", {}, ...shown.map(makeRuleRow));
   const box = element("div", { class: "scroll" }, element("table", { class: "rule-table" }, head, body));
-  find("rules-list").replaceChildren(rules.length ? box : element("p", { class: "note" }, "The model has no rules."));
+  const more = element("button", { type: "button" }, `Show all ${whole(rules.length)} rules`);
+  more.addEventListener("click", () => { allRules = true; showRules(); });
+  find("rules-list").replaceChildren(
+    rules.length ? box : element("p", { class: "note" }, "The model has no rules."),
+    ...(shown.length < rules.length ? [more] : []));
   hintScroll(box);
   if (controls.every((control) => !control.problem)) lightFiring(predict(currentRow()).fired);
 }
@@ -37,3 +45,8 @@ function startRules() {
   find("rules-column").addEventListener("change", showRules);
   showRules();
 }
+
+window.addEventListener("beforeprint", () => {
+  allRules = true;
+  showRules();
+});

@@ -11,7 +11,7 @@ from typing import Literal as OneOf
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.core.circuit import Circuit, check_is_circuit
+from dln.core.circuit import Circuit, check_is_circuit, keep_constraints
 from dln.costs.circuit import cost
 from dln.data.table import Table
 from dln.data.target import class_numbers, class_shares, row_weights
@@ -118,11 +118,11 @@ def prune(
     budgets = _budgets(tolerance, table.n_rows)
     for budget in budgets:
         before = steps[-1].circuit
-        smaller = shrink(before, rows, lost + budget)
+        smaller = _shrink(before, rows, lost + budget, circuit)
         # Only at the tolerance and at the end, sweeps are repeated until nothing changes. For other
         # budgets one sweep is enough, since the next budget continues.
         while budget in (tolerance, budgets[-1]) and smaller is not before:
-            before, smaller = smaller, shrink(smaller, rows, lost + budget)
+            before, smaller = smaller, _shrink(smaller, rows, lost + budget, circuit)
         if smaller is not steps[-1].circuit:
             steps.append(judge.step(smaller, recalibrate=True))
         if budget <= tolerance:
@@ -131,6 +131,12 @@ def prune(
     if sample_weight is None and (class_weight is None or class_weight == "balanced"):
         measure = "accuracy" if class_weight is None else "balanced accuracy"
     return PruneCurve(tuple(steps), chosen, table.n_rows, measure)
+
+
+def _shrink(before: Circuit, rows: Rows, limit: float, original: Circuit) -> Circuit:
+    """Make a circuit smaller; return it unchanged if that would break constraints."""
+    smaller = shrink(before, rows, limit)
+    return before if keep_constraints(original, smaller) is None else smaller
 
 
 def _budgets(tolerance: float, n_rows: int) -> list[float]:
@@ -149,7 +155,7 @@ class _Judge:
         self._table = table
         self._winners = evaluation.winners
         circuit = evaluation.circuit
-        self._origin = circuit.origin
+        self._origin, self._constraints = circuit.origin, circuit.constraints
         self.target = class_numbers(y, circuit.classes, table.n_rows)
         weight = row_weights(
             self.target.astype(np.int32), circuit.class_labels, sample_weight, class_weight
@@ -164,7 +170,7 @@ class _Judge:
 
     def step(self, circuit: Circuit, recalibrate: bool = False) -> PruneStep:
         """Measure one circuit; fit its probabilities again if its votes have changed."""
-        found = replace(circuit, origin=self._origin)
+        found = replace(circuit, origin=self._origin, constraints=self._constraints)
         if recalibrate and circuit.calibration is not None:
             votes = circuit.votes(self._table)
             winners = circuit.class_readout.winners(votes)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Literal as OneOf
 from typing import get_args
 
-from dln.core.circuit import Circuit, check_is_circuit
+from dln.core.circuit import Circuit, check_is_circuit, keep_constraints
 from dln.core.verdict import Counterexample, Proof
 from dln.costs.circuit import cost
 from dln.errors import ExtraMissingError, OptionError
@@ -91,7 +91,8 @@ def simplify(
 
     The vote differences between classes stay the same on every possible row, including rows with
     missing values and new categories. So classes and probabilities stay the same. Votes that all
-    classes share are removed. The gate-level operations (`dln.cost`) never increase.
+    classes share are removed. The gate-level operations (`dln.cost`) never increase. Every rule
+    keeps the constraints of the circuit, if it has any.
 
     Parameters
     ----------
@@ -154,7 +155,7 @@ def simplify(
             if prove != "auto":
                 raise
             _log.info("simplify returns no proof; %s", error)
-    return replace(smaller, origin=circuit.origin)
+    return replace(smaller, origin=circuit.origin, constraints=circuit.constraints)
 
 
 def size(circuit: Circuit) -> tuple[int, ...]:
@@ -173,7 +174,7 @@ def _shrink(circuit: Circuit, steps: tuple[Pass, ...], clock: Clock) -> list[Cir
                 return way
             smaller = step(way[-1])
             idle += 1
-            if size(smaller) < size(way[-1]):
+            if size(smaller) < size(way[-1]) and keep_constraints(circuit, smaller) is not None:
                 way.append(smaller)
                 idle = 0
         if circuit.n_gates > _MANY_GATES:

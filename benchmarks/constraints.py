@@ -1,0 +1,230 @@
+"""The price of monotone constraints: balanced accuracy with and without them, beside other models.
+
+    DLN_DATA=folder python -m benchmarks.constraints                           # five tables
+    DLN_DATA=folder python -m benchmarks.constraints --tables Heart --seeds 3
+
+For each table and seed: the split of the reproduction, and fits with and without directions of
+plausible signs (`SIGNS`). LightGBM and EBM take part if they are installed. All models weight
+classes equally. Violations are counted on test rows: two values of a constrained column are drawn
+from the training rows, and the probability must not move against the direction. For dln the
+directions are proven as well. Each result is written to the output file at once, so a stopped run
+is resumed by the same command.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.utils.class_weight import compute_sample_weight
+
+from benchmarks.resume import Result, add_options, run_missing
+from dln import DLNClassifier, prove_constraints
+from reproduction import datasets
+from reproduction.protocol import split_rows
+
+SIGNS: dict[str, tuple[Any, dict[str, str]]] = {
+    "Heart": (1, {"age": "+", "trestbps": "+", "chol": "+", "thalach": "-", "oldpeak": "+"}),
+    "Diabetes": (
+        "Diabetes",
+        {"Glucose": "+", "Age": "+", "BMI": "+", "Waist/hip ratio": "+", "Chol/HDL ratio": "+"},
+    ),
+    "BankChurn": (1, {"CreditScore": "-", "Age": "+", "Tenure": "-", "Balance": "+"}),
+    "TelcoChurn": ("Yes", {"tenure": "-", "MonthlyCharges": "+"}),
+    "Compas": (
+        1,
+        {
+            "age": "-",
+            "priors_count": "+",
+            "juv_fel_count": "+",
+            "juv_misd_count": "+",
+            "juv_other_count": "+",
+        },
+    ),
+}
+"""The class that the signs are about, and the signs."""
+
+MODELS = ("dln", "lightgbm", "histgradient", "ebm")
+PACKAGES = {"lightgbm": "lightgbm", "ebm": "interpret"}
+N_PAIRS = 2_000
+"""Pairs of rows that are drawn for each constrained column."""
+DEFAULT_OUTPUT = Path(__file__).parent / "results" / "constraints.jsonl"
+
+
+class Peer:
+    """A model of another package, with columns and directions as it wants them."""
+
+    def __init__(self, name: str, X: pd.DataFrame, signs: dict[str, str], seed: int) -> None:
+        numbers = list(X.select_dtypes("number").columns)
+        texts = [column for column in X.columns if column not in numbers]
+        self.name = name
+        if name == "ebm":
+            from interpret.glassbox import ExplainableBoostingClassifier
+
+            steps = [_number(signs.get(column)) for column in X.columns]
+            self._model: Any = ExplainableBoostingClassifier(
+                random_state=seed, n_jobs=1, monotone_constraints=steps if signs else None
+            )
+            return
+        encode = make_column_transformer(
+            ("passthrough", numbers),
+            (OneHotEncoder(handle_unknown="ignore", sparse_output=False), texts),
+        )
+        n_columns = encode.fit_transform(X).shape[1]
+        steps = [_number(signs.get(column)) for column in numbers]
+        steps += [0] * (n_columns - len(numbers))
+        if name == "lightgbm":
+            from lightgbm import LGBMClassifier
+
+            model: Any = LGBMClassifier(
+                random_state=seed,
+                n_jobs=1,
+                verbose=-1,
+                monotone_constraints=steps if signs else None,
+            )
+        else:
+            model = HistGradientBoostingClassifier(
+                random_state=seed, monotonic_cst=steps if signs else None
+            )
+        self._model = make_pipeline(encode, model)
+
+    def fit(self, X: pd.DataFrame, y: Any) -> None:
+        """Fit with equal weights of the classes."""
+        weight = compute_sample_weight("balanced", y)
+        if self.name == "ebm":
+            self._model.fit(_as_text(X), y, sample_weight=weight)
+        else:
+            step = self._model.steps[-1][0]
+            self._model.fit(X, y, **{f"{step}__sample_weight": weight})
+
+    def leads(self, X: pd.DataFrame) -> Any:
+        """Return the probability of the class that the signs are about, minus one half."""
+        return self._model.predict_proba(_as_text(X) if self.name == "ebm" else X)[:, 1] - 0.5
+
+
+class Ours:
+    """dln with the same interface."""
+
+    def __init__(self, signs: dict[str, str], seed: int) -> None:
+        self.model = DLNClassifier(monotone=signs or None, random_state=seed, n_jobs=1)
+
+    def fit(self, X: pd.DataFrame, y: Any) -> None:
+        """Fit with equal weights of the classes, which is the default."""
+        self.model.fit(X, y)
+
+    def leads(self, X: pd.DataFrame) -> Any:
+        """Return the lead in votes of the class that the signs are about."""
+        votes = self.model.circuit_.votes(X)
+        return votes[:, 1] - votes[:, 0] - 0.5  # a tie goes to the first class
+
+    def proven(self) -> bool:
+        """Prove the directions."""
+        return bool(prove_constraints(self.model.circuit_))
+
+
+def _number(sign: str | None) -> int:
+    return {"+": 1, "-": -1, None: 0}[sign]
+
+
+def _as_text(X: pd.DataFrame) -> pd.DataFrame:
+    texts = X.select_dtypes(exclude="number").columns
+    return X.astype(dict.fromkeys(texts, str))
+
+
+def count_violations(
+    model: Peer | Ours, X: pd.DataFrame, train: pd.DataFrame, signs: dict[str, str]
+) -> float:
+    """Return the share of pairs of rows that move against their direction."""
+    rng = np.random.default_rng(0)
+    n_wrong = 0
+    for column, sign in signs.items():
+        rows = X.iloc[rng.integers(len(X), size=N_PAIRS)]
+        known = train[column].dropna().to_numpy()
+        pair = np.sort(rng.choice(known, (N_PAIRS, 2)), axis=1)
+        low, high = (model.leads(rows.assign(**{column: pair[:, side]})) for side in range(2))
+        n_wrong += int((_number(sign) * (high - low) < -1e-9).sum())
+    return n_wrong / (N_PAIRS * len(signs))
+
+
+def measure(table: str, seed: int, model_name: str) -> Result:
+    """Fit one model on one split and test it."""
+    warnings.simplefilter("ignore")
+    name, _, constrained = model_name.partition(" ")
+    dataset = datasets.load(table)
+    label, signs = SIGNS[table]
+    train, test = split_rows(dataset, seed)
+    y = (dataset.y == label).astype(int).to_numpy()
+    X, X_test = dataset.X.iloc[train], dataset.X.iloc[test]
+    given = signs if constrained else {}
+    model = Ours(given, seed) if name == "dln" else Peer(name, dataset.X, given, seed)
+    start = time.process_time()
+    model.fit(X, y[train])
+    seconds = time.process_time() - start
+    predicted = (model.leads(X_test) > 0).astype(int)
+    return {
+        "table": table,
+        "seed": seed,
+        "model": model_name,
+        "accuracy": balanced_accuracy_score(y[test], predicted),
+        "violations": count_violations(model, X_test, X, signs),
+        "proven": model.proven() if isinstance(model, Ours) and constrained else None,
+        "seconds": seconds,
+    }
+
+
+def summary(results: list[Result]) -> str:
+    """Format means over seeds: balanced accuracy in percent, then violations."""
+    frame = pd.DataFrame(results)
+    lines = [
+        "| table | model | seeds | without | with | violations without | violations with |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for table in frame["table"].unique():
+        for model in MODELS:
+            own = [
+                frame[(frame["table"] == table) & (frame["model"] == name)]
+                for name in (model, f"{model} constrained")
+            ]
+            if any(part.empty for part in own):
+                continue
+            accuracy = [f"{100 * part['accuracy'].mean():.1f}" for part in own]
+            wrong = [f"{100 * part['violations'].mean():.2f} %" for part in own]
+            if model == "dln" and own[1]["proven"].all():
+                wrong[1] = "none, proven"
+            cells = [table, model, str(own[1]["seed"].nunique()), *accuracy, *wrong]
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure what the output file does not have yet, and print means."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--tables", default=",".join(SIGNS))
+    parser.add_argument("--models", default=",".join(MODELS))
+    parser.add_argument("--seeds", type=int, default=2)
+    add_options(parser, DEFAULT_OUTPUT)
+    given = parser.parse_args()
+    cells = [
+        (table, seed, f"{name}{constrained}")
+        for table in given.tables.split(",")
+        for seed in range(given.seeds)
+        for name in given.models.split(",")
+        if find_spec(PACKAGES.get(name, "dln")) is not None
+        for constrained in ("", " constrained")
+    ]
+    print(summary(run_missing(measure, cells, given)))
+
+
+if __name__ == "__main__":
+    main()
