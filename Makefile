@@ -16,7 +16,7 @@ STAMP    := $(VENV)/.installed
 DLN_DATA ?= $(abspath $(wildcard ../shared/data))
 export DLN_DATA
 
-.PHONY: setup demo test lint tools check docs fuzz test-gpu bench sanitize pictures clean
+.PHONY: setup demo test lint tools check test-oldest docs wheels fuzz test-gpu bench sanitize pictures clean
 
 setup: $(STAMP)
 
@@ -51,6 +51,7 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python docs/make_site.py --check
 
 # Programs that tests run: a browser, compilers, simulators, databases.
 tools:
@@ -63,8 +64,22 @@ test: lint check
 
 # Builds the documentation in build/site; a broken link or a notebook that fails is an error.
 docs: setup
-	$(PIP) --no-build-isolation --editable ".[docs]"
 	$(BIN)/python docs/make_site.py
+
+# Builds wheels and the source distribution in dist/, and tests them in clean environments on every
+# Python that is found, or on those given: make wheels PYTHONS="python3.11 /path/to/python3.14"
+wheels:
+	@bash .ci/wheels
+
+# Tests the oldest supported versions of the dependencies, in an environment of its own.
+test-oldest: $(COMMAND)
+	$(PYTHON) -m venv build/oldest
+	$(BIN)/python .ci/oldest.py > build/oldest/constraints.txt
+	cat build/oldest/constraints.txt
+	build/oldest/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --constraint build/oldest/constraints.txt . pandas polars pyarrow 'pytest<9' hypothesis playwright typer rich
+	build/oldest/bin/python -m pytest -p no:cacheprovider --override-ini "testpaths=" \
+	  tests/core tests/data tests/encode tests/estimators tests/evaluate tests/explain
 
 # Compare dln with independent computations for MINUTES; a failure prints how to repeat it.
 MINUTES ?= 5

@@ -20,7 +20,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
 ]
-exclude_patterns = ["images/*.py"]
+exclude_patterns = ["images/*.py", "gallery/*.py"]
 
 # Pages are Markdown that GitHub renders too. Headings get the anchors that GitHub gives them.
 myst_enable_extensions = ["colon_fence", "dollarmath"]
@@ -29,7 +29,7 @@ myst_heading_anchors = 4
 # Notebooks are executed when they have changed. A cell that fails breaks the build.
 nb_execution_mode = "cache"
 nb_execution_raise_on_error = True
-nb_execution_timeout = 120
+nb_execution_timeout = 300
 nb_merge_streams = True
 
 # Docstrings put names in single backticks. Public names become links (see `setup`).
@@ -49,10 +49,12 @@ copybutton_prompt_is_regexp = True
 html_theme = "pydata_sphinx_theme"
 html_title = "dln"
 html_static_path = ["_static"]
+html_extra_path = ["../gallery"]  # reports, which make_site.py writes
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "dln"},
+    "header_links_before_dropdown": 7,
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
     "show_prev_next": True,

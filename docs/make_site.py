@@ -3,6 +3,7 @@
 The pages of this folder are collected in a build folder, together with what is generated (the API
 reference) and what belongs elsewhere in the repository (the changelog, the tables of the
 reproduction). Sphinx then builds the site from there. A broken link is an error.
+`--check` only looks for errors; `--fresh` makes everything again.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = ROOT / "build" / "site-pages"
 SITE = ROOT / "build" / "site"
+GALLERY = ROOT / "build" / "gallery"
 
 ELSEWHERE = {
     "SECURITY.md": "project/security.md",
@@ -62,7 +64,7 @@ def collect_pages() -> None:
     for source, place in _sources():
         if source.suffix in {".md", ".ipynb"}:
             text = _with_links(source.read_text("utf-8"), source, place)
-            if source.suffix == ".md" and not text.startswith("# "):
+            if source.suffix == ".md" and not text.startswith(("# ", "---\n")):
                 text = f"# {source.stem.replace('_', ' ').capitalize()}\n\n{text}"
             content = text.encode()
         else:
@@ -192,19 +194,41 @@ def _block(name: str, module: str) -> str:
 # -- the command ------------------------------------------------------------------------------
 
 
-def build_site() -> int:
-    """Collect the pages and run Sphinx; warnings are errors."""
+def build_site(check: bool = False) -> int:
+    """Collect the pages and run Sphinx; warnings are errors.
+
+    A check resolves all links but writes no pages and executes no notebooks, so it takes seconds.
+    """
     collect_pages()
-    options = ["-b", "html", "-W", "--keep-going", "-q", "-j", "auto"]
-    places = ["-d", str(ROOT / "build" / "site-cache"), str(PAGES), str(SITE)]
-    done = subprocess.run([sys.executable, "-m", "sphinx", *options, *places], check=False)
-    if done.returncode == 0:
+    GALLERY.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q"]
+    if check:
+        command += ["-b", "dummy", "-D", "nb_execution_mode=off"]
+    else:
+        make_gallery()
+        command += ["-b", "html"]
+    cache, target = (f"site-{'check' if check else 'cache'}", "site-none" if check else "site")
+    build = ROOT / "build"
+    places = ["-d", str(build / cache), str(PAGES), str(build / target)]
+    done = subprocess.run([*command, *places], check=False)
+    if done.returncode == 0 and not check:
         print(f"The site is in {SITE / 'index.html'}")
     return done.returncode
+
+
+def make_gallery() -> None:
+    """Write the reports of the gallery, unless the same script has written them before."""
+    script = DOCS / "gallery" / "reports.py"
+    mark = GALLERY / "written-by"
+    if not mark.exists() or mark.read_bytes() != script.read_bytes():
+        shutil.rmtree(GALLERY, ignore_errors=True)
+        subprocess.run([sys.executable, str(script), str(GALLERY / "reports")], check=True)
+        mark.write_bytes(script.read_bytes())
 
 
 if __name__ == "__main__":
     if "--fresh" in sys.argv:
         shutil.rmtree(PAGES, ignore_errors=True)
         shutil.rmtree(SITE, ignore_errors=True)
-    sys.exit(build_site())
+        shutil.rmtree(GALLERY, ignore_errors=True)
+    sys.exit(build_site(check="--check" in sys.argv))

@@ -15,6 +15,7 @@ LAYERS = (
     "errors",
     "_util",
     "core",
+    "language",
     "data",
     "evaluate",
     "decisions",
@@ -27,6 +28,7 @@ LAYERS = (
     "paths",
     "draw",
     "exporters",
+    "edits",
     "report",
     "estimators",
     "search",
@@ -35,7 +37,7 @@ LAYERS = (
 """From the lowest to the highest."""
 
 FACADE = {
-    "core/circuit.py": {"evaluate", "explain", "prove"},
+    "core/circuit.py": {"evaluate", "explain", "language", "prove"},
     "core/parts.py": {"explain"},
 }
 """What methods of a circuit import when they are called: users write `circuit.predict(X)`."""

@@ -76,7 +76,7 @@ FOREIGN = {
 }
 """Names of other projects, of programs that `dln export` writes, of settings and data."""
 
-EXAMPLE = re.compile(r"(heart|model|risk|x2024_risk|stdio|age|Age|smoker)(_\w+)?(\.\w+)?")
+EXAMPLE = re.compile(r"(heart|wine|model|risk|x2024_risk|stdio|age|Age|smoker)(_\w+)?(\.\w+)?")
 """Names of files, columns and functions of examples."""
 
 
@@ -92,7 +92,7 @@ def located(path: Path, names: Iterator[str]) -> dict[str, list[str]]:
 def missing_paths(text: str) -> Iterator[str]:
     """List the paths that a text names and the repository does not have."""
     below = re.findall(rf"(?<![\w/.~])(?:{'|'.join(FOLDERS)})/[\w/.-]*\w", text)
-    named = re.findall(r"(?<![\w/.:-])[\w/]+\.(?:py|h|cpp|cu|js)\b", text)
+    named = re.findall(r"(?<![\w/.:-])[\w/]+\.(?:py|h|cpp|cu|js)\b(?!-)", text)
     for name in chain(below, named):
         if not EXAMPLE.fullmatch(name.rpartition("/")[2]) and not path_exists(name):
             yield name

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from dln.core.calibration import Calibration
 from dln.core.circuit import Circuit
 from dln.core.constraints import Constraints, Monotone
+from dln.core.edit_record import EditRecord
 from dln.core.gates import GATE_BY_NAME, GATES, Gate
 from dln.core.literals import Above, Among, Column, Missing
 from dln.core.logic import Logic
@@ -21,6 +22,9 @@ from dln.core.verdict import Counterexample, Meeting, Proof, Reversal, Undecided
 from dln.costs.circuit import cost
 from dln.costs.report import Cost, PartCost
 from dln.decisions.calibrate import calibrate
+from dln.edits.editing import Editing, edit
+from dln.edits.edits_file import load_edits, save_edits
+from dln.edits.effect import EditEffect
 from dln.errors import (
     CircuitError,
     CircuitFileError,
@@ -31,6 +35,7 @@ from dln.errors import (
     ExtraMissingError,
     MissingColumnError,
     OptionError,
+    RuleTextError,
     TableError,
     TaskError,
     TrainingError,
@@ -69,6 +74,7 @@ from dln.train.trace import Trace
 if _TYPE_CHECKING:
     from dln.costs.baselines import cost_of_model
     from dln.estimators.classifier import DLNClassifier
+    from dln.estimators.refit import refit
     from dln.estimators.regressor import DLNRegressor
     from dln.search.estimator import DLNSearchCV
     from dln.search.space import Between
@@ -107,6 +113,9 @@ __all__ = [
     "Differences",
     "DlnError",
     "DlnWarning",
+    "EditEffect",
+    "EditRecord",
+    "Editing",
     "Evaluation",
     "Explanation",
     "Export",
@@ -140,6 +149,7 @@ __all__ = [
     "Rule",
     "RuleRow",
     "RuleTable",
+    "RuleTextError",
     "Score",
     "ScoreCard",
     "Size",
@@ -155,9 +165,11 @@ __all__ = [
     "certified_radius",
     "cost",
     "cost_of_model",
+    "edit",
     "export",
     "find_differences",
     "find_trends",
+    "load_edits",
     "load_path",
     "measure_size",
     "preset_options",
@@ -171,7 +183,9 @@ __all__ = [
     "prove_rule",
     "prune",
     "reason_codes",
+    "refit",
     "rule_table",
+    "save_edits",
     "score_card",
     "simplify",
 ]
@@ -183,6 +197,7 @@ _LATER = {
     "DLNRegressor": "dln.estimators.regressor",
     "DLNSearchCV": "dln.search.estimator",
     "cost_of_model": "dln.costs.baselines",
+    "refit": "dln.estimators.refit",
 }
 
 

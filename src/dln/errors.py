@@ -8,6 +8,7 @@
     │   └── ColumnTypeError (TypeError)    a column holds values of another type
     ├── CircuitError (ValueError)          a circuit that breaks its own rules
     │   └── CircuitFileError               a file that does not hold a valid circuit
+    ├── RuleTextError (ValueError)         rules as text that cannot be read
     ├── OptionError (ValueError)           a parameter out of its range
     ├── TaskError (TypeError)              classes are needed, but the circuit predicts a number
     ├── TrainingError (ArithmeticError)    training failed: the loss is not a number
@@ -48,6 +49,21 @@ class CircuitError(DlnError, ValueError):
 
 class CircuitFileError(CircuitError):
     """A file that does not hold a valid circuit."""
+
+
+class RuleTextError(DlnError, ValueError):
+    """Rules as text that cannot be read; the message marks the place with ^.
+
+    Attributes
+    ----------
+    line, column
+        The place, counted from 1; the line is None if a single rule was read.
+    """
+
+    def __init__(self, message: str, column: int | None = None, line: int | None = None) -> None:
+        super().__init__(message)
+        self.column = column
+        self.line = line
 
 
 class OptionError(DlnError, ValueError):

@@ -394,7 +394,7 @@ def test_without_typer_the_command_says_what_to_install(
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "typer", None)
     assert main(["--help"]) == 2
-    assert "pip install typer rich pyarrow igraph jinja2\n" in capsys.readouterr().err
+    assert "pip install typer rich pyarrow openpyxl\n" in capsys.readouterr().err
 
 
 def test_without_pyarrow_commands_say_what_to_install(

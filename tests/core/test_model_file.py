@@ -86,6 +86,8 @@ def test_the_file_is_json_of_the_documented_form() -> None:
         "temperature": 0.75,
         "calibration": {"leads": [-1, 2], "values": [[0.125, 0.9]]},
         "constraints": {"interactions": [["age", "colour", "born"]], "max_columns_per_rule": 3},
+        "locked": [1],
+        "edits": [{"edit": "lock", "rule": 2}],
     }
     assert '\n    ["XOR", 3, 2]\n' in TEXT  # one part per line, so that diff can compare two files
 

@@ -329,6 +329,7 @@ SIZES = {
     "gates": 2,
     "rules": 2,
     "classes": 2,
+    "edits": 1,
     "votes (rules times classes)": 4,
     "leads in the calibration": 2,
     "categories in one column": 6,

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 
-from dln import Above, Among, Circuit, Column, ExtraMissingError, Node, OptionError, Rule
+from dln import Above, Among, Circuit, Column, Node, OptionError, Rule
 from dln.core.gates import GATE_BY_NAME
 from dln.core.literals import format_text
 from dln.draw import draw_circuit
@@ -214,16 +214,6 @@ def test_other_endings_are_refused(name: str, found: str, tmp_path: Path) -> Non
     with pytest.raises(OptionError, match=f"{found}, expected one of .svg, .dot, .png, .pdf"):
         draw_circuit(circuit()).save(tmp_path / name)
     assert not list(tmp_path.iterdir())
-
-
-def test_missing_igraph_is_named_and_rules_do_not_require_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "igraph", None)
-    with pytest.raises(ExtraMissingError, match="drawing gates requires igraph; install with: pip"):
-        draw_circuit(circuit(), detail="gates").to_svg()
-    assert "</svg>" in draw_circuit(circuit(), detail="rules").to_svg()
-    assert "digraph" in draw_circuit(circuit(), detail="gates").to_dot()
 
 
 # -- the command ------------------------------------------------------------------------------

@@ -107,6 +107,7 @@ def test_every_parameter_is_tested() -> None:
     elsewhere |= {"gates"}  # test_readable.py
     elsewhere |= {"max_rules", "max_literals", "max_literals_per_rule", "max_columns"}
     elsewhere |= {"column_costs", "max_cost", "path"}  # tests/paths
+    elsewhere |= {"rules"}  # test_given_rules.py
     assert {name for name, _ in OTHER_VALUES} | elsewhere == set(DLNClassifier().get_params())
 
 
@@ -119,6 +120,7 @@ BAD_VALUES: dict[str, list[Any]] = {
     "column_costs": [3, "age=1"],
     "max_cost": [-1, "much"],
     "path": ["yes", 1],
+    "rules": [3, ["ill:"]],
     "preset": ["default", 1, True],
     "init": ["model.json", 1, {}],
     "link_drawing": ["all", None, 2],

@@ -99,7 +99,9 @@ def test_category_tests_of_one_column_are_merged(gates: list[str], shown: str) -
 def test_columns_of_0_and_1_are_written_as_equality(kind: Any) -> None:
     columns = (Column("sex", kind, binary=True),)
     assert rule_text(columns=columns, literals=(Above(0, 0.0),)) == "sex = 1"
-    assert rule_text("NOR", columns=columns, literals=(Above(0, 0.5), Above(0, 0.5))) == "sex != 1"
+    assert rule_text("NOR", columns=columns, literals=(Above(0, 0.0), Above(0, 0.0))) == "sex != 1"
+    between = "sex = 1" if kind == "integer" else "sex > 0.5"  # 0.3 is above 0 only
+    assert rule_text(columns=columns, literals=(Above(0, 0.5),)) == between
     # Cutoffs that do not separate 0 from 1 are written as cutoffs.
     assert rule_text(columns=columns, literals=(Above(0, 1.0),)) == "sex > 1"
     assert rule_text(columns=(Column("sex", kind),), literals=(Above(0, 0.0),)) == "sex > 0"

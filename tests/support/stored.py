@@ -5,6 +5,7 @@ from __future__ import annotations
 from dln.core.calibration import Calibration
 from dln.core.circuit import Circuit
 from dln.core.constraints import Constraints
+from dln.core.edit_record import EditRecord, Lock
 from dln.core.gates import GATE_BY_NAME
 from dln.core.literals import Above, Among, Column, Missing
 from dln.core.model_file import circuit_to_json
@@ -24,5 +25,7 @@ CIRCUIT = Circuit(
     temperature=0.75,
     calibration=Calibration((-1, 2), ((0.125, 0.9),)),
     constraints=Constraints(interactions=(("age", "colour", "born"),), max_columns_per_rule=3),
+    locked=(1,),
+    edits=(EditRecord(Lock(2)),),
 )
 TEXT = circuit_to_json(CIRCUIT)

@@ -1,9 +1,10 @@
-"""Helpers for messages: some of many names, counts with their noun, types, percentages."""
+"""Helpers for messages: names and the nearest one, counts with their noun, types, percentages."""
 
 from __future__ import annotations
 
+import difflib
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 def list_names(names: Iterable[str], most: int = 12) -> str:
@@ -18,6 +19,29 @@ def list_names(names: Iterable[str], most: int = 12) -> str:
     more = len(listed) - most
     shown = ", ".join(listed[:most])
     return f"{shown} and {more} more" if more > 0 else shown
+
+
+def nearest_name(name: str, known: Sequence[str]) -> str | None:
+    """Find the known name that a misspelt one may stand for; None if none is similar.
+
+    >>> nearest_name("agee", ["age", "city"]), nearest_name("Age ", ["age"])
+    ('age', 'age')
+    """
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6) or [
+        other for other in known if other.strip().casefold() == name.strip().casefold()
+    ]
+    return close[0] if close else None
+
+
+def no_such_name(what: str, name: object, known: Sequence[str], plural: str = "") -> str:
+    """Return the message for a name that does not exist, with a suggestion.
+
+    >>> no_such_name("column", "agee", ["age", "city"])
+    "there is no column 'agee'; did you mean 'age'? The columns are: age, city"
+    """
+    close = nearest_name(str(name), known)
+    hint = "the" if close is None else f"did you mean {close!r}? The"
+    return f"there is no {what} {name!r}; {hint} {plural or what + 's'} are: {list_names(known)}"
 
 
 def type_name(value: object) -> str:

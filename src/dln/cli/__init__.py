@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if error.name != "typer":
             raise
-        packages = "typer", "rich", "pyarrow", "igraph", "jinja2"
+        packages = "typer", "rich", "pyarrow", "openpyxl"
         sys.stderr.write(f"dln: {ExtraMissingError.for_packages('the command line', *packages)}\n")
         return 2
     try:

@@ -16,6 +16,7 @@ from dln.cli.cost import cost
 from dln.cli.demo import demo
 from dln.cli.diff import diff
 from dln.cli.draw import draw
+from dln.cli.edit import edit
 from dln.cli.evaluate import evaluate
 from dln.cli.explain import explain
 from dln.cli.export import export
@@ -103,6 +104,7 @@ for _command in (
     export,
     verify,
     diff,
+    edit,
     prove,
     options,
 ):

@@ -6,14 +6,13 @@ Everything printed here shows them as escapes.
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dln._util.messages import list_names
+from dln._util.messages import no_such_name
 
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]"
@@ -68,8 +67,4 @@ def no_such_column(name: str, known: Sequence[str]) -> str:
     >>> no_such_column("agee", ["age", "city"])
     "there is no column 'agee'; did you mean 'age'? The columns are: age, city"
     """
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6) or [
-        other for other in known if other.strip().casefold() == name.strip().casefold()
-    ]
-    hint = f"did you mean {close[0]!r}? The" if close else "the"
-    return f"there is no column {name!r}; {hint} columns are: {list_names(known)}"
+    return no_such_name("column", name, known)

@@ -32,6 +32,7 @@ from dln.cli.fit_results import (
     tested_text,
 )
 from dln.cli.fitting import fit_with_messages
+from dln.cli.given_rules import read_given_rules, record_refit
 from dln.cli.layout import DETECT, Layout
 from dln.cli.models import AnyModel, make_model, name_target
 from dln.cli.number_target import TaskChoice
@@ -126,6 +127,15 @@ def train(
             help="Also train without the constraints, and print what they cost in accuracy.",
         ),
     ] = False,
+    rules: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Rules that the model must have: a text file as dln rules prints it, or a model "
+            "file, whose locked rules are kept. The others are learned; no network is trained.",
+            show_default=False,
+        ),
+    ] = None,
     loss: Annotated[LossName, parameter("loss")] = "squared",
     quantile: Annotated[float, parameter("quantile", metavar="LEVEL")] = 0.5,
     gates: Annotated[Gates, parameter("gates")] = "all",
@@ -201,6 +211,7 @@ def train(
         check_output(path, data, output)
     if trace is not None:
         check_trace_path(trace, data, output)
+    before, given_rules = read_given_rules(rules)
     given = {
         "preset": preset,
         "init": None if init is None else load_earlier(init, data, layout, target),
@@ -218,6 +229,7 @@ def train(
         "column_costs": read_costs(column_cost),
         "max_cost": max_cost,
         "path": path is not None,
+        "rules": given_rules,
         "class_weight": None if class_weight == "none" else class_weight,
         "probabilities": probabilities,
         "decision_threshold": decision_threshold,
@@ -276,6 +288,8 @@ def train(
     fit_with_messages(model, X, y, groups=groups, quiet=quiet)
     split = Split(data, layout, prepared, rows, test_rows, test, seed)
     circuit = name_target(model.circuit_, prepared.target)
+    if before is not None:
+        circuit = record_refit(before, circuit, len(rows))
     circuit, notes = add_origin(circuit, model, split, no_rows=no_rows)
     if not quiet:
         for note in notes:
@@ -314,7 +328,8 @@ def train(
 def _check(model: AnyModel) -> bool:
     """Check the parameters of a model; return whether they limit the size of the circuit."""
     if isinstance(model, dln.DLNClassifier):
-        return budget_of(read_parameters(model)).is_limited
+        parameters = read_parameters(model)
+        return budget_of(parameters).is_limited or parameters.rules is not None
     return budget_of(read_number_parameters(model)).is_limited
 
 

@@ -7,7 +7,7 @@ out. A negation becomes a gate only if an output needs it and no other gate can 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from dln.core.circuit import Circuit
@@ -75,15 +75,19 @@ class LogicBuilder:
         node = _in_order(gate.negate() if negated else gate, a.part, b.part)
         return Signal(self._add(node), negated)
 
-    def copy(self, logic: Logic) -> list[Signal]:
-        """Find or add all parts of some logic on the same columns; return the signal of each wire.
+    def copy(
+        self, logic: Logic, literal: Callable[[Literal], Signal] | None = None
+    ) -> list[Signal]:
+        """Add all parts of some logic, folding them; return the signal of each wire.
+
+        `literal` adds a literal in another way, for example with another cutoff.
 
         >>> builder = LogicBuilder((Column("x", "number"),))
         >>> from dln.core.literals import Above
         >>> builder.copy(Logic((Column("x", "number"),), (Above(0, 1.0),), ()))
         [Signal(part=0, negated=False)]
         """
-        signals = [self.literal(literal) for literal in logic.literals]
+        signals = [(literal or self.literal)(part) for part in logic.literals]
         for gate, a, b in logic.nodes:
             signals.append(self.gate(gate, signals[a], signals[b]))
         return signals
@@ -135,7 +139,6 @@ class CircuitBuilder(LogicBuilder):
     The rules of the given readout are not used, only what it answers.
 
     >>> from dln.core.literals import Above
-    >>> from dln.core.readout import Votes
     >>> from dln.core.readout import Votes
     >>> builder = CircuitBuilder((Column("x", "number"),), Votes.without_rules(("no", "yes")))
     >>> builder.vote(builder.literal(Above(0, 1.0)).invert(), (0, 1))

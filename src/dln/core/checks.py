@@ -183,6 +183,15 @@ def check_wires(rules: tuple[Rule, ...], n_wires: int) -> None:
             )
 
 
+def check_locked(locked: tuple[int, ...], n_rules: int) -> None:
+    """Raise `CircuitError` unless the places are those of rules, ascending."""
+    for place in locked:
+        if not _is_index(place, n_rules):
+            raise CircuitError(f"locked lists rule {place!r}; there are {n_rules}, numbered from 0")
+    if list(locked) != sorted(set(locked)):
+        raise CircuitError(f"locked is {locked}, expected ascending numbers of rules")
+
+
 def check_temperature(temperature: float) -> None:
     """Raise `CircuitError` for anything but a positive float."""
     if not (isinstance(temperature, float) and 0 < temperature < math.inf):

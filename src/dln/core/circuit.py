@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from dln._util.messages import list_names, type_name
 from dln.core.calibration import Calibration
-from dln.core.checks import check_wires
+from dln.core.checks import check_locked, check_wires
 from dln.core.constraints import Constraints
+from dln.core.edit_record import EditRecord
 from dln.core.labels import Label
 from dln.core.literals import Column, Literal
 from dln.core.logic import Logic
@@ -86,6 +87,11 @@ class Circuit:
         What the circuit was trained on, if known. It is saved but not compared.
     constraints
         What every rule keeps, if anything is promised. Checked here, saved but not compared.
+    locked
+        The places of the locked rules in `rules`. `simplify`, `prune` and another fit keep a locked
+        rule and its votes (`dln.edit`).
+    edits
+        The edits by people that the circuit has undergone. They are saved but not compared.
     logic, readout
         The two halves of a circuit, instead of the parts above: `Logic(columns, literals, nodes)`
         and `Votes(rules, base_votes, classes, temperature, calibration)` or `Score(rules,
@@ -117,6 +123,8 @@ class Circuit:
     proof: Proof | None = field(default=None, compare=False)
     origin: Origin | None = field(default=None, compare=False)
     constraints: Constraints | None = field(default=None, compare=False)
+    locked: tuple[int, ...] = ()
+    edits: tuple[EditRecord, ...] = field(default=(), compare=False)
 
     @overload
     def __init__(
@@ -133,6 +141,8 @@ class Circuit:
         *,
         calibration: Calibration | None = ...,
         constraints: Constraints | None = ...,
+        locked: Iterable[int] = ...,
+        edits: Iterable[EditRecord] = ...,
     ) -> None: ...
 
     @overload
@@ -144,6 +154,8 @@ class Circuit:
         proof: Proof | None = ...,
         origin: Origin | None = ...,
         constraints: Constraints | None = ...,
+        locked: Iterable[int] = ...,
+        edits: Iterable[EditRecord] = ...,
     ) -> None: ...
 
     def __init__(
@@ -162,6 +174,8 @@ class Circuit:
         readout: Readout | None = None,
         calibration: Any = _KEPT,
         constraints: Constraints | None = None,
+        locked: Iterable[int] = (),
+        edits: Iterable[EditRecord] = (),
     ) -> None:
         of_logic = _given(columns=columns, literals=literals, nodes=nodes)
         of_votes = _given(
@@ -183,13 +197,15 @@ class Circuit:
         check_wires(readout.rules, logic.n_wires)
         if constraints is not None:
             _check_constraints(constraints, logic, readout)
-        parts = {
+        parts: dict[str, Any] = {
             "logic": logic,
             "readout": readout,
             "proof": proof,
             "origin": origin,
             "constraints": constraints,
         }
+        parts |= {"locked": tuple(locked), "edits": tuple(edits)}
+        check_locked(parts["locked"], len(readout.rules))
         for name, value in parts.items():
             object.__setattr__(self, name, value)
 
@@ -611,6 +627,52 @@ class Circuit:
     def load(cls, path: str | PathLike[str]) -> Circuit:
         """Load a saved circuit; raises `CircuitFileError` if the file is not valid."""
         return read_circuit_file(path)
+
+    @classmethod
+    def from_rules(
+        cls, text: str, *, columns: Iterable[Column], classes: Iterable[Label] | None = None
+    ) -> Circuit:
+        """Read a circuit from rules as text, as `print(circuit)` and `dln rules` write them.
+
+        Every text that a classifier prints gives a circuit with the same votes on every possible
+        row. Statistics and probabilities in the text are skipped. The grammar is in
+        docs/reference/rules-language.md.
+
+        Parameters
+        ----------
+        text
+            The rules.
+        columns
+            The columns of the table, such as those of another circuit.
+        classes
+            The classes in the order that decides ties; by default those of the text, in its order.
+
+        Raises
+        ------
+        RuleTextError
+            If the text cannot be read. The message marks the place.
+
+        Examples
+        --------
+        >>> circuit = Circuit.from_rules(
+        ...     '''
+        ... healthy:
+        ...   +1  always
+        ... ill:
+        ...   +2  age > 54 and (smoker or city in {Bern, 'Chur and Thusis'})
+        ... ''',
+        ...     columns=[
+        ...         Column("age", "integer"),
+        ...         Column("smoker", "boolean"),
+        ...         Column("city", "category", ("Bern", "Chur and Thusis", "Genf")),
+        ...     ],
+        ... )
+        >>> circuit.predict([[60, False, "Bern"], [60, False, "Genf"]]).tolist()
+        ['ill', 'healthy']
+        """
+        from dln.language.rules import read_rules
+
+        return read_rules(text, columns, classes)
 
     # -- display ------------------------------------------------------------------------------
 

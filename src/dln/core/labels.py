@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -18,6 +19,9 @@ from dln.core.literals import format_text
 from dln.errors import TableError
 
 Label = str | int | float | bool | datetime.date | datetime.datetime
+
+DATE = re.compile(r"\d{4,}-\d\d-\d\d( \d\d:\d\d:\d\d(\.\d+)?([+-]\d\d:\d\d)?)?", re.ASCII)
+"""A date or a moment as `label_text` writes it."""
 
 _ARRAY_KINDS = {str: "U", int: "i", float: "f", bool: "b"}
 _LONGEST_TEXT = 256
@@ -97,7 +101,11 @@ def label_from_json(value: Any) -> Label:
 def label_text(label: Label) -> str:
     """Write a class label for people.
 
-    >>> label_text("not ill"), label_text(1)
-    ("'not ill'", '1')
+    Text that could be read as a date or as a comment is quoted.
+
+    >>> label_text("not ill"), label_text(1), label_text("2020-01-02")
+    ("'not ill'", '1', "'2020-01-02'")
     """
-    return format_text(label) if isinstance(label, str) else str(label)
+    if not isinstance(label, str):
+        return str(label)
+    return repr(label) if label.startswith("#") or DATE.fullmatch(label) else format_text(label)

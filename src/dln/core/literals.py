@@ -107,7 +107,9 @@ class Above:
         if 0 <= self.cutoff < 1:
             if column.kind == "boolean":
                 return f"not {name}" if negated else name
-            if column.binary:  # "!= 1" rather than "= 0": a missing value is not above the cutoff
+            # A number between 0 and 1 is above 0 only, so other cutoffs are written out.
+            if column.binary and (column.kind == "integer" or self.cutoff == 0):
+                # "!= 1" rather than "= 0": a missing value is not above the cutoff.
                 return f"{name} {'!=' if negated else '='} 1"
         return f"{name} {'<=' if negated else '>'} {format_value(self.cutoff, column)}"
 

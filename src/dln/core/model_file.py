@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, assert_never
 from dln._util.atomic_file import write_atomically
 from dln.core.calibration import Calibration
 from dln.core.constraints import Constraints
+from dln.core.edit_record import EditRecord
 from dln.core.gates import GATE_BY_NAME, Gate
 from dln.core.labels import label_from_json, label_to_json
 from dln.core.literals import (
@@ -50,6 +51,7 @@ BOUNDS = {
     "gates": 2**20,
     "rules": 2**20,
     "classes": 10_000,
+    "edits": 10_000,
     "votes (rules times classes)": 2**22,
     "leads in the calibration": 2**10,
     "categories in one column": 2**20,
@@ -57,13 +59,16 @@ BOUNDS = {
 }
 """The largest number of each part that a file may hold; docs/reference/model-file.md lists them."""
 
-_PARTS = ("format", "version", "columns", "literals", "gates", "readout", "rules")
+_PARTS = (
+    *("format", "version", "columns", "literals", "gates", "readout", "rules"),
+    *("locked", "edits"),
+)
 _PARTS_OF_READOUT = {
     "votes": ("base_votes", "classes", "temperature", "calibration", "constraints", "origin"),
     "score": ("offset", "digits", "link", "name", "constraints", "origin"),
 }
 
-_COUNTED = ("columns", "literals", "gates", "rules", "classes")
+_COUNTED = ("columns", "literals", "gates", "rules", "classes", "edits")
 
 _T = TypeVar("_T")
 
@@ -95,6 +100,10 @@ def circuit_to_json(circuit: Circuit, version: int = VERSION) -> str:
         del document["readout"]
     if circuit.origin is not None:
         document["origin"] = circuit.origin.to_dict()
+    if circuit.locked:
+        document["locked"] = list(circuit.locked)
+    if circuit.edits:
+        document["edits"] = [record.to_dict() for record in circuit.edits]
     _check_bounds(document)
     parts = [f"  {_dump(key)}: {_dump_part(value)}" for key, value in document.items()]
     text = "{\n" + ",\n".join(parts) + "\n}\n"
@@ -210,6 +219,8 @@ def circuit_from_json(text: str) -> Circuit:
                 if "constraints" in document
                 else None
             ),
+            locked=_read_parts({"locked": [], **document}, "locked", _read_integer),
+            edits=_read_parts({"edits": [], **document}, "edits", EditRecord.from_dict),
         )
     except ValueError as error:  # CircuitError among them
         raise CircuitFileError(str(error)) from error
@@ -273,7 +284,7 @@ def _read_document(text: str) -> dict[str, Any]:
 def _as_latest(document: dict[str, Any]) -> dict[str, Any]:
     """Refuse unknown parts, and add what version 1 leaves out."""
     if document["version"] == 1:
-        later = ("readout", "calibration", "constraints")
+        later = ("readout", "calibration", "constraints", "locked", "edits")
         known = (*_PARTS, *_PARTS_OF_READOUT["votes"])
         _refuse_others(document, tuple(part for part in known if part not in later))
         return {**document, "readout": "votes"}
@@ -301,8 +312,13 @@ def _check_bounds(document: dict[str, Any]) -> None:
             categories = categories if isinstance(categories, list) else []
             _check_bound("categories in one column", len(categories))
             texts += [column.get("name"), *categories]
+    texts += [text for edit in parts.get("edits", ()) for text in _texts_in(edit)]
     longest = max((len(text) for text in texts if isinstance(text, str)), default=0)
     _check_bound("characters in one text", longest)
+
+
+def _texts_in(edit: Any) -> list[Any]:
+    return list(edit.values()) if isinstance(edit, dict) else []
 
 
 def _check_bound(name: str, found: int) -> None:

@@ -99,6 +99,18 @@ class Encoder:
         return cells
 
 
+def columns_of(table: Table) -> tuple[Column, ...]:
+    """Return the columns of a table with their kinds and categories, as an encoder has them."""
+    columns = []
+    for index, name in enumerate(table.column_names()):
+        raw = table.read(index)
+        is_category = raw.kind == "category"
+        columns.append(
+            Column(name, "category", _categories(raw)) if is_category else _number_column(name, raw)
+        )
+    return tuple(columns)
+
+
 def fit_encoder(
     table: Table,
     target: Target,
@@ -157,8 +169,11 @@ def fit_encoders(
 
 def _fit_numbers(name: str, raw: RawColumn, options: EncodeOptions) -> ColumnCode:
     values = np.asarray(raw.values, dtype=np.float64)
-    column = Column(name, raw.kind, binary=_is_binary(raw))
-    return ColumnCode(column, fit_scale(values, options.n_knots))
+    return ColumnCode(_number_column(name, raw), fit_scale(values, options.n_knots))
+
+
+def _number_column(name: str, raw: RawColumn) -> Column:
+    return Column(name, raw.kind, binary=_is_binary(raw))
 
 
 def _is_binary(raw: RawColumn) -> bool:
@@ -174,7 +189,7 @@ def _is_binary(raw: RawColumn) -> bool:
 
 def _fit_categories(name: str, raw: RawColumn, options: EncodeOptions) -> ColumnCode:
     counts = Counter(cell for cell in raw.values if cell is not None)
-    categories = tuple(sorted(counts, key=_category_order))
+    categories = _categories(raw)
     enough = max(2.0, options.rare * len(raw.values))
     common = sorted(
         (index for index, category in enumerate(categories) if counts[category] >= enough),
@@ -184,6 +199,11 @@ def _fit_categories(name: str, raw: RawColumn, options: EncodeOptions) -> Column
     pooled = tuple(index for index in range(len(categories)) if index not in alone)
     groups = tuple((index,) for index in sorted(common)) + ((pooled,) if pooled else ())
     return ColumnCode(Column(name, "category", categories), None, groups)
+
+
+def _categories(raw: RawColumn) -> tuple[Category, ...]:
+    """Return the categories that the rows hold, in order."""
+    return tuple(sorted({cell for cell in raw.values if cell is not None}, key=_category_order))
 
 
 def _category_order(category: Category) -> tuple[str, Category]:

@@ -18,10 +18,12 @@ from dln.decisions.calibrate import missed_text
 from dln.decisions.goal import Probabilities
 from dln.estimators.base import CircuitEstimator, stack_histories
 from dln.estimators.fit_warnings import warn_of_lost_classes, warn_of_mixtures, warn_user
+from dln.estimators.given import read_given
 from dln.estimators.parameters import Parameters
 from dln.estimators.plan import budget_of, constraints_of, goal_of, plan_fit, read_parameters
 from dln.estimators.presets import PresetName
 from dln.estimators.reading import draw_seed, name_of_accuracy, read_features, read_problem
+from dln.explain.importance import column_shares
 from dln.paths.fit import fit_path
 from dln.paths.path import CircuitPath
 from dln.paths.progress import search_bar
@@ -82,9 +84,10 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
         The candidates compared by cross-validation, with their accuracy, its standard error and
         the number of networks that were trained; empty if there were none.
     path_ : CircuitPath or None
-        Circuits of every size with their validated accuracy, if there is a budget or path=True.
-        Without a budget the last circuit is `circuit_`. A fit with a budget trains no network, so
-        `history_`, `traces_` and `selection_` are empty.
+        Circuits of every size with their validated accuracy, if there is a budget, there are given
+        `rules`, or path=True. With path=True alone, the last circuit is `circuit_`. A fit with a
+        budget or given rules trains no network, so `history_`, `traces_` and `selection_` are
+        empty.
 
     Warns
     -----
@@ -153,6 +156,7 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
         forbidden_pairs: Sequence[tuple[str, str]] | None = None,
         unused_columns: Sequence[str] | None = None,
         max_columns_per_rule: int | None = None,
+        rules: Any = None,
         class_weight: ClassWeight | Mapping[Any, float] | None = "balanced",
         probabilities: Probabilities = "rows",
         decision_threshold: float | None = None,
@@ -216,6 +220,7 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
         self.forbidden_pairs = forbidden_pairs
         self.unused_columns = unused_columns
         self.max_columns_per_rule = max_columns_per_rule
+        self.rules = rules
         self.class_weight = class_weight
         self.probabilities = probabilities
         self.decision_threshold = decision_threshold
@@ -264,10 +269,12 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
         problem = read.counting()
         budget.check_columns(problem.table.column_names())
         constraints = constraints_of(parameters, problem)
+        given = read_given(parameters.rules, problem)
+        searches = budget.is_limited or given is not None
         path: CircuitPath | None = None
         fitted: Fitted | None = None
         interrupted = False
-        if not budget.is_limited:
+        if not searches:
             with progress_bar(enabled=bool(self.verbose)) as on_progress:
                 fitted = fit_circuit(
                     problem,
@@ -280,13 +287,14 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
                 )
             interrupted = fitted.interrupted
             circuit = self._simplified(fitted.circuit)
-        if budget.is_limited or (self.path and not interrupted):
+        if searches or (self.path and not interrupted):
             with search_bar(enabled=bool(self.verbose)) as on_search:
                 searched = fit_path(
                     problem,
                     budget,
                     goal_of(parameters, problem.classes),
                     constraints,
+                    given=given,
                     rng=rng,
                     measure=name_of_accuracy(class_weight),
                     n_threads=n_threads,
@@ -336,6 +344,16 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
         table = read_features(self, X, reset=False)
         winners: NDArray[Any] = self.classes_[self.circuit_.winners(table)]
         return winners
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """The share of each column in the points of the rules; the shares sum to 1.
+
+        The points of a rule are divided equally among the columns that it reads. How often a rule
+        is true does not matter.
+        """
+        check_is_fitted(self, "circuit_")
+        return column_shares(self.circuit_)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class.

@@ -125,6 +125,15 @@ class Parameters(FitOptions):
     validation_every: int = option(
         1, "Epochs between two looks at the validation rows.", low=1, high=10**9
     )
+    rules: Any = option(
+        None,
+        "Rules that the model must have, with their votes: text as `dln rules` prints it, or a "
+        "`Circuit`.",
+        more="They are locked, and the others are learned around them. As with a budget, the fit "
+        "searches for rules and trains no network. See docs/guides/edit.md.",
+        checked=False,
+        searched=False,
+    )
     class_weight: ClassWeight | Mapping[Any, float] | None = option(
         "balanced",
         "Weights of the classes.",
@@ -235,6 +244,7 @@ class NumberParameters(Parameters):
     )
     preset: None = unused(None)
     init: None = unused(None)
+    rules: None = unused(None)
     ensemble: Literal["sum"] = unused("sum")
     tau: Literal["auto"] = unused("auto")
     vote_gradient: Literal["soft"] = unused("soft")

@@ -12,6 +12,7 @@ from dln.core.limits import bits_of, make_limits
 from dln.core.literals import Column
 from dln.decisions.goal import Goal, read_goal
 from dln.errors import OptionError
+from dln.estimators.given import check_rules
 from dln.estimators.parameters import NumberParameters, Parameters, read_levels
 from dln.estimators.presets import apply_preset, suit_classes
 from dln.paths.budget import Budget
@@ -150,6 +151,11 @@ def _check_budget(parameters: Parameters) -> None:
         _refuse_networks(parameters, _WITH_A_BUDGET, why, "the budget")
         if parameters.init is not None:
             raise OptionError(f"init is given, but {why} starts anew; leave out one of the two")
+    elif parameters.rules is not None:
+        why = "a fit with given rules"
+        _refuse_networks(parameters, _WITH_A_BUDGET, why, "rules")
+        if parameters.init is not None:
+            raise OptionError(f"init is given, but {why} starts anew; leave out one of the two")
 
 
 def _refuse_networks(
@@ -188,6 +194,7 @@ def read_number_parameters(model: DLNRegressor) -> NumberParameters:
 def _checked(parameters: T) -> T:
     if parameters.simplify is not None:
         choose_effort(parameters.simplify)  # raises an error if a package is missing
+    check_rules(parameters.rules)
     _check_budget(parameters)
     if parameters.init is not None:
         _refuse_networks(parameters, _WITH_INIT, "a fit with init", "init")

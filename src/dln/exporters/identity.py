@@ -21,6 +21,7 @@ def circuit_id(circuit: Circuit) -> str:
     >>> circuit_id(Circuit((), (), (), (), (0, 0), ("no", "yes")))
     'bb8434b010dcab6c'
     """
-    text = circuit_to_json(replace(circuit, origin=None, constraints=None), version=1)
+    plain = replace(circuit, origin=None, constraints=None, locked=(), edits=())
+    text = circuit_to_json(plain, version=1)
     # Half a surrogate pair has no UTF-8; the model file spells it the same way.
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:_DIGITS]

@@ -18,6 +18,7 @@ from dln.core.limits import Limits
 from dln.paths.budget import Budget
 from dln.paths.candidates import CandidateTests
 from dln.paths.formula import Formula
+from dln.paths.given import GivenRules
 from dln.paths.loss import Bounds, ClassLoss, Floats, PathLoss, Slopes
 from dln.paths.pool import Pool
 
@@ -61,7 +62,7 @@ class State:
     loss
         The loss on the training rows, and the cost of rules of several tests.
     reads
-        The columns that are read (n_columns,).
+        The columns that are read (n_columns,), also by given rules.
     bounds
         Bounds of the votes, if there are any.
     """
@@ -94,6 +95,7 @@ class Search:
         most_literals: int,
         seed: int,
         stop: Callable[[], bool] = lambda: False,
+        given: GivenRules | None = None,
     ) -> None:
         self._loss = loss
         self._most = most_literals
@@ -104,6 +106,10 @@ class Search:
         self._costs = np.array(costs)
         self._max_cost = math.inf if budget.max_cost is None else budget.max_cost + 1e-9
         self._pool = Pool(tests, bits, loss, longest, seed, limits)
+        self._given_reads = np.zeros(len(self._costs), dtype=bool)
+        if given is not None:
+            self._max_rules -= given.size.n_rules
+            self._given_reads[given.places] = True
 
     def run(self) -> dict[int, State]:
         """Return the best state of each number of literals that improves on all smaller ones."""
@@ -131,7 +137,7 @@ class Search:
         fires = np.ones((len(self._pool.bits), 1))
         votes = self._loss.fit(fires, np.zeros((1, self._loss.n_outputs)), 6)
         total = self._loss.total(fires @ votes, votes)
-        return State((), fires, votes, total, np.zeros(len(self._costs), dtype=bool))
+        return State((), fires, votes, total, self._given_reads.copy())
 
     def _made(
         self, rules: tuple[Formula, ...], fires: Floats, votes: Floats, n_steps: int
@@ -142,7 +148,7 @@ class Search:
         else:
             assert isinstance(self._loss, ClassLoss)  # a number has no directions yet
             votes = self._loss.fit(fires, votes, n_steps, bounds)
-        reads = np.zeros(len(self._costs), dtype=bool)
+        reads = self._given_reads.copy()
         for formula in rules:
             reads |= self._pool.reads(self._pool.number(formula))
         n_joined = sum(map(len, rules)) - len(rules)
@@ -189,7 +195,7 @@ class Search:
             return []
         own = state.fires[:, place + 1 : place + 2] @ state.votes[place + 1 : place + 2]
         slopes = self._loss.slopes(state.fires @ state.votes - own)
-        others = np.zeros(len(self._costs), dtype=bool)
+        others = self._given_reads.copy()
         for other in state.rules[:place] + state.rules[place + 1 :]:
             others |= self._pool.reads(self._pool.number(other))
         usable = self._usable(others | self._pool.reads(self._pool.number(formula)))

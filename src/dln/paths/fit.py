@@ -24,9 +24,11 @@ from dln.paths.budget import Budget
 from dln.paths.candidates import CandidateTests, find_tests
 from dln.paths.fold_votes import FoldRows
 from dln.paths.formula import Formula, build, evaluate
+from dln.paths.given import GivenRules, best_unit
 from dln.paths.loss import ClassLoss, Floats
 from dln.paths.path import CircuitPath, PathPoint, best_place
 from dln.paths.searches import (
+    MOST_LITERALS,
     SEARCH_ROWS,
     Stop,
     increasing,
@@ -35,7 +37,7 @@ from dln.paths.searches import (
     n_folds,
     run_searches,
 )
-from dln.paths.whole_votes import MOST_POINTS, WholeVotes, round_votes
+from dln.paths.whole_votes import MOST_POINTS, WholeVotes, round_votes, round_votes_at
 from dln.train.folds import make_folds
 from dln.train.jobs import OnInterrupt
 from dln.train.problem import Problem
@@ -59,6 +61,7 @@ def fit_path(
     goal: Goal = _ACCURACY,
     constraints: Constraints | None = None,
     *,
+    given: GivenRules | None = None,
     rng: np.random.Generator,
     measure: str = "balanced accuracy",
     n_threads: int = 1,
@@ -67,23 +70,27 @@ def fit_path(
 ) -> FittedPath:
     """Search for the best circuits of every size within a budget, and validate each size.
 
-    Probabilities, and base votes if `goal` states a decision, are fitted on the votes of the folds.
-    The result depends on the seed alone, not on the number of threads. `on_progress` takes the
-    number of searches that are complete and their total. With on_interrupt="keep", Ctrl-C ends the
-    searches, and the path has what was found so far.
+    `given` rules are part of every circuit and count in the budget; the others are learned around
+    them. Probabilities, and base votes if `goal` states a decision, are fitted on the votes of the
+    folds. The result depends on the seed alone, not on the number of threads.
+
+    `on_progress` takes the number of searches that are complete and their total. With
+    on_interrupt="keep", Ctrl-C ends the searches, and the path has what was found so far.
     """
     names = problem.table.column_names()
     budget.check_columns(names)
     limits = None
     if constraints is not None:
         limits = make_limits(constraints, names, problem.classes)
+    if given is not None:
+        given.check_budget(budget)
     problem = problem.kept()
     seed = int(rng.integers(2**31))
     folds = make_folds(problem.target, n_folds(len(problem.target)), seed, problem.groups)
     parts = [(problem, None), *((problem.take(train), problem.take(rest)) for train, rest in folds)]
 
     def search(part: tuple[Problem, Problem | None], stop: Stop) -> _Found:
-        return _search(*part, budget, limits, seed, stop)
+        return _search(*part, budget, limits, given, seed, stop)
 
     searched = run_searches(search, parts, n_threads, on_progress, on_interrupt)
     complete, *validated = searched.found
@@ -95,7 +102,7 @@ def fit_path(
         mean = scores.mean() if len(scores) else np.nan
         mean = min(mean, 1.0)  # rounding of a mean of ones
         calibrated = left_out.calibrate(
-            replace(complete.circuit(size, problem.classes), constraints=constraints),
+            replace(complete.circuit(size, problem.classes, given), constraints=constraints),
             [part.votes_at(size) for part in validated],
             complete.rules[size][1].unit,
             goal,
@@ -137,7 +144,7 @@ class _Found:
         """Return the votes of the largest circuit that is not larger, on the validation rows."""
         return self.votes[max(own for own in self.votes if own <= size)]
 
-    def circuit(self, size: int, classes: tuple[Label, ...]) -> Circuit:
+    def circuit(self, size: int, classes: tuple[Label, ...], given: GivenRules | None) -> Circuit:
         rules, whole = self.rules[size]
         builder = CircuitBuilder(
             self.tests.columns, Votes.without_rules(classes, 1.0 / max(whole.unit, 1e-6))
@@ -147,7 +154,9 @@ class _Found:
             if any(own):
                 builder.vote(build(formula, self.tests, builder), own)
         circuit = builder.finish()
-        return Circuit(logic=circuit.logic, readout=circuit.readout.with_rules(circuit.rules, base))
+        readout = circuit.readout.with_rules(circuit.rules, base)
+        learned = Circuit(logic=circuit.logic, readout=readout)
+        return learned if given is None else given.join(learned)
 
 
 def _search(
@@ -155,6 +164,7 @@ def _search(
     validation: Problem | None,
     budget: Budget,
     limits: Limits | None,
+    given: GivenRules | None,
     seed: int,
     stop: Stop,
 ) -> _Found:
@@ -164,6 +174,11 @@ def _search(
     n_classes = len(problem.classes)
     weight = sample.weight.astype(np.float64)
     loss = ClassLoss(sample.target, weight / weight.sum(), n_classes)
+    unit = None
+    if given is not None:
+        scores = given.scores(sample.table, loss.n_outputs)
+        unit = best_unit(loss, scores)
+        loss = replace(loss, start=unit * scores)
     states = {}
     if n_classes > 1:
         states = Search(
@@ -173,35 +188,43 @@ def _search(
             budget,
             limits,
             longest=longest(budget),
-            most_literals=most_literals(budget),
+            most_literals=_most_left(budget, given),
             seed=seed,
             stop=stop,
+            given=given,
         ).run()
     rules = {
-        size: (state.rules, round_votes(loss, state.fires, state.votes, state.bounds))
+        size: (
+            state.rules,
+            round_votes(loss, state.fires, state.votes, state.bounds)
+            if unit is None
+            else round_votes_at(loss, state.fires, state.votes, unit, state.bounds),
+        )
         for size, state in states.items()
     }
     if not rules:
         rules = {0: ((), WholeVotes(np.zeros((1, loss.n_outputs)), 1.0, 0.0))}
     if validation is None:
         return _Found(tests, rules, {}, {})
-    return _Found(tests, rules, *_validate(tests, rules, validation))
+    return _Found(tests, rules, *_validate(tests, rules, validation, given))
 
 
 def _validate(
     tests: CandidateTests,
     rules: dict[int, tuple[tuple[Formula, ...], WholeVotes]],
     validation: Problem,
+    given: GivenRules | None,
 ) -> tuple[dict[int, float], dict[int, Floats]]:
     """Return the weighted accuracy and the votes of each size on validation rows."""
     bits = tests.evaluate(validation.table)
     weight = validation.weight.astype(np.float64)
     scores, worth = {}, {}
+    others = 0 if given is None else given.circuit.votes(validation.table)
     for size, (formulas, whole) in rules.items():
         always = np.ones(len(bits), dtype=np.float32)
         fires = [always, *(evaluate(formula, bits) for formula in formulas)]
         votes = np.array(_class_votes(whole.votes, len(validation.classes)))
-        counted = np.stack(fires, axis=1) @ votes
+        counted = np.stack(fires, axis=1) @ votes + others
         winners = counted.argmax(axis=1)
         worth[size] = counted * whole.unit
         scores[size] = float(weight[winners == validation.target].sum() / weight.sum())
@@ -245,3 +268,13 @@ def _sample(problem: Problem, seed: int) -> Problem:
     part = problem.take(chosen[order])
     weight = (part.weight * np.concatenate(factors)[order]).astype(np.float32)
     return replace(part, weight=weight)
+
+
+def _most_left(budget: Budget, given: GivenRules | None) -> int:
+    """Return the number of literals that may be learned beside given rules."""
+    if given is None:
+        return most_literals(budget)
+    size = given.size
+    left = None if budget.max_rules is None else budget.max_rules - size.n_rules
+    by_rules = MOST_LITERALS if left is None else left * longest(budget)
+    return min(MOST_LITERALS, by_rules, (budget.max_literals or MOST_LITERALS) - size.n_literals)

@@ -76,11 +76,15 @@ class PathLoss(Protocol):
 
 @dataclass(frozen=True)
 class ClassLoss:
-    """Cross-entropy of classes; weights (n_rows,) sum to 1."""
+    """Cross-entropy of classes; weights (n_rows,) sum to 1.
+
+    `start` (n_rows, n_outputs) is added to all scores: what given rules say.
+    """
 
     target: NDArray[np.int32]
     weight: Floats
     n_classes: int
+    start: Floats | float = 0.0
 
     @cached_property
     def n_effective(self) -> float:
@@ -105,6 +109,7 @@ class ClassLoss:
     def total(self, scores: Floats, votes: Floats) -> float:
         """Return the loss of scores (n_rows, n_outputs), and of the size of votes but the first."""
         shrink = 0.5 * self.ridge * float((votes[1:] ** 2).sum())
+        scores = scores + self.start
         if self.n_classes == 2:
             lead = scores[:, 0]
             each = np.logaddexp(0.0, lead) - self.target * lead
@@ -118,6 +123,7 @@ class ClassLoss:
     def slopes(self, scores: Floats) -> Slopes:
         """Return the derivatives of the loss, downhill; the second ones are a mean over classes."""
         weight = self.weight[:, None]
+        scores = scores + self.start
         if self.n_classes == 2:
             chance = 1.0 / (1.0 + np.exp(-scores))
             first = weight * (self.target[:, None] - chance)
@@ -150,8 +156,9 @@ class ClassLoss:
         n_steps: int,
         bounds: Bounds | None,
     ) -> Floats:
+        start = np.broadcast_to(self.start, (len(fires), 1))[:, 0]
         for _ in range(n_steps):
-            chance = 1.0 / (1.0 + np.exp(-(fires @ votes)))
+            chance = 1.0 / (1.0 + np.exp(-(fires @ votes + start)))
             downhill = fires.T @ (self.weight * (self.target - chance)) - ridge * votes
             curve = (fires * (self.weight * chance * (1.0 - chance))[:, None]).T @ fires
             curve[np.diag_indices_from(curve)] += ridge + 1e-9
@@ -183,7 +190,7 @@ class ClassLoss:
         inverse = np.linalg.inv(curve)
         ahead, pace = votes, 1.0
         for _ in range(n_steps):
-            first = -_softmax(fires @ ahead) * self.weight[:, None]
+            first = -_softmax(fires @ ahead + self.start) * self.weight[:, None]
             first[np.arange(len(first)), self.target] += self.weight
             better = ahead + inverse @ (fires.T @ first - ridge[:, None] * ahead)
             if bounds is not None:

@@ -39,11 +39,7 @@ def round_votes(
     """
     if len(votes) == 1 or not np.any(votes[1:]):
         return WholeVotes(np.sign(np.round(votes)), 1.0, loss.total(fires @ votes, votes))
-    if votes.shape[1] > 1:  # only differences between classes count
-        middle = np.median(votes, axis=1, keepdims=True)
-        if bounds is not None:
-            middle[np.isfinite(bounds.low).any(axis=1) | np.isfinite(bounds.high).any(axis=1)] = 0
-        votes = votes - middle
+    votes = _centred(votes, bounds)
     largest = np.abs(votes[1:]).max()
     scales = np.linspace(1.0, MOST_POINTS + 0.45, _N_SCALES)
     rounded: dict[bytes, tuple[float, Floats]] = {}
@@ -61,8 +57,34 @@ def round_votes(
     return min(improved, key=lambda own: (np.abs(own.votes[1:]).max(), own.loss))
 
 
+def round_votes_at(
+    loss: ClassLoss, fires: Floats, votes: Floats, unit: float, bounds: Bounds | None = None
+) -> WholeVotes:
+    """Round votes to whole numbers that are worth `unit` each, as those of given rules are."""
+    whole = np.round(_centred(votes, bounds) / unit) + 0.0
+    total = loss.total(fires @ whole * unit, whole * unit)
+    return _improved(loss, fires, WholeVotes(whole, unit, total), bounds, may_scale=False)
+
+
+def _centred(votes: Floats, bounds: Bounds | None) -> Floats:
+    """Subtract the median vote of each rule, since only differences between classes count.
+
+    Rules with bounded votes stay as they are.
+    """
+    if votes.shape[1] == 1:
+        return votes
+    middle = np.median(votes, axis=1, keepdims=True)
+    if bounds is not None:
+        middle[np.isfinite(bounds.low).any(axis=1) | np.isfinite(bounds.high).any(axis=1)] = 0
+    return votes - middle
+
+
 def _improved(
-    loss: ClassLoss, fires: Floats, start: WholeVotes, bounds: Bounds | None
+    loss: ClassLoss,
+    fires: Floats,
+    start: WholeVotes,
+    bounds: Bounds | None,
+    may_scale: bool = True,
 ) -> WholeVotes:
     """Change the vote that promises most by one point, while the loss falls."""
     best = start
@@ -90,6 +112,8 @@ def _improved(
         if better is None:
             break
         best = better
+    if not may_scale:
+        return best
     total, unit = _best_unit(loss, fires @ best.votes, best.votes, best.unit)
     return WholeVotes(best.votes, unit, total)
 

@@ -2,6 +2,7 @@
 
 | key | content |
 | --- | --- |
+| `id` | id of the model |
 | `target` | name of the target column, "" if unknown |
 | `classes` | class labels as text, in the model's order |
 | `gates` | truth tables of the gates by name |
@@ -24,6 +25,7 @@ from dln.core.gates import GATES
 from dln.evaluate.scores import Tally
 from dln.explain.effects import rule_columns
 from dln.explain.rules import RuleTable
+from dln.exporters.identity import circuit_id
 from dln.report.curves import Curve
 from dln.report.features import describe_features
 from dln.report.rows import LabelledRows
@@ -42,6 +44,7 @@ def make_content(
     """Make the object, still without rows."""
     reads = rule_columns(circuit)
     return {
+        "id": circuit_id(circuit),
         "target": circuit.origin.target if circuit.origin else "",
         "classes": [str(label) for label in circuit.classes],
         "gates": {gate.name: gate.table for gate in GATES},

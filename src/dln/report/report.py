@@ -20,7 +20,6 @@ from typing import Any
 import dln
 from dln._util.atomic_file import write_atomically
 from dln._util.colours import CLASS_COLOURS, DARK_CLASS_COLOURS, class_colour
-from dln._util.extras import import_extra
 from dln._util.messages import list_names, percent
 from dln.core.circuit import Circuit, check_is_circuit
 from dln.core.model_file import circuit_to_json
@@ -61,6 +60,7 @@ _SCRIPTS = (
     "performance.js",
     "rules.js",
     "diagram.js",
+    "edit.js",
     "start.js",
 )
 """The scripts in the order in which they run; each may use those before it."""
@@ -167,7 +167,7 @@ def make_report(
     """Measure a circuit on rows that it was not trained on, and write a report.
 
     The report embeds test rows, so that readers can load them into the page. Do not publish it if
-    the rows are confidential; `rows=False` leaves them out. Requires jinja2 and igraph.
+    the rows are confidential; `rows=False` leaves them out.
 
     Parameters
     ----------
@@ -201,7 +201,6 @@ def make_report(
     """
     check_is_circuit(circuit, "make_report")
     is_number = circuit.task == "number"
-    # First: a missing package is found before the work.
     template = _template("number.html.jinja" if is_number else "report.html.jinja")
     if is_number and (independent or tolerances):
         raise OptionError(
@@ -397,7 +396,8 @@ def _asset(name: str) -> str:
 
 @cache
 def _template(name: str) -> Any:
-    jinja2 = import_extra("jinja2", "writing reports", "jinja2", "igraph")
+    import jinja2  # slow to load
+
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_asset),
         autoescape=True,

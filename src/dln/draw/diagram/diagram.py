@@ -105,9 +105,9 @@ def draw_circuit(
     circuit
         The circuit. `dln.simplify` it first for a smaller diagram.
     detail
-        "gates" draws literals, gates and their connections (requires igraph). "rules" draws a box
-        with the text of each rule, under each class that it votes for. "auto" draws gates if there
-        are few, else rules.
+        "gates" draws literals, gates and their connections. "rules" draws a box with the text of
+        each rule, under each class that it votes for. "auto" draws gates if there are few, else
+        rules.
     most_rules
         Maximum number of boxes of rules. Those with the most votes are shown, and a line says how
         many are not.

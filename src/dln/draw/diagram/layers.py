@@ -1,7 +1,7 @@
 """Graph of gates -> positions in layers from left to right: literals, gates by depth, classes.
 
-igraph's layered layout (Sugiyama's method) orders each layer so that few edges cross. Edges over
-several layers get a waypoint in each layer between.
+Each layer is ordered so that few edges cross (`order.py`). Edges over several layers get a waypoint
+in each layer between.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dln._util.extras import import_extra
 from dln.draw.diagram.graph import Graph
+from dln.draw.diagram.order import Order, order_layers
 from dln.draw.diagram.placement import Frame, Placement, Waypoint
 from dln.draw.diagram.ports import spread_arrivals
 from dln.draw.diagram.sizes import Size
@@ -23,14 +23,13 @@ Floats = NDArray[np.float64]
 
 _GAP = 9.0  # free space between the shapes of a layer
 _WAYPOINT_HEIGHT = 6.0
-_ITERATIONS = 200
 _SWEEPS, _STRAIGHT, _INERTIA = 12, 2.0, 0.01
 _LAYER_GAP, _CLASS_GAP, _EDGE_ROOM, _MOST_ROOM = 46.0, 100.0, 2.5, 90.0
 
 
 @dataclass(frozen=True)
 class _Layered:
-    """The input of igraph: the vertices of the diagram and then the waypoints, each in a layer.
+    """The vertices of the diagram and then the waypoints, each in a layer, and their links.
 
     Edges of the same wire share their waypoints, so that they separate as late as possible.
     """
@@ -45,10 +44,10 @@ def place_layers(graph: Graph, sizes: dict[str, Size]) -> Placement:
     """Compute a frame for each vertex and waypoints for each edge."""
     depth = _depths(graph)
     layered = _split_edges(graph, depth)
-    across = _upright(graph, _igraph_order(layered))
+    order = _upright(graph, order_layers(layered.layers, layered.links))
     heights = [sizes[vertex.key].height for vertex in graph.vertices]
     heights += [_WAYPOINT_HEIGHT] * (len(layered.layers) - len(heights))
-    y = _settle(layered, across, np.array(heights))
+    y = _settle(layered, order, np.array(heights))
     columns = _columns(graph, sizes, layered)
     frames = {}
     for number, vertex in enumerate(graph.vertices):
@@ -99,36 +98,25 @@ def _split_edges(graph: Graph, depth: dict[str, int]) -> _Layered:
     return _Layered(len(place), layers, sorted(set(links)), waypoints)
 
 
-def _igraph_order(layered: _Layered) -> Floats:
-    """Compute the position of each vertex in its layer with igraph, in slots."""
-    igraph = import_extra("igraph", "drawing gates")
-    network = igraph.Graph(n=len(layered.layers), edges=layered.links, directed=True)
-    layout = network.layout_sugiyama(layers=layered.layers, hgap=1, maxiter=_ITERATIONS)
-    return np.array([point[0] for point in layout.coords], dtype=np.float64)
-
-
-def _upright(graph: Graph, across: Floats) -> Floats:
+def _upright(graph: Graph, order: Order) -> Order:
     """Turn the picture upside down if that puts more classes into their order."""
-    classes = [number for number, vertex in enumerate(graph.vertices) if vertex.kind == "class"]
-    rising = sum(np.sign(across[b] - across[a]) for a, b in combinations(classes, 2))
-    return -across if rising < 0 else across
+    classes = {number for number, vertex in enumerate(graph.vertices) if vertex.kind == "class"}
+    placed = [number for layer in order for number in layer if number in classes]
+    rising = sum(1 if a < b else -1 for a, b in combinations(placed, 2))
+    return [layer[::-1] for layer in order] if rising < 0 else order
 
 
-def _settle(layered: _Layered, across: Floats, heights: Floats) -> Floats:
-    """Compute the vertical position of each vertex, in the order that igraph found.
+def _settle(layered: _Layered, given: Order, heights: Floats) -> Floats:
+    """Compute the vertical position of each vertex, in the given order.
 
     The fullest layer is packed. The others move towards their neighbours, in several sweeps.
     """
     from sklearn.isotonic import isotonic_regression  # slow to load
 
-    layers = np.array(layered.layers)
-    order = [
-        members[np.argsort(across[members], kind="stable")]
-        for members in (np.flatnonzero(layers == layer) for layer in range(layers.max() + 1))
-    ]
+    order = [np.array(members, dtype=np.intp) for members in given]
     offsets = [_least_offsets(heights[members]) for members in order]
     fullest = max(range(len(order)), key=lambda layer: float(offsets[layer][-1]))
-    y = np.zeros(len(layers))
+    y = np.zeros(len(layered.layers))
     for members, least in zip(order, offsets, strict=True):
         y[members] = least - least.mean()
     pulls = _Pulls(layered)

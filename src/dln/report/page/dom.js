@@ -20,6 +20,14 @@ function drawing(tag, attributes, ...children) {
   return made;
 }
 
+/** Save text as a file of the reader. */
+function download(name, text) {
+  const link = element("a", { download: name });
+  link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
 /** Fade the edges of wide tables that can be scrolled, and let the keyboard scroll them. */
 function hintScroll(box) {
   const update = () => {

@@ -7,14 +7,10 @@ startPerformance();
 startRules();
 startRows();
 startDiagram();
+startEdit();
 for (const box of document.querySelectorAll(".scroll")) hintScroll(box);
 
-find("download").addEventListener("click", () => {
-  const link = element("a", { download: "model.json" });
-  link.href = URL.createObjectURL(new Blob([modelText], { type: "application/json" }));
-  link.click();
-  URL.revokeObjectURL(link.href);
-});
+find("download").addEventListener("click", () => download("model.json", modelText));
 
 window.addEventListener("beforeprint", () => {
   for (const part of document.querySelectorAll("details:not(#diagram-box)")) part.open = true;

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from operator import and_, xor
 
 from dln.core.circuit import Circuit
+from dln.core.locked import join_locked, split_locked
 from dln.core.parts import Rule
 from dln.shrink.prune.moves import Move, Replace, Revote, Votes, find_moves
 from dln.shrink.prune.row_votes import RowVotes, Shift
@@ -26,26 +28,46 @@ _ABOUT = 1.25
 def shrink(circuit: Circuit, rows: Rows, budget: float) -> Circuit:
     """Make moves that save something while the loss stays within the budget.
 
-    Returns the circuit itself if there is no such move.
+    Locked rules stay as they are. Returns the circuit itself if there is no such move.
     """
-    pruner = Pruner(circuit, rows)
-    return pruner.to_circuit() if pruner.sweep(budget) else circuit
+    rest, locked = split_locked(circuit) if circuit.locked else (circuit, None)
+    pruner = Pruner(rest, rows, () if locked is None else _fires(locked, rows))
+    if not pruner.sweep(budget):
+        return circuit
+    smaller = pruner.to_circuit()
+    return smaller if locked is None else join_locked(smaller, locked)
+
+
+def _fires(circuit: Circuit, rows: Rows) -> list[Shift]:
+    """Return the rows on which each rule fires, and its votes."""
+    net = Net(circuit.logic, circuit.readout.wires)
+    bits = net.evaluate(_leaves(circuit, rows), rows.ones, and_, xor)
+    return [
+        Shift(0, bits[root >> 1] ^ (rows.ones if root & 1 else 0), rule.votes)
+        for root, rule in zip(net.roots, circuit.rules, strict=True)
+    ]
+
+
+def _leaves(circuit: Circuit, rows: Rows) -> list[int]:
+    return [0, *(rows.bits[literal] for literal in circuit.literals)]
 
 
 class Pruner:
-    """A folded circuit being pruned, with its wires and votes on all rows."""
+    """A folded circuit being pruned, with its wires and votes on all rows.
 
-    def __init__(self, circuit: Circuit, rows: Rows) -> None:
+    `others` are votes of rules that are not pruned.
+    """
+
+    def __init__(self, circuit: Circuit, rows: Rows, others: Sequence[Shift] = ()) -> None:
         self._rows = rows
         self._readout = circuit.readout
         self._net = Net(circuit.logic, circuit.readout.wires)
         self._votes: list[Votes] = [rule.votes for rule in circuit.rules]
         self._base = circuit.base_votes
-        leaves = [0, *(rows.bits[literal] for literal in circuit.literals)]
-        self._bits = self._net.evaluate(leaves, rows.ones, and_, xor)
+        self._bits = self._net.evaluate(_leaves(circuit, rows), rows.ones, and_, xor)
         roots = zip(self._net.roots, self._votes, strict=True)
         fires = [Shift(0, self._value(root), votes) for root, votes in roots]
-        self._row_votes = RowVotes(rows, fires, circuit.base_votes)
+        self._row_votes = RowVotes(rows, [*fires, *others], circuit.base_votes)
         self._savings = Savings(self._net, self._votes)
         self._free = _FREE * float(rows.weight.sum())
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.core.circuit import Circuit, check_is_circuit, keep_constraints
+from dln.core.locked import around_locked
 from dln.costs.circuit import cost
 from dln.data.table import Table
 from dln.data.target import class_numbers, class_shares, row_weights
@@ -57,7 +58,7 @@ def prune(
     Parameters
     ----------
     circuit
-        The circuit to prune; it is not changed.
+        The circuit to prune; it is not changed. Locked rules (`dln.edit`) stay as they are.
     X
         Table (n_rows, n_columns), for example the training rows.
     y
@@ -111,7 +112,8 @@ def prune(
     keep = judge.target if by_accuracy else evaluation.winners
     weight = judge.weight if by_accuracy else np.ones(table.n_rows)
     rows = Rows(literal_bits(evaluation), keep, weight)
-    start = judge.step(lower_base(fold(circuit)))
+    folded = around_locked(lambda rest: lower_base(fold(rest)), circuit)
+    start = judge.step(folded)
     steps = [start]
     chosen = start
     lost = judge.loss(evaluation.winners) if by_accuracy else 0.0
@@ -155,7 +157,7 @@ class _Judge:
         self._table = table
         self._winners = evaluation.winners
         circuit = evaluation.circuit
-        self._origin, self._constraints = circuit.origin, circuit.constraints
+        self._circuit = circuit
         self.target = class_numbers(y, circuit.classes, table.n_rows)
         weight = row_weights(
             self.target.astype(np.int32), circuit.class_labels, sample_weight, class_weight
@@ -170,7 +172,12 @@ class _Judge:
 
     def step(self, circuit: Circuit, recalibrate: bool = False) -> PruneStep:
         """Measure one circuit; fit its probabilities again if its votes have changed."""
-        found = replace(circuit, origin=self._origin, constraints=self._constraints)
+        found = replace(
+            circuit,
+            origin=self._circuit.origin,
+            constraints=self._circuit.constraints,
+            edits=self._circuit.edits,
+        )
         if recalibrate and circuit.calibration is not None:
             votes = circuit.votes(self._table)
             winners = circuit.class_readout.winners(votes)

@@ -10,6 +10,7 @@ from typing import Literal as OneOf
 from typing import get_args
 
 from dln.core.circuit import Circuit, check_is_circuit, keep_constraints
+from dln.core.locked import join_locked, split_locked
 from dln.core.verdict import Counterexample, Proof
 from dln.costs.circuit import cost
 from dln.errors import ExtraMissingError, OptionError
@@ -92,7 +93,8 @@ def simplify(
     The vote differences between classes stay the same on every possible row, including rows with
     missing values and new categories. So classes and probabilities stay the same. Votes that all
     classes share are removed. The gate-level operations (`dln.cost`) never increase. Every rule
-    keeps the constraints of the circuit, if it has any.
+    keeps the constraints of the circuit, if it has any. Locked rules (`dln.edit`) keep their
+    conditions and votes; the rest is simplified around them.
 
     Parameters
     ----------
@@ -146,7 +148,7 @@ def simplify(
     check_time_limit(time_limit)
     level = choose_effort(effort)
     clock = Clock(time_limit)
-    steps = _shrink(circuit, passes(level, circuit.n_gates), clock)
+    steps = _shrink_around(circuit, passes(level, circuit.n_gates), clock)
     smaller = steps[-1]
     if prove:
         try:
@@ -155,13 +157,25 @@ def simplify(
             if prove != "auto":
                 raise
             _log.info("simplify returns no proof; %s", error)
-    return replace(smaller, origin=circuit.origin, constraints=circuit.constraints)
+    return replace(
+        smaller, origin=circuit.origin, constraints=circuit.constraints, edits=circuit.edits
+    )
 
 
 def size(circuit: Circuit) -> tuple[int, ...]:
     """Return what is minimised: gate-level operations first, then the stored size."""
     total = cost(circuit).total
     return total.gate_operations, total.operations, total.parameters, circuit.n_gates
+
+
+def _shrink_around(circuit: Circuit, steps: tuple[Pass, ...], clock: Clock) -> list[Circuit]:
+    """Run the passes on all rules that are not locked; return circuits as `_shrink` does."""
+    if not circuit.locked:
+        return _shrink(circuit, steps, clock)
+    rest, locked = split_locked(circuit)
+    joined = [join_locked(smaller, locked) for smaller in _shrink(rest, steps, clock)]
+    # Logic that both had shared may be there twice now.
+    return [circuit, *(each for each in joined if size(each) < size(circuit))]
 
 
 def _shrink(circuit: Circuit, steps: tuple[Pass, ...], clock: Clock) -> list[Circuit]:

@@ -1,0 +1,1 @@
+"""Circuit + edits by people -> Circuit, with a record of each edit and proof of its effect."""

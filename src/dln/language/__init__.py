@@ -1,0 +1,1 @@
+"""Rules as text -> Circuit: the parser of what circuits print."""
