@@ -60,8 +60,8 @@ _SCRIPTS = (
     "performance.js",
     "rules.js",
     "diagram.js",
-    "edit.js",
     "start.js",
+    "edit.js",
 )
 """The scripts in the order in which they run; each may use those before it."""
 
@@ -246,6 +246,7 @@ def make_report(
         trend_signs=_TREND_SIGNS,
         n_features=len(content["features"]),
         with_rows=rows,
+        with_edits=rows and circuit.task == "classes",
         cost=cost(circuit),
         diagram=diagram,
         is_small=_is_small(circuit),

@@ -177,3 +177,5 @@ function startEdit() {
   showEditControls();
   showEdits();
 }
+
+startEdit();

@@ -7,7 +7,6 @@ startPerformance();
 startRules();
 startRows();
 startDiagram();
-startEdit();
 for (const box of document.querySelectorAll(".scroll")) hintScroll(box);
 
 find("download").addEventListener("click", () => download("model.json", modelText));
