@@ -167,7 +167,10 @@ def test_train_passes_engine_and_device_to_the_estimator(
         (("--target", "state", "--kind", "state=date"), "--kind names 'state', which is not"),
         (("--target", "state", "--test", "2"), "'--test'"),
         (("--target", "state", "--engine", "gpu"), "'--engine'"),
-        (("--target", "dose"), "the target 'dose' has 400 different values in 400 rows"),
+        (
+            ("--target", "dose", "--task", "classes"),
+            "the target 'dose' has 400 different values in 400 rows, too many for classes",
+        ),
         ((), "Missing option '--target'"),
     ],
 )

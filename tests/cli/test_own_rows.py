@@ -78,7 +78,7 @@ def trained(rows: list[tuple[Any, ...]]) -> tuple[Circuit, Any]:
         base_votes=(0, 1),
         classes=("ill", "well"),
     )
-    numbers = prepared.numbers(circuit)
+    numbers = prepared.targets(circuit)
     training, test = hold_out(numbers, 0.25, 0)
     sketch = sketch_rows(prepared.X, circuit, numbers, training, test, 0)
     origin = Origin("law.csv", "", "class", len(training), 0.25, 0, "0.1.0", rows=sketch)

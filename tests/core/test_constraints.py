@@ -112,7 +112,7 @@ def test_a_number_has_directions_without_a_class() -> None:
     )
     assert prove_constraints(circuit)
     assert circuit_from_json(circuit_to_json(circuit)).constraints == kept
-    with pytest.raises(CircuitError, match="rule 0 may break that the answer never falls"):
+    with pytest.raises(CircuitError, match="a rule may break that the answer never falls"):
         replace(circuit, readout=Score((Rule(0, (-3,)),), (0,)))
 
 
@@ -168,7 +168,7 @@ def test_what_the_structure_shows_is_proven(drawn: tuple[Circuit, Constraints]) 
         assert not constraints or prove_constraints(kept, time_limit=None)
         assert circuit_from_json(circuit_to_json(kept)).constraints == constraints
     else:
-        with pytest.raises(CircuitError, match="the circuit does not keep its constraints: rule"):
+        with pytest.raises(CircuitError, match="the circuit does not keep its constraints: a rule"):
             replace(circuit, constraints=constraints)
 
 
@@ -211,16 +211,16 @@ def test_votes_and_gates_decide_the_direction(
     ("edit", "message"),
     [
         (lambda c: c.update(monotone=[]), ""),
-        (lambda c: c["monotone"][0].update(sign="-"), "rule 0 may break that yes never gains"),
+        (lambda c: c["monotone"][0].update(sign="-"), "a rule may break that yes never gains"),
         (lambda c: c["monotone"][0].update(sign="*"), 'expected "column", "sign" and "class"'),
         (lambda c: c["monotone"][0].update(column="x"), "monotone names 'x'"),
         (lambda c: c["monotone"][0].update({"class": "x"}), "names the class 'x'"),
         (lambda c: c["monotone"][0].pop("class"), "names the class None"),
         (lambda c: c.update(monotone=3), "expected a list of monotone columns"),
-        (lambda c: c.update(max_columns_per_rule=1), "rule 0 reads age, income"),
+        (lambda c: c.update(max_columns_per_rule=1), "a rule reads age, income"),
         (lambda c: c.update(max_columns_per_rule=True), "max_columns_per_rule is True"),
-        (lambda c: c.update(interactions=[["age", "sex"]]), "rule 0 reads age, income"),
-        (lambda c: c.update(unused_columns=["income"]), "rule 0 reads age, income"),
+        (lambda c: c.update(interactions=[["age", "sex"]]), "a rule reads age, income"),
+        (lambda c: c.update(unused_columns=["income"]), "a rule reads age, income"),
         (lambda c: c.update(other=1), "expected an object with some of monotone"),
     ],
 )

@@ -108,6 +108,8 @@ def test_every_parameter_is_tested() -> None:
     elsewhere |= {"max_rules", "max_literals", "max_literals_per_rule", "max_columns"}
     elsewhere |= {"column_costs", "max_cost", "path"}  # tests/paths
     elsewhere |= {"rules"}  # test_given_rules.py
+    elsewhere |= {"monotone", "interactions", "forbidden_pairs", "unused_columns"}
+    elsewhere |= {"max_columns_per_rule"}  # test_constraints.py
     assert {name for name, _ in OTHER_VALUES} | elsewhere == set(DLNClassifier().get_params())
 
 
@@ -121,6 +123,11 @@ BAD_VALUES: dict[str, list[Any]] = {
     "max_cost": [-1, "much"],
     "path": ["yes", 1],
     "rules": [3, ["ill:"]],
+    "monotone": [3, {"nobody": "+"}, "+"],
+    "interactions": [3, [["nobody"]]],
+    "forbidden_pairs": [3, [("nobody", "no one")]],
+    "unused_columns": [3, ["nobody"]],
+    "max_columns_per_rule": [0, 1.5, "one"],
     "preset": ["default", 1, True],
     "init": ["model.json", 1, {}],
     "link_drawing": ["all", None, 2],

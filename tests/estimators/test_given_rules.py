@@ -185,3 +185,18 @@ def test_numbers_name_further_rules_to_keep() -> None:
 def test_a_typo_is_marked() -> None:
     with pytest.raises(RuleTextError, match=r"\^agee > 3"):
         DLNClassifier(rules="ill:\n  +1  smoker and agee > 3").fit(X, Y)
+
+
+def test_a_refit_keeps_the_constraints() -> None:
+    wanted = {"monotone": {"ill": {"age": "+"}}, "unused_columns": ["smoker"], "max_rules": 3}
+    model = DLNClassifier(random_state=0, **wanted).fit(X, Y)
+    again = dln.refit(dln.edit(model.circuit_).lock(1).circuit, X, Y)
+    assert again.constraints == model.circuit_.constraints
+    assert dln.prove_constraints(again)
+
+
+def test_a_demand_on_a_circuit_with_directions_is_proven() -> None:
+    circuit = DLNClassifier(random_state=0, monotone={"ill": {"age": "+"}}, max_rules=3)
+    edited = dln.edit(circuit.fit(X, Y).circuit_).force("well", where="age > 85", never=True)
+    assert "well" not in edited.circuit.predict(X[X["age"] > 85])
+    assert edited.circuit.constraints is not None

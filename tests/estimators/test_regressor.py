@@ -46,9 +46,9 @@ def table(n_rows: int, seed: int = 0) -> tuple[pd.DataFrame, Any]:
             + pd.to_timedelta(rng.integers(0, 900, n_rows), "D"),
         }
     )
-    y = 3.0 * (frame["age"] > 50) - 2.0 * (frame["ward"] == "north") + 10.0
     frame.loc[rng.random(n_rows) < 0.1, "dose"] = np.nan
     frame.loc[rng.random(n_rows) < 0.1, "ward"] = None
+    y = 3.0 * (frame["age"] > 50) - 2.0 * (frame["ward"] == "north") + 10.0
     y = y + np.where(frame["ward"].isna(), 1.0, 0.0)
     return frame, y.rename("stay")
 
@@ -210,7 +210,9 @@ def test_gamma_predicts_positive_means() -> None:
     rng = np.random.default_rng(0)
     X = rng.uniform(0, 1, (600, 2))
     mean = np.where(X[:, 1] > 0.5, 100.0, 10.0)
-    model = small(loss="gamma").fit(X, rng.gamma(3.0, mean / 3.0))
+    model = DLNRegressor(loss="gamma", effort="quick", random_state=0).fit(
+        X, rng.gamma(3.0, mean / 3.0)
+    )
     predicted = model.predict(X)
     assert predicted[X[:, 1] > 0.5].mean() == pytest.approx(100.0, rel=0.15)
     assert predicted[X[:, 1] <= 0.5].mean() == pytest.approx(10.0, rel=0.15)

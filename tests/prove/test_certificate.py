@@ -232,7 +232,7 @@ def test_the_command_proves_ranges(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ((), "give one of --always, --never, --independent, --lead or --robust"),
+        ((), "give one of --always, --never, --independent, --lead, --robust or --constraints"),
         (("--always", "high", "--never", "low"), "give one of"),
         (("--always", "none"), "there is no class 'none'"),
         (("--independent", "sax"), "did you mean 'sex'?"),
@@ -242,7 +242,7 @@ def test_the_command_proves_ranges(run: Run, tmp_path: Path) -> None:
         (("--always", "high", "--where", "age=1", "--where", "age=2"), "twice"),
         (("--robust",), "--robust needs --data"),
         (("--lead", "high"), "--lead is used together with --at-least or --at-most"),
-        (("--always", "high", "--at-most", "3"), "--lead is used together with"),
+        (("--always", "high", "--at-most", "3"), "give one of"),
         (("--always", "high", "--radius"), "--radius is only used with --robust"),
         (("--always", "high", "--tolerance", "age=1"), "only used with --robust"),
         (("--always", "high", "--certificate", "-"), "needs a model file and an output file"),

@@ -240,6 +240,6 @@ def refused_and_refuted(case: Case, network: Network) -> bool:
     if verdict:
         return False
     assert verdict.refuted
-    with pytest.raises(CircuitError, match="does not keep its constraints: rule"):
+    with pytest.raises(CircuitError, match="does not keep its constraints: a rule"):
         case.circuit(network, case.constraints)
     return True

@@ -273,7 +273,12 @@ def train(
         max_columns_per_rule=max_columns_per_rule,
     )
     if constraints and is_number:
-        raise OptionError("constraints such as --monotone are for classes, not for numbers")
+        raise OptionError(
+            "constraints such as --monotone are only for classes, but a number is predicted; "
+            "leave them out, or set --task classes"
+        )
+    if before is not None and before.constraints is not None and not constraints:
+        constraints = before.constraints.to_parameters()
     model = make_model(prepared.task, given | decision | constraints, of_number)
     _check(model)
     if price:

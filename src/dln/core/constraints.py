@@ -89,6 +89,23 @@ class Constraints:
             found.append(f"every rule reads at most {n} column{'' if n == 1 else 's'}")
         return found
 
+    def to_parameters(self) -> dict[str, Any]:
+        """Return the constraints as the parameters of `DLNClassifier` that ask for them.
+
+        >>> Constraints((Monotone("age", "+", "ill"),)).to_parameters()["monotone"]
+        {'ill': {'age': '+'}}
+        """
+        monotone: dict[Any, dict[str, Sign]] = {}
+        for column, sign, label in self.monotone:
+            monotone.setdefault(label, {})[column] = sign
+        return {
+            "monotone": monotone or None,
+            "interactions": self.interactions,
+            "forbidden_pairs": self.forbidden_pairs or None,
+            "unused_columns": self.unused_columns or None,
+            "max_columns_per_rule": self.max_columns_per_rule,
+        }
+
     def __str__(self) -> str:
         return "\n".join(self.lines())
 

@@ -55,7 +55,7 @@ def find_breach(
             allowed[columns] = limits.may_meet(columns)
         if not allowed[columns]:
             read = [format_name(name) for at, name in enumerate(names) if columns >> at & 1]
-            return f"rule {number} reads {list_names(read)}"
+            return f"a rule reads {list_names(read)}"
         for output in growing.keys() | shrinking.keys():
             others = votes if len(votes) > 1 else (0,)
             gains, loses = votes[output] > min(others), votes[output] < max(others)
@@ -66,7 +66,7 @@ def find_breach(
                 column = names[broken.bit_length() - 1]
                 sign: Sign = "+" if down & growing.get(output, 0) else "-"
                 claim = monotone_claim(column, sign, outputs[output])
-                return f"rule {number} may break that {claim}"
+                return f"a rule may break that {claim}"
     return None
 
 

@@ -188,7 +188,7 @@ class Meeting:
         return False
 
     def __str__(self) -> str:
-        return f"refuted: rule {self.rule} depends on {', '.join(map(format_name, self.columns))}"
+        return f"refuted: a rule depends on {', '.join(map(format_name, self.columns))}"
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,9 @@ def apply_edit(draft: Draft, edit: Edit) -> tuple[Draft, Edit]:
         case Force() | Release():
             return draft, edit
         case Refit():
-            raise OptionError("a refit needs training rows; use dln.refit or dln edit --refit")
+            raise OptionError(
+                "a refit needs training rows; use dln.refit or dln train --rules MODEL"
+            )
         case _:
             assert_never(edit)
 

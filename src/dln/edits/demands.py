@@ -64,8 +64,13 @@ def prove_demand(circuit: Circuit, demand: Force, time_limit: float | None = 60.
     region = read_condition(demand.where, circuit.columns, builder)
     entries = [(signals[rule.wire], rule.votes) for rule in circuit.rules]
     plenty = _votes_of(circuit, number, -_most(circuit) if demand.never else _most(circuit))
+    # The rule for the other rows is not one of the circuit, so it need not keep its constraints.
     claimed = with_entries(
-        circuit, builder, [*entries, (region.invert(), plenty)], circuit.base_votes, ()
+        replace(circuit, constraints=None),
+        builder,
+        [*entries, (region.invert(), plenty)],
+        circuit.base_votes,
+        (),
     )
     label = circuit.classes[number]
     verdict = prove_rule(claimed, label, never=demand.never, time_limit=time_limit)

@@ -194,7 +194,7 @@ class Parameters(FitOptions):
         "quick",
         "Effort to make the circuit smaller, with the same votes.",
         more="The vote differences between classes do not change, see `dln.simplify`. "
-        '"normal" and "high" require the extra `simplify` and keep a proof in `circuit_.proof`.',
+        '"normal" and "high" require the extra `prove` and keep a proof in `circuit_.proof`.',
     )
     random_state: int | np.random.RandomState | None = option(
         None,

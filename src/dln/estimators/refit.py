@@ -35,7 +35,8 @@ def refit(
     ----------
     circuit
         A circuit, for example one that was edited. Its locked rules keep their conditions and
-        votes. Its demands (`Editing.force`) are met and proven again.
+        votes. Its demands (`Editing.force`) are met and proven again. Its constraints are kept,
+        unless `model` states others.
     X, y, sample_weight
         Training rows, as for `DLNClassifier.fit`.
     locked
@@ -60,9 +61,18 @@ def refit(
     learner = clone(model if model is not None else DLNClassifier(random_state=0))
     if learner.rules is not None:
         raise OptionError("the model of a refit has rules already; lock them in the circuit")
-    learner.set_params(rules=kept_rules(circuit, locked))
+    learner.set_params(rules=kept_rules(circuit, locked), **kept_constraints(circuit, learner))
     learned = learner.fit(X, y, sample_weight=sample_weight).circuit_
     return carry_over(circuit, learned, EditRecord(Refit(len(y)), who, when, why))
+
+
+def kept_constraints(circuit: Circuit, learner: DLNClassifier) -> dict[str, Any]:
+    """Return the constraints of a circuit as parameters, unless the learner states its own."""
+    constraints = circuit.constraints
+    if constraints is None:
+        return {}
+    asked = constraints.to_parameters()
+    return {} if any(getattr(learner, name) is not None for name in asked) else asked
 
 
 def kept_rules(circuit: Circuit, locked: Iterable[int] = ()) -> Circuit | None:

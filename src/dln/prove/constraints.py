@@ -161,7 +161,7 @@ def prove_interactions(
     >>> print(prove_interactions(circuit, [["age", "smoker"]]))  # doctest: +ELLIPSIS
     only columns of the same group meet in a rule: age, smoker (proven by structure, ...)
     >>> print(prove_interactions(circuit, forbidden_pairs=[("age", "smoker")]))
-    refuted: rule 0 depends on age, smoker
+    refuted: a rule depends on age, smoker
     """
     check_is_circuit(circuit, "prove_interactions")
     check_time_limit(time_limit)
