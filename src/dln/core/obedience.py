@@ -49,7 +49,7 @@ def find_breach(
         output = outputs.index(own.label)
         table[output] = table.get(output, 0) | 1 << place[own.column]
     allowed: dict[int, bool] = {}
-    for number, (wire, votes) in enumerate(rules):
+    for wire, votes in rules:
         columns, rising, falling = reach[wire]
         if columns not in allowed:
             allowed[columns] = limits.may_meet(columns)
