@@ -197,6 +197,6 @@ def test_a_refit_keeps_the_constraints() -> None:
 
 def test_a_demand_on_a_circuit_with_directions_is_proven() -> None:
     circuit = DLNClassifier(random_state=0, monotone={"ill": {"age": "+"}}, max_rules=3)
-    edited = dln.edit(circuit.fit(X, Y).circuit_).force("well", where="age > 85", never=True)
+    edited = dln.edit(circuit.fit(X, Y).circuit_).force("age > 85", never="well")
     assert "well" not in edited.circuit.predict(X[X["age"] > 85])
     assert edited.circuit.constraints is not None

@@ -141,7 +141,7 @@ def fuzz_native_training(rng: random.Random) -> int:
     try:
         bound = _native.Job(**arguments)
         _native.train([bound], rng.choice([1, 2]), level=rng.choice(["", *_native.levels()]))
-        bound.votes(_damaged(rng, np.arange(5)))
+        bound.points(_damaged(rng, np.arange(5)))
         bound.gradients(np.arange(3), rng.choice([0, 1, 2, 3, -1]))
         bound.history()
     except (*REFUSALS, ArithmeticError, RuntimeError):
