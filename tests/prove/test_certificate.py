@@ -242,7 +242,7 @@ def test_the_command_proves_ranges(run: Run, tmp_path: Path) -> None:
         (("--always", "high", "--where", "age=1", "--where", "age=2"), "twice"),
         (("--robust",), "--robust needs --data"),
         (("--lead", "high"), "--lead is used together with --at-least or --at-most"),
-        (("--always", "high", "--at-most", "3"), "give one of"),
+        (("--always", "high", "--at-most", "3"), "--lead is used together with"),
         (("--always", "high", "--radius"), "--radius is only used with --robust"),
         (("--always", "high", "--tolerance", "age=1"), "only used with --robust"),
         (("--always", "high", "--certificate", "-"), "needs a model file and an output file"),

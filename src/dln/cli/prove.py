@@ -151,6 +151,8 @@ def prove(
     about_rules = constraints or any(asked.values())
     is_range = at_least is not None or at_most is not None
     given = [always is not None, never is not None, bool(independent), robust, about_rules]
+    if is_range and lead is None and any(given):
+        raise OptionError("--lead is used together with --at-least or --at-most, and nothing else")
     if sum(given) + (is_range or lead is not None) != 1:
         raise OptionError(
             "give one of --always, --never, --independent, --lead, --robust or --constraints, or "
