@@ -270,7 +270,7 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
         budget.check_columns(problem.table.column_names())
         constraints = constraints_of(parameters, problem)
         given = read_given(parameters.rules, problem)
-        searches = budget.is_limited or given is not None
+        searches = budget.is_limited
         path: CircuitPath | None = None
         fitted: Fitted | None = None
         interrupted = False

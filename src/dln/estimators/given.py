@@ -14,7 +14,8 @@ from dln.core.readout import Votes
 from dln.encode.encoder import columns_of
 from dln.errors import OptionError
 from dln.language.rules import read_rules
-from dln.paths.given import GivenRules, with_columns
+from dln.paths.given import GivenRules
+from dln.train.given import with_columns
 from dln.train.problem import Problem
 
 
@@ -34,17 +35,20 @@ def read_given(rules: str | Circuit | None, problem: Problem) -> GivenRules | No
     if rules is None:
         return None
     columns = columns_of(problem.table)
+    unit = None
     if isinstance(rules, str):
         circuit = read_rules(rules, columns, problem.classes)
     else:
         circuit = _for_table(rules, columns, problem)
+        if rules.temperature != 1.0:  # a trained circuit tells what its votes are worth
+            unit = 1.0 / rules.temperature
     if any(circuit.base_votes):
         raise OptionError(
             'rules gives votes that hold "always"; these are learned, so leave the line out'
         )
     if not circuit.rules:
         raise OptionError("rules has no rule; leave it out, or give at least one")
-    return GivenRules(circuit)
+    return GivenRules(circuit, unit)
 
 
 def _for_table(circuit: Circuit, columns: tuple[Column, ...], problem: Problem) -> Circuit:

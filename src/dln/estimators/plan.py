@@ -12,12 +12,13 @@ from dln.core.limits import bits_of, make_limits
 from dln.core.literals import Column
 from dln.decisions.goal import Goal, read_goal
 from dln.errors import OptionError
-from dln.estimators.given import check_rules
+from dln.estimators.given import check_rules, read_given
 from dln.estimators.parameters import NumberParameters, Parameters, read_levels
 from dln.estimators.presets import apply_preset, suit_classes
 from dln.paths.budget import Budget
 from dln.shrink.simplify.simplify import choose_effort
 from dln.train.fit import FitPlan
+from dln.train.given import suit_unit
 from dln.train.number_fit import NumberPlan
 from dln.train.number_loss import NumberLoss
 from dln.train.number_recipe import make_growths, make_recipe, may_leave_out_networks
@@ -51,6 +52,14 @@ def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
         candidates = candidates.within(
             make_limits(constraints, problem.table.column_names(), problem.classes)
         )
+    given = read_given(parameters.rules, problem)
+    if given is not None:
+        usual = candidates.usual
+        if parameters.tau != "auto":  # one vote of a network is worth as much as a given one
+            given = replace(given, unit=1.0 / (usual.options.tau * usual.n_networks))
+        elif given.unit is None:
+            given = replace(given, unit=given.best_unit(problem))
+        candidates = suit_unit(candidates, given.worth)
     return FitPlan(
         candidates,
         parameters.validation_fraction,
@@ -58,6 +67,7 @@ def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
         goal_of(parameters, problem.classes),
         constraints,
         parameters.init,
+        given,
     )
 
 
@@ -152,10 +162,15 @@ def _check_budget(parameters: Parameters) -> None:
         if parameters.init is not None:
             raise OptionError(f"init is given, but {why} starts anew; leave out one of the two")
     elif parameters.rules is not None:
-        why = "a fit with given rules"
-        _refuse_networks(parameters, _WITH_A_BUDGET, why, "rules")
         if parameters.init is not None:
-            raise OptionError(f"init is given, but {why} starts anew; leave out one of the two")
+            raise OptionError(
+                "init is given, but a fit with given rules starts anew; leave out one of the two"
+            )
+        if parameters.ensemble == "boosting":
+            raise OptionError(
+                'ensemble is "boosting", whose networks have different votes, but a fit with given '
+                'rules needs votes of one worth; use "sum" or "bagging"'
+            )
 
 
 def _refuse_networks(
