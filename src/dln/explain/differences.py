@@ -223,7 +223,7 @@ def _differences_by_lead(a: Circuit, b: Circuit, joint: Joint, X: Any) -> Differ
     regions = changed_regions(joint.circuit, joint.n_classes)
     if regions is None:
         return None
-    table = None if X is None else joint.table(X).kept()
+    table = None if X is None else joint.table(X)
     votes = None if X is None else a.votes(X)
     differ = None if X is None else a.predict(X) != b.predict(X)
     found = []
