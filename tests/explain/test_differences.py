@@ -105,7 +105,8 @@ def test_changed_rules_and_leads_are_exactly_the_rows_that_differ(
     assert (np.ptp(change[~in_some], axis=1) == 0).all()
     differ = before.argmax(axis=1) != after.argmax(axis=1)
     found = _differences_by_lead(a, b, joint, rows)
-    assert found is not None and found.complete
+    assert found is not None
+    assert found.complete
     if a.n_classes == 2:
         assert found.exact
         assert sum(rule.share or 0.0 for rule in found.rules) == pytest.approx(differ.mean())

@@ -132,7 +132,16 @@ def train(
         typer.Option(
             metavar="FILE",
             help="Rules that the model must have: a text file as dln rules prints it, or a model "
-            "file, whose locked rules are kept. The others are learned; no network is trained.",
+            "file, whose locked rules are kept. The other rules are learned.",
+            show_default=False,
+        ),
+    ] = None,
+    soft_rules: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Rules that the model starts from, in the same form. Their votes are learned, and "
+            "rules that the rows contradict are dropped.",
             show_default=False,
         ),
     ] = None,
@@ -212,6 +221,7 @@ def train(
     if trace is not None:
         check_trace_path(trace, data, output)
     before, given_rules = read_given_rules(rules)
+    _, soft = read_given_rules(soft_rules)
     given = {
         "preset": preset,
         "init": None if init is None else load_earlier(init, data, layout, target),
@@ -230,6 +240,7 @@ def train(
         "max_cost": max_cost,
         "path": path is not None,
         "rules": given_rules,
+        "soft_rules": soft,
         "class_weight": None if class_weight == "none" else class_weight,
         "probabilities": probabilities,
         "decision_threshold": decision_threshold,
@@ -334,7 +345,7 @@ def _check(model: AnyModel) -> bool:
     """Check the parameters of a model; return whether they limit the size of the circuit."""
     if isinstance(model, dln.DLNClassifier):
         parameters = read_parameters(model)
-        return budget_of(parameters).is_limited or parameters.rules is not None
+        return budget_of(parameters).is_limited
     return budget_of(read_number_parameters(model)).is_limited
 
 

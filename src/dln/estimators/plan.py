@@ -18,13 +18,14 @@ from dln.estimators.presets import apply_preset, suit_classes
 from dln.paths.budget import Budget
 from dln.shrink.simplify.simplify import choose_effort
 from dln.train.fit import FitPlan
-from dln.train.given import suit_unit
+from dln.train.given import Given, suit_unit
 from dln.train.number_fit import NumberPlan
 from dln.train.number_loss import NumberLoss
 from dln.train.number_recipe import make_growths, make_recipe, may_leave_out_networks
 from dln.train.options import FitOptions
 from dln.train.problem import NumberProblem, Problem
-from dln.train.recipe import growth_from_circuit, make_candidates
+from dln.train.recipe import Recipe, growth_from_circuit, make_candidates
+from dln.train.soft import SOFT_UNIT, learn_soft_votes
 
 if TYPE_CHECKING:
     from dln.estimators.classifier import DLNClassifier
@@ -52,13 +53,8 @@ def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
         candidates = candidates.within(
             make_limits(constraints, problem.table.column_names(), problem.classes)
         )
-    given = read_given(parameters.rules, problem)
+    given = _given_rules(parameters, problem, candidates.usual, constraints)
     if given is not None:
-        usual = candidates.usual
-        if parameters.tau != "auto":  # one vote of a network is worth as much as a given one
-            given = replace(given, unit=1.0 / (usual.options.tau * usual.n_networks))
-        elif given.unit is None:
-            given = replace(given, unit=given.best_unit(problem))
         candidates = suit_unit(candidates, given.worth)
     return FitPlan(
         candidates,
@@ -69,6 +65,31 @@ def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
         parameters.init,
         given,
     )
+
+
+def _given_rules(
+    parameters: Parameters, problem: Problem, usual: Recipe, constraints: Constraints | None
+) -> Given | None:
+    """Return locked rules and soft rules with learned votes, and what one vote is worth."""
+    given: Given | None = read_given(parameters.rules, problem, constraints=constraints)
+    columns = None if given is None else given.circuit.columns
+    soft = read_given(parameters.soft_rules, problem, "soft_rules", columns, constraints)
+    if given is None and soft is None:
+        return None
+    unit = SOFT_UNIT
+    if parameters.tau != "auto":  # one vote of a network is worth as much as a given one
+        unit = 1.0 / (usual.options.tau * usual.n_networks)
+    elif given is not None:
+        unit = given.unit or given.best_unit(problem)
+    if given is not None:
+        given = replace(given, unit=unit)
+        problem = replace(problem, given=given.points(problem.table))
+    if soft is None:
+        return given
+    learned = learn_soft_votes(soft.circuit, problem, unit)
+    if given is None:
+        return Given(learned, unit, 0) if learned.rules else None
+    return given.with_soft(learned)
 
 
 CONSTRAINTS = (
@@ -156,12 +177,17 @@ def budget_of(parameters: Parameters) -> Budget:
 def _check_budget(parameters: Parameters) -> None:
     """Raise `OptionError` for limits that cannot be kept, and for parameters of networks beside."""
     budget = budget_of(parameters)
+    if budget.is_limited and parameters.soft_rules is not None:
+        raise OptionError(
+            f"soft_rules is given, but a fit with a budget ({budget.describe()}) takes only rules "
+            "that it keeps; leave out the budget, or give them as rules"
+        )
     if budget.is_limited:
         why = f"a fit with a budget ({budget.describe()})"
         _refuse_networks(parameters, _WITH_A_BUDGET, why, "the budget")
         if parameters.init is not None:
             raise OptionError(f"init is given, but {why} starts anew; leave out one of the two")
-    elif parameters.rules is not None:
+    elif parameters.rules is not None or parameters.soft_rules is not None:
         if parameters.init is not None:
             raise OptionError(
                 "init is given, but a fit with given rules starts anew; leave out one of the two"
@@ -210,6 +236,7 @@ def _checked(parameters: T) -> T:
     if parameters.simplify is not None:
         choose_effort(parameters.simplify)  # raises an error if a package is missing
     check_rules(parameters.rules)
+    check_rules(parameters.soft_rules, "soft_rules")
     _check_budget(parameters)
     if parameters.init is not None:
         _refuse_networks(parameters, _WITH_INIT, "a fit with init", "init")

@@ -228,9 +228,9 @@ def _differences_by_lead(a: Circuit, b: Circuit, joint: Joint, X: Any) -> Differ
     differ = None if X is None else a.predict(X) != b.predict(X)
     found = []
     for where, amount in regions:
-        inside = None
-        if table is not None:
-            inside = np.ones(table.n_rows, bool) if where is None else where.predict(table) == 1
+        inside = np.ones(0 if table is None else table.n_rows, dtype=bool)
+        if table is not None and where is not None:
+            inside = where.predict(table) == 1
         condition = "always" if where is None else where._written_rules.texts[0]
         for first, second in permutations(range(joint.n_classes), 2):
             # The first listed of two classes wins a tie.

@@ -70,5 +70,3 @@ def best_unit(loss: ClassLoss, scores: Floats) -> float:
         return around.total(constant @ base, base)
 
     return float(min(_UNITS.tolist(), key=total))
-
-

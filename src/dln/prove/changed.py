@@ -16,7 +16,6 @@ from typing import NamedTuple
 from dln.core.builder import FALSE, TRUE, LogicBuilder, Signal
 from dln.core.circuit import Circuit
 from dln.core.gates import GATE_BY_NAME
-from dln.core.logic import Logic
 from dln.core.parts import Rule
 from dln.core.readout import Votes
 
@@ -83,8 +82,7 @@ def changed_regions(joint: Circuit, n_classes: int) -> list[Region] | None:
         least = min(amount)
         if len(set(amount)) > 1:
             signs = [
-                signal.invert(not is_true)
-                for signal, is_true in zip(changes, truths, strict=True)
+                signal.invert(not is_true) for signal, is_true in zip(changes, truths, strict=True)
             ]
             here = reduce(lambda a, b: builder.gate(_AND, a, b), signs, TRUE)
             places[tuple(each - least for each in amount)].append(here)

@@ -35,11 +35,13 @@ _BASE_STEPS = 20
 class Given:
     """Rules that stay as they are; `circuit` has no other rules and no base votes.
 
-    `unit` is what one vote is worth in log odds; None until that is chosen.
+    `unit` is what one vote is worth in log odds; None until that is chosen. The first `n_locked`
+    rules are locked, None means all. The others are soft: they have been learned from the rows.
     """
 
     circuit: Circuit
     unit: float | None = None
+    n_locked: int | None = None
 
     @property
     def places(self) -> list[int]:
@@ -49,8 +51,16 @@ class Given:
         return sorted({self.circuit.literals[wire].column for wire in used if wire < n_literals})
 
     def join(self, learned: Circuit) -> Circuit:
-        """Add them, locked, to a learned circuit."""
-        return join_locked(with_columns(learned, self.circuit.columns), self.circuit)
+        """Add them to a learned circuit, and lock those that are not soft."""
+        joined = join_locked(with_columns(learned, self.circuit.columns), self.circuit)
+        if self.n_locked is None:
+            return joined
+        return replace(joined, locked=tuple(range(self.n_locked)))
+
+    def with_soft(self, soft: Circuit) -> Given:
+        """Add soft rules with learned votes; their columns may know more categories."""
+        both = join_locked(soft, with_columns(self.circuit, soft.columns))
+        return replace(self, circuit=replace(both, locked=()), n_locked=len(self.circuit.rules))
 
     def votes(self, table: Table) -> Floats:
         """Return their votes on rows, (n_rows, n_classes)."""
@@ -69,7 +79,7 @@ class Given:
     def best_unit(self, problem: Problem) -> float:
         """Return what one vote is worth: the unit that suits the rows best."""
         votes = self.votes(problem.table)
-        losses = [_loss_with_base(unit * votes, problem) for unit in _UNITS]
+        losses = [loss_with_base(unit * votes, problem) for unit in _UNITS]
         return float(_UNITS[int(np.argmin(losses))])
 
 
@@ -102,8 +112,12 @@ def scales_in_units(recipe: Recipe, unit: float) -> Floats:
     return np.asarray(least * np.arange(1, max(2, min(65, int(16.0 / least)))))
 
 
-def _loss_with_base(points: Floats, problem: Problem) -> float:
-    """Return the weighted log loss of points, with the best base of each class."""
+def loss_with_base(points: Floats, problem: Problem) -> float:
+    """Return the weighted log loss of points, with the best base of each class.
+
+    The points that rows have beforehand are added.
+    """
+    points = points if problem.given is None else points + problem.given
     weight = problem.weight.astype(np.float64) / problem.weight.sum()
     shares = np.bincount(problem.target, weight, minlength=points.shape[1])
     present = shares > 0
