@@ -176,12 +176,12 @@ def test_trees_are_grown_around_given_rules(n_classes: int) -> None:
 
 
 def test_what_given_rules_say_is_not_learned_again() -> None:
-    """If a rule with many votes decides the class, the votes of the others do not oppose it."""
+    """Training starts from the votes of the given rules, so that its first loss is lower."""
     rule = "ill:\n  +6  age > 54\nwell:\n  +6  age <= 54"
     model = DLNClassifier(rules=rule, random_state=0, **SMALL).fit(X, Y)
     plain = DLNClassifier(random_state=0, **SMALL).fit(X, Y)
     assert model.score(X, Y) >= np.mean((X["age"] > 54) == (Y == "ill")) - 0.01
-    loss = [float(each.history_["loss"][0][-1]) for each in (model, plain)]
+    loss = [float(each.history_["loss"][0][0]) for each in (model, plain)]
     assert loss[0] < loss[1]
 
 

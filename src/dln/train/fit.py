@@ -260,8 +260,8 @@ class _Fit:
         )
         if problem.top is not None:  # validation counts rows, so each one counts once
             valid_rows = valid_rows[problem.top[valid_rows]]
-        data = TrainingRows(cells, problem.target, problem.weight)
         options = recipe.options
+        data = TrainingRows.of(problem, cells, options.tau)
         if len(valid_rows):
             options = replace(options, eval_every=plan.validation_every, keep_best=True)
 
