@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import dln
+from dln.core.calibration import Calibration
 from dln.core.circuit import Circuit
 from dln.core.model_file import circuit_to_json
 from tests.conftest import Run
@@ -205,3 +207,40 @@ def test_rules_that_training_cannot_keep_are_one_line(
     assert message in err
     assert err.count("\n") == 1
     assert not output.exists()
+
+
+def test_training_starts_from_soft_rules(patients: Path, run: Run) -> None:
+    rules, output = patients.with_name("soft.txt"), patients.with_name("soft.json")
+    rules.write_text("very ill:\n  +2  age > 70\n")
+    small = ["--layers", "4", "--networks", "1", "--epochs", "3", "--target", "state", "-q"]
+    status, _, err = run("train", patients, *small, "--soft-rules", rules, "-o", output)
+    assert (status, err) == (0, "")
+    assert Circuit.load(output).locked == ()
+    rules.write_text("very ill:\n  +2  agee > 70\n")
+    output.unlink()
+    status, _, err = run("train", patients, *small, "--soft-rules", rules, "-o", output)
+    assert status == 2
+    said, shown, mark = err.rstrip("\n").split("\n")
+    assert "there is no column 'agee'; did you mean 'age'?" in said
+    assert shown[mark.index("^") :] == "agee > 70"
+    assert not output.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "is_said"),
+    [
+        (["--drop", "1"], True),
+        (["--add", "ill +1: age > 999"], True),  # no class changes, but probabilities may
+        (["--lock", "1"], False),
+        (["--rename-class", "ill=sick"], False),
+    ],
+)
+def test_edits_that_change_votes_say_that_probabilities_are_old(
+    options: list[str], is_said: bool, model: Path, run: Run
+) -> None:
+    circuit = Circuit.load(model)
+    table = Calibration((-1, 1), ((0.2, 0.8),))
+    replace(circuit, readout=replace(circuit.class_readout, calibration=table)).save(model)
+    status, _, err = run("edit", model, *options)
+    assert status == 0
+    assert ("Probabilities are those measured before the edits" in err) == is_said
