@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -137,8 +138,17 @@ def test_a_mistake_is_one_line_and_writes_nothing(
     status, _out, err = run("edit", model, *options, "-o", new)
     assert status == 2
     assert message in err
-    assert err.count("\n") == 1
+    assert_short(err)
     assert not new.exists()
+
+
+def assert_short(err: str) -> None:
+    """A message is one line; a mistake in a text is also shown, with a mark below its place."""
+    first, *marked = err.splitlines()
+    if marked:
+        assert re.match(r"dln: (line \d+, )?column \d+: ", first)
+        assert len(marked) == 2
+        assert marked[1].strip() == "^"
 
 
 def test_edits_for_another_model_are_refused(model: Path, run: Run) -> None:
@@ -205,7 +215,7 @@ def test_rules_that_training_cannot_keep_are_one_line(
     status, _, err = run("train", patients, *options)
     assert status == 2
     assert message in err
-    assert err.count("\n") == 1
+    assert_short(err)
     assert not output.exists()
 
 
