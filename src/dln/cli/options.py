@@ -8,9 +8,11 @@ from typing import Literal as OneOf
 import typer
 
 from dln._util.option import options_of
+from dln.cli.number_target import TaskChoice
 from dln.errors import OptionError
 from dln.estimators.parameters import NumberParameters, Parameters
 from dln.train.engines import EngineName
+from dln.train.number_loss import LossName
 
 OptionsFile = Annotated[
     str | None,
@@ -103,6 +105,16 @@ Group = Annotated[
         show_default=False,
     ),
 ]
+TaskOption = Annotated[
+    TaskChoice,
+    typer.Option(
+        "--task",
+        help="Predict classes or a number. auto: a number if the target has more than 20 "
+        "different numbers.",
+    ),
+]
+Loss = Annotated[LossName, parameter("loss")]
+Quantile = Annotated[float, parameter("quantile", metavar="LEVEL")]
 Kind = Annotated[
     list[str] | None,
     typer.Option(

@@ -35,7 +35,6 @@ from dln.cli.fitting import fit_with_messages
 from dln.cli.given_rules import read_given_rules, record_refit
 from dln.cli.layout import DETECT, Layout
 from dln.cli.models import AnyModel, make_model, name_target
-from dln.cli.number_target import TaskChoice
 from dln.cli.options import (
     ClassWeight,
     ColumnCost,
@@ -47,6 +46,7 @@ from dln.cli.options import (
     Jobs,
     Json,
     Kind,
+    Loss,
     MaxColumns,
     MaxCost,
     MaxLiterals,
@@ -56,9 +56,11 @@ from dln.cli.options import (
     NoRows,
     Only,
     OptionsFile,
+    Quantile,
     Quiet,
     Seed,
     Target,
+    TaskOption,
     TestPart,
     parameter,
     read_costs,
@@ -74,7 +76,6 @@ from dln.errors import OptionError
 from dln.estimators.plan import budget_of, read_number_parameters, read_parameters
 from dln.estimators.presets import PresetName
 from dln.paths.path_file import save_path
-from dln.train.number_loss import LossName
 from dln.train.options import FitEffort, Gates
 
 _EffortOrNone = OneOf["quick", "normal", "high", "none"]
@@ -90,13 +91,7 @@ def train(
     only: Only = None,
     group: Group = None,
     kind: Kind = None,
-    task: Annotated[
-        TaskChoice,
-        typer.Option(
-            help="Predict classes or a number. auto: a number if the target has more than 20 "
-            "different numbers."
-        ),
-    ] = "auto",
+    task: TaskOption = "auto",
     options: OptionsFile = None,
     preset: Annotated[PresetName | None, parameter("preset", show_default=False)] = None,
     init: Annotated[str | None, parameter("init", metavar="MODEL", show_default=False)] = None,
@@ -136,8 +131,8 @@ def train(
             show_default=False,
         ),
     ] = None,
-    loss: Annotated[LossName, parameter("loss")] = "squared",
-    quantile: Annotated[float, parameter("quantile", metavar="LEVEL")] = 0.5,
+    loss: Loss = "squared",
+    quantile: Quantile = 0.5,
     gates: Annotated[Gates, parameter("gates")] = "all",
     layers: Annotated[str, parameter("layers", metavar="N,N,...")] = "auto",
     networks: Annotated[str, parameter("n_networks", metavar="N")] = "auto",

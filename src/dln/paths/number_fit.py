@@ -86,8 +86,7 @@ def fit_number_path(
     points = increasing(points)
     for point in points:
         assert budget.allows(point.size), (budget, point.size)
-    measure = "R²" if loss.name == "squared" else "D²"
-    path = CircuitPath(tuple(points), best_place(tuple(points)), measure)
+    path = CircuitPath(tuple(points), best_place(tuple(points)), loss.measure)
     return FittedPath(path, searched.interrupted)
 
 
@@ -192,11 +191,8 @@ def _validate(
 ) -> dict[int, float]:
     """Return the share of the loss of a constant that each size removes on validation rows."""
     bits = tests.evaluate(validation.table)
-    target, weight = validation.target, validation.weight
-    constant = loss.constant(target, weight)
-    start = loss.deviance(np.full(len(target), constant), target, weight)
     scores = {}
     for size, (state, (points, offset, digits)) in states.items():
         score = (_fires(state, bits)[:, 1:] @ points + offset) * 10.0**-digits
-        scores[size] = 1.0 - loss.deviance(score, target, weight) / start if start > 0 else 0.0
+        scores[size] = loss.explained(score, validation.target, validation.weight)
     return scores

@@ -285,10 +285,7 @@ class _NumberFit:
         """Return the share of the loss of a constant that is removed on rows left out."""
         if model.honest is None:
             return np.nan
-        loss, weight, actual = self.plan.loss, self.problem.weight[rows], target[rows]
-        constant = np.full(len(actual), loss.constant(actual, weight))
-        start = loss.deviance(constant, actual, weight)
-        return 1.0 - loss.deviance(model.honest, actual, weight) / start if start > 0 else 0.0
+        return self.plan.loss.explained(model.honest, target[rows], self.problem.weight[rows])
 
 
 @dataclass(frozen=True)
