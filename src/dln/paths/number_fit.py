@@ -31,6 +31,7 @@ from dln.paths.searches import (
     n_folds,
     run_searches,
 )
+from dln.train.balance import balance
 from dln.train.folds import draw_number_folds
 from dln.train.jobs import OnInterrupt
 from dln.train.number_loss import NumberLoss
@@ -82,7 +83,8 @@ def fit_number_path(
         scores = np.array([part.score_at(size) for part in validated])
         mean = float(scores.mean()) if len(scores) else np.nan
         error = float(scores.std() / np.sqrt(len(scores))) if len(scores) else np.nan
-        points.append(PathPoint(complete.circuit(size, loss, problem.name), mean, error))
+        circuit = balance(complete.circuit(size, loss, problem.name), problem, loss)
+        points.append(PathPoint(circuit, mean, error))
     points = increasing(points)
     for point in points:
         assert budget.allows(point.size), (budget, point.size)
