@@ -76,13 +76,16 @@ def _measure(
     Which rows are used is known only after the last chunk, so three groups are measured
     separately: new rows, recognised rows, and rows that cannot be checked.
     """
+    from dln.cli.exposure import target_columns
     from dln.cli.labels import find_targets, rows_without_class
     from dln.cli.own_rows import RowChooser, nothing_left, own_rows
     from dln.cli.read import open_table, read_for
 
     own = own_rows(circuit, data, layout, target, "training")
     with open_table(data, layout) as source:
-        source.check_column(target)
+        needed = target_columns(circuit, target)
+        for name in needed:
+            source.check_column(name)
         chooser = RowChooser(
             circuit,
             source,
@@ -92,7 +95,7 @@ def _measure(
             all_rows=all_rows,
         )
         chunks, n_rows = [], 0
-        for part in read_for(circuit, source, [target, *chooser.columns]):
+        for part in read_for(circuit, source, [*needed, *chooser.columns]):
             labelled = find_targets(part.written, source, circuit, target)
             n_rows += len(labelled.known)
             part = part.take(labelled.known)

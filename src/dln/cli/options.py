@@ -115,6 +115,15 @@ TaskOption = Annotated[
 ]
 Loss = Annotated[LossName, parameter("loss")]
 Quantile = Annotated[float, parameter("quantile", metavar="LEVEL")]
+Exposure = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column with the exposure of each row, such as years. It is not learned from: the "
+        "model predicts the target for one unit of it. Needs --loss poisson or gamma.",
+        show_default=False,
+    ),
+]
 Kind = Annotated[
     list[str] | None,
     typer.Option(

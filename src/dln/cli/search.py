@@ -34,6 +34,7 @@ from dln.cli.options import (
     Data,
     Device,
     EngineChoice,
+    Exposure,
     Group,
     Ignore,
     Jobs,
@@ -108,6 +109,7 @@ def search(
     task: TaskOption = "auto",
     loss: Loss = "squared",
     quantile: Quantile = 0.5,
+    exposure: Exposure = None,
     monotone: Monotone = None,
     interactions: Interactions = None,
     forbidden_pair: ForbiddenPair = None,
@@ -169,6 +171,7 @@ def search(
         only=only or [],
         group=group,
         task=task,
+        exposure=exposure,
     )
     is_number = prepared.task == "number"
     searched = make_search(prepared.task, given, {"loss": loss, "quantile": quantile})
@@ -192,9 +195,10 @@ def search(
         print_message(prepared.text())
         print_message(f"searching on {len(rows):,} rows, testing on {len(test_rows):,}")
     X, y, groups = prepared.X.take(rows), prepared.y[rows], prepared.groups_of(rows)
-    fit_with_messages(searched, X, y, groups=groups, quiet=quiet)
+    exposures = prepared.exposures_of(rows)
+    fit_with_messages(searched, X, y, groups=groups, exposure=exposures, quiet=quiet)
     split = Split(data, layout, prepared, rows, test_rows, test, seed)
-    circuit = name_target(searched.circuit_, prepared.target)
+    circuit = name_target(searched.circuit_, prepared.predicted_name)
     circuit, notes = add_origin(circuit, searched.best_estimator_, split, no_rows=no_rows)
     if not quiet:
         for note in notes:

@@ -41,6 +41,7 @@ from dln.cli.options import (
     Data,
     Device,
     EngineChoice,
+    Exposure,
     Group,
     Ignore,
     Jobs,
@@ -133,6 +134,7 @@ def train(
     ] = None,
     loss: Loss = "squared",
     quantile: Quantile = 0.5,
+    exposure: Exposure = None,
     gates: Annotated[Gates, parameter("gates")] = "all",
     layers: Annotated[str, parameter("layers", metavar="N,N,...")] = "auto",
     networks: Annotated[str, parameter("n_networks", metavar="N")] = "auto",
@@ -255,6 +257,7 @@ def train(
         only=only or [],
         group=group,
         task=task,
+        exposure=exposure,
     )
     decision = read_decision(cost or [], sensitivity or [], prepared.y)
     is_number = prepared.task == "number"
@@ -285,9 +288,10 @@ def train(
     if not quiet:
         print_message(_split_text(len(rows), len(test_rows)))
     X, y, groups = prepared.X.take(rows), prepared.y[rows], prepared.groups_of(rows)
-    fit_with_messages(model, X, y, groups=groups, quiet=quiet)
+    exposures = prepared.exposures_of(rows)
+    fit_with_messages(model, X, y, groups=groups, exposure=exposures, quiet=quiet)
     split = Split(data, layout, prepared, rows, test_rows, test, seed)
-    circuit = name_target(model.circuit_, prepared.target)
+    circuit = name_target(model.circuit_, prepared.predicted_name)
     if before is not None:
         circuit = record_refit(before, circuit, len(rows))
     circuit, notes = add_origin(circuit, model, split, no_rows=no_rows)

@@ -128,7 +128,13 @@ class DLNRegressorSearchCV(RegressorMixin, CircuitSearch):  # type: ignore[misc]
     # -- searching --------------------------------------------------------------------------------
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        groups: Any = None,
+        exposure: Any = None,
     ) -> DLNRegressorSearchCV:
         """Search for the best parameters and fit a regressor with them on all rows.
 
@@ -139,16 +145,24 @@ class DLNRegressorSearchCV(RegressorMixin, CircuitSearch):  # type: ignore[misc]
         groups
             Rows that belong together have the same value. Folds do not separate them: neither those
             of the search nor those inside a fit. A `cv` that is a splitter gets them too.
+        exposure
+            See `DLNRegressor.fit`. Trials are scored on rates, weighted as in the fit.
 
         Returns
         -------
         self : DLNRegressorSearchCV
         """
-        self._run(X, y, sample_weight, groups)
+        self._run(X, y, sample_weight, groups, exposure)
         return self
 
     def fit_trial(
-        self, number: int, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+        self,
+        number: int,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        exposure: Any = None,
     ) -> DLNRegressor:
         """Fit a regressor with the parameters of one trial, for example one of `pareto_`.
 
@@ -156,7 +170,7 @@ class DLNRegressorSearchCV(RegressorMixin, CircuitSearch):  # type: ignore[misc]
         ----------
         number
             Number of the trial, from 0.
-        X, y, sample_weight, groups
+        X, y, sample_weight, groups, exposure
             The same as in `fit`.
 
         Returns
@@ -164,7 +178,7 @@ class DLNRegressorSearchCV(RegressorMixin, CircuitSearch):  # type: ignore[misc]
         DLNRegressor
         """
         model: DLNRegressor = self._unfitted(number)
-        return model.fit(X, y, sample_weight, groups)
+        return model.fit(X, y, sample_weight, groups, exposure)
 
     @property
     def measure(self) -> str:
@@ -173,8 +187,9 @@ class DLNRegressorSearchCV(RegressorMixin, CircuitSearch):  # type: ignore[misc]
 
     def _read(self, X: Any, y: Any, *rows: Any) -> Reading:
         (loss,) = read_number_parameters(DLNRegressor(loss=self.loss, quantile=self._level)).losses
-        sample_weight, groups = rows
-        return Reading(read_number_problem(self, X, y, sample_weight, loss.name, groups), {})
+        sample_weight, groups, exposure = rows
+        problem = read_number_problem(self, X, y, sample_weight, loss.name, groups, exposure)
+        return Reading(problem, {})
 
     @property
     def _level(self) -> float:
