@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,12 @@ from sklearn.metrics import r2_score
 
 from dln import Above, Circuit, Column, Logic, OptionError, Rule, Score, TableError
 from dln.costs.circuit import cost
+from dln.shrink.prune.moves import Revote, find_moves
 from dln.shrink.prune.prune import prune
+from dln.shrink.prune.rows import literal_bits
+from dln.shrink.prune.saving import Savings
 from dln.shrink.simplify.fold import fold
+from dln.shrink.simplify.net import Net
 from tests.support.strategies import (
     as_rows,
     every_row,
@@ -114,6 +119,32 @@ def test_a_pruned_circuit_is_not_pruned_further(problem: Problem) -> None:
     pruned = prune(circuit, table, target).circuit
     assume(pruned.rules)
     assert prune(pruned, table, target).circuit == pruned
+
+
+@law
+@given(problem=problems())
+def test_a_move_saves_at_least_the_computed_amount(problem: Problem) -> None:
+    circuit, table, _ = problem
+    circuit = fold(circuit)
+    bits = literal_bits(circuit.evaluate(table))
+    before = cost(circuit).gate_operations
+    points = [rule.votes for rule in circuit.rules]
+    leaves = [0, *(bits[literal] for literal in circuit.literals)]
+    net = Net(circuit.logic, circuit.readout.wires)
+    values = net.evaluate(leaves, (1 << len(table)) - 1, int.__and__, int.__xor__)
+    for move in find_moves(net, points, values, len(table)):
+        if isinstance(move, Revote):
+            saved = Savings(net, points, is_number=True).of_revoting(move)
+            rules = list(circuit.rules)
+            rules[move.place] = Rule(rules[move.place].wire, move.kept)
+            readout = circuit.readout.with_rules(tuple(rules), circuit.base_votes)
+            smaller = replace(circuit, readout=readout)
+        else:
+            changed = Net(circuit.logic, circuit.readout.wires)
+            saved = Savings(changed, points, is_number=True).of_replacing(move)
+            changed.replace(move.node, move.edge)
+            smaller = changed.to_circuit(circuit.readout)
+        assert cost(fold(smaller)).gate_operations <= before - saved
 
 
 # -- what it finds --------------------------------------------------------------------------------

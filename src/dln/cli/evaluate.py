@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln._util.messages import percent
+from dln._util.messages import percent, plain_text
 from dln.cli.files import load_model
 from dln.cli.holdout import target_of
 from dln.cli.layout import DETECT, Layout
@@ -210,9 +210,9 @@ def _number_text(measured: NumberMeasure) -> str:
     tally = measured.tally
     groups = [
         [
-            f"{group.lowest:.4g} to {group.highest:.4g}",
+            f"{_short(group.lowest)} to {_short(group.highest)}",
             f"{group.n_rows:,}",
-            *(f"{mean:.4g}" for mean in (group.mean_prediction, group.mean_target, group.mae)),
+            *map(_short, (group.mean_prediction, group.mean_target, group.mae)),
         ]
         for group in error_by_prediction(measured.target, measured.predicted)
     ]
@@ -221,11 +221,15 @@ def _number_text(measured: NumberMeasure) -> str:
             f"R² on {measured.n_rows:,} rows: {tally.r2 or '-'}",
             f"Mean absolute error: {tally.mae}",
             f"Root mean squared error: {tally.rmse}",
-            f"Mean of predicted minus true: {tally.mean_error}",
+            f"Mean of true minus predicted: {-tally.mean_error}",
             "",
             table_text(["prediction", "rows", "mean", "mean true", "mean absolute error"], groups),
         ]
     )
+
+
+def _short(number: float) -> str:
+    return plain_text(number, 4, thousands=True)
 
 
 def _specificity(total: Tally) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln._util.messages import count_of, list_names
+from dln._util.messages import count_of, list_names, plain_text
 from dln.cli.arrow import Column, Frame, pa, pc
 from dln.cli.columns import choose_features
 from dln.cli.exposure import read_exposure
@@ -79,8 +79,9 @@ class Prepared:
 
     def _target_text(self) -> str:
         if self.task == "number":
-            low, mean, high = self.y.min(), self.y.mean(), self.y.max()
-            return f"numbers from {low:.6g} to {high:.6g}, mean {mean:.6g}"
+            low, high, mean = self.y.min(), self.y.max(), self.y.mean()
+            shown = [plain_text(number, 6, thousands=True) for number in (low, high, mean)]
+            return "numbers from {} to {}, mean {}".format(*shown)
         labels, counts = np.unique(self.y.astype(str), return_counts=True)
         named = map(quoted_if_unclear, labels.tolist())
         return list_names([f"{label} ({n:,})" for label, n in zip(named, counts, strict=True)])

@@ -80,7 +80,7 @@ class Pruner:
         roots = zip(self._net.roots, self._votes, strict=True)
         fires = [Shift(0, self._value(root), votes) for root, votes in roots]
         self._row_votes = _follow(rows, [*fires, *others], circuit.readout)
-        self._savings = Savings(self._net, self._votes)
+        self._savings = Savings(self._net, self._votes, is_number=isinstance(self._readout, Score))
         self._free = _FREE * float(rows.weight.sum())
 
     def sweep(self, budget: float) -> int:
