@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dln.core.circuit import Circuit
 from dln.core.score import Score
 from dln.encode.encoder import Encoder, fit_encoder
+from dln.train.balance import balance
 from dln.train.discretise import RuledNetwork, build_circuit
 from dln.train.folds import draw_number_folds
 from dln.train.jobs import Engine, Job, OnInterrupt, OnProgress, Trained
@@ -152,7 +153,7 @@ class _NumberFit:
             rest = target[rows] - model.honest
             base += weighted_quantile(rest, problem.weight[rows], loss.level)
         parts = _Parts(networks, model.trees, features, cells)
-        circuit = parts.build(standard, base, loss, problem, encoder)
+        circuit = balance(parts.build(standard, base, loss, problem, encoder), problem, loss)
         return FittedNumber(
             circuit,
             self._score(model, rows, target),
@@ -285,10 +286,7 @@ class _NumberFit:
         """Return the share of the loss of a constant that is removed on rows left out."""
         if model.honest is None:
             return np.nan
-        loss, weight, actual = self.plan.loss, self.problem.weight[rows], target[rows]
-        constant = np.full(len(actual), loss.constant(actual, weight))
-        start = loss.deviance(constant, actual, weight)
-        return 1.0 - loss.deviance(model.honest, actual, weight) / start if start > 0 else 0.0
+        return self.plan.loss.explained(model.honest, target[rows], self.problem.weight[rows])
 
 
 @dataclass(frozen=True)
