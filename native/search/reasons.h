@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "check.h"
@@ -95,13 +96,13 @@ class Reasoner {
 
   // Whether all rows of the box have the class of the row; if not, `witness_` is one that has not.
   Forced forced() {
-    for (const std::vector<std::int32_t>& known : known_)
-      if (contains(known)) {
-        witness_ = known;
+    for (const auto& [rival, row] : known_)
+      if (contains(row)) {
+        witness_ = row;
         return Forced::no;
       }
     const Forced answer = forced(solver_, box_);
-    if (answer == Forced::no) known_.push_back(witness_);
+    if (answer == Forced::no) known_.emplace_back(rivals_.front(), witness_);
     return answer;
   }
 
@@ -128,9 +129,11 @@ class Reasoner {
     Limit quick = limit_;
     quick.n_nodes = 1;
     const auto stay = std::stable_partition(rivals_.begin(), rivals_.end(), [&](int rival) {
+      for (const auto& [other, row] : known_)
+        if (other == rival && contains(row)) return true;
       goal_.assign(1, demand_of(rival));
       Answer answer = solver_.solve(box_, goal_, nullptr, 0, quick);
-      if (answer.status == Status::found) known_.push_back(std::move(answer.row));
+      if (answer.status == Status::found) known_.emplace_back(rival, std::move(answer.row));
       return answer.status != Status::none;
     });
     rivals_.erase(stay, rivals_.end());
@@ -339,17 +342,18 @@ class Reasoner {
     }
   }
 
-  // The largest number up to which `holds` is true, which it is at `from`; by bisection.
+  // The largest number up to which `holds` is true, which it is at `from`; by doubling and halving.
   template <class Holds>
   int furthest(int from, int to, Holds holds) {
-    if (from >= to) return from;
-    if (holds(to)) return to;
-    while (to - from > 1) {
-      const int middle = from + (to - from) / 2;
-      if (holds(middle))
-        from = middle;
-      else
-        to = middle;
+    for (int step = 1; from < to;) {
+      const int next = from + std::min(step, to - from);
+      if (holds(next)) {
+        from = next;
+        step *= 2;
+      } else {
+        to = next - 1;
+        step = std::max(1, (to - from) / 2);
+      }
     }
     return from;
   }
@@ -370,7 +374,7 @@ class Reasoner {
   std::vector<std::uint8_t> safe_;  // of each atom of a column: whether it forces the class too
   std::vector<Demand> goal_;
   std::vector<std::int32_t> witness_;
-  std::vector<std::vector<std::int32_t>> known_;
+  std::vector<std::pair<int, std::vector<std::int32_t>>> known_;  // a rival, and a row where it wins
 };
 
 }  // namespace dln::search

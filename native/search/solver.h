@@ -716,7 +716,7 @@ class Solver {
 
   // Bound the box and filter it. Returns false if it has no better row, or one has been found.
   bool bound(Box& box, int depth) {
-    const int n_sweeps = depth == 0 ? 24 : 6;
+    const int n_sweeps = depth > 0 ? 6 : names_ ? 12 : 8;
     const int n_rounds = costs_ || goal_->size() > 1 ? (depth == 0 ? 20 : 2) : 1;
     Number best_bound = -infinite;
     std::vector<Number> best_multiplier = multiplier_;
