@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import assume, given
@@ -111,7 +112,11 @@ BREAKS: dict[str, Callable[[Any], None]] = {
     "an atom that is missing": put(("atoms", 0), lambda old: old[:1]),
     "patterns that are joined": put(("tables", 0, "patterns", 0), lambda old: [0 for _ in old]),
     "a column that is missing": put(("tables", 0, "columns"), []),
-    "another version": put(("version",), 2),
+    "no groups": put(("proofs", 0, "tree"), lambda old: old[old.index(-1) :]),
+    "a group that is missing": put(("proofs", 0, "tree"), lambda old: [old[0], 0, -1]),
+    "a table in two groups": put(("proofs", 0, "tree"), lambda old: [old[0], 1, 2, 0, 0, -1]),
+    "fewer messages": put(("proofs", 0, "messages", 0), lambda old: [*old, 0]),
+    "another version": put(("version",), 1),
     "another format": put(("format",), "dln-circuit"),
     "no question": put(("question",), {}),
     "a longer question": put(("question", "where"), {"size": None}),
@@ -132,6 +137,30 @@ def test_what_was_changed_on_purpose_is_refused(
     (tmp_path / "c.json").write_text(json.dumps(broken), "utf-8")
     assert checker.main([str(tmp_path / "m.json"), str(tmp_path / "c.json")]) == 1
     assert capsys.readouterr().out.startswith("REFUSED: ")
+
+
+@pytest.mark.parametrize("kind", CLAIMS)
+def test_the_native_check_refuses_what_was_changed_on_purpose(kind: str) -> None:
+    claim = CLAIMS[kind](biased())
+    search, box, goal = claim.search, claim.region.box, list(claim.goals[0])
+    proof = search.prove(box, goal, seconds=9.0)
+    assert proof is not None
+    tree, messages, starts, multipliers = proof
+    check = search.native.check
+    assert check(box, goal, *proof)
+    assert not check(box, goal, tree, messages, starts, -multipliers)
+    assert not check(box, goal, tree, messages, starts, 0 * multipliers)
+    assert not check(box, goal, tree, messages - 2**62, starts, multipliers) or not len(messages)
+    assert not check(box, goal, tree[:-1], messages, starts, multipliers)
+    assert not check(box, goal, np.append(tree, tree[-1]), messages, starts, multipliers)
+    assert not check(box, goal, tree[-1:].copy(), messages, starts, multipliers)
+    for place in range(len(tree)):
+        changed = tree.copy()
+        changed[place] = -77
+        assert not check(box, goal, changed, messages, starts, multipliers)
+    assert not check(search.all_rows, goal, *proof) or kind == "range"
+    with pytest.raises(ValueError, match="do not match"):
+        check(box, goal, tree, messages, starts[:-1].copy(), multipliers)
 
 
 def test_a_false_claim_with_the_proof_of_another_is_refused() -> None:

@@ -72,13 +72,15 @@ def prove(
     at_least: Annotated[
         float | None,
         typer.Option(
-            metavar="NUMBER", help="The smallest number that is predicted; with --lead, of votes."
+            metavar="NUMBER",
+            help="Prove that the predicted number, or with --lead the lead in votes, is never less.",
         ),
     ] = None,
     at_most: Annotated[
         float | None,
         typer.Option(
-            metavar="NUMBER", help="The largest number that is predicted; with --lead, of votes."
+            metavar="NUMBER",
+            help="Prove that the predicted number, or with --lead the lead in votes, is never more.",
         ),
     ] = None,
     within: Annotated[
@@ -116,7 +118,8 @@ def prove(
         bool,
         typer.Option(
             "--radius",
-            help="With --robust: also print how many times the tolerances keep the class.",
+            help="With --robust: also print for each row by which factor all tolerances can be "
+            "multiplied before its class may change.",
         ),
     ] = False,
     data: Annotated[
@@ -164,6 +167,11 @@ def prove(
         raise OptionError(
             "--constraints proves those of the model; leave it out to prove others, such as "
             "--monotone"
+        )
+    if at_least is not None and at_most is not None and at_least > at_most:
+        raise OptionError(
+            f"--at-least {at_least:g} is larger than --at-most {at_most:g}; no number is in that "
+            "range"
         )
     if lead is not None and not is_range:
         raise OptionError("--lead is used together with --at-least or --at-most")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from dln._util.atomic_file import open_atomically
 from dln.errors import CircuitError
 from dln.prove.claim import Claim
 from dln.prove.clock import Clock
+from dln.prove.search import BoxProof
 
 
 def write_certificate(
@@ -46,16 +48,14 @@ def certificate_of(claim: Claim, model: bytes, clock: Clock) -> dict[str, Any] |
         proof = search.prove(claim.region.box, goal, seconds=left)
         if proof is None:
             return None
-        assert search.checker.check(claim.region.box, goal, proof), "a proof is wrong"
-        tree, messages, multipliers = (part.tolist() for part in proof)
-        proofs.append({"tree": tree, "messages": messages, "multipliers": multipliers})
+        proofs.append(_proof_to_json(proof))
     atoms = [
         ["".join("01"[int(bit)] for bit in atom) for atom in truths.T.tolist()]
         for truths in search.variables.truths
     ]
     return {
         "format": "dln-certificate",
-        "version": 1,
+        "version": 2,
         "claim": claim.text,
         "model_sha256": hashlib.sha256(model).hexdigest(),
         "question": dict(claim.question),
@@ -63,6 +63,15 @@ def certificate_of(claim: Claim, model: bytes, clock: Clock) -> dict[str, Any] |
         "atoms": atoms,
         "tables": _tables(claim),
         "proofs": proofs,
+    }
+
+
+def _proof_to_json(proof: BoxProof) -> dict[str, Any]:
+    tree, messages, starts, multipliers = (part.tolist() for part in proof)
+    return {
+        "tree": tree,
+        "messages": [messages[first:last] for first, last in pairwise(starts)],
+        "multipliers": multipliers,
     }
 
 
