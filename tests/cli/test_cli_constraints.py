@@ -43,10 +43,10 @@ def test_a_model_states_what_it_was_trained_to_keep(run: Run, model: Path) -> No
     assert constraints.lines() == [
         "yes never loses as income grows",
         "yes never gains as debt grows",
-        "only columns of the same group meet in a rule: income, debt",
+        "only columns of the same group occur together in a rule: income, debt",
         "no rule reads city",
     ]
-    assert f"Kept by every rule: {'; '.join(constraints.lines())}." in run("rules", model)[1]
+    assert f"Satisfied by every rule: {'; '.join(constraints.lines())}." in run("rules", model)[1]
 
 
 def test_the_options_of_a_constrained_model_train_it_again(

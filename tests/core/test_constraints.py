@@ -102,7 +102,7 @@ def test_directions_of_the_first_of_two_classes_are_those_of_the_second() -> Non
 
 def test_a_number_has_directions_without_a_class() -> None:
     kept = read((None,), monotone={"age": "+"})
-    assert kept.lines() == ["the answer never falls as age grows"]
+    assert kept.lines() == ["the prediction never falls as age grows"]
     rule = Rule(0, (3,))
     parts: dict[str, Any] = {"columns": COLUMNS, "literals": (Above(0, 5.0),), "nodes": ()}
     circuit = Circuit(
@@ -112,7 +112,7 @@ def test_a_number_has_directions_without_a_class() -> None:
     )
     assert prove_constraints(circuit)
     assert circuit_from_json(circuit_to_json(circuit)).constraints == kept
-    with pytest.raises(CircuitError, match="a rule may break that the answer never falls"):
+    with pytest.raises(CircuitError, match="a rule may break that the prediction never falls"):
         replace(circuit, readout=Score((Rule(0, (-3,)),), (0,)))
 
 
@@ -168,7 +168,7 @@ def test_what_the_structure_shows_is_proven(drawn: tuple[Circuit, Constraints]) 
         assert not constraints or prove_constraints(kept, time_limit=None)
         assert circuit_from_json(circuit_to_json(kept)).constraints == constraints
     else:
-        with pytest.raises(CircuitError, match="the circuit does not keep its constraints: a rule"):
+        with pytest.raises(CircuitError, match="does not satisfy its constraints: a rule"):
             replace(circuit, constraints=constraints)
 
 

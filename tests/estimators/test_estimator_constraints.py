@@ -108,7 +108,7 @@ def test_learning_on_keeps_the_constraints_of_the_earlier_circuit() -> None:
     assert second.constraints == first.constraints
     assert len(second.rules) > len(first.rules)
     assert prove_constraints(second, time_limit=None)
-    with pytest.raises(OptionError, match="init does not keep the constraints: a rule"):
+    with pytest.raises(OptionError, match="init does not satisfy the constraints: a rule"):
         DLNClassifier(init=first, monotone={"age": "-"}).fit(X, wavy(X))
 
 

@@ -1,4 +1,4 @@
-"""Options that constrain rules -> parameters of `DLNClassifier`."""
+"""Options that constrain rules -> parameters of an estimator."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ Monotone = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMN=SIGN",
-        help="age=+: the second class never loses as age grows; age=-: it never gains. Another "
-        "class: ill:age=+. Repeatable.",
+        help="age=+: the second class never loses votes, or the number never falls, as age grows; "
+        "age=-: the opposite. Another class: ill:age=+. Repeatable.",
     ),
 ]
 Interactions = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMNS",
-        help="Comma-separated columns that may meet in a rule. Repeatable; columns in no group "
-        "stand alone.",
+        help="Comma-separated columns that may occur together in a rule. Repeatable; a column in "
+        "no group occurs alone.",
     ),
 ]
 ForbiddenPair = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="COLUMN,COLUMN", help="Two columns that may not meet in a rule. Repeatable."
+        metavar="COLUMN,COLUMN", help="Two columns that never occur together in a rule. Repeatable."
     ),
 ]
 Unused = Annotated[

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dln.core.calibration import Calibration
 from dln.core.checks import check_calibration, check_classes, check_points, check_temperature
 from dln.core.labels import Label, label_array
+from dln.core.literals import format_name
 from dln.core.parts import Rule
 from dln.core.score import Score
 
@@ -122,3 +123,8 @@ class Votes:
 
 Readout = Votes | Score
 """Every kind of readout. What takes a `Readout` needs its rules and points, not its classes."""
+
+
+def target_name(readout: Readout) -> str:
+    """Return what the prediction is called in claims: the name of a number, or "the class"."""
+    return format_name(readout.name) if isinstance(readout, Score) else "the class"

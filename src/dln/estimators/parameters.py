@@ -53,7 +53,7 @@ class Parameters(FitOptions):
     max_rules: int | None = option(
         None,
         "Maximum number of rules.",
-        more="With any limit the fit searches for the best circuit that keeps all limits and "
+        more="With any limit the fit searches for the best circuit within all limits and "
         "trains no network. `dln.paths.size` says how each is counted.",
         low=1,
         high=MOST,

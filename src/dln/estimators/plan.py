@@ -149,7 +149,7 @@ def budget_of(parameters: Parameters) -> Budget:
 
 
 def _check_budget(parameters: Parameters) -> None:
-    """Raise `OptionError` for limits that cannot be kept, and for parameters of networks beside."""
+    """Raise `OptionError` for limits that cannot be met, and for parameters of networks beside."""
     budget = budget_of(parameters)
     if budget.is_limited:
         why = f"a fit with a budget ({budget.describe()})"

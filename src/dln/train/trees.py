@@ -6,8 +6,8 @@ drawn at random for each column, and the best of them is taken (extremely random
 such trees are smoother and more accurate than those of trees with exact splits.
 
 Promise: a tree's tests are literals, so that each leaf becomes a rule of a circuit. A tree within
-limits reads only columns that may meet. If columns have a direction, the points of a tree are
-monotone in them, and its rules are the levels of these points (`dln.train.levels`).
+limits reads only columns that may occur together. If columns have a direction, the points of a tree
+are monotone in them, and its rules are the levels of these points (`dln.train.levels`).
 """
 
 from __future__ import annotations
