@@ -74,7 +74,7 @@ def read_constraint_options(
         "unused_columns": tuple(read_names(columns, unused)),
         "max_columns_per_rule": max_columns_per_rule,
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in found.items() if value not in (None, (), {})}
 
 
 def _read_directions(
@@ -107,6 +107,8 @@ def _find_class(
             if name.startswith(f"{word}:") and name.removeprefix(f"{word}:") in columns:
                 return label, name.removeprefix(f"{word}:")
     word, _, column = name.rpartition(":")
+    if column in columns and not classes:
+        raise OptionError(f"--monotone is {text!r}, but a number is predicted; leave out the class")
     if column in columns:
         known = list_names(map(label_text, classes))
         raise OptionError(f"--monotone: there is no class {word!r}; the classes are: {known}")

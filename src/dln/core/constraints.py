@@ -157,7 +157,7 @@ class Constraints:
     def _check_columns(self, columns: Mapping[str, Column]) -> None:
         unused = set(self.unused_columns)
         named = self._named()
-        for other in ("monotone", "interactions"):
+        for other in ("monotone", "interactions", "forbidden_pairs"):
             for name in named[other]:
                 if name in unused:
                     raise OptionError(
