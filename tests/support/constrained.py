@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from hypothesis import strategies as st
 
 from dln.core.circuit import Circuit
-from dln.core.constraints import Constraints, read_constraints
+from dln.core.constraints import Constraints, Monotone, read_constraints
 from dln.core.limits import Limits, make_limits
 from dln.core.score import Score
 from dln.data.table import Table, read_table
@@ -22,6 +23,7 @@ from dln.train.losses import CROSS_ENTROPY, SQUARED
 from dln.train.network import Network, Shape, build_network
 from dln.train.options import TrainOptions
 from tests.support.random_tables import KINDS, random_column
+from tests.support.strategies import circuits, score_circuits
 
 
 def draw_constraints(
@@ -181,3 +183,23 @@ def shake(network: Network, rng: np.random.Generator) -> None:
     if network.predicts_number:
         drawn = rng.normal(size=len(network.weights))
         network.weights[:] = np.clip(drawn, *network.weight_limits)
+
+
+@st.composite
+def constrained_circuits(draw: st.DrawFn) -> tuple[Circuit, Constraints]:
+    """Draw a circuit of classes or of a number, and constraints that it may break."""
+    circuit = draw(st.one_of(circuits(), score_circuits()))
+    names = [column.name for column in circuit.columns]
+    numeric = [column.name for column in circuit.columns if column.is_numeric]
+    outputs = circuit.readout.outputs
+    monotone: tuple[Monotone, ...] = ()
+    if numeric and (len(outputs) > 1 or outputs == (None,)):
+        sign: Any = draw(st.sampled_from("+-"))
+        column = draw(st.sampled_from(numeric))
+        monotone = (Monotone(column, sign, draw(st.sampled_from(outputs))),)
+    most = draw(st.one_of(st.none(), st.integers(1, 3)))
+    pairs: tuple[Any, ...] = ()
+    if len(names) > 1:
+        pairs = (tuple(draw(st.permutations(names))[:2]),)
+    unused = tuple(names[:1]) if len(names) > 3 and names[0] not in str((monotone, pairs)) else ()
+    return circuit, Constraints(monotone, None, pairs, unused, most)

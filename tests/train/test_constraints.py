@@ -323,7 +323,7 @@ def test_a_tree_of_the_wrong_direction_is_found() -> None:
     rules = [rule for tree in islice(grown, 9) for rule in tree.rules(features, 0.001)]
     circuit = build_circuit(Score((), (0,)), (), rules, case.encoder, case.table, case.cells)
     assert prove_constraints(circuit, case.constraints, time_limit=None).refuted
-    with pytest.raises(CircuitError, match="may break that prediction never"):
+    with pytest.raises(CircuitError, match="may break that the prediction never"):
         replace(circuit, constraints=case.constraints)
 
 

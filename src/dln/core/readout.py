@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dln.core.calibration import Calibration
 from dln.core.checks import check_calibration, check_classes, check_points, check_temperature
+from dln.core.constraints import THE_PREDICTION
 from dln.core.labels import Label, label_array
 from dln.core.literals import format_name
 from dln.core.parts import Rule
@@ -126,5 +127,6 @@ Readout = Votes | Score
 
 
 def target_name(readout: Readout) -> str:
-    """Return what the prediction is called in claims: the name of a number, or "the class"."""
-    return format_name(readout.name) if isinstance(readout, Score) else "the class"
+    """Return what a predicted number is called in claims: its name, if it has one of its own."""
+    named = isinstance(readout, Score) and readout.name != Score.name
+    return format_name(readout.name) if named else THE_PREDICTION
