@@ -128,5 +128,6 @@ Readout = Votes | Score
 
 def target_name(readout: Readout) -> str:
     """Return what a predicted number is called in claims: its name, if it has one of its own."""
-    named = isinstance(readout, Score) and readout.name != Score.name
-    return format_name(readout.name) if named else THE_PREDICTION
+    if isinstance(readout, Score) and readout.name != Score.name:
+        return format_name(readout.name)
+    return THE_PREDICTION
