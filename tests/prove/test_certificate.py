@@ -19,16 +19,23 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dln.core.circuit import Circuit
-from dln.core.literals import Column
+from dln.core.constraints import Constraints, read_constraints
+from dln.core.gates import GATE_BY_NAME
+from dln.core.literals import Above, Column
+from dln.core.logic import Logic
 from dln.core.model_file import circuit_to_json
+from dln.core.parts import Node, Rule
+from dln.core.score import Score
 from dln.core.verdict import Proof
-from dln.prove.certificate import certificate_of
+from dln.errors import CircuitError
+from dln.prove.certificate import certificate_of, constraints_certificate
 from dln.prove.certify import independence_claim, prove_range, range_claim, rule_claim
 from dln.prove.claim import Claim, decide
 from dln.prove.clock import Clock
 from dln.prove.robust import certified_radius
 from tests.conftest import Run
 from tests.prove.test_certify import ANY, biased
+from tests.support.constrained import constrained_circuits
 from tests.support.strategies import law
 
 ROOT = Path(__file__).parents[2]
@@ -193,6 +200,69 @@ def test_the_checker_imports_only_the_standard_library() -> None:
     lines = CHECKER.read_text("utf-8").splitlines()
     imported = {line.split()[1] for line in lines if line.startswith(("import ", "from "))}
     assert imported <= set(sys.stdlib_module_names)
+
+
+# -- constraints ------------------------------------------------------------------------------
+
+
+@law
+@given(constrained_circuits())
+def test_constraints_have_a_certificate_exactly_if_every_rule_satisfies_them(
+    drawn: tuple[Circuit, Constraints],
+) -> None:
+    circuit, constraints = drawn
+    assume(constraints)
+    model = circuit_to_json(circuit).encode()
+    try:
+        certificate = constraints_certificate(circuit, constraints, model)
+    except CircuitError:
+        nothing = Constraints()
+        question = {"kind": "constraints", **constraints.to_dict()}
+        wrong = {**constraints_certificate(circuit, nothing, model), "question": question}
+        with pytest.raises(checker.Refused, match="a rule"):
+            checker.check(model, wrong)
+    else:
+        assert checker.check(model, json.loads(json.dumps(certificate)))
+
+
+GROWING = {"monotone": {"age": "+"}, "interactions": [["age", "chol"]], "unused_columns": ["sex"]}
+
+
+def number_of_two_rules() -> Circuit:
+    columns, literals = biased().columns, (Above(0, 50.0), Above(2, 200.0))
+    nodes = (Node(GATE_BY_NAME["AND"], 0, 1),)
+    readout = Score((Rule(0, (3,)), Rule(2, (5,))), (1,), name="risk")
+    return Circuit(logic=Logic(columns, literals, nodes), readout=readout)
+
+
+BROKEN_QUESTIONS: dict[str, Callable[[Any], None]] = {
+    "the other direction": put(("question", "monotone", 0, "sign"), "-"),
+    "a wrong sign": put(("question", "monotone", 0, "sign"), "*"),
+    "an unknown column": put(("question", "monotone", 0, "column"), "size"),
+    "a column of categories": put(("question", "monotone", 0, "column"), "sex"),
+    "a class of a number": put(("question", "monotone", 0), lambda own: {**own, "class": "risk"}),
+    "other groups": put(("question", "interactions"), [["age", "sex"]]),
+    "a column that is read": put(("question", "unused_columns"), ["chol"]),
+    "a pair that occurs": put(("question", "forbidden_pairs"), [["age", "chol"]]),
+    "too few columns": put(("question", "max_columns_per_rule"), 1),
+    "an unknown part": lambda own: own["question"].update(other=1),
+    "nothing": put(("question",), {"kind": "constraints"}),
+    "another model": put(("model_sha256",), "0" * 64),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN_QUESTIONS)
+def test_a_false_question_about_constraints_is_refused(what: str) -> None:
+    circuit = number_of_two_rules()
+    constraints = read_constraints((None,), **GROWING)
+    model = circuit_to_json(circuit).encode()
+    certificate = constraints_certificate(circuit, constraints, model)
+    certificate["question"] |= {"forbidden_pairs": [], "max_columns_per_rule": 2}
+    said = checker.check(model, certificate)
+    assert said.startswith('the prediction "risk" never falls as "age" grows; only columns of the')
+    BROKEN_QUESTIONS[what](certificate)
+    with pytest.raises(checker.Refused):
+        checker.check(model, certificate)
 
 
 # -- the command ------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from dln.core.labels import label_to_json
 from dln.core.values import cell_to_json
 from dln.core.verdict import Proof, Undecided, Violation
 from dln.errors import OptionError
-from dln.prove.certificate import write_certificate
+from dln.prove.certificate import write_certificate, write_constraints_certificate
 from dln.prove.certify import independence_claim, range_claim, rule_claim
 from dln.prove.claim import Claim, Verdict, decide
 from dln.prove.constraints import ConstraintProofs, prove_constraints
@@ -143,6 +143,8 @@ def prove(
     undecided within the time limit.
 
     Example: dln prove credit.json --independent sex --data credit.csv --certificate proof.json
+
+    Constraints: dln prove credit.json --constraints --certificate proof.json
     """
     asked = {
         "monotone": monotone,
@@ -161,8 +163,8 @@ def prove(
             "give one of --always, --never, --independent, --lead, --robust or --constraints, or "
             "constraints such as --monotone; for a number --independent, --at-least or --at-most"
         )
-    if about_rules and (where or certificate or data):
-        raise OptionError("--where, --data and --certificate cannot be used with constraints")
+    if about_rules and (where or data):
+        raise OptionError("--where and --data cannot be used with constraints")
     if constraints and any(asked.values()):
         raise OptionError(
             "--constraints proves those of the model; leave it out to prove others, such as "
@@ -189,8 +191,14 @@ def prove(
         check_output(certificate, model, data)
     circuit = load_model(model)
     if about_rules:
-        proofs = prove_constraints(circuit, _asked(circuit, asked), time_limit=time_limit)
+        wanted = _asked(circuit, asked)
+        proofs = prove_constraints(circuit, wanted, time_limit=time_limit)
         print_json(_proofs_document(proofs)) if json else print_result(_proofs_text(proofs))
+        if proofs and certificate is not None:
+            wanted = wanted or circuit.constraints
+            assert wanted is not None  # otherwise there is nothing to prove
+            write_constraints_certificate(circuit, wanted, model, certificate)
+            _print_written(certificate, model, quiet=quiet)
         raise typer.Exit(REFUTED if proofs.refuted else PROVEN if proofs else UNDECIDED)
     if robust:
         found, radii = _robust(circuit, data, tolerance or [], time_limit, layout, radius)
@@ -217,11 +225,15 @@ def prove(
             raise OptionError(
                 "the certificate was not written within the time limit; raise --time-limit"
             )
-        if not quiet:
-            print_message(
-                f"wrote {certificate}; check it: python check_certificate.py {model} {certificate}"
-            )
+        _print_written(certificate, model, quiet=quiet)
     raise typer.Exit({Proof: PROVEN, Violation: REFUTED, Undecided: UNDECIDED}[type(verdict)])
+
+
+def _print_written(certificate: str, model: str, *, quiet: bool) -> None:
+    if not quiet:
+        print_message(
+            f"wrote {certificate}; check it: python check_certificate.py {model} {certificate}"
+        )
 
 
 def _range_claim(
