@@ -33,13 +33,15 @@ def explain(
     at_least: Annotated[
         float | None,
         typer.Option(
-            metavar="NUMBER", help="For a number: explain why it is at least this, or which change makes it so."
+            metavar="NUMBER",
+            help="For a number: explain why it is at least this, or which change makes it so.",
         ),
     ] = None,
     at_most: Annotated[
         float | None,
         typer.Option(
-            metavar="NUMBER", help="For a number: explain why it is at most this, or which change makes it so."
+            metavar="NUMBER",
+            help="For a number: explain why it is at most this, or which change makes it so.",
         ),
     ] = None,
     changes: Annotated[

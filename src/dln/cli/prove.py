@@ -73,14 +73,16 @@ def prove(
         float | None,
         typer.Option(
             metavar="NUMBER",
-            help="Prove that the predicted number, or with --lead the lead in votes, is never less.",
+            help="Prove that the predicted number, or with --lead the lead in votes, is never "
+            "less.",
         ),
     ] = None,
     at_most: Annotated[
         float | None,
         typer.Option(
             metavar="NUMBER",
-            help="Prove that the predicted number, or with --lead the lead in votes, is never more.",
+            help="Prove that the predicted number, or with --lead the lead in votes, is never "
+            "more.",
         ),
     ] = None,
     within: Annotated[

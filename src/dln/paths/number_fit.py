@@ -90,13 +90,8 @@ def fit_number_path(
         scores = np.array([part.score_at(size) for part in validated])
         mean = float(scores.mean()) if len(scores) else np.nan
         error = float(scores.std() / np.sqrt(len(scores))) if len(scores) else np.nan
-<<<<<<< HEAD
         circuit = balance(complete.circuit(size, loss, problem.name), problem, loss)
-        points.append(PathPoint(circuit, mean, error))
-=======
-        circuit = complete.circuit(size, loss, problem.name)
         points.append(PathPoint(replace(circuit, constraints=constraints), mean, error))
->>>>>>> obey
     points = increasing(points)
     for point in points:
         assert budget.allows(point.size), (budget, point.size)

@@ -8,11 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-<<<<<<< HEAD
-from itertools import pairwise
-=======
 from collections.abc import Mapping
->>>>>>> obey
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -94,15 +91,7 @@ def certificate_of(claim: Claim, model: bytes, clock: Clock) -> dict[str, Any] |
         for truths in search.variables.truths
     ]
     return {
-<<<<<<< HEAD
-        "format": "dln-certificate",
-        "version": 2,
-        "claim": claim.text,
-        "model_sha256": hashlib.sha256(model).hexdigest(),
-        "question": dict(claim.question),
-=======
         **_document(claim.text, model, claim.question),
->>>>>>> obey
         "columns": search.names,
         "atoms": atoms,
         "tables": _tables(claim),
@@ -110,22 +99,22 @@ def certificate_of(claim: Claim, model: bytes, clock: Clock) -> dict[str, Any] |
     }
 
 
-<<<<<<< HEAD
 def _proof_to_json(proof: BoxProof) -> dict[str, Any]:
     tree, messages, starts, multipliers = (part.tolist() for part in proof)
     return {
         "tree": tree,
         "messages": [messages[first:last] for first, last in pairwise(starts)],
         "multipliers": multipliers,
-=======
+    }
+
+
 def _document(text: str, model: bytes, question: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "format": "dln-certificate",
-        "version": 1,
+        "version": 2,
         "claim": text,
         "model_sha256": hashlib.sha256(model).hexdigest(),
         "question": dict(question),
->>>>>>> obey
     }
 
 

@@ -187,20 +187,13 @@ def make_report(
         all figures, plots, rules and the form remain.
     independent
         Columns, or groups of columns: for each the report proves or refutes that it alone never
-<<<<<<< HEAD
-        changes the class or number, as `prove_independent` does.
+        changes the prediction, as `prove_independent` does.
     tolerances
         Small changes of columns of numbers: the report shows how many of the rows are proven to
         keep their class within them, as `prove_robust` does. For classes only.
     at_least, at_most
         Limits of a number: the report proves or refutes that every possible prediction is within
         them, as `prove_range` does.
-=======
-        changes the prediction, as `prove_independent` does.
-    tolerances
-        Small changes of columns of numbers: the report shows how many of the rows are proven to
-        keep their class within them, as `prove_robust` does. For classes only.
->>>>>>> obey
 
     Examples
     --------
@@ -216,16 +209,12 @@ def make_report(
     is_number = circuit.task == "number"
     template = _template("number.html.jinja" if is_number else "report.html.jinja")
     if is_number and tolerances:
-<<<<<<< HEAD
         raise OptionError(
             "tolerances are proven for classes, but the circuit predicts a number; leave them out, "
             "or use independent, at_least or at_most"
         )
     if not is_number:
         check_no_limits(circuit, at_least, at_most)
-=======
-        raise OptionError("tolerances are proven for classes, but the circuit predicts a number")
->>>>>>> obey
     data = data or DataNote()
     table = read_table(X)
     table = replace(table, read=cache(table.read))  # for the evaluation and for `read_rows`

@@ -167,13 +167,9 @@ class _NumberFit:
             rest = target[rows] - model.honest
             base += weighted_quantile(rest, problem.weight[rows], loss.level)
         parts = _Parts(networks, model.trees, features, cells)
-<<<<<<< HEAD
         circuit = balance(parts.build(standard, base, loss, problem, encoder), problem, loss)
-=======
-        circuit = parts.build(standard, base, loss, problem, encoder)
         if plan.constraints is not None:
             circuit = replace(circuit, constraints=plan.constraints)
->>>>>>> obey
         return FittedNumber(
             circuit,
             self._score(model, rows, target),
