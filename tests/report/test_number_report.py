@@ -211,8 +211,8 @@ def test_constant_targets_and_one_row_are_reported(tab: Tab, tmp_path: Path) -> 
 
 def test_claims_about_classes_are_refused() -> None:
     X, y = sample()
-    with pytest.raises(dln.OptionError, match="independent and tolerances are proven for classes"):
-        make_report(PRICE, X, y, independent=["age"])
+    with pytest.raises(dln.OptionError, match="tolerances are proven for classes"):
+        make_report(PRICE, X, y, tolerances={"age": 1.0})
     with pytest.raises(dln.TableError, match="the target holds 'x', expected numbers"):
         make_report(PRICE, X, ["x"] * 60)
 
