@@ -20,10 +20,10 @@ lists the atoms that are possible; the certificate must have them all.
 The votes are a sum over tables. A table has some rules of the model, and a cell for each
 combination of patterns of the columns that they read. Every rule must be in exactly one table.
 
-A proof is a tree of boxes (sets of atoms for each column) that splits the region. At some nodes the
+A proof is a tree of boxes (sets of atoms for each column) that splits the region. At some nodes
 tables are added up to larger ones: a group of tables is a table over the columns of all of them. In
-a box, atoms that no table of a group distinguishes are one pattern, and the patterns are numbered by
-their first atoms. Each leaf has integers: multipliers m >= 0 of the demands, and messages
+a box, atoms that no table of a group distinguishes are one pattern, and the patterns are numbered
+by their first atoms. Each leaf has integers: multipliers m >= 0 of the demands, and messages
 u(group, column, pattern). For every row
 
     sum over demands of m * (votes that are lacking)
@@ -33,6 +33,9 @@ u(group, column, pattern). For every row
 because each message is subtracted once and added once. So the left side is at least the constant
 plus the least value of each group plus the least value of each column, over the box. If that is
 positive, some demand lacks votes in every row of the box.
+
+A question about constraints needs no proof in the certificate. Each rule is checked on its own, see
+`check_constraints`: a sum of rules that all move in one direction moves in that direction.
 """
 
 import hashlib
@@ -85,7 +88,8 @@ class Model:
         self.gates = [(GATES.index(name), a, b) for name, a, b in document["gates"]]
         self.rules = [(rule["wire"], list(rule["votes"])) for rule in document["rules"]]
         self.base = list(document["base_votes"])
-        self.n_classes = len(document["classes"])
+        self.classes = document["classes"]
+        self.n_classes = len(self.classes)
         for wire, (_, a, b) in enumerate(self.gates, start=len(self.literals)):
             require(0 <= a < wire and 0 <= b < wire, "a gate reads a later wire")
         for wire, votes in self.rules:
@@ -336,6 +340,7 @@ class Tables:
             literals = [self.model.literals[w] for w in self.wires[at]]
             possible = patterns(self.model.columns[at], literals, conditions.get(at, ("any",)))
             box.append({n for n, atom in enumerate(atoms) if atom in possible})
+            require(box[-1], f"no value of {self.model.columns[at]['name']!r} is possible")
         return box
 
     def regroup(self, box, groups):
@@ -435,19 +440,112 @@ class Tables:
         require(next(tokens, None) is None, "the tree goes on after its end")
 
 
+# -- constraints ------------------------------------------------------------------------------
+
+
+def check_constraints(model, question):
+    """Check that every rule satisfies constraints on its own, so that their sum does.
+
+    Each wire gets the columns that it depends on, those with which it may rise, and those with
+    which it may fall. A literal "above" rises with its column. A gate may rise with what an input
+    rises with if some other input makes it rise with that input, and so on.
+    """
+    known = {
+        *("kind", "monotone", "interactions", "forbidden_pairs"),
+        *("unused_columns", "max_columns_per_rule"),
+    }
+    require(set(question) <= known, "the question has unknown parts")
+    require(len(question) > 1, "the question has no constraint")
+    directions = []
+    for own in question.get("monotone", ()):
+        at = model.index(own["column"])
+        require(model.columns[at]["kind"] != "category", "a column of categories has no order")
+        require(own["sign"] in ("+", "-"), "a sign is + or -")
+        directions.append((at, 1 if own["sign"] == "+" else -1, class_of(model, own)))
+    groups = None
+    if question.get("interactions") is not None:
+        groups = [{model.index(name) for name in group} for group in question["interactions"]]
+    pairs = [{model.index(name) for name in pair} for pair in question.get("forbidden_pairs", ())]
+    unused = {model.index(name) for name in question.get("unused_columns", ())}
+    most = question.get("max_columns_per_rule")
+    reach = reach_of(model)
+    for wire, votes in model.rules:
+        columns, rises, falls = reach[wire]
+        require(not columns & unused, "a rule reads an unused column")
+        require(most is None or len(columns) <= most, "a rule reads too many columns")
+        require(not any(pair <= columns for pair in pairs), "a rule reads a forbidden pair")
+        together = groups is None or len(columns) < 2 or any(columns <= group for group in groups)
+        require(together, "a rule reads columns of different groups")
+        for at, sign, own in directions:
+            for other in votes:
+                lead = sign * (votes[own] - other)
+                require(lead <= 0 or at not in falls, "a rule may move against a direction")
+                require(lead >= 0 or at not in rises, "a rule may move against a direction")
+
+
+def class_of(model, own):
+    """Return the number of the class that a direction is about."""
+    if model.predicts_number:
+        require("class" not in own, "the model has no classes")
+        return 1
+    wanted = json.dumps(own["class"])
+    same = [n for n, label in enumerate(model.classes) if json.dumps(label) == wanted]
+    require(len(same) == 1, "there is no such class")
+    return same[0]
+
+
+def reach_of(model):
+    """Return for each wire the columns that it depends on, may rise with, and may fall with."""
+    reach = []
+    for literal in model.literals:
+        column = {literal["column"]}
+        reach.append((column, column if "above" in literal else set(), set()))
+    for gate, a, b in model.gates:
+        # The output for (a, b): the digits of the gate's number, the first for 00.
+        value = {(x, y): gate >> (3 - 2 * x - y) & 1 for x in (0, 1) for y in (0, 1)}
+        columns, rises, falls = set(), set(), set()
+        steps = (
+            (a, [value[1, y] - value[0, y] for y in (0, 1)]),
+            (b, [value[x, 1] - value[x, 0] for x in (0, 1)]),
+        )
+        for source, changes in steps:
+            of_input, up, down = reach[source]
+            if any(changes):
+                columns |= of_input
+            if max(changes) > 0:
+                rises, falls = rises | up, falls | down
+            if min(changes) < 0:
+                rises, falls = rises | down, falls | up
+        reach.append((columns, rises, falls))
+    return reach
+
+
 def check(model_bytes, certificate):
     """Return the claim, or raise `Refused`."""
     require(certificate.get("format") == "dln-certificate", "this is not a certificate of dln")
     require(certificate.get("version") == 2, "this program reads certificates of version 2")
     digest = hashlib.sha256(model_bytes).hexdigest()
     require(digest == certificate["model_sha256"], "the certificate is about another model file")
-    model = Model(json.loads(model_bytes))
-    asked, goals, conditions = read_question(model, certificate["question"])
-    tables = Tables(asked, certificate)
-    require(len(certificate["proofs"]) == len(goals), "there is not one proof for each goal")
-    for goal, proof in zip(goals, certificate["proofs"]):
-        tables.check(tables.box(conditions), goal, proof)
-    return describe(json.loads(model_bytes), certificate["question"])
+    document, question = json.loads(model_bytes), certificate["question"]
+    model = Model(document)
+    if question["kind"] == "constraints":
+        check_constraints(model, question)
+        return describe_constraints(model, question)
+    several = question["kind"] == "all"  # about rows of the model itself
+    questions = question["questions"] if several else [question]
+    require(questions, "there is no question")
+    require(not several or all(q["kind"] == "always" for q in questions), "a question differs")
+    tables, proofs, texts = None, iter(certificate["proofs"]), []
+    for each in questions:
+        asked, goals, conditions = read_question(model, each)
+        tables = tables or Tables(asked, certificate)
+        for goal in goals:
+            proof = next(proofs, None)
+            require(proof is not None, "there is not one proof for each goal")
+            tables.check(tables.box(conditions), goal, proof)
+        texts.append(describe(document, each))
+    require(next(proofs, None) is None, "there are more proofs than goals")
+    return "\n".join(texts)
 
 
 def describe(document, question):
@@ -465,6 +563,28 @@ def describe(document, question):
             f"and at most {question['at_most']}{region}"
         )
     return f"{question['kind']} class {label}{region}"
+
+
+def describe_constraints(model, question):
+    """Write constraints in words."""
+    lines = []
+    for own in question.get("monotone", ()):
+        who = json.dumps(model.classes[class_of(model, own)])
+        if model.predicts_number:
+            what = f"the prediction {who} never {'falls' if own['sign'] == '+' else 'rises'}"
+        else:
+            what = f"class {who} never {'loses' if own['sign'] == '+' else 'gains'} votes"
+        lines.append(f"{what} as {json.dumps(own['column'])} grows")
+    if question.get("interactions") is not None:
+        groups = json.dumps(question["interactions"])
+        lines.append(f"only columns of the same group occur together in a rule: {groups}")
+    for pair in question.get("forbidden_pairs", ()):
+        lines.append(f"{json.dumps(pair)} never occur together in a rule")
+    if "unused_columns" in question:
+        lines.append(f"no rule reads any of {json.dumps(question['unused_columns'])}")
+    if "max_columns_per_rule" in question:
+        lines.append(f"every rule reads at most {question['max_columns_per_rule']} columns")
+    return "; ".join(lines)
 
 
 def describe_number(document, question):

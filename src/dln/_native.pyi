@@ -201,8 +201,8 @@ class VoteSearch:
         """Prove that no row of a box fulfils all demands.
 
         Returns a tree of boxes, the messages of its leaves, where those of each leaf begin
-        (n_leaves + 1), and multipliers (n_leaves, n_demands). None if there is such a row, the limit
-        is reached, or inner wires are variables.
+        (n_leaves + 1), and multipliers (n_leaves, n_demands). None if there is such a row, the
+        limit is reached, or inner wires are variables.
         """
 
     def check(

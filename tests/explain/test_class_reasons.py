@@ -18,8 +18,8 @@ from dln.core.literals import Above, Among, Column, Missing
 from dln.core.parts import Node, Rule
 from dln.errors import DlnError, OptionError, TableError
 from dln.explain.condition import describe_atoms
-from dln.prove.table_check import tables_are_right
 from dln.prove.search import rows_of
+from dln.prove.table_check import tables_are_right
 from tests.support.strategies import (
     as_objects,
     atom_cells,

@@ -19,16 +19,23 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dln.core.circuit import Circuit
-from dln.core.literals import Column
+from dln.core.constraints import Constraints, read_constraints
+from dln.core.gates import GATE_BY_NAME
+from dln.core.literals import Above, Column
+from dln.core.logic import Logic
 from dln.core.model_file import circuit_to_json
+from dln.core.parts import Node, Rule
+from dln.core.score import Score
 from dln.core.verdict import Proof
-from dln.prove.certificate import certificate_of
+from dln.errors import CircuitError
+from dln.prove.certificate import certificate_of, constraints_certificate
 from dln.prove.certify import independence_claim, prove_range, range_claim, rule_claim
 from dln.prove.claim import Claim, decide
 from dln.prove.clock import Clock
 from dln.prove.robust import certified_radius
 from tests.conftest import Run
 from tests.prove.test_certify import ANY, biased
+from tests.support.constrained import constrained_circuits
 from tests.support.strategies import law
 
 ROOT = Path(__file__).parents[2]
@@ -50,7 +57,7 @@ checker = load_checker()
 def made(circuit: Circuit, claim: Claim) -> tuple[bytes, dict[str, Any]]:
     """Return a model file and the certificate of a claim, as read from files."""
     model = circuit_to_json(circuit).encode()
-    document = certificate_of(claim, model, Clock(None))
+    document = certificate_of([claim], model, Clock(None))
     assert document is not None
     return model, json.loads(json.dumps(document))
 
@@ -195,6 +202,69 @@ def test_the_checker_imports_only_the_standard_library() -> None:
     assert imported <= set(sys.stdlib_module_names)
 
 
+# -- constraints ------------------------------------------------------------------------------
+
+
+@law
+@given(constrained_circuits())
+def test_constraints_have_a_certificate_exactly_if_every_rule_satisfies_them(
+    drawn: tuple[Circuit, Constraints],
+) -> None:
+    circuit, constraints = drawn
+    assume(constraints)
+    model = circuit_to_json(circuit).encode()
+    try:
+        certificate = constraints_certificate(circuit, constraints, model)
+    except CircuitError:
+        nothing = Constraints()
+        question = {"kind": "constraints", **constraints.to_dict()}
+        wrong = {**constraints_certificate(circuit, nothing, model), "question": question}
+        with pytest.raises(checker.Refused, match="a rule"):
+            checker.check(model, wrong)
+    else:
+        assert checker.check(model, json.loads(json.dumps(certificate)))
+
+
+GROWING = {"monotone": {"age": "+"}, "interactions": [["age", "chol"]], "unused_columns": ["sex"]}
+
+
+def number_of_two_rules() -> Circuit:
+    columns, literals = biased().columns, (Above(0, 50.0), Above(2, 200.0))
+    nodes = (Node(GATE_BY_NAME["AND"], 0, 1),)
+    readout = Score((Rule(0, (3,)), Rule(2, (5,))), (1,), name="risk")
+    return Circuit(logic=Logic(columns, literals, nodes), readout=readout)
+
+
+BROKEN_QUESTIONS: dict[str, Callable[[Any], None]] = {
+    "the other direction": put(("question", "monotone", 0, "sign"), "-"),
+    "a wrong sign": put(("question", "monotone", 0, "sign"), "*"),
+    "an unknown column": put(("question", "monotone", 0, "column"), "size"),
+    "a column of categories": put(("question", "monotone", 0, "column"), "sex"),
+    "a class of a number": put(("question", "monotone", 0), lambda own: {**own, "class": "risk"}),
+    "other groups": put(("question", "interactions"), [["age", "sex"]]),
+    "a column that is read": put(("question", "unused_columns"), ["chol"]),
+    "a pair that occurs": put(("question", "forbidden_pairs"), [["age", "chol"]]),
+    "too few columns": put(("question", "max_columns_per_rule"), 1),
+    "an unknown part": lambda own: own["question"].update(other=1),
+    "nothing": put(("question",), {"kind": "constraints"}),
+    "another model": put(("model_sha256",), "0" * 64),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN_QUESTIONS)
+def test_a_false_question_about_constraints_is_refused(what: str) -> None:
+    circuit = number_of_two_rules()
+    constraints = read_constraints((None,), **GROWING)
+    model = circuit_to_json(circuit).encode()
+    certificate = constraints_certificate(circuit, constraints, model)
+    certificate["question"] |= {"forbidden_pairs": [], "max_columns_per_rule": 2}
+    said = checker.check(model, certificate)
+    assert said.startswith('the prediction "risk" never falls as "age" grows; only columns of the')
+    BROKEN_QUESTIONS[what](certificate)
+    with pytest.raises(checker.Refused):
+        checker.check(model, certificate)
+
+
 # -- the command ------------------------------------------------------------------------------
 
 
@@ -226,6 +296,46 @@ def test_the_command_certifies_rows(run: Run, tmp_path: Path) -> None:
     found = json.loads(run("prove", model, *options, "--json")[1])
     assert found["certified"] == [True, False, True]
     assert "radii" not in found
+
+
+def test_the_commands_certify_rows_and_reasons(run: Run, tmp_path: Path) -> None:
+    model, rows, proof = tmp_path / "m.json", tmp_path / "rows.csv", tmp_path / "proof.json"
+    biased().save(model)
+    rows.write_text("age,sex,chol\n40,m,100\n50,m,100\n60,f,199.5\n,m,\n", "utf-8")
+    options = ("--robust", "--data", rows, "--tolerance", "age=1", "--tolerance", "chol=0.25")
+    status, _, err = run("prove", model, *options, "--certificate", proof)
+    assert status == 1
+    assert "check it: python check_certificate.py" in err
+    said = checker.check(model.read_bytes(), json.loads(proof.read_text("utf-8")))
+    assert said.splitlines()[0] == (
+        'always class "low" where {age: [39.0, 41.0], sex: ["m"], chol: [99.75, 100.25]}'
+    )
+    assert "age: null" in said.splitlines()[2]
+    assert len(said.splitlines()) == 3
+    wrong = json.loads(proof.read_text("utf-8"))
+    wrong["question"]["questions"][0]["where"]["age"] = [39, 60]
+    with pytest.raises(checker.Refused):
+        checker.check(model.read_bytes(), wrong)
+    for damage, said in (
+        (lambda c: c["proofs"].pop(), "one proof for each goal"),
+        (lambda c: c["question"]["questions"].pop(), "more proofs than goals"),
+        (lambda c: c["question"].update(questions=[]), "no question"),
+        (lambda c: c["question"]["questions"][0].update(kind="never"), "a question differs"),
+        (lambda c: c["question"]["questions"][0]["where"].update(sex=["x"]), "no value of 'sex'"),
+    ):
+        wrong = json.loads(proof.read_text("utf-8"))
+        damage(wrong)
+        with pytest.raises(checker.Refused, match=said):
+            checker.check(model.read_bytes(), wrong)
+    status, _, _ = run("explain", model, rows, "--row", 3, "--certificate", proof)
+    assert status == 0
+    said = checker.check(model.read_bytes(), json.loads(proof.read_text("utf-8")))
+    reason = biased().reason({"age": 60, "sex": "f", "chol": 199.5})
+    assert all(f"{name}: " in said for name in reason.features)
+    rows.write_text("age,sex,chol\n50,m,100\n", "utf-8")
+    status, _, err = run("prove", model, *options, "--certificate", proof)
+    assert (status, err.count("\n")) == (2, 1)
+    assert "no row is certified" in err
 
 
 def test_the_command_finds_radii(run: Run, tmp_path: Path) -> None:
@@ -271,6 +381,7 @@ def test_the_command_proves_ranges(run: Run, tmp_path: Path) -> None:
         (("--always", "high", "--where", "age=1", "--where", "age=2"), "twice"),
         (("--robust",), "--robust needs --data"),
         (("--lead", "high"), "--lead is used together with --at-least or --at-most"),
+        (("--lead", "high", "--at-least", "9", "--at-most", "1"), "no number is in that range"),
         (("--always", "high", "--at-most", "3"), "--lead is used together with"),
         (("--always", "high", "--radius"), "--radius is only used with --robust"),
         (("--always", "high", "--tolerance", "age=1"), "only used with --robust"),
@@ -301,4 +412,4 @@ def test_large_rules_have_no_certificate() -> None:
     claim = rule_claim(circuit, "no", {"x0": False}, False, None)
     assert isinstance(decide(claim, None), Proof)
     with pytest.raises(CircuitError, match="too many literals for a certificate"):
-        certificate_of(claim, b"", Clock(None))
+        certificate_of([claim], b"", Clock(None))

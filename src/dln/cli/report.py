@@ -50,7 +50,7 @@ def report(
         list[str] | None,
         typer.Option(
             metavar="COLUMNS",
-            help="Prove or refute that these columns alone never change the class. "
+            help="Prove or refute that these columns alone never change the prediction. "
             "Comma-separated; repeat for another claim.",
         ),
     ] = None,

@@ -10,7 +10,6 @@ import numpy as np
 import typer
 
 import dln
-from dln._util.messages import percent
 from dln.cli.asking import read_names
 from dln.cli.constraints import (
     ForbiddenPair,
@@ -124,7 +123,7 @@ def train(
         bool,
         typer.Option(
             "--price",
-            help="Also train without the constraints, and print what they cost in accuracy.",
+            help="Also train without the constraints, and print what they cost in accuracy or R².",
         ),
     ] = False,
     rules: Annotated[
@@ -272,11 +271,6 @@ def train(
         unused=unused,
         max_columns_per_rule=max_columns_per_rule,
     )
-    if constraints and is_number:
-        raise OptionError(
-            "constraints such as --monotone are only for classes, but a number is predicted; "
-            "leave them out, or set --task classes"
-        )
     if before is not None and before.constraints is not None and not constraints:
         constraints = before.constraints.to_parameters()
     model = make_model(prepared.task, given | decision | constraints, of_number)
@@ -301,7 +295,7 @@ def train(
             print_message(f"note: {note}")
     circuit = circuit.with_immutable(fixed)
     total = measure_test_rows(circuit, split)
-    paid = measure_price(model, split, quiet=quiet) if price else None
+    paid = measure_price(model, split, total, quiet=quiet) if price else None
     if output is not None:
         save_model(circuit, output)
     if path is not None and model.path_ is not None:
@@ -314,14 +308,14 @@ def train(
             "notes": [*prepared.notes, *notes],
             "training_rows": len(rows),
             **tested_document(circuit, total),
-            **({} if paid is None else {"without_constraints": paid}),
+            **({} if paid is None else {"without_constraints": paid.without}),
             **({} if model.path_ is None else {"path": model.path_.to_dict()}),
         }
         print_saved(output, document, quiet=quiet)
     else:
         text = tested_text(circuit, total, page=limited)
         if paid is not None:
-            text = f"{text}\nWithout the constraints: {percent(paid)}"
+            text = f"{text}\n{paid.text()}"
         print_saved(output, text, quiet=quiet)
     if not quiet:
         if path is not None:

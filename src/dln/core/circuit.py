@@ -31,7 +31,7 @@ from dln.core.model_file import read_circuit_file, write_circuit_file
 from dln.core.obedience import find_breach
 from dln.core.origin import Origin
 from dln.core.parts import Node, Rule
-from dln.core.readout import Readout, Votes
+from dln.core.readout import Readout, Votes, target_name
 from dln.core.score import Score
 from dln.core.verdict import Proof
 from dln.errors import CircuitError, OptionError, TaskError
@@ -727,9 +727,9 @@ def _check_constraints(constraints: Constraints, logic: Logic, readout: Readout)
         constraints.check(logic.columns, readout.outputs)
     except OptionError as error:
         raise CircuitError(f"constraints: {error}") from error
-    breach = find_breach(constraints, logic, readout.rules, readout.outputs)
+    breach = find_breach(constraints, logic, readout.rules, readout.outputs, target_name(readout))
     if breach is not None:
-        raise CircuitError(f"the circuit does not keep its constraints: {breach}")
+        raise CircuitError(f"the circuit does not satisfy its constraints: {breach}")
 
 
 def keep_constraints(circuit: Circuit, smaller: Circuit) -> Circuit | None:

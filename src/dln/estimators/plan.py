@@ -74,14 +74,15 @@ _LEAST_GATES = 6
 """The first functions that include AND and OR, which rise with their inputs."""
 
 
-def constraints_of(parameters: Parameters, problem: Problem) -> Constraints | None:
-    """Return what the circuit has to keep; None if nothing is asked for, now or by `init`.
+def constraints_of(parameters: Parameters, problem: Problem | NumberProblem) -> Constraints | None:
+    """Return what the circuit has to satisfy; None if nothing is asked for, now or by `init`.
 
-    Raises `OptionError` for constraints that do not fit the table, or that cannot be kept.
+    Raises `OptionError` for constraints that do not fit the table, or that no
+    circuit can satisfy.
     """
     given = {name: getattr(parameters, name) for name in CONSTRAINTS}
-    constraints: Constraints | None = read_constraints(problem.classes, **given)
-    if not constraints:  # an earlier circuit keeps what it has promised
+    constraints: Constraints | None = read_constraints(problem.outputs, **given)
+    if not constraints:  # an earlier circuit satisfies its own
         constraints = None if parameters.init is None else parameters.init.constraints
     if not constraints:
         return None
@@ -91,8 +92,8 @@ def constraints_of(parameters: Parameters, problem: Problem) -> Constraints | No
         Column(name, problem.table.read(number).kind if name in directed else "number")
         for number, name in enumerate(names)
     ]
-    constraints.check(columns, problem.classes)
-    if make_limits(constraints, names, problem.classes).unused == bits_of(range(len(names))):
+    constraints.check(columns, problem.outputs)
+    if make_limits(constraints, names, problem.outputs).unused == bits_of(range(len(names))):
         raise OptionError(
             "the constraints leave no column that a rule may read; leave out some of them"
         )
@@ -109,8 +110,12 @@ def plan_number_fit(
 ) -> NumberPlan:
     """Plan what to train and what to grow for a target of numbers."""
     recipe = make_recipe(parameters, len(problem.target), problem.table.n_columns)
+    constraints = constraints_of(parameters, problem)
+    if constraints is not None:
+        names = problem.table.column_names()
+        recipe = recipe.within(make_limits(constraints, names, problem.outputs))
     alone = may_leave_out_networks(parameters)
-    return NumberPlan(loss, recipe, make_growths(parameters), alone)
+    return NumberPlan(loss, recipe, make_growths(parameters), alone, constraints)
 
 
 def goal_of(parameters: Parameters, classes: tuple[Label, ...]) -> Goal:
@@ -144,7 +149,7 @@ def budget_of(parameters: Parameters) -> Budget:
 
 
 def _check_budget(parameters: Parameters) -> None:
-    """Raise `OptionError` for limits that cannot be kept, and for parameters of networks beside."""
+    """Raise `OptionError` for limits that cannot be met, and for parameters of networks beside."""
     budget = budget_of(parameters)
     if budget.is_limited:
         why = f"a fit with a budget ({budget.describe()})"

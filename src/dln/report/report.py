@@ -184,10 +184,10 @@ def make_report(
         all figures, plots, rules and the form remain.
     independent
         Columns, or groups of columns: for each the report proves or refutes that it alone never
-        changes the class, as `prove_independent` does.
+        changes the prediction, as `prove_independent` does.
     tolerances
         Small changes of columns of numbers: the report shows how many of the rows are proven to
-        keep their class within them, as `prove_robust` does. Both are for classes only.
+        keep their class within them, as `prove_robust` does. For classes only.
 
     Examples
     --------
@@ -202,10 +202,8 @@ def make_report(
     check_is_circuit(circuit, "make_report")
     is_number = circuit.task == "number"
     template = _template("number.html.jinja" if is_number else "report.html.jinja")
-    if is_number and (independent or tolerances):
-        raise OptionError(
-            "independent and tolerances are proven for classes; the circuit predicts a number"
-        )
+    if is_number and tolerances:
+        raise OptionError("tolerances are proven for classes, but the circuit predicts a number")
     data = data or DataNote()
     table = read_table(X)
     table = replace(table, read=cache(table.read))  # for the evaluation and for `read_rows`
@@ -231,9 +229,7 @@ def make_report(
         rules=facts.rules,
         decision=readout_note(circuit.readout),
         trends=_trends(circuit),
-        certificates=()
-        if is_number
-        else certify(
+        certificates=certify(
             circuit,
             X,
             independent,
@@ -245,6 +241,7 @@ def make_report(
         trend_words=NUMBER_TREND_WORDS if is_number else TREND_WORDS,
         trend_signs=_TREND_SIGNS,
         n_features=len(content["features"]),
+        with_constraints=circuit.constraints is not None,
         with_rows=rows,
         with_edits=rows and circuit.task == "classes",
         cost=cost(circuit),

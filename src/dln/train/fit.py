@@ -56,7 +56,7 @@ class FitPlan:
     goal
         What base votes and probabilities are fitted for.
     constraints
-        What the circuit keeps; the recipes are within their limits.
+        What the circuit satisfies; the recipes are within their limits.
     init
         An earlier circuit that is kept and corrected; no networks are trained then.
     """
@@ -341,7 +341,7 @@ def _check_earlier(moved: Circuit, wanted: Constraints) -> None:
     breach = find_breach(wanted, moved.logic, moved.rules, moved.readout.outputs)
     if breach is not None:
         raise OptionError(
-            f"init does not keep the constraints: {breach}; leave out init or the constraint"
+            f"init does not satisfy the constraints: {breach}; leave out init or the constraint"
         )
 
 

@@ -54,6 +54,11 @@ class Problem(_Rows):
     groups: NDArray[np.int64] | None = None
     top: NDArray[np.bool_] | None = None
 
+    @property
+    def outputs(self) -> tuple[Label | None, ...]:
+        """What votes are for: the classes."""
+        return self.classes
+
     def class_shares(self) -> NDArray[np.float64]:
         """Return the class frequencies of the rows, before class weights."""
         if self.shares is not None:
@@ -83,6 +88,11 @@ class NumberProblem(_Rows):
     weight: NDArray[np.float32]
     groups: NDArray[np.int64] | None = None
     name: str = "prediction"
+
+    @property
+    def outputs(self) -> tuple[Label | None, ...]:
+        """What points are for: the number, which has no label."""
+        return (None,)
 
 
 def split_target(problem: Problem | NumberProblem) -> NDArray[np.int32] | NDArray[np.float32]:
