@@ -20,15 +20,18 @@ lists the atoms that are possible; the certificate must have them all.
 The votes are a sum over tables. A table has some rules of the model, and a cell for each
 combination of patterns of the columns that they read. Every rule must be in exactly one table.
 
-A proof is a tree of boxes (sets of atoms for each column) that splits the region, and at each leaf
-integers: multipliers m >= 0 of the demands, and messages u(table, column, pattern). For every row
+A proof is a tree of boxes (sets of atoms for each column) that splits the region. At some nodes
+tables are added up to larger ones: a group of tables is a table over the columns of all of them. In
+a box, atoms that no table of a group distinguishes are one pattern, and the patterns are numbered
+by their first atoms. Each leaf has integers: multipliers m >= 0 of the demands, and messages
+u(group, column, pattern). For every row
 
     sum over demands of m * (votes that are lacking)
-      = constant + sum over tables (value of the cell - messages of its patterns)
-                 + sum over columns (messages of all tables to the atom),
+      = constant + sum over groups (value of the cell - messages of its patterns)
+                 + sum over columns (messages of all groups to the atom),
 
 because each message is subtracted once and added once. So the left side is at least the constant
-plus the least value of each table plus the least value of each column, over the box. If that is
+plus the least value of each group plus the least value of each column, over the box. If that is
 positive, some demand lacks votes in every row of the box.
 
 A question about constraints needs no proof in the certificate. Each rule is checked on its own, see
@@ -46,6 +49,10 @@ GATES = (
     *("NOR", "XNOR", "NOT_B", "A_OR_NOT_B", "NOT_A", "NOT_A_OR_B", "NAND", "TRUE"),
 )
 """The number of a gate, as four binary digits, is its output for (a, b) = 00, 01, 10, 11."""
+
+
+REGROUP = -(2**31)
+"""Begins a node of a proof that adds up tables."""
 
 
 class Refused(Exception):
@@ -282,7 +289,7 @@ class Tables:
             self.atoms.append(atoms)
         used = sorted(rule for table in document["tables"] for rule in table["rules"])
         require(used == list(range(len(model.rules))), "a rule is in no table, or in several")
-        self.tables, self.n_messages = [], 0
+        self.tables = []  # columns, pattern of each atom, votes of each cell
         for table in document["tables"]:
             self.add(table)
 
@@ -308,10 +315,8 @@ class Tables:
             require(
                 {p for q, p in truths if q == place} == set(range(size)), "a pattern is missing"
             )
-        first = [self.n_messages + sum(sizes[:place]) for place in range(len(sizes))]
-        self.n_messages += sum(sizes)
         gates = sorted({w for cone in cones for w in cone if w >= len(self.model.literals)})
-        cells = []
+        cells = {}
         for cell in itertools.product(*map(range, sizes)):
             value = {}
             for place, pattern in enumerate(cell):
@@ -325,8 +330,8 @@ class Tables:
                 wire, given = self.model.rules[rule]
                 if value[wire]:
                     votes = [x + y for x, y in zip(votes, given)]
-            cells.append((cell, [f + p for f, p in zip(first, cell)], votes))
-        self.tables.append((scope, of_atoms, first, cells))
+            cells[cell] = votes
+        self.tables.append((scope, of_atoms, cells))
 
     def box(self, conditions):
         """Return the atoms of each column that fulfil the conditions."""
@@ -335,11 +340,52 @@ class Tables:
             literals = [self.model.literals[w] for w in self.wires[at]]
             possible = patterns(self.model.columns[at], literals, conditions.get(at, ("any",)))
             box.append({n for n, atom in enumerate(atoms) if atom in possible})
+            require(box[-1], f"no value of {self.model.columns[at]['name']!r} is possible")
         return box
 
-    def bound(self, box, goal, multipliers, messages):
+    def regroup(self, box, groups):
+        """Return groups of tables as (columns, atom -> pattern, first messages, cells)."""
+        members = sorted(member for group in groups for member in group)
+        require(members == list(range(len(self.tables))), "a table is in no group, or in several")
+        made, n_messages = [], 0
+        for group in groups:
+            tables = [self.tables[member] for member in group]
+            columns, of_atoms, examples = [], [], []
+            for column in sorted({number for scope, _, _ in tables for number in scope}):
+                uses = [of[scope.index(column)] for scope, of, _ in tables if column in scope]
+                known, of_atom, example = {}, {}, []
+                for atom in sorted(box[column]):
+                    key = tuple(use[atom] for use in uses)
+                    if key not in known:
+                        known[key] = len(example)
+                        example.append(atom)
+                    of_atom[atom] = known[key]
+                columns.append(column)
+                of_atoms.append(of_atom)
+                examples.append(example)
+            kept = [place for place, example in enumerate(examples) if len(example) > 1]
+            first = []
+            for place in kept:
+                first.append(n_messages)
+                n_messages += len(examples[place])
+            cells = []
+            for cell in itertools.product(*(range(len(examples[place])) for place in kept)):
+                atoms = {column: example[0] for column, example in zip(columns, examples)}
+                for place, pattern in zip(kept, cell):
+                    atoms[columns[place]] = examples[place][pattern]
+                votes = [0] * self.model.n_classes
+                for scope, of, table in tables:
+                    found = table[tuple(use[atoms[number]] for number, use in zip(scope, of))]
+                    votes = [x + y for x, y in zip(votes, found)]
+                cells.append((cell, [f + p for f, p in zip(first, cell)], votes))
+            scope, patterns_of = [columns[p] for p in kept], [of_atoms[p] for p in kept]
+            made.append((scope, patterns_of, first, cells))
+        return made, n_messages
+
+    def bound(self, box, goal, groups, multipliers, messages):
         """Return a lower bound of the multiplied lack of votes in a box."""
-        require(len(multipliers) == len(goal) and len(messages) == self.n_messages, "wrong numbers")
+        groups, n_messages = groups
+        require(len(multipliers) == len(goal) and len(messages) == n_messages, "wrong numbers")
         require(all(type(m) is int and m >= 0 for m in multipliers), "a multiplier is negative")
         require(all(type(m) is int for m in messages), "a message is not an integer")
         weight, constant = [0] * self.model.n_classes, 0
@@ -349,7 +395,7 @@ class Tables:
             constant += m * by
         total = constant + sum(w * b for w, b in zip(weight, self.model.base))
         unary = [dict.fromkeys(atoms, 0) for atoms in box]
-        for scope, of_atoms, first, cells in self.tables:
+        for scope, of_atoms, first, cells in groups:
             allowed = []
             for number, of_atom, start in zip(scope, of_atoms, first):
                 allowed.append({of_atom[atom] for atom in box[number]})
@@ -365,22 +411,32 @@ class Tables:
     def check(self, box, goal, proof):
         """Check that no row of a box fulfils all demands of a goal."""
         tokens = iter(proof["tree"])
-        stack = [box]
+
+        def take(n):
+            require(0 <= n <= len(proof["tree"]), "a number is out of range")
+            return [next(tokens, -1) for _ in range(n)]
+
+        stack = [(box, None)]
         while stack:
-            part = stack.pop()
+            part, groups = stack.pop()
             token = next(tokens, None)
             require(token is not None, "the tree ends too early")
+            if token == REGROUP:
+                members = [take(next(tokens, 0)) for _ in take(1)[0] * [None]]
+                stack.append((part, self.regroup(part, members) if all(part) else None))
+                continue
             if token < 0:
                 require(-token <= len(proof["messages"]), "a leaf has no messages")
                 if all(part):
+                    require(groups is not None, "a leaf has no groups of tables")
                     numbers = proof["multipliers"][~token], proof["messages"][~token]
-                    require(self.bound(part, goal, *numbers) > 0, "a bound is not positive")
+                    require(self.bound(part, goal, groups, *numbers) > 0, "a bound is not positive")
                 continue
             require(token < len(part), "a node splits an unknown column")
-            n_chosen = next(tokens, 0)
-            chosen = {next(tokens, -1) for _ in range(n_chosen)}
-            stack.append([atoms - chosen if n == token else atoms for n, atoms in enumerate(part)])
-            stack.append([atoms & chosen if n == token else atoms for n, atoms in enumerate(part)])
+            chosen = set(take(next(tokens, 0)))
+            others = [atoms - chosen if n == token else atoms for n, atoms in enumerate(part)]
+            those = [atoms & chosen if n == token else atoms for n, atoms in enumerate(part)]
+            stack += [(others, groups), (those, groups)]
         require(next(tokens, None) is None, "the tree goes on after its end")
 
 
@@ -467,7 +523,7 @@ def reach_of(model):
 def check(model_bytes, certificate):
     """Return the claim, or raise `Refused`."""
     require(certificate.get("format") == "dln-certificate", "this is not a certificate of dln")
-    require(certificate.get("version") == 1, "this program reads certificates of version 1")
+    require(certificate.get("version") == 2, "this program reads certificates of version 2")
     digest = hashlib.sha256(model_bytes).hexdigest()
     require(digest == certificate["model_sha256"], "the certificate is about another model file")
     document, question = json.loads(model_bytes), certificate["question"]
@@ -475,12 +531,21 @@ def check(model_bytes, certificate):
     if question["kind"] == "constraints":
         check_constraints(model, question)
         return describe_constraints(model, question)
-    asked, goals, conditions = read_question(model, question)
-    tables = Tables(asked, certificate)
-    require(len(certificate["proofs"]) == len(goals), "there is not one proof for each goal")
-    for goal, proof in zip(goals, certificate["proofs"]):
-        tables.check(tables.box(conditions), goal, proof)
-    return describe(document, question)
+    several = question["kind"] == "all"  # about rows of the model itself
+    questions = question["questions"] if several else [question]
+    require(questions, "there is no question")
+    require(not several or all(q["kind"] == "always" for q in questions), "a question differs")
+    tables, proofs, texts = None, iter(certificate["proofs"]), []
+    for each in questions:
+        asked, goals, conditions = read_question(model, each)
+        tables = tables or Tables(asked, certificate)
+        for goal in goals:
+            proof = next(proofs, None)
+            require(proof is not None, "there is not one proof for each goal")
+            tables.check(tables.box(conditions), goal, proof)
+        texts.append(describe(document, each))
+    require(next(proofs, None) is None, "there are more proofs than goals")
+    return "\n".join(texts)
 
 
 def describe(document, question):

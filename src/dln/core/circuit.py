@@ -361,7 +361,12 @@ class Circuit:
     # -- explanation --------------------------------------------------------------------------
 
     def explain(
-        self, row: Any, *, at_least: float | None = None, at_most: float | None = None
+        self,
+        row: Any,
+        *,
+        at_least: float | None = None,
+        at_most: float | None = None,
+        fixed: Sequence[str] = (),
     ) -> Explanation | NumberExplanation:
         """Explain why a row gets its class or its number.
 
@@ -375,6 +380,8 @@ class Circuit:
             One row: a dict or Series by column name, a list by position, or a frame of one row.
         at_least, at_most
             The prediction to reach; only for a number.
+        fixed
+            Columns that the change keeps, in addition to the immutable ones.
 
         Examples
         --------
@@ -391,12 +398,14 @@ class Circuit:
         """
         from dln.core.bands import check_no_limits
         from dln.explain.explanation import explain_row
+        from dln.explain.fixed import with_fixed
         from dln.explain.number_explanation import explain_number
 
+        circuit = with_fixed(self, fixed)
         if self.task == "number":
-            return explain_number(self, row, at_least=at_least, at_most=at_most)
+            return explain_number(circuit, row, at_least=at_least, at_most=at_most)
         check_no_limits(self, at_least, at_most)
-        return explain_row(self, row)
+        return explain_row(circuit, row)
 
     def reason(
         self,
