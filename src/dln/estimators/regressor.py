@@ -134,7 +134,7 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         column_costs: Mapping[str, float] | None = None,
         max_cost: float | None = None,
         path: bool = False,
-        monotone: Mapping[str, str] | None = None,
+        monotone: Mapping[Any, Any] | None = None,
         interactions: Sequence[Sequence[str]] | None = None,
         forbidden_pairs: Sequence[tuple[str, str]] | None = None,
         unused_columns: Sequence[str] | None = None,
