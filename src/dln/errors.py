@@ -53,7 +53,7 @@ class CircuitFileError(CircuitError):
 
 
 class RuleTextError(DlnError, ValueError):
-    """Rules as text that cannot be read; the message marks the place with ^.
+    """Rules as text that cannot be read; the message shows the line, with ^ below the place.
 
     Attributes
     ----------

@@ -78,7 +78,8 @@ def explain(
         str | None,
         typer.Option(
             metavar="TEXT",
-            help="With --output: add a text with {row}, {class}, {reason}, {features}, {values}.",
+            help="With --output: add a text with {row}, {class}, {reason}, {features}, {values}; "
+            "{prediction} instead of {class} for a number.",
         ),
     ] = None,
     keep: Annotated[
@@ -133,6 +134,7 @@ def explain(
             )
         _write_reasons(
             as_classifier(circuit, **bounds),
+            "class" if circuit.task == "classes" else "prediction",
             model,
             data,
             output,
@@ -181,6 +183,7 @@ def _read_row(circuit: Circuit, data: str, row: int, layout: Layout) -> Any:
 
 def _write_reasons(
     circuit: Circuit,
+    word: str,
     model: str,
     data: str,
     output: str,
@@ -197,7 +200,7 @@ def _write_reasons(
     check_output(output, model, data)
     check_format(output)
     if template is not None:
-        check_template(template)
+        check_template(template, word)
     labels = dict(zip(circuit.classes, one_type(output, list(circuit.classes)), strict=True))
     kept = list(dict.fromkeys(keep))
     n_rows = n_unsure = n_unchecked = 0
@@ -207,7 +210,7 @@ def _write_reasons(
             for part in parts:
                 reasons = reason_codes(circuit, part.table, prefer=prefer, check=check)
                 copies = {name: part.written.column(name) for name in kept}
-                written = _columns(reasons, labels, part.first_row, template, check)
+                written = _columns(reasons, labels, part.first_row, template, check, word)
                 twice = [name for name in copies if name in written]
                 if twice:
                     raise OptionError(
@@ -236,10 +239,11 @@ def _columns(
     first_row: int,
     template: str | None,
     check: bool,
+    word: str,
 ) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {
         "row": list(range(first_row, first_row + len(reasons))),
-        "class": [labels[reason.label] for reason in reasons],
+        word: [labels[reason.label] for reason in reasons],
         "reason": [reason.condition for reason in reasons],
         "features": [", ".join(reason.features) for reason in reasons],
         "minimal": [reason.minimal for reason in reasons],
@@ -248,7 +252,7 @@ def _columns(
         columns["checked"] = [reason.checked for reason in reasons]
     if template is not None:
         columns["text"] = [
-            fill_template(template, first_row + place, reason)
+            fill_template(template, first_row + place, reason, word)
             for place, reason in enumerate(reasons)
         ]
     return columns

@@ -131,8 +131,15 @@ class Parameters(FitOptions):
         None,
         "Rules that the model must have, with their votes: text as `dln rules` prints it, or a "
         "`Circuit`.",
-        more="They are locked, and the others are learned around them. As with a budget, the fit "
-        "searches for rules and trains no network. See docs/guides/edit.md.",
+        more="They are locked, and the others are learned around them. See docs/guides/edit.md.",
+        checked=False,
+        searched=False,
+    )
+    soft_rules: Any = option(
+        None,
+        "Rules that the model starts from and may change, in the form of `rules`.",
+        more="Their votes are learned from the rows, starting from the stated votes. A rule that "
+        "the rows contradict is dropped. See docs/guides/edit.md.",
         checked=False,
         searched=False,
     )
@@ -247,6 +254,7 @@ class NumberParameters(Parameters):
     preset: None = unused(None)
     init: None = unused(None)
     rules: None = unused(None)
+    soft_rules: None = unused(None)
     ensemble: Literal["sum"] = unused("sum")
     tau: Literal["auto"] = unused("auto")
     vote_gradient: Literal["soft"] = unused("soft")

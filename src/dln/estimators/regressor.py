@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from dln._util.cores import count_threads
 from dln._util.option import documented
 from dln._util.progress import live_bars
+from dln.data.number_target import read_exposure
 from dln.errors import OptionError
 from dln.estimators.base import CircuitEstimator, stack_histories
 from dln.estimators.fit_warnings import warn_of_mixtures, warn_user
@@ -198,7 +199,14 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
 
     # -- fitting --------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> DLNRegressor:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        exposure: Any = None,
+    ) -> DLNRegressor:
         """Learn a circuit from a table and the number of each row.
 
         Parameters
@@ -208,11 +216,14 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         y : array-like of shape (n_rows,)
             The numbers to predict. Missing and infinite ones are refused.
         sample_weight : array-like of shape (n_rows,), optional
-            Weights of the rows, not negative. Rows of weight 0 are ignored. For counts with an
-            exposure, give counts / exposure as `y` and the exposure as weight.
+            Weights of the rows, not negative. Rows of weight 0 are ignored.
         groups : array-like of shape (n_rows,), optional
             Rows that belong together, for example those of one patient, have the same value.
             Cross-validation inside the fit does not separate them.
+        exposure : array-like of shape (n_rows,), optional
+            How long or how much of something each row stands for, such as years; above 0. For
+            loss="poisson" and loss="gamma". The circuit predicts the target for one unit of it: its
+            logarithm is an offset of the score.
 
         Returns
         -------
@@ -224,7 +235,9 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         engine = find_engine(self.engine, self.device)
         n_threads = count_threads(self.n_jobs)
         seed = draw_seed(self.random_state)
-        problem = read_number_problem(self, X, y, sample_weight, parameters.loss, groups).counting()
+        problem = read_number_problem(
+            self, X, y, sample_weight, parameters.loss, groups, exposure
+        ).counting()
         budget.check_columns(problem.table.column_names())
         constraints = constraints_of(parameters, problem)
         fits: list[FittedNumber] = []
@@ -287,27 +300,35 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         elif not self.circuit_.rules:
             warn_user(
                 "The model has no rules, so it predicts the same number for every row. If the "
-                "columns should say something about the target, check that numbers and dates were "
-                "not read as text."
+                "columns should say something about the target, "
+                f"{'' if constraints is None else 'try fewer constraints, and '}"
+                "check that numbers and dates were not read as text."
             )
         return self
 
     # -- prediction -----------------------------------------------------------------------------
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any, exposure: Any = None) -> NDArray[np.float64]:
         """Return the prediction of each row.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
             Rows with the columns seen in `fit`.
+        exposure : array-like of shape (n_rows,), optional
+            Multiplies the predictions. Without it, a model that was fitted with an exposure
+            predicts for one unit of it.
 
         Returns
         -------
         ndarray of shape (n_rows,)
         """
         check_is_fitted(self)
-        return self.circuit_.predict(read_features(self, X, reset=False))
+        table = read_features(self, X, reset=False)
+        predicted = self.circuit_.predict(table)
+        if exposure is None:
+            return predicted
+        return np.asarray(predicted * read_exposure(exposure, table.n_rows, self.loss))
 
     def predict_interval(self, X: Any) -> NDArray[np.float64]:
         """Return the prediction of every quantile level, in ascending order.

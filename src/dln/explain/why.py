@@ -131,7 +131,7 @@ class ClassReason(Formatted):
     def _headline(self) -> str:
         label = label_text(self.label)
         if not self.parts:
-            return f"{label}: every possible row gets this class"
+            return f"{label} for every possible row"
         doubt = "" if self.minimal else " (time limit: there may be a shorter reason)"
         return f"{label}: this is enough, whatever the other columns hold{doubt}"
 

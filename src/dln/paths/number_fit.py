@@ -33,6 +33,7 @@ from dln.paths.searches import (
     n_folds,
     run_searches,
 )
+from dln.train.balance import balance
 from dln.train.folds import draw_number_folds
 from dln.train.jobs import OnInterrupt
 from dln.train.number_loss import NumberLoss
@@ -89,13 +90,12 @@ def fit_number_path(
         scores = np.array([part.score_at(size) for part in validated])
         mean = float(scores.mean()) if len(scores) else np.nan
         error = float(scores.std() / np.sqrt(len(scores))) if len(scores) else np.nan
-        circuit = complete.circuit(size, loss, problem.name)
+        circuit = balance(complete.circuit(size, loss, problem.name), problem, loss)
         points.append(PathPoint(replace(circuit, constraints=constraints), mean, error))
     points = increasing(points)
     for point in points:
         assert budget.allows(point.size), (budget, point.size)
-    measure = "R²" if loss.name == "squared" else "D²"
-    path = CircuitPath(tuple(points), best_place(tuple(points)), measure)
+    path = CircuitPath(tuple(points), best_place(tuple(points)), loss.measure)
     return FittedPath(path, searched.interrupted)
 
 
@@ -202,11 +202,8 @@ def _validate(
 ) -> dict[int, float]:
     """Return the share of the loss of a constant that each size removes on validation rows."""
     bits = tests.evaluate(validation.table)
-    target, weight = validation.target, validation.weight
-    constant = loss.constant(target, weight)
-    start = loss.deviance(np.full(len(target), constant), target, weight)
     scores = {}
     for size, (state, (points, offset, digits)) in states.items():
         score = (_fires(state, bits)[:, 1:] @ points + offset) * 10.0**-digits
-        scores[size] = 1.0 - loss.deviance(score, target, weight) / start if start > 0 else 0.0
+        scores[size] = loss.explained(score, validation.target, validation.weight)
     return scores

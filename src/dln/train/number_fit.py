@@ -15,6 +15,7 @@ from dln.core.circuit import Circuit
 from dln.core.constraints import Constraints
 from dln.core.score import Score
 from dln.encode.encoder import Encoder, fit_encoder
+from dln.train.balance import balance
 from dln.train.discretise import RuledNetwork, build_circuit
 from dln.train.folds import draw_number_folds
 from dln.train.jobs import Engine, Job, OnInterrupt, OnProgress, Trained
@@ -166,7 +167,7 @@ class _NumberFit:
             rest = target[rows] - model.honest
             base += weighted_quantile(rest, problem.weight[rows], loss.level)
         parts = _Parts(networks, model.trees, features, cells)
-        circuit = parts.build(standard, base, loss, problem, encoder)
+        circuit = balance(parts.build(standard, base, loss, problem, encoder), problem, loss)
         if plan.constraints is not None:
             circuit = replace(circuit, constraints=plan.constraints)
         return FittedNumber(
@@ -304,10 +305,7 @@ class _NumberFit:
         """Return the share of the loss of a constant that is removed on rows left out."""
         if model.honest is None:
             return np.nan
-        loss, weight, actual = self.plan.loss, self.problem.weight[rows], target[rows]
-        constant = np.full(len(actual), loss.constant(actual, weight))
-        start = loss.deviance(constant, actual, weight)
-        return 1.0 - loss.deviance(model.honest, actual, weight) / start if start > 0 else 0.0
+        return self.plan.loss.explained(model.honest, target[rows], self.problem.weight[rows])
 
 
 @dataclass(frozen=True)

@@ -89,6 +89,17 @@ class NumberLoss:
                 perfect = np.maximum(np.log(target), -_MOST_SCORE)
         return self.mean(scores, target, weight) - self.mean(perfect, target, weight)
 
+    def explained(self, scores: Floats, target: Floats, weight: NDArray[np.float32]) -> float:
+        """Return the share of the loss of the best constant that is removed: R² or D²."""
+        constant = np.full(len(target), self.constant(target, weight))
+        start = self.deviance(constant, target, weight)
+        return 1.0 - self.deviance(scores, target, weight) / start if start > 0 else 0.0
+
+    @property
+    def measure(self) -> str:
+        """What `explained` is called."""
+        return "R²" if self.name == "squared" else "D²"
+
     def pulls(self, scores: Floats, target: Floats) -> Floats:
         """Return the downhill gradient of each row."""
         match self.name:

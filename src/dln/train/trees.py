@@ -13,7 +13,7 @@ are monotone in them, and its rules are the levels of these points (`dln.train.l
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, NamedTuple, Protocol
 
@@ -43,12 +43,18 @@ PENALTY = 1.0
 class TreeOptions:
     """The size of each tree, and the part of a Newton step that it takes.
 
-    `least_rows` is the minimum number of rows in a leaf.
+    `least_rows` is the minimum number of rows in a leaf. If there is a `unit`, the points of leaves
+    are multiples of it.
     """
 
     n_leaves: int
     rate: float
     least_rows: int = MIN_LEAF_ROWS
+    unit: float | None = None
+
+    def in_units(self, unit: float) -> TreeOptions:
+        """Return options for points that are multiples of a unit, with steps that reach it."""
+        return replace(self, unit=unit, rate=max(self.rate, min(1.0, unit)))
 
 
 @dataclass(frozen=True)
@@ -322,9 +328,19 @@ def grow_trees(
             steps = loss.steps(points, leaf, structure.node_count, weights)
         else:
             steps = loss.monotone_steps(points, leaf, structure, weights, signs, output)
-        grown = Tree(structure, options.rate * steps, chosen, signs, output)
+        own_points = options.rate * steps
+        if options.unit is not None:
+            own_points = _in_units(own_points, options.unit)
+        grown = Tree(structure, own_points, chosen, signs, output)
         points += grown.points[leaf]
         yield grown
+
+
+def _in_units(points: Floats, unit: float) -> Floats:
+    """Round points (n, n_outputs) to multiples of a unit; of two classes only the lead counts."""
+    if points.shape[1] == 2:
+        points = np.stack([np.zeros(len(points)), points[:, 1] - points[:, 0]], axis=1)
+    return np.asarray(unit * np.rint(points / unit))
 
 
 def bounded_newton_steps(
