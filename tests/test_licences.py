@@ -43,11 +43,6 @@ def test_the_docs_name_the_licences_of_every_extra(extra: str) -> None:
     assert found <= set(line.split(", "))
 
 
-def test_every_extra_is_in_the_docs() -> None:
-    rows = set(re.findall(r"^\| `(\w+)` \|", INSTALL.read_text("utf-8"), re.M))
-    assert rows == set(EXTRAS) - {""}
-
-
 def test_copyleft_is_recognised() -> None:
     for text in ("GPL-2.0-or-later", "AGPL-3.0", "LGPL-2.1", "GNU General Public License (GPL)"):
         assert COPYLEFT.search(text)
