@@ -84,8 +84,7 @@ test-oldest:
 	  --requirement build/oldest/requirements.txt . hypothesis "pytest<9"
 	CI=false build/oldest/bin/python -m pytest -p no:cacheprovider --override-ini "testpaths=" \
 	  tests/core tests/data tests/draw tests/encode tests/estimators tests/evaluate tests/explain \
-	  tests/shrink tests/cli/test_cli.py tests/exporters/test_export_conformance.py \
-	  tests/search/test_search.py
+	  tests/shrink tests/cli/test_cli.py tests/search/test_search.py
 
 # Compare dln with independent computations for MINUTES; a failure prints how to repeat it.
 MINUTES ?= 5

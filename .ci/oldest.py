@@ -1,7 +1,7 @@
 """Print the oldest supported version of each dependency, as requirements for pip.
 
 Included are the dependencies of the library, its extras for users, and the data frames that tests
-use. Left out are the extras that need gigabytes or a GPU.
+use. Left out are onnx, and the extras that need gigabytes or a GPU.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text
     "project"
 ]
 EXTRAS = PROJECT["optional-dependencies"]
-TESTED = ("cli", "onnx", "plots", "prove", "search", "sympy")
+TESTED = ("cli", "plots", "prove", "search", "sympy")
 WITH_THEM = ("pyparsing<3.3",)  # later ones warn about what matplotlib 3.9 uses
-FOR_TESTS = ("duckdb", "onnxruntime", "pandas", "polars")
+FOR_TESTS = ("pandas", "polars")
 
 if __name__ == "__main__":
     wanted = [*PROJECT["dependencies"], *(each for name in TESTED for each in EXTRAS[name])]
