@@ -8,6 +8,7 @@ import typer
 
 from dln._util.messages import count_of
 from dln.cli.asking import find_class, find_names
+from dln.cli.certificates import check_certificate_output, write_checked_certificate
 from dln.cli.files import STANDARD, check_output, load_model
 from dln.cli.layout import DETECT, Layout
 from dln.cli.options import Data, Json, Model, Quiet
@@ -17,7 +18,7 @@ from dln.core.bands import as_classifier
 from dln.core.circuit import Circuit
 from dln.errors import OptionError, TableError
 from dln.explain.codes import check_template, fill_template, reason_codes
-from dln.explain.why import ClassReason
+from dln.explain.why import ClassReason, reason_claim
 
 
 @reads_table
@@ -33,13 +34,15 @@ def explain(
     at_least: Annotated[
         float | None,
         typer.Option(
-            metavar="NUMBER", help="For a number: show what keeps or brings it to this or more."
+            metavar="NUMBER",
+            help="For a number: explain why it is at least this, or which change makes it so.",
         ),
     ] = None,
     at_most: Annotated[
         float | None,
         typer.Option(
-            metavar="NUMBER", help="For a number: show what keeps or brings it to this or less."
+            metavar="NUMBER",
+            help="For a number: explain why it is at most this, or which change makes it so.",
         ),
     ] = None,
     changes: Annotated[
@@ -75,7 +78,8 @@ def explain(
         str | None,
         typer.Option(
             metavar="TEXT",
-            help="With --output: add a text with {row}, {class}, {reason}, {features}, {values}.",
+            help="With --output: add a text with {row}, {class}, {reason}, {features}, {values}; "
+            "{prediction} instead of {class} for a number.",
         ),
     ] = None,
     keep: Annotated[
@@ -85,6 +89,14 @@ def explain(
     check: Annotated[
         bool, typer.Option("--check", help="With --output: check every reason independently.")
     ] = False,
+    certificate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a proof that the values of the reason are enough, for "
+            "check_certificate.py.",
+        ),
+    ] = None,
     layout: Layout = DETECT,
     json: Json = False,
     quiet: Quiet = False,
@@ -107,6 +119,12 @@ def explain(
         "only_up": find_names(circuit, only_up),
         "only_down": find_names(circuit, only_down),
     }
+    if certificate is not None:
+        if output is not None or circuit.task == "number":
+            raise OptionError(
+                "--certificate is for the reason of one row of a model of classes, without --output"
+            )
+        check_certificate_output(certificate, model, data)
     wants_changes = to is not None or changes is not None or any(limits.values())
     if output is not None:
         if wants_changes or json:
@@ -116,6 +134,7 @@ def explain(
             )
         _write_reasons(
             as_classifier(circuit, **bounds),
+            "class" if circuit.task == "classes" else "prediction",
             model,
             data,
             output,
@@ -130,13 +149,16 @@ def explain(
     if template is not None or keep or check:
         raise OptionError("--template, --keep and --check are only used with --output")
     cells = _read_row(circuit, data, row, layout)
-    found = circuit.explain(cells, **bounds)
+    found = circuit.explain(cells, fixed=limits["fixed"], **bounds)
     parts: dict[str, Any] = {}
     if circuit.task == "classes" or is_bounded:
         parts["reason"] = circuit.reason(cells, prefer=preferred, **bounds)
     if wants_changes:
         goal = None if to is None else find_class(circuit, to, "--to")
         parts["options"] = circuit.changes(cells, to=goal, n=changes or 1, **limits, **bounds)
+    if certificate is not None:
+        claim = reason_claim(circuit, parts["reason"])
+        write_checked_certificate([claim], model, certificate, 60.0, quiet=quiet)
     if json:
         print_json(found.to_dict() | {name: part.to_dict() for name, part in parts.items()})
         return
@@ -161,6 +183,7 @@ def _read_row(circuit: Circuit, data: str, row: int, layout: Layout) -> Any:
 
 def _write_reasons(
     circuit: Circuit,
+    word: str,
     model: str,
     data: str,
     output: str,
@@ -177,7 +200,7 @@ def _write_reasons(
     check_output(output, model, data)
     check_format(output)
     if template is not None:
-        check_template(template)
+        check_template(template, word)
     labels = dict(zip(circuit.classes, one_type(output, list(circuit.classes)), strict=True))
     kept = list(dict.fromkeys(keep))
     n_rows = n_unsure = n_unchecked = 0
@@ -187,7 +210,7 @@ def _write_reasons(
             for part in parts:
                 reasons = reason_codes(circuit, part.table, prefer=prefer, check=check)
                 copies = {name: part.written.column(name) for name in kept}
-                written = _columns(reasons, labels, part.first_row, template, check)
+                written = _columns(reasons, labels, part.first_row, template, check, word)
                 twice = [name for name in copies if name in written]
                 if twice:
                     raise OptionError(
@@ -216,10 +239,11 @@ def _columns(
     first_row: int,
     template: str | None,
     check: bool,
+    word: str,
 ) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {
         "row": list(range(first_row, first_row + len(reasons))),
-        "class": [labels[reason.label] for reason in reasons],
+        word: [labels[reason.label] for reason in reasons],
         "reason": [reason.condition for reason in reasons],
         "features": [", ".join(reason.features) for reason in reasons],
         "minimal": [reason.minimal for reason in reasons],
@@ -228,7 +252,7 @@ def _columns(
         columns["checked"] = [reason.checked for reason in reasons]
     if template is not None:
         columns["text"] = [
-            fill_template(template, first_row + place, reason)
+            fill_template(template, first_row + place, reason, word)
             for place, reason in enumerate(reasons)
         ]
     return columns

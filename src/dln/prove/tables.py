@@ -24,7 +24,7 @@ Bits = NDArray[np.bool_]
 Support = Mapping[int, frozenset[int]]
 """The variables that a wire depends on: for a column the literals, for an inner wire none."""
 
-_MOST_CELLS = 1024
+_MOST_CELLS = 16384
 """Cells of the table of one rule; more are split by inner variables."""
 _MOST_JOINT_CELLS = 4096
 """Cells of a table of several rules."""
@@ -204,8 +204,7 @@ class _Builder:
             true = self._evaluate(rule.wire, leaves, support)
             table += true[..., np.newaxis] * np.array(rule.votes, dtype=np.int64)
         flat = table.reshape(-1, self._circuit.n_classes)
-        if scope or flat.any():
-            self.factors.append(_Factor(scope, patterns, flat, rules=tuple(rules)))
+        self.factors.append(_Factor(scope, patterns, flat, rules=tuple(rules)))
 
     def _axes(
         self, support: Support, n_more: int
