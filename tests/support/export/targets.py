@@ -12,7 +12,15 @@ from tests.support.export.run_compiled import run_java, run_rustc
 from tests.support.export.run_onnx import run_onnxruntime
 from tests.support.export.run_pmml import run_jpmml, run_pmml4s
 from tests.support.export.run_scripts import run_node, run_python
-from tests.support.export.run_sql import run_duckdb, run_postgresql, run_sqlite, without_nul
+from tests.support.export.run_sql import (
+    run_duckdb,
+    run_mariadb,
+    run_postgresql,
+    run_spark,
+    run_sqlite,
+    without_infinities,
+    without_nul,
+)
 from tests.support.export.run_verilog import run_combinational, run_pipelined, to_ports
 
 Runner = Callable[[Sequence[Case], Path], list[Answers]]
@@ -42,6 +50,12 @@ TOOLS: dict[str, Tools] = {
     "sqlite": Tools((run_sqlite,)),
     "duckdb": Tools((run_duckdb,)),
     "postgresql": Tools((run_postgresql,), fit=without_nul),
+    "mysql": Tools((run_mariadb,), fit=without_infinities),
+    "spark": Tools((run_spark,), every=6),
+    # Only their syntax is tested; they are services, or need a licence.
+    "bigquery": Tools(()),
+    "snowflake": Tools(()),
+    "tsql": Tools(()),
     "pmml": Tools((run_pmml4s, run_jpmml), every=2),
 }
 """The tools of each target that `dln.export` supports."""
