@@ -23,7 +23,7 @@ def read_problem(
     estimator: Any, X: Any, y: Any, sample_weight: Any, class_weight: Any, groups: Any = None
 ) -> tuple[Problem, NDArray[Any]]:
     """Read the training data; return it (including rows of weight 0) and the classes."""
-    table = read_features(estimator, X, reset=True)
+    table = read_features(estimator, X, reset=True).narrow()
     numbers = None if groups is None else read_groups(groups, table.n_rows)
     if is_soft(y):
         soft = read_soft(y, table.n_rows)
@@ -38,7 +38,7 @@ def read_number_problem(
     estimator: Any, X: Any, y: Any, sample_weight: Any, loss: str, groups: Any = None
 ) -> NumberProblem:
     """Read the training data of a target of numbers, including rows of weight 0."""
-    table = read_features(estimator, X, reset=True)
+    table = read_features(estimator, X, reset=True).narrow()
     target = read_numbers(y, table.n_rows)
     own = None if groups is None else read_groups(groups, table.n_rows)
     everyone = np.zeros(len(target), dtype=np.int32)

@@ -71,11 +71,59 @@ def run_spark(cases: Sequence[Case], folder: Path) -> list[Answers]:
 
     class Result:
         def __init__(self, text: str) -> None:
-            self.fetchall = session.sql(text.rstrip().rstrip(";")).collect
+            self.fetchall = session.sql(text).collect
 
     return [
         _answer(case, "spark", Result, lambda run, case: _show(session, case)) for case in cases
     ]
+
+
+def run_translated(target: DatabaseName, dialect: str) -> Callable[..., list[Answers]]:
+    """Return a function that runs SQL for another database in DuckDB, translated by sqlglot."""
+
+    def run(cases: Sequence[Case], folder: Path) -> list[Answers]:
+        find_module("duckdb")
+        find_module("sqlglot")
+        import duckdb
+
+        with duckdb.connect(":memory:") as connection:
+            connection.execute("SET threads = 1")
+            return [
+                _answer(
+                    case,
+                    target,
+                    lambda text: connection.execute(to_duckdb(text, dialect)),
+                    lambda run, case: _register(connection, case),
+                )
+                for case in cases
+            ]
+
+    run.__name__ = "run_in_duckdb"
+    return run
+
+
+def to_duckdb(text: str, dialect: str) -> str:
+    """Translate a statement, which sqlglot must understand."""
+    from sqlglot import ErrorLevel, exp, parse_one
+
+    def adapt(node: Any) -> Any:
+        if isinstance(node, exp.National):  # N'text'
+            return exp.Literal.string(node.name)
+        if isinstance(node, exp.Add) and isinstance(node.expression, exp.National):
+            text = exp.Literal.string(node.expression.name)
+            return exp.DPipe(this=node.this, expression=text)
+        if isinstance(node, exp.DataType):
+            node.set("expressions", [])  # NVARCHAR(MAX)
+        if isinstance(node, exp.Join) and isinstance(node.this, exp.Lateral):
+            node.set("kind", "CROSS")  # CROSS APPLY would become an inner join
+            node.this.set("cross_apply", None)
+        return node
+
+    def without_collation(node: Any) -> Any:  # DuckDB compares bytes in any case
+        return node.this if isinstance(node, exp.Collate) else node
+
+    tree = parse_one(text, dialect=dialect).transform(adapt).transform(without_collation)
+    return tree.sql("duckdb", unsupported_level=ErrorLevel.IGNORE, comments=False)
 
 
 def without_nul(case: Case) -> Case:
@@ -100,11 +148,11 @@ def _answer(
     case: Case, target: DatabaseName, run: Callable[..., Any], fill: Callable[[Any, Case], None]
 ) -> Answers:
     proba = case.has_table
-    # Spark refuses permanent views of a temporary table; test_export_sql.py creates one.
-    view = None if target == "spark" else "answers"
+    # Spark refuses permanent views of temporary tables; test_export_dialects.py creates one.
+    view = "answers" if target in ("sqlite", "duckdb", "postgresql", "mysql") else None
     export = dln.export(case.circuit, to=target, view=view, explain=True, proba=proba)
     fill(run, _read_only(case, export))
-    source = f"({export.text.rstrip().rstrip(';')})"
+    source = f"({_without_end(export.text)})"
     if view is not None:
         run(export.text)
         source = view
@@ -116,8 +164,8 @@ def _answer(
     said = run(f"SELECT {columns} FROM {source} ORDER BY {order}").fetchall()
     if view is not None:
         run(f"DROP VIEW {view}")
-    alone = dln.export(case.circuit, to=target).text  # the SELECT by itself
-    assert len(run(alone).fetchall()) == len(case.rows)
+    alone = _without_end(dln.export(case.circuit, to=target).text)  # the SELECT by itself
+    assert len(run(f"SELECT {answer} FROM ({alone}) AS rows_").fetchall()) == len(case.rows)
     parts = [json.loads(row[1]) for row in said]
     if case.predicts_number:
         points = [[part["points"]] for part in parts]
@@ -131,6 +179,10 @@ def _answer(
         [part["rules"] for part in parts],
         [list(row[2:]) for row in said] if proba else None,
     )
+
+
+def _without_end(text: str) -> str:
+    return text.rstrip().rstrip(";")
 
 
 def _read_only(case: Case, export: dln.Export) -> Case:

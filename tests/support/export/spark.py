@@ -14,6 +14,8 @@ from tests.support.tools import find_module, find_tool
 
 _SETTINGS = {
     "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.timestampType": "TIMESTAMP_NTZ",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.session.timeZone": "America/New_York",
     # To compile Java for a few rows takes longer than to interpret the plan.

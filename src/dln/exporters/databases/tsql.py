@@ -16,7 +16,7 @@ from dln.exporters.databases.database import (
     quote,
 )
 
-_NUMBER = "CAST({x} AS FLOAT)"
+_NUMBER = "CAST({x} AS DOUBLE PRECISION)"
 
 
 def _join(texts: Sequence[str]) -> str:
@@ -46,7 +46,7 @@ TSQL = Database(
         "integer": _NUMBER,
         "boolean": _NUMBER,
         "date": (
-            "CAST(DATEDIFF_BIG(MICROSECOND, CAST('19700101' AS DATETIME2), {x}) AS FLOAT)"
+            "CAST(DATEDIFF_BIG(MICROSECOND, CAST('19700101' AS DATETIME2), {x}) AS DOUBLE PRECISION)"
             " / 1000000e0"
         ),
     },
@@ -61,7 +61,7 @@ TSQL = Database(
     special=re.compile(r"([\0-\x1f])"),
     character="NCHAR({code})",
     types={
-        "number": "FLOAT",
+        "number": "DOUBLE PRECISION",
         "integer": "BIGINT",
         "boolean": "BIT",
         "date": "DATE or DATETIME2",
