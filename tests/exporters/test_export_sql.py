@@ -52,6 +52,11 @@ TYPES = {
         ("numeric(9, 4)", "smallint", "boolean", "date", "numeric"),
         ("double precision", "numeric", "integer", "timestamptz", "bigint"),
     ],
+    "mysql": [
+        ("DOUBLE", "BIGINT", "BOOLEAN", "DATETIME(6)", "INTEGER"),
+        ("DECIMAL(9, 4)", "SMALLINT", "BIT", "DATE", "DECIMAL(9, 4)"),
+        ("FLOAT", "DECIMAL(20)", "INTEGER", "DATETIME", "TINYINT"),
+    ],
     "sqlite": [
         ("REAL", "INTEGER", "BOOLEAN", "TEXT", "INTEGER"),
         ("NUMERIC", "NUMERIC", "INT", "DATETIME", ""),

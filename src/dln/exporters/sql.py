@@ -129,8 +129,9 @@ class _Writer:
         names = [column.name for column in self._program.columns]
         # SQLite folds ASCII letters only, DuckDB folds all letters. This check covers both.
         fold = str.lower if self._database.folds_case else str
+        taken = {fold(self._database.stored(output)) for output in outputs}
         for name in names:
-            if fold(name) in outputs:
+            if fold(name) in taken:
                 raise OptionError(
                     f"the circuit reads the column {name!r}, and the statement adds a column "
                     f"{fold(name)!r}; rename the column of the table and train again"

@@ -165,6 +165,8 @@ class Database:
         Whether it refuses a view with two columns of one name.
     folds_case
         Whether names that differ only in letter case are the same name.
+    stored
+        The name of a column that is named without quotes, as the output columns are.
     """
 
     title: str
@@ -197,6 +199,7 @@ class Database:
     greatest: Callable[[Sequence[str]], str] = lambda values: f"GREATEST({', '.join(values)})"
     refuses_duplicates: bool = True
     folds_case: bool = True
+    stored: Callable[[str], str] = str
 
     def literal(self, text: str) -> str | None:
         """Write text as an expression, or return None if no text of the database equals it."""

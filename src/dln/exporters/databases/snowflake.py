@@ -47,4 +47,5 @@ SNOWFLAKE = Database(
     stage=join_stage,
     limits=Limits(deepest=50, stages=250, columns=10**4, name=255, name_unit="characters"),
     folds_case=False,
+    stored=str.upper,
 )

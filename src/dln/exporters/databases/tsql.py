@@ -46,8 +46,8 @@ TSQL = Database(
         "integer": _NUMBER,
         "boolean": _NUMBER,
         "date": (
-            "CAST(DATEDIFF_BIG(MICROSECOND, CAST('19700101' AS DATETIME2), {x}) AS DOUBLE PRECISION)"
-            " / 1000000e0"
+            "CAST(DATEDIFF_BIG(MICROSECOND, CAST('19700101' AS DATETIME2), {x})"
+            " AS DOUBLE PRECISION) / 1000000e0"
         ),
     },
     # Other collations ignore letter case. All ignore blanks at the end, so a mark follows them.
