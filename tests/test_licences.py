@@ -14,7 +14,8 @@ from packaging.requirements import Requirement
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))[
     "project"
 ]
-OURS = {"bench", "dev", "docs", "reproduction", "test"}  # for working on dln itself
+# For working on dln itself.
+OURS = {"bench", "dev", "docs", "reproduction", "test", "test-autogluon", "test-spark"}
 EXTRAS = {"": PROJECT["dependencies"]} | {
     name: requirements
     for name, requirements in PROJECT["optional-dependencies"].items()

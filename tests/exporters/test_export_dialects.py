@@ -11,6 +11,7 @@ import pytest
 import dln
 from dln import Above, Among, Circuit, Column, Logic, Missing, Rule, Score
 from dln.exporters.databases import DATABASES, DatabaseName
+from tests.exporters.test_export_conformance import fitting
 from tests.support.export.mysql import mysql
 from tests.support.export.nasty import Case, drawn_cases, fixed_cases, number_cases
 from tests.support.export.run_sql import to_duckdb
@@ -29,28 +30,21 @@ def test_sqlglot_reads_every_statement_as_one_view(target: DatabaseName) -> None
     find_module("sqlglot")
     from sqlglot import ErrorLevel, exp, parse
 
-    n_read = 0
-    for case in cases():
-        try:
-            found = dln.export(
-                case.circuit, to=target, view="answers", explain=True, proba=case.has_table
-            )
-        except dln.OptionError as error:
-            assert "rename" in str(error)
-            continue
+    for case in fitting(target, cases()):
+        found = dln.export(
+            case.circuit, to=target, view="answers", explain=True, proba=case.has_table
+        )
         (tree,) = parse(found.text, NAMES.get(target, target), error_level=ErrorLevel.RAISE)
         assert isinstance(tree, exp.Create)
         assert tree.kind == "VIEW"
-        outputs = ["prediction" if case.predicts_number else "predicted_class", "explanation"]
-        assert [x.alias for x in tree.expression.selects][-2 - 0 :] or outputs
-        n_read += 1
-    assert n_read > 8
+        answer = "prediction" if case.predicts_number else "predicted_class"
+        assert [x.alias for x in tree.expression.selects][1:3] == [answer, "explanation"]
 
 
 WORDS = ("Red", "red", "red ", "réd", "red\t", "")
 COLOURS = Circuit(
     (Column("colour", "category", WORDS),),
-    tuple(Among(0, (code,)) for code in range(len(WORDS))) + (Missing(0),),
+    (*(Among(0, (code,)) for code in range(len(WORDS))), Missing(0)),
     (),
     tuple(Rule(wire, (1,)) for wire in range(len(WORDS) + 1)),
     (0,),
@@ -96,7 +90,6 @@ MANY = Circuit(
 def test_minus_zero_is_in_a_long_list_in_spark() -> None:
     """Spark makes a hash table of a long list, in which -0.0 and 0.0 differ."""
     session = spark()
-    session.sql("SELECT CAST(a AS DOUBLE) AS x FROM VALUES ('-0.0'), ('19'), ('20') AS t (a)")
     rows = session.createDataFrame([(-0.0,), (19.0,), (20.0,), (None,)], "x DOUBLE")
     rows.createOrReplaceTempView("data")
     found = session.sql(dln.export(MANY, to="spark").text.rstrip("\n;")).collect()

@@ -76,7 +76,7 @@ def log_model(model: Circuit | CircuitEstimator, name: str = "model", **options:
 
 
 def _import(module: str) -> Any:
-    return import_extra(module, "a model for MLflow", "mlflow")
+    return import_extra(module, "a model for MLflow", "mlflow-skinny")
 
 
 @contextmanager

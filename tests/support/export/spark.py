@@ -30,7 +30,7 @@ _SETTINGS = {
 @cache
 def spark() -> Any:
     """Return the session that all tests of a process share."""
-    find_module("pyspark", package="'dln[test-sql]'")
+    find_module("pyspark")
     find_tool("java", package="default-jdk-headless")
     from pyspark.sql import SparkSession
 
