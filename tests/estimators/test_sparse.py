@@ -123,7 +123,7 @@ def test_a_wide_matrix_is_trained_on_its_densest_columns(model: Model) -> None:
     y = signal[:, [1]].toarray()[:, 0]
     if model is DLNClassifier:
         y = np.where(y > 0, "yes", "no")
-    found = model(**SMALL, n_trees=0, path=True, max_literals=3).fit(X, y)
+    found = model(max_literals=3, random_state=0).fit(X, y)
     assert found.n_features_in_ == len(found.circuit_.columns) == n_columns
     assert found.score(X, y) == 1.0
     assert 4001 in found.circuit_.logic.used_columns

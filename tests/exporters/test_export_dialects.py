@@ -110,7 +110,7 @@ def test_spark_creates_a_view_and_refuses_other_types_and_second_names() -> None
     session.sql("DROP TABLE patients")
     session.sql("SELECT true AS colour").createOrReplaceTempView("data")
     with pytest.raises(Exception, match="column 'colour' must be STRING, not boolean"):
-        session.sql(dln.export(COLOURS, to="spark").text.rstrip("\n;")).collect()
+        session.sql(dln.export(COLOURS, to="spark", explain=True).text.rstrip("\n;")).collect()
     session.sql("SELECT 'red' AS colour, 1 AS predicted_class").createOrReplaceTempView("data")
     view = dln.export(COLOURS, to="spark", view="v").text.rstrip("\n;")
     with pytest.raises(Exception, match=r"COLUMN_ALREADY_EXISTS|TEMP_OBJECT"):
@@ -167,4 +167,4 @@ def test_texts_with_quotes_and_backslashes_survive_translation() -> None:
             query = to_duckdb(f"SELECT {database.literal(str(text))}", target)
             if "CONVERT" in str(database.literal(str(text))):
                 continue  # hexadecimal; MariaDB itself reads it in the conformance suite
-            assert duckdb.sql(query).fetchone() == (text,), (target, query)
+            assert duckdb.execute(query).fetchone() == (text,), (target, query)

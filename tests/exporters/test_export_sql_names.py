@@ -65,8 +65,8 @@ LETTER_CASES: tuple[Callable[[str], str], ...] = (str, str.lower, str.upper, str
 def words_of(text: str) -> list[str]:
     """Return every name, literal and keyword of a statement, without its comments."""
     code = re.sub(r"--[^\n]*", "", text)
-    tokens = re.findall(r"""'(?:[^']|'')*'|(["`])(?:(?!\1).|\1\1)*\1|[A-Za-z_]\w*|\d[\w.]*""", code)
-    return [token.strip("'\"`") for token in tokens]
+    tokens = r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|[A-Za-z_]\w*|\d[\w.]*"""
+    return [token.strip("'\"`") for token in re.findall(tokens, code)]
 
 
 def test_the_words_of_a_statement_are_found() -> None:

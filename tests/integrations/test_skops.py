@@ -25,8 +25,8 @@ ROWS = pd.DataFrame(
 SMALL: dict[str, Any] = {"layers": (6,), "n_networks": 1, "epochs": 10, "random_state": 0}
 MODELS = {
     "classes": (DLNClassifier(**SMALL), ["a", "b", "a", "b"] * 20),
-    "path": (DLNClassifier(**SMALL, path=True, max_rules=3), ["a", "b", "a", "b"] * 20),
-    "constraints": (DLNClassifier(**SMALL, increasing=["age"]), [0, 1, 1, 0] * 20),
+    "path": (DLNClassifier(max_rules=3, random_state=0), ["a", "b", "a", "b"] * 20),
+    "constraints": (DLNClassifier(**SMALL, monotone={"age": "+"}), [0, 1, 1, 0] * 20),
     "numbers": (DLNRegressor(**SMALL, path=True), [1.0, 2.5, 4.0, 2.0] * 20),
 }
 

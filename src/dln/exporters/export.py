@@ -88,6 +88,11 @@ _SQL = ("sql", "mariadb", "postgres", "databricks", "mssql", "sqlserver", "redsh
 """What users may ask for who want SQL."""
 
 
+def hint_of_database(to: str) -> str:
+    """Return a hint for a target that is SQL, but no database of `TARGETS`."""
+    return f"; for SQL, choose a database: {', '.join(DATABASES)}" if to in _SQL else ""
+
+
 def export(circuit: Circuit, to: TargetName, *, name: str = "model", **options: Any) -> Export:
     """Write a circuit for another language, database or machine.
 
@@ -139,8 +144,8 @@ def export(circuit: Circuit, to: TargetName, *, name: str = "model", **options: 
     """
     check_is_circuit(circuit, "export")
     if to not in TARGETS:
-        hint = f"; for SQL, choose a database: {', '.join(DATABASES)}" if to in _SQL else ""
-        raise OptionError(f"to is {to!r}, expected one of {', '.join(map(repr, TARGETS))}{hint}")
+        names = ", ".join(map(repr, TARGETS))
+        raise OptionError(f"to is {to!r}, expected one of {names}{hint_of_database(to)}")
     target = TARGETS[to]
     for option in options:
         if option not in target.options:

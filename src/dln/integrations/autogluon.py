@@ -27,7 +27,7 @@ def __getattr__(name: str) -> Any:
 def _make_class() -> Any:
     models = import_extra("autogluon.core.models", "a model for AutoGluon", "autogluon.tabular")
 
-    class DLNModel(models.AbstractModel):  # type: ignore[misc]
+    class DLNModel(models.AbstractModel):  # type: ignore[misc, name-defined]
         """A circuit that predicts classes or numbers. Text and missing values need no encoding."""
 
         ag_key = "DLN"

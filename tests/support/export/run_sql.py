@@ -122,6 +122,7 @@ def to_duckdb(text: str, dialect: str) -> str:
     def without_collation(node: Any) -> Any:  # DuckDB compares bytes in any case
         return node.this if isinstance(node, exp.Collate) else node
 
+    text = text.replace("NCHAR(", "CHAR(")  # sqlglot does not know it
     tree = parse_one(text, dialect=dialect).transform(adapt).transform(without_collation)
     return tree.sql("duckdb", unsupported_level=ErrorLevel.IGNORE, comments=False)
 
@@ -194,8 +195,8 @@ def _read_only(case: Case, export: dln.Export) -> Case:
     return Case(dln.Circuit(columns, (), (), (), (0,), ("none",)), rows)
 
 
-def expected_labels(case: Case, target: DatabaseName) -> list[Any]:
-    """Return the labels as the database returns them."""
+def expected_labels(case: Case, target: DatabaseName = "sqlite") -> list[Any]:
+    """Return the labels as the database returns them; ONNX returns those of SQLite."""
     classes = case.circuit.classes
     kinds = {type(label) for label in classes}
     infinite = kinds == {float} and any(map(math.isinf, classes))  # type: ignore[arg-type]
@@ -236,7 +237,13 @@ def _register(connection: Any, case: Case) -> None:
 
 
 def _show(session: Any, case: Case) -> None:
-    session.createDataFrame(_arrow(case)).createOrReplaceTempView("data")
+    table = _arrow(case)
+    plain = [f"c{place}" for place in range(table.num_columns)]
+    session.createDataFrame(table.rename_columns(plain)).createOrReplaceTempView("plain")
+    # Only in SQL may a name contain a backquote.
+    name = DATABASES["spark"].name
+    listed = (f"{x} AS {name(y)}" for x, y in zip(plain, table.column_names, strict=True))
+    session.sql(f"CREATE OR REPLACE TEMP VIEW data AS SELECT {', '.join(listed)} FROM plain")
 
 
 def _arrow(case: Case) -> Any:

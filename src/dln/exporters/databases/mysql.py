@@ -93,6 +93,6 @@ MYSQL = Database(
         columns=2000,
         name=64,
         name_unit="characters",
-        bad_name=re.compile("[\0\U00010000-\U0010ffff]| $"),
+        bad_name=re.compile(r"[\0\U00010000-\U0010ffff]|[\t-\r ]\Z"),
     ),
 )

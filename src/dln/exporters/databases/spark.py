@@ -18,7 +18,7 @@ SPARK = Database(
         "boolean": _NUMBER,
         # A TIMESTAMP is a moment. Other types have no time zone and are read as UTC.
         "date": (
-            "CAST(CASE WHEN typeof({x}) = 'timestamp' THEN unix_micros(CAST({x} AS TIMESTAMP))"
+            "CAST(CASE WHEN typeof({x}) = 'timestamp' THEN unix_micros(CAST({x} AS TIMESTAMP_LTZ))"
             " ELSE CAST(unix_date(CAST({x} AS DATE)) AS BIGINT) * 86400000000"
             f" + CAST(hour({_WALL_CLOCK}) AS BIGINT) * 3600000000"
             f" + CAST(minute({_WALL_CLOCK}) AS BIGINT) * 60000000"
