@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,6 +11,7 @@ import dln
 from dln import Above, Among, Circuit, Column, Logic, Missing, Rule, Score
 from dln.exporters.databases import DATABASES, DatabaseName
 from tests.exporters.test_export_conformance import fitting
+from tests.exporters.test_export_sql import places
 from tests.support.export.mysql import mysql
 from tests.support.export.nasty import Case, drawn_cases, fixed_cases, number_cases
 from tests.support.export.run_sql import to_duckdb
@@ -54,10 +54,6 @@ FIRED = [[0], [1], [2], [3], [4], [5], [], [6]]
 CELLS = (*WORDS, "RED", None)
 
 
-def fired(rows: Any) -> list[list[int]]:
-    return [json.loads(row[-1])["rules"] for row in rows]
-
-
 @pytest.mark.parametrize(
     "collation", ["utf8mb4_general_ci", "utf8mb4_unicode_ci", "latin1_swedish_ci"]
 )
@@ -67,7 +63,7 @@ def test_letter_case_accents_and_blanks_count_in_mysql(collation: str) -> None:
         kind = f"VARCHAR(9) CHARACTER SET {collation.partition('_')[0]} COLLATE {collation}"
         connection.execute(f"CREATE TABLE data (colour {kind})")
         connection.executemany("INSERT INTO data VALUES (%s)", [(cell,) for cell in CELLS])
-        assert fired(connection.execute(text).fetchall()) == FIRED
+        assert places(connection.execute(text).fetchall()) == FIRED
 
 
 def test_blanks_count_in_sql_server() -> None:
@@ -104,7 +100,7 @@ def test_spark_creates_a_view_and_refuses_other_types_and_second_names() -> None
         dln.export(COLOURS, "spark", table="patients", view="v", explain=True).text.rstrip("\n;")
     )
     found = session.sql("SELECT * FROM v ORDER BY age").collect()
-    assert fired(found) == [[0], [2], [6]]
+    assert places(found) == [[0], [2], [6]]
     assert found[0].asDict().keys() == {"colour", "age", "predicted_class", "explanation"}
     session.sql("DROP VIEW v")
     session.sql("DROP TABLE patients")
@@ -140,7 +136,7 @@ def test_dates_of_spark_are_moments_or_utc() -> None:
         session.sql(f"SELECT d FROM VALUES {', '.join(rows)} AS t (d)").createOrReplaceTempView(
             "data"
         )
-        assert fired(session.sql(text).collect()) == expected, kind
+        assert places(session.sql(text).collect()) == expected, kind
 
 
 def test_a_prediction_beyond_float64_is_null_where_there_is_no_infinity() -> None:

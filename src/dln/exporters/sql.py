@@ -340,7 +340,7 @@ class _Writer:
         fired = [
             f"CASE WHEN {self._database.holds.format(wire=self._wire(rule.wire))}"
             f" THEN ',{number}' ELSE '' END"
-            for number, rule in enumerate(self._program.circuit.rules)
+            for number, rule in enumerate(self._program.circuit.rules, start=1)
         ]
         if fired:
             parts.append(texts.tail.format(x=_joined(fired, texts.join)))

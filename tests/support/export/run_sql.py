@@ -172,12 +172,12 @@ def _answer(
         points = [[part["points"]] for part in parts]
         # A database without infinity says NULL.
         numbers = [math.inf if row[0] is None else row[0] for row in said]
-        return Answers(numbers, points, [part["rules"] for part in parts])
+        return Answers(numbers, points, [[rule - 1 for rule in part["rules"]] for part in parts])
     labels = expected_labels(case, target)
     return Answers(
         [labels.index(row[0]) for row in said],
         [part["votes"] for part in parts],
-        [part["rules"] for part in parts],
+        [[rule - 1 for rule in part["rules"]] for part in parts],
         [list(row[2:]) for row in said] if proba else None,
     )
 
