@@ -46,7 +46,7 @@ TSQL = Database(
         "integer": _NUMBER,
         "boolean": _NUMBER,
         "date": (
-            "CAST(DATEDIFF_BIG(MICROSECOND, CAST('19700101' AS DATETIME2), {x})"
+            "CAST(DATEDIFF_BIG(MICROSECOND, CAST('1970-01-01' AS DATETIME2), {x})"
             " AS DOUBLE PRECISION) / 1000000e0"
         ),
     },
