@@ -114,6 +114,8 @@ def to_duckdb(text: str, dialect: str) -> str:
             return exp.DPipe(this=node.this, expression=text)
         if isinstance(node, exp.DataType):
             node.set("expressions", [])  # NVARCHAR(MAX)
+            if node.this == exp.DataType.Type.BIT:  # a string of bits in DuckDB
+                node.set("this", exp.DataType.Type.BOOLEAN)
         if isinstance(node, exp.Join) and isinstance(node.this, exp.Lateral):
             node.set("kind", "CROSS")  # CROSS APPLY would become an inner join
             node.this.set("cross_apply", None)
