@@ -25,6 +25,7 @@ from dln.estimators.plan import (
     read_number_parameters,
 )
 from dln.estimators.reading import draw_seed, read_features, read_number_problem
+from dln.estimators.widen import widen, widen_path
 from dln.paths.fit import FittedPath
 from dln.paths.number_fit import fit_number_path
 from dln.paths.progress import search_bar
@@ -280,6 +281,8 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
             path = path.continued(circuits[middle], fits[middle].score, np.nan)
         ended = [found.interrupted for found in fits] + [found.interrupted for found in paths]
         interrupted = any(ended)
+        circuits = tuple(widen(circuit, problem.table) for circuit in circuits)
+        path = widen_path(path, problem.table)
         self.circuits_, self.circuit_, self.path_ = circuits, circuits[middle], path
         self.validated_score_ = (
             path.points[path.chosen].accuracy if path is not None else fits[middle].score
