@@ -110,7 +110,7 @@ def plan_number_fit(
     """Plan what to train and what to grow for a target of numbers."""
     recipe = make_recipe(parameters, len(problem.target), problem.table.n_columns)
     alone = may_leave_out_networks(parameters)
-    return NumberPlan(loss, recipe, make_growths(parameters), alone)
+    return NumberPlan(loss, recipe, make_growths(parameters), alone, parameters.init)
 
 
 def goal_of(parameters: Parameters, classes: tuple[Label, ...]) -> Goal:
