@@ -33,13 +33,15 @@ def explain(
     at_least: Annotated[
         float | None,
         typer.Option(
-            metavar="NUMBER", help="For a number: show what keeps or brings it to this or more."
+            metavar="NUMBER",
+            help="For a number: explain why it is at least this, or which change makes it so.",
         ),
     ] = None,
     at_most: Annotated[
         float | None,
         typer.Option(
-            metavar="NUMBER", help="For a number: show what keeps or brings it to this or less."
+            metavar="NUMBER",
+            help="For a number: explain why it is at most this, or which change makes it so.",
         ),
     ] = None,
     changes: Annotated[
@@ -132,7 +134,7 @@ def explain(
     if template is not None or keep or check:
         raise OptionError("--template, --keep and --check are only used with --output")
     cells = _read_row(circuit, data, row, layout)
-    found = circuit.explain(cells, **bounds)
+    found = circuit.explain(cells, fixed=limits["fixed"], **bounds)
     parts: dict[str, Any] = {}
     if circuit.task == "classes" or is_bounded:
         parts["reason"] = circuit.reason(cells, prefer=preferred, **bounds)

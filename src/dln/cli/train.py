@@ -10,7 +10,6 @@ import numpy as np
 import typer
 
 import dln
-from dln._util.messages import percent
 from dln.cli.asking import read_names
 from dln.cli.constraints import (
     ForbiddenPair,
@@ -120,7 +119,7 @@ def train(
         bool,
         typer.Option(
             "--price",
-            help="Also train without the constraints, and print what they cost in accuracy.",
+            help="Also train without the constraints, and print what they cost in accuracy or R².",
         ),
     ] = False,
     rules: Annotated[
@@ -128,7 +127,16 @@ def train(
         typer.Option(
             metavar="FILE",
             help="Rules that the model must have: a text file as dln rules prints it, or a model "
-            "file, whose locked rules are kept. The others are learned; no network is trained.",
+            "file, whose locked rules are kept. The other rules are learned.",
+            show_default=False,
+        ),
+    ] = None,
+    soft_rules: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Rules that the model starts from, in the same form. Their votes are learned, and "
+            "rules that the rows contradict are dropped.",
             show_default=False,
         ),
     ] = None,
@@ -209,6 +217,7 @@ def train(
     if trace is not None:
         check_trace_path(trace, data, output)
     before, given_rules = read_given_rules(rules)
+    _, soft = read_given_rules(soft_rules)
     given = {
         "preset": preset,
         "init": None if init is None else load_earlier(init, data, layout, target),
@@ -227,6 +236,7 @@ def train(
         "max_cost": max_cost,
         "path": path is not None,
         "rules": given_rules,
+        "soft_rules": soft,
         "class_weight": None if class_weight == "none" else class_weight,
         "probabilities": probabilities,
         "decision_threshold": decision_threshold,
@@ -270,11 +280,6 @@ def train(
         unused=unused,
         max_columns_per_rule=max_columns_per_rule,
     )
-    if constraints and is_number:
-        raise OptionError(
-            "constraints such as --monotone are only for classes, but a number is predicted; "
-            "leave them out, or set --task classes"
-        )
     if before is not None and before.constraints is not None and not constraints:
         constraints = before.constraints.to_parameters()
     model = make_model(prepared.task, given | decision | constraints, of_number)
@@ -300,7 +305,7 @@ def train(
             print_message(f"note: {note}")
     circuit = circuit.with_immutable(fixed)
     total = measure_test_rows(circuit, split)
-    paid = measure_price(model, split, quiet=quiet) if price else None
+    paid = measure_price(model, split, total, quiet=quiet) if price else None
     if output is not None:
         save_model(circuit, output)
     if path is not None and model.path_ is not None:
@@ -313,14 +318,14 @@ def train(
             "notes": [*prepared.notes, *notes],
             "training_rows": len(rows),
             **tested_document(circuit, total),
-            **({} if paid is None else {"without_constraints": paid}),
+            **({} if paid is None else {"without_constraints": paid.without}),
             **({} if model.path_ is None else {"path": model.path_.to_dict()}),
         }
         print_saved(output, document, quiet=quiet)
     else:
         text = tested_text(circuit, total, page=limited)
         if paid is not None:
-            text = f"{text}\nWithout the constraints: {percent(paid)}"
+            text = f"{text}\n{paid.text()}"
         print_saved(output, text, quiet=quiet)
     if not quiet:
         if path is not None:
@@ -333,7 +338,7 @@ def _check(model: AnyModel) -> bool:
     """Check the parameters of a model; return whether they limit the size of the circuit."""
     if isinstance(model, dln.DLNClassifier):
         parameters = read_parameters(model)
-        return budget_of(parameters).is_limited or parameters.rules is not None
+        return budget_of(parameters).is_limited
     return budget_of(read_number_parameters(model)).is_limited
 
 

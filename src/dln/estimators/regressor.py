@@ -19,7 +19,12 @@ from dln.errors import OptionError
 from dln.estimators.base import CircuitEstimator, stack_histories
 from dln.estimators.fit_warnings import warn_of_mixtures, warn_user
 from dln.estimators.parameters import NumberParameters
-from dln.estimators.plan import budget_of, plan_number_fit, read_number_parameters
+from dln.estimators.plan import (
+    budget_of,
+    constraints_of,
+    plan_number_fit,
+    read_number_parameters,
+)
 from dln.estimators.reading import draw_seed, read_features, read_number_problem
 from dln.paths.fit import FittedPath
 from dln.paths.number_fit import fit_number_path
@@ -131,6 +136,11 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         column_costs: Mapping[str, float] | None = None,
         max_cost: float | None = None,
         path: bool = False,
+        monotone: Mapping[str, str] | None = None,
+        interactions: Sequence[Sequence[str]] | None = None,
+        forbidden_pairs: Sequence[tuple[str, str]] | None = None,
+        unused_columns: Sequence[str] | None = None,
+        max_columns_per_rule: int | None = None,
         engine: EngineName = "native",
         device: str = "cpu",
         simplify: Effort | None = "quick",
@@ -176,6 +186,11 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         self.column_costs = column_costs
         self.max_cost = max_cost
         self.path = path
+        self.monotone = monotone
+        self.interactions = interactions
+        self.forbidden_pairs = forbidden_pairs
+        self.unused_columns = unused_columns
+        self.max_columns_per_rule = max_columns_per_rule
         self.engine = engine
         self.device = device
         self.simplify = simplify
@@ -227,6 +242,7 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
             self, X, y, sample_weight, parameters.loss, groups, exposure
         ).counting()
         budget.check_columns(problem.table.column_names())
+        constraints = constraints_of(parameters, problem)
         fits: list[FittedNumber] = []
         paths: list[FittedPath] = []
         for loss in parameters.losses:
@@ -251,6 +267,7 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
                             problem,
                             budget,
                             loss,
+                            constraints,
                             rng=rng,
                             n_threads=n_threads,
                             on_progress=on_search,

@@ -187,7 +187,7 @@ def make_report(
         all figures, plots, rules and the form remain.
     independent
         Columns, or groups of columns: for each the report proves or refutes that it alone never
-        changes the class or number, as `prove_independent` does.
+        changes the prediction, as `prove_independent` does.
     tolerances
         Small changes of columns of numbers: the report shows how many of the rows are proven to
         keep their class within them, as `prove_robust` does. For classes only.
@@ -253,6 +253,7 @@ def make_report(
         trend_words=NUMBER_TREND_WORDS if is_number else TREND_WORDS,
         trend_signs=_TREND_SIGNS,
         n_features=len(content["features"]),
+        with_constraints=circuit.constraints is not None,
         with_rows=rows,
         with_edits=rows and circuit.task == "classes",
         cost=cost(circuit),

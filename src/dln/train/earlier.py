@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from dln._util.messages import list_names
 from dln.core.circuit import Circuit
+from dln.core.constraints import Constraints
 from dln.core.labels import Label
 from dln.core.literals import Above, Among, Column, Literal, Missing
+from dln.core.obedience import find_breach
 from dln.core.parts import Rule
 from dln.core.readout import Votes
 from dln.core.score import Link, Score
@@ -49,6 +51,15 @@ class Earlier:
     def scores(self, table: Table) -> Floats:
         """Return the scores of rows by a circuit that predicts a number, (n_rows,)."""
         return self.circuit.number_readout.scores(self.circuit.votes(table))
+
+    def check(self, columns: tuple[Column, ...], wanted: Constraints) -> None:
+        """Raise `OptionError` if a rule of the circuit may break constraints."""
+        moved = self.move(columns, 1)
+        breach = find_breach(wanted, moved.logic, moved.rules, moved.readout.outputs)
+        if breach is not None:
+            raise OptionError(
+                f"init does not satisfy the constraints: {breach}; leave out init or the constraint"
+            )
 
     def extend(self, encoder: Encoder, cells: NDArray[np.float32]) -> Encoder:
         """Add the circuit's categories to the columns of an encoder; the encoded cells stay."""

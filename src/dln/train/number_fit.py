@@ -6,12 +6,13 @@ This is the complete fit of a number, without a user interface. Inside, targets 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dln.core.circuit import Circuit
+from dln.core.constraints import Constraints
 from dln.core.score import Score
 from dln.encode.encoder import Encoder, fit_encoder
 from dln.errors import TableError
@@ -20,6 +21,7 @@ from dln.train.discretise import RuledNetwork, build_circuit
 from dln.train.earlier import Earlier, find_earlier_number
 from dln.train.folds import draw_number_folds
 from dln.train.jobs import Engine, Job, OnInterrupt, OnProgress, Trained
+from dln.train.levels import Level
 from dln.train.number_growth import FoldScores, GrownNumber, grow_number
 from dln.train.number_loss import Floats, NumberLoss, weighted_quantile
 from dln.train.number_networks import NumberRecipe, Refitted, cross_fit, train_networks
@@ -27,7 +29,16 @@ from dln.train.points import round_coefficients
 from dln.train.problem import NumberProblem
 from dln.train.standard import Standard
 from dln.train.trace import Trace
-from dln.train.trees import Features, Growth, Leaf, Path, Tree, make_features
+from dln.train.trees import (
+    FeatureLimits,
+    Features,
+    Growth,
+    Leaf,
+    Path,
+    Tree,
+    make_features,
+    take_features,
+)
 from dln.train.votes import evaluate_rules
 
 TOLERANCE = 1e-3
@@ -69,6 +80,8 @@ class NumberPlan:
         Trees that may be grown; cross-validation chooses.
     alone
         Whether cross-validation may choose trees without networks.
+    constraints
+        What the circuit satisfies; the recipe is within their limits.
     init
         An earlier circuit that is kept and corrected by trees; no networks are trained then.
     """
@@ -77,6 +90,7 @@ class NumberPlan:
     recipe: NumberRecipe
     growths: tuple[Growth, ...]
     alone: bool
+    constraints: Constraints | None = None
     init: Circuit | None = None
 
 
@@ -160,6 +174,8 @@ class _NumberFit:
             base += weighted_quantile(rest, problem.weight[rows], loss.level)
         parts = _Parts(networks, model.trees, features, cells)
         circuit = balance(parts.build(standard, base, loss, problem, encoder), problem, loss)
+        if plan.constraints is not None:
+            circuit = replace(circuit, constraints=plan.constraints)
         return FittedNumber(
             circuit,
             self._score(model, rows, target),
@@ -192,7 +208,7 @@ class _NumberFit:
         model = _Model(None, (), scores)
         try:
             if plan.growths:
-                grown = self._grow(features.matrix[rows], sample, target[rows], starts)
+                grown = self._grow(features, rows, sample, target[rows], starts)
                 model = _Model(None, grown.trees, grown.held_out)
         except KeyboardInterrupt:
             if self.on_interrupt == "raise":
@@ -200,10 +216,11 @@ class _NumberFit:
             self.interrupted = True
         parts = _Parts((), model.trees, features, cells)
         encoder = earlier.extend(encoder, cells)
+        if plan.constraints is not None:
+            earlier.check(encoder.columns, plan.constraints)
         circuit = parts.build(standard, 0.0, loss, problem, encoder, earlier)
-        return FittedNumber(
-            balance(circuit, problem, loss), self._score(model, rows, target), self.interrupted
-        )
+        circuit = replace(balance(circuit, problem, loss), constraints=plan.constraints)
+        return FittedNumber(circuit, self._score(model, rows, target), self.interrupted)
 
     def _choose(self, features: Features, rows: NDArray[np.int64], target: Floats) -> _Model:
         """Compare networks and trees, and trees alone, on rows left out."""
@@ -222,9 +239,9 @@ class _NumberFit:
                     np.full(len(own), constant),
                     np.full((int(fold.max()) + 1, len(own)), constant),
                 )
-                grown = self._grow(features.matrix[rows], sample, own, starts)
+                grown = self._grow(features, rows, sample, own, starts)
                 found.append(_Model(None, grown.trees, grown.held_out))
-            found += self._with_networks(features.matrix[rows], sample, own, fold, found)
+            found += self._with_networks(features, rows, sample, own, fold, found)
         except KeyboardInterrupt:
             if self.on_interrupt == "raise":
                 raise
@@ -235,7 +252,8 @@ class _NumberFit:
 
     def _with_networks(
         self,
-        matrix: NDArray[np.float32],
+        features: Features,
+        rows: NDArray[np.int64],
         sample: NumberProblem,
         target: Floats,
         fold: NDArray[np.int64],
@@ -259,7 +277,7 @@ class _NumberFit:
         own = self._left_out_loss(start, sample, target)
         if any(own > _HOPELESS * self._left_out_loss(one, sample, target) for one in others):
             return []
-        grown = self._grow(matrix, sample, target, crossed.scores)
+        grown = self._grow(features, rows, sample, target, crossed.scores)
         return [_Model(crossed.ridge, grown.trees, grown.held_out)]
 
     def _left_out_loss(self, model: _Model, sample: NumberProblem, target: Floats) -> float:
@@ -269,19 +287,21 @@ class _NumberFit:
 
     def _grow(
         self,
-        matrix: NDArray[np.float32],
+        features: Features,
+        rows: NDArray[np.int64],
         sample: NumberProblem,
         target: Floats,
         starts: FoldScores,
     ) -> GrownNumber:
-        show = self.show
+        show, limits = self.show, self.plan.recipe.limits
         return grow_number(
             self.plan.growths,
             self.plan.loss,
-            matrix,
+            features.matrix[rows],
             target,
             sample.weight,
             starts,
+            None if limits is None else FeatureLimits(features.literals, limits),
             rng=self.rng.spawn(1)[0],
             n_threads=self.n_threads,
             on_progress=None if show is None else lambda done: show("growing trees", done, ""),
@@ -380,23 +400,29 @@ class _Parts:
                     one.network, {wire: (n,) for wire, n in zip(wires, given, strict=True) if n}
                 )
             )
-        leaves: list[Leaf] = []
+        rules: list[Leaf | Level] = []
         for start, tree in zip(starts[len(self.networks) :], self.trees, strict=False):
+            own_points = points[start : start + len(tree.points)]
+            if tree.signs is not None:  # rounding keeps the order of leaves
+                rules += tree.levels(self.features, own_points)
+                continue
             paths = list(tree.paths(self.features))
             # Each row reaches one leaf, so the points of one of them can be part of the offset.
             free = max(paths, key=lambda own: len(own[1]))[0]
-            shift = int(points[start + free])
+            shift = int(own_points[free])
             offset += shift
-            leaves += _leaves(paths, points[start : start + len(tree.points)] - shift)
+            rules += _leaves(paths, own_points - shift)
         readout = Score((), (offset,), digits, loss.link, problem.name)
-        return build_circuit(readout, ruled, leaves, encoder, problem.table, self.cells, moved)
+        return build_circuit(readout, ruled, rules, encoder, problem.table, self.cells, moved)
 
     def _scorer(self, starts: list[int]) -> Callable[[Floats], Floats]:
         """Return the function from coefficients to scores, on some of the rows."""
         some = slice(None, None, max(1, len(self.cells) // _ROUNDING_ROWS))
         matrix, cells = self.features.matrix[some], self.cells[some]
         fires = [evaluate_rules(one.network, cells) for one in self.networks]
-        reached = [tree.structure.apply(matrix) for tree in self.trees]
+        reached = [
+            tree.structure.apply(take_features(matrix, tree.features)) for tree in self.trees
+        ]
 
         def score(coefficients: Floats) -> Floats:
             total = np.zeros(len(cells))
