@@ -57,7 +57,6 @@ from dln.cli.output import print_message
 from dln.cli.table_options import reads_table
 from dln.core.labels import plain_labels
 from dln.draw.canvas import ending_of, make_axes
-from dln.errors import OptionError
 from dln.search.scores import score_text
 
 _PICTURES = ("png", "svg", "pdf")
@@ -184,11 +183,6 @@ def search(
         unused=unused,
         max_columns_per_rule=max_columns_per_rule,
     )
-    if constraints and is_number:
-        raise OptionError(
-            "constraints such as --monotone are only for classes, but a number is predicted; "
-            "leave them out, or set --task classes"
-        )
     searched.set_params(fixed={**fixed, **constraints})
     rows, test_rows = prepared.split(test, seed)
     if not quiet:

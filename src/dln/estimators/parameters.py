@@ -252,7 +252,14 @@ class NumberParameters(Parameters):
         searched=False,
     )
     preset: None = unused(None)
-    init: None = unused(None)
+    init: Circuit | None = option(
+        None,
+        "An earlier circuit to learn on from, for example that of a model for older rows.",
+        more="Its rules are kept, and trees are added that correct its errors. No network is "
+        "trained. Fit it on rows that the circuit was not trained on: it looks better than it is "
+        "on the others.",
+        searched=False,
+    )
     rules: None = unused(None)
     soft_rules: None = unused(None)
     ensemble: Literal["sum"] = unused("sum")

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from dln._util.cores import count_threads
 from dln._util.option import documented
 from dln._util.progress import live_bars
+from dln.core.circuit import Circuit
 from dln.data.number_target import read_exposure
 from dln.errors import OptionError
 from dln.estimators.base import CircuitEstimator, stack_histories
@@ -102,6 +103,7 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         *,
         loss: LossName = "squared",
         quantile: float | Sequence[float] = 0.5,
+        init: Circuit | None = None,
         effort: FitEffort = "normal",
         layers: Auto | tuple[int, ...] = "auto",
         n_networks: Auto | int = "auto",
@@ -151,6 +153,7 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
     ) -> None:
         self.loss = loss
         self.quantile = quantile
+        self.init = init
         self.effort = effort
         self.layers = layers
         self.n_networks = n_networks

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from dln.core.circuit import Circuit
 from dln.core.constraints import Constraints
-from dln.core.obedience import find_breach
 from dln.decisions.calibrate import Calibrated, calibrate_votes
 from dln.decisions.goal import Goal
 from dln.decisions.points import Points
@@ -215,7 +214,7 @@ class _Fit:
         features = make_features(encoder.literals, cells)
         if self.plan.constraints is not None:
             columns = earlier.extend(encoder, cells).columns
-            _check_earlier(earlier.move(columns, 1), self.plan.constraints)
+            earlier.check(columns, self.plan.constraints)
         start = partial(start_from_circuit, earlier=earlier)
         growth = candidates.growth
         assert growth is not None
@@ -353,15 +352,6 @@ class _Fit:
                 raise
             self.interrupted = True
             return default
-
-
-def _check_earlier(moved: Circuit, wanted: Constraints) -> None:
-    """Raise `OptionError` if a rule of an earlier circuit may break constraints."""
-    breach = find_breach(wanted, moved.logic, moved.rules, moved.readout.outputs)
-    if breach is not None:
-        raise OptionError(
-            f"init does not satisfy the constraints: {breach}; leave out init or the constraint"
-        )
 
 
 def _split_validation(
