@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
 
@@ -153,6 +153,11 @@ class CircuitPath:
         """Return the path with another circuit at its end, which is chosen."""
         points = (*self.points, PathPoint(circuit, accuracy, standard_error))
         return CircuitPath(points, len(points) - 1, self.measure)
+
+    def changed(self, change: Callable[[Circuit], Circuit]) -> CircuitPath:
+        """Return the path with every circuit changed, for example its origin or its names."""
+        points = [replace(point, circuit=change(point.circuit)) for point in self.points]
+        return CircuitPath(tuple(points), self.chosen, self.measure)
 
     def describe(self, point: PathPoint) -> str:
         """Write the validated accuracy of a point."""
