@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from dln import Circuit, DLNClassifier, DLNSearchCV, OptionError, measure_size, rule_table
+from dln import Circuit, DLNClassifier, OptionError, measure_size, rule_table
 from dln.paths.budget import Budget
 from tests.support.strategies import law, logic_circuits
 
@@ -166,8 +166,3 @@ def test_impossible_budgets_are_refused_before_training(
     monkeypatch.setattr("dln.estimators.classifier.fit_circuit", never)
     with pytest.raises(OptionError, match=message):
         DLNClassifier(**parameters).fit(*random_table(0))
-
-
-def test_a_search_refuses_a_budget_before_it_starts() -> None:
-    with pytest.raises(OptionError, match="max_rules is not possible in a search"):
-        DLNSearchCV(fixed={"max_rules": 3}).fit(*random_table(0))

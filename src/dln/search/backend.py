@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from dln.encode.encoder import EncodeOptions
+from dln.search.budget_tasks import BudgetTask, run_budget_tasks
 from dln.search.folds import Fold
 from dln.search.tasks import FoldRows, Outcome, RowsOf, Task, encode_fold, run_tasks
 from dln.train.engines import EngineName, find_engine
@@ -18,6 +19,9 @@ from dln.train.jobs import Histories
 from dln.train.problem import Problem
 
 BackendName = OneOf["local", "ray"]
+
+AnyTask = Task | BudgetTask
+"""A trial on one fold. All tasks of a search are of one kind."""
 
 OnDone = Callable[[float], None]
 """Called from time to time with the fraction of a population that is done, from 0 to 1."""
@@ -37,7 +41,7 @@ class TaskContext:
 class Backend(Protocol):
     """Trains tasks. All backends give the same outcomes."""
 
-    def run(self, tasks: Sequence[Task], on_done: OnDone | None = None) -> list[Outcome]:
+    def run(self, tasks: Sequence[AnyTask], on_done: OnDone | None = None) -> list[Outcome]:
         """Train the tasks in parallel and return their outcomes in the same order."""
 
     def close(self) -> None:
@@ -52,19 +56,30 @@ class LocalBackend:
         self._engine = find_engine(context.engine, context.device)
         self._rows_of = keep_rows(context)
 
-    def run(self, tasks: Sequence[Task], on_done: OnDone | None = None) -> list[Outcome]:
-        """Train the tasks as one population."""
-        total = sum(task.recipe.options.epochs * len(task.seeds) for task in tasks)
+    def run(self, tasks: Sequence[AnyTask], on_done: OnDone | None = None) -> list[Outcome]:
+        """Train the tasks as one population, or fit those with a budget side by side."""
+        context = self._context
+        limited = [task for task in tasks if isinstance(task, BudgetTask)]
+        if limited:
+            return run_budget_tasks(
+                limited,
+                context.problem,
+                context.folds,
+                n_threads=context.n_threads,
+                on_done=on_done,
+            )
+        networks = [task for task in tasks if isinstance(task, Task)]
+        total = sum(task.recipe.options.epochs * len(task.seeds) for task in networks)
 
         def report(histories: Histories) -> None:
             assert on_done is not None
             on_done(float(np.sum([len(history) for history in histories])) / max(1, total))
 
         return run_tasks(
-            tasks,
+            networks,
             self._rows_of,
             self._engine,
-            n_threads=self._context.n_threads,
+            n_threads=context.n_threads,
             on_progress=report if on_done is not None else None,
         )
 

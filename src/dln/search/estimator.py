@@ -21,9 +21,17 @@ from dln.data.target import ClassWeight
 from dln.errors import OptionError, TableError
 from dln.estimators.classifier import DLNClassifier
 from dln.estimators.fit_warnings import warn_user
-from dln.estimators.plan import CONSTRAINTS, plan_fit
+from dln.estimators.plan import (
+    CONSTRAINTS,
+    budget_of,
+    constraints_of,
+    goal_of,
+    plan_fit,
+    read_parameters,
+)
 from dln.estimators.reading import draw_seed, read_problem
 from dln.search.backend import BackendName, TaskContext, open_backend
+from dln.search.budget_tasks import BudgetPlan
 from dln.search.final import FinalFit
 from dln.search.fingerprint import fingerprint, fingerprint_folds, fingerprint_values, versions
 from dln.search.folds import Fold, count_folds, group_folds, sample_rows, user_folds
@@ -39,6 +47,7 @@ from dln.search.storage import Storage, StudyStorage
 from dln.search.trial import CHOICES, Choice, Trial, find_front
 from dln.shrink.simplify.simplify import Effort
 from dln.train.engines import EngineName
+from dln.train.fit import FitPlan
 from dln.train.folds import N_FOLDS
 from dln.train.jobs import OnInterrupt
 from dln.train.problem import Problem
@@ -62,7 +71,9 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         text of the paper, or the authors' program. A dict maps parameters of `DLNClassifier` to a
         `Between`, a list of values, or a fixed value.
     fixed : dict or None, default=None
-        Parameters of `DLNClassifier` that every trial has, instead of those of the space.
+        Parameters of `DLNClassifier` that every trial has, instead of those of the space. With a
+        limit such as {"max_rules": 8}, every trial keeps it and trains no network. The default
+        space then has the lengths of rules and the number of literals, each tried once.
     n_trials : int, default=32
         Number of parameter settings that are tried.
     objective : {"accuracy", "pareto"}, default="accuracy"
@@ -209,7 +220,7 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "use DLNClassifier"
             )
         problem = read.counting().kept()
-        preset = find_preset(self.space, problem).with_fixed(self._fixed())
+        preset = find_preset(self.space, problem, self._fixed())
         self.space_ = dict(preset.space)
         self._final_fit = preset.final
         storage = self._open_storage()
@@ -284,11 +295,11 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with search_bar(enabled=bool(self.verbose)) as show:
             search = Search(
                 preset=preset,
-                plan_of=lambda params: plan_fit(self._classifier(params), problem),
+                plan_of=lambda params: self._plan(params, problem),
                 n_folds=len(folds),
                 objective=self.objective,
                 seed=self.seed_,
-                n_trials=self.n_trials,
+                n_trials=min(self.n_trials, preset.most_trials),
                 batch_size=self.batch_size,
                 backend=backend,
                 storage=storage,
@@ -304,6 +315,16 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 backend.close()
         return search.trials, False
 
+    def _plan(self, params: Mapping[str, Any], problem: Problem) -> FitPlan | BudgetPlan:
+        model = self._classifier(params)
+        parameters = read_parameters(model)
+        budget = budget_of(parameters)
+        if not budget.is_limited:
+            return plan_fit(model, problem)
+        budget.check_columns(problem.table.column_names())
+        goal = goal_of(parameters, problem.classes)
+        return BudgetPlan(budget, goal, constraints_of(parameters, problem))
+
     def _classifier(self, params: Mapping[str, Any]) -> DLNClassifier:
         return DLNClassifier(
             **{"simplify": self.simplify, **params},
@@ -318,8 +339,8 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _fixed(self) -> dict[str, Any]:
         fixed = {} if self.fixed is None else dict(self.fixed)
         for name, value in fixed.items():
-            if name in CONSTRAINTS:
-                # A list of columns is one value here, not a choice. `plan_fit` checks it.
+            if name in (*CONSTRAINTS, "column_costs", "max_cost"):
+                # A list of columns is one value here, not a choice. The plan checks it.
                 fixed[name] = tuple(value) if isinstance(value, list) else value
                 continue
             if isinstance(value, (list, Between)):

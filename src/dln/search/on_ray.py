@@ -12,7 +12,8 @@ from typing import Any
 
 from dln._util.extras import import_extra
 from dln.encode.encoder import EncodeOptions
-from dln.search.backend import OnDone, TaskContext
+from dln.search.backend import AnyTask, OnDone, TaskContext
+from dln.search.budget_tasks import BudgetTask, run_budget_task
 from dln.search.tasks import FoldRows, Outcome, Task, encode_fold, run_tasks
 from dln.train.engines import EngineName, find_engine
 
@@ -32,17 +33,15 @@ class RayBackend:
             ray.init(include_dashboard=False, log_to_driver=False)
         self._encode = ray.remote(encode_fold).options(max_retries=_RETRIES, num_cpus=1)
         self._run = ray.remote(_run_one).options(max_retries=_RETRIES, **resources_of(context))
+        self._search = ray.remote(run_budget_task).options(max_retries=_RETRIES, num_cpus=1)
         self._context = context
         self._problem = ray.put(context.problem)
         self._rows: dict[tuple[int, EncodeOptions], Any] = {}
 
-    def run(self, tasks: Sequence[Task], on_done: OnDone | None = None) -> list[Outcome]:
+    def run(self, tasks: Sequence[AnyTask], on_done: OnDone | None = None) -> list[Outcome]:
         """Train the tasks, one on each free core of the cluster."""
-        ray, context = self._ray, self._context
-        pending = [
-            self._run.remote(self._rows_of(task), task, context.engine, context.device)
-            for task in tasks
-        ]
+        ray = self._ray
+        pending = [self._start(task) for task in tasks]
         try:
             waiting = pending
             while waiting:
@@ -58,6 +57,13 @@ class RayBackend:
             for reference in pending:
                 ray.cancel(reference, force=True)
             raise
+
+    def _start(self, task: AnyTask) -> Any:
+        """Return Ray's reference to the outcome of a task."""
+        context = self._context
+        if isinstance(task, BudgetTask):
+            return self._search.remote(self._problem, context.folds[task.fold], task)
+        return self._run.remote(self._rows_of(task), task, context.engine, context.device)
 
     def close(self) -> None:
         """Release the data, and stop Ray if it was started here."""

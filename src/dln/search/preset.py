@@ -69,6 +69,10 @@ class Preset:
         Values that are tried first.
     final
         Fits a classifier with the chosen parameters.
+    most_trials
+        Number of different settings, if each is tried once at most.
+    has_budget
+        Whether trials have a budget, so that they train no network.
     """
 
     space: Space
@@ -76,6 +80,8 @@ class Preset:
     translate: Callable[[Values], dict[str, Any]] = dict
     first: tuple[dict[str, Any], ...] = ()
     final: FinalFit = fit_all_rows
+    most_trials: int = 10**12
+    has_budget: bool = False
 
     def with_fixed(self, fixed: Mapping[str, Any]) -> Preset:
         """Return the search with parameters that every trial has."""
@@ -99,6 +105,8 @@ class Preset:
         So is its dial: "quick" has the usual number of networks.
         """
         params = self.translate({**fixed_part(self.space), **values})
+        if self.has_budget:
+            return params
         if "auto" in (params.get("layers", "auto"), params.get("tau", "auto")):
             params["selection_fits"] = 0
         if params.get("n_networks", "auto") == "auto":

@@ -13,7 +13,8 @@ from typing import Literal as OneOf
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.search.backend import Backend
+from dln.search.backend import AnyTask, Backend
+from dln.search.budget_tasks import BudgetPlan, BudgetTask
 from dln.search.fingerprint import fingerprint_values
 from dln.search.preset import Preset
 from dln.search.propose import Proposer
@@ -97,7 +98,7 @@ class Search:
     """A search in progress; `trials` grows batch by batch."""
 
     preset: Preset
-    plan_of: Callable[[dict[str, Any]], FitPlan]
+    plan_of: Callable[[dict[str, Any]], FitPlan | BudgetPlan]
     n_folds: int
     objective: Objective
     seed: int
@@ -164,7 +165,11 @@ class Search:
             return [range(self.n_folds)]
         return [range(first), range(first, self.n_folds)]
 
-    def _task(self, plan: FitPlan, fold: int) -> Task:
+    def _task(self, plan: FitPlan | BudgetPlan, fold: int) -> AnyTask:
+        measured = fold < MEASURED_FOLDS
+        if isinstance(plan, BudgetPlan):
+            seed = int(np.random.default_rng([self.seed, fold]).integers(2**63))
+            return BudgetTask(fold, plan, seed, measured)
         scoring = self.preset.scoring
         recipe = plan.candidates.usual
         options = replace(
@@ -183,10 +188,10 @@ class Search:
             recipe=replace(recipe, options=options),
             seeds=tuple(rng.integers(2**63, size=n_judged).tolist()),
             n_networks=n_networks,
-            measured=fold < MEASURED_FOLDS,
+            measured=measured,
         )
 
-    def _train(self, population: str, tasks: Sequence[Task], share: Share) -> list[Outcome]:
+    def _train(self, population: str, tasks: Sequence[AnyTask], share: Share) -> list[Outcome]:
         known = self.storage.load(population)
         if known is not None:
             self._recalled += (share.of_trials(1.0) - share.of_trials(0.0)) / self.n_trials

@@ -73,8 +73,11 @@ Space = Mapping[str, Any]
 """Maps a parameter to a `Between`, a list of values, or one fixed value."""
 
 
-_OF_A_BUDGET = (*(own.name for own in fields(Budget)), "path")
-"""Parameters of fits that train no network."""
+LIMITS = tuple(own.name for own in fields(Budget))
+"""Parameters of a budget."""
+
+_SEARCHED_LIMITS = ("max_rules", "max_literals", "max_literals_per_rule", "max_columns")
+"""Those that may differ between trials."""
 
 
 def check_space(space: Any) -> None:
@@ -84,17 +87,14 @@ def check_space(space: Any) -> None:
             f'space is {space!r}, expected "default", "paper" or a dict of parameters'
         )
     every = options_of(Parameters)
-    known = {name: own for name, own in every.items() if own.facts.searched}
+    known = {
+        name: own for name, own in every.items() if own.facts.searched or name in _SEARCHED_LIMITS
+    }
     for name, choices in space.items():
-        if name in _OF_A_BUDGET:
-            raise OptionError(
-                f"{name} is not possible in a search, which compares networks; a fit with a budget "
-                "chooses its size by cross-validation itself: use DLNClassifier or dln train"
-            )
-        if name in CONSTRAINTS:
+        if name in CONSTRAINTS or (name in LIMITS and name not in _SEARCHED_LIMITS):
             raise OptionError(
                 f"{name} is not possible in a search space, as every trial keeps the same "
-                f"constraints; give it as fixed={{{name!r}: ...}}"
+                f"constraints and costs; give it as fixed={{{name!r}: ...}}"
             )
         if name in every and name not in known:
             raise OptionError(f"the space has {name!r}, which is a parameter of the search itself")
