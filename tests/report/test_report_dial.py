@@ -138,7 +138,7 @@ def test_numbers_have_a_dial_too(browser: Any, tmp_path: Path) -> None:
     with open_tab(browser) as tab:
         page = tab.open(make_report(model.path_, X, y).html, tmp_path / "number.html")
         move(page, "Home")
-        assert "Cross-validated R²" in page.locator("#dial-text").inner_text()
+        assert "R², cross-validated" in page.locator("#dial-text").inner_text()
         assert page.locator("#prediction").inner_text()
         assert tab.complaints == []
 

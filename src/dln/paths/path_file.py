@@ -13,13 +13,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from dln._util.atomic_file import write_atomically
 from dln.core.model_file import circuit_from_json, circuit_to_json
 from dln.core.origin import Origin
 from dln.errors import CircuitFileError, DlnError
-from dln.paths.path import NUMBER_MEASURES, CircuitPath, PathPoint
+from dln.paths.path import NUMBER_MEASURES, CircuitPath, PathPoint, Validation
 
 FORMAT = "dln path"
 VERSION = 1
@@ -51,6 +51,7 @@ def path_to_json(path: CircuitPath) -> str:
             "version": VERSION,
             "measure": path.measure,
             "chosen": path.chosen,
+            "validation": path.validation,
             **({} if origin is None else {"origin": origin.to_dict()}),
         },
         ensure_ascii=False,
@@ -78,7 +79,11 @@ def path_from_json(text: str) -> CircuitPath:
     points = _get(document, "points", lambda value: isinstance(value, list) and bool(value))
     chosen = _get(document, "chosen", lambda value: type(value) is int and 0 <= value < len(points))
     measure = _get(document, "measure", lambda value: isinstance(value, str))
-    path = CircuitPath(tuple(_read_point(point, measure) for point in points), chosen, measure)
+    validation = document.get("validation", "cross-validated")  # the only one at first
+    if validation not in get_args(Validation):
+        raise CircuitFileError(f"the path file has {str(validation)[:60]!r} for 'validation'")
+    points = tuple(_read_point(point, measure) for point in points)
+    path = CircuitPath(points, chosen, measure, validation)
     if "origin" not in document:
         return path
     try:

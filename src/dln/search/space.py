@@ -76,9 +76,6 @@ Space = Mapping[str, Any]
 LIMITS = tuple(own.name for own in fields(Budget))
 """Parameters of a budget."""
 
-_SEARCHED_LIMITS = ("max_rules", "max_literals", "max_literals_per_rule", "max_columns")
-"""Those that may differ between trials."""
-
 
 def check_space(space: Any) -> None:
     """Check the names and values of a space against the parameters of `DLNClassifier`."""
@@ -87,11 +84,9 @@ def check_space(space: Any) -> None:
             f'space is {space!r}, expected "default", "paper" or a dict of parameters'
         )
     every = options_of(Parameters)
-    known = {
-        name: own for name, own in every.items() if own.facts.searched or name in _SEARCHED_LIMITS
-    }
+    known = {name: own for name, own in every.items() if own.facts.searched}
     for name, choices in space.items():
-        if name in CONSTRAINTS or (name in LIMITS and name not in _SEARCHED_LIMITS):
+        if name in CONSTRAINTS or (name in LIMITS and name not in known):
             raise OptionError(
                 f"{name} is not possible in a search space, as every trial keeps the same "
                 f"constraints and costs; give it as fixed={{{name!r}: ...}}"
