@@ -13,15 +13,15 @@ import numpy as np
 from dln.encode.encoder import EncodeOptions
 from dln.search.budget_tasks import BudgetTask, run_budget_tasks
 from dln.search.folds import Fold
+from dln.search.number_tasks import NumberTask, run_number_task, run_number_tasks
 from dln.search.tasks import FoldRows, Outcome, RowsOf, Task, encode_fold, run_tasks
 from dln.train.engines import EngineName, find_engine
 from dln.train.jobs import Histories
-from dln.train.problem import Problem
+from dln.train.problem import NumberProblem, Problem
+
+AnyTask = Task | NumberTask | BudgetTask
 
 BackendName = OneOf["local", "ray"]
-
-AnyTask = Task | BudgetTask
-"""A trial on one fold. All tasks of a search are of one kind."""
 
 OnDone = Callable[[float], None]
 """Called from time to time with the fraction of a population that is done, from 0 to 1."""
@@ -31,7 +31,7 @@ OnDone = Callable[[float], None]
 class TaskContext:
     """The data, folds and engine that all tasks of a search share."""
 
-    problem: Problem
+    problem: Problem | NumberProblem
     folds: tuple[Fold, ...]
     engine: EngineName
     device: str
@@ -54,13 +54,14 @@ class LocalBackend:
     def __init__(self, context: TaskContext) -> None:
         self._context = context
         self._engine = find_engine(context.engine, context.device)
-        self._rows_of = keep_rows(context)
+        self._rows_of = cache(lambda: keep_rows(context))
 
     def run(self, tasks: Sequence[AnyTask], on_done: OnDone | None = None) -> list[Outcome]:
-        """Train the tasks as one population, or fit those with a budget side by side."""
-        context = self._context
+        """Train networks of classes as one population, and fits of numbers side by side."""
         limited = [task for task in tasks if isinstance(task, BudgetTask)]
         if limited:
+            context = self._context
+            assert isinstance(context.problem, Problem)
             return run_budget_tasks(
                 limited,
                 context.problem,
@@ -68,18 +69,38 @@ class LocalBackend:
                 n_threads=context.n_threads,
                 on_done=on_done,
             )
-        networks = [task for task in tasks if isinstance(task, Task)]
-        total = sum(task.recipe.options.epochs * len(task.seeds) for task in networks)
+        numbers = [task for task in tasks if isinstance(task, NumberTask)]
+        if numbers:
+            return self._run_numbers(numbers, on_done)
+        return self._run_classes([task for task in tasks if isinstance(task, Task)], on_done)
+
+    def _run_numbers(self, tasks: Sequence[NumberTask], on_done: OnDone | None) -> list[Outcome]:
+        context = self._context
+        problem = context.problem
+        assert isinstance(problem, NumberProblem)
+        return run_number_tasks(
+            tasks,
+            lambda task, n_threads: run_number_task(
+                problem, context.folds[task.fold], task, self._engine, n_threads
+            ),
+            context.n_threads,
+            # Other engines are fastest if they train one population at a time.
+            context.n_threads if context.engine == "native" else 1,
+            on_done,
+        )
+
+    def _run_classes(self, tasks: Sequence[Task], on_done: OnDone | None) -> list[Outcome]:
+        total = sum(task.recipe.options.epochs * len(task.seeds) for task in tasks)
 
         def report(histories: Histories) -> None:
             assert on_done is not None
             on_done(float(np.sum([len(history) for history in histories])) / max(1, total))
 
         return run_tasks(
-            networks,
-            self._rows_of,
+            tasks,
+            self._rows_of(),
             self._engine,
-            n_threads=context.n_threads,
+            n_threads=self._context.n_threads,
             on_progress=report if on_done is not None else None,
         )
 
@@ -89,10 +110,12 @@ class LocalBackend:
 
 def keep_rows(context: TaskContext) -> RowsOf:
     """Return a function that encodes each fold once per encoding, on first use."""
+    problem = context.problem
+    assert isinstance(problem, Problem)
 
     @cache
     def rows_of(fold: int, encode: EncodeOptions) -> FoldRows:
-        return encode_fold(context.problem, context.folds[fold], encode)
+        return encode_fold(problem, context.folds[fold], encode)
 
     return rows_of
 

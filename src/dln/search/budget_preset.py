@@ -7,7 +7,8 @@ from itertools import product
 from typing import Any
 
 from dln.search.folds import repeated_folds
-from dln.search.preset import Preset, Scoring
+from dln.search.preset import Preset
+from dln.search.scoring import Scoring
 from dln.train.problem import Problem
 
 _LENGTHS = (4, 1, 2, 3, 6)
@@ -17,31 +18,31 @@ _LITERALS = (60, 40, 20, 10, 5)
 
 
 def budget_preset(problem: Problem, fixed: Mapping[str, Any]) -> Preset:
-    """Make a search whose trials keep the limits in `fixed`; each setting is tried once."""
+    """Make a search whose trials have the limits in `fixed`; each setting is tried once."""
     most = fixed.get("max_literals") or _LITERALS[0]
     longest = min(fixed.get("max_literals_per_rule") or max(_LENGTHS), most)
-    space: dict[str, Any] = {
-        "max_literals": [most, *(own for own in _LITERALS if own < most)],
-        "max_literals_per_rule": [own for own in _LENGTHS if own <= longest] or [longest],
+    every: dict[str, Any] = {
+        "max_literals": list(_LITERALS),
+        "max_literals_per_rule": [own for own in _LENGTHS if own <= longest],
     }
+    space = {name: values for name, values in every.items() if fixed.get(name) is None}
     settings = [dict(zip(space, values, strict=True)) for values in product(*space.values())]
     first = tuple(_distinct(settings, fixed.get("max_rules") or most))
-    n_rows = len(problem.target)
-    n_fits, n_first = (5, 2) if n_rows < 4_000 else (3, 1)
+    n_fits, n_first = (5, 2) if len(problem.target) < 4_000 else (3, 1)
     scoring = Scoring(
         lambda target, seed: repeated_folds(target, n_fits, seed),
         first_folds=n_first,
         max_rows=6_000,
     )
-    preset = Preset(space, scoring, first=first, most_trials=len(first), has_budget=True)
-    return preset.with_fixed({name: own for name, own in fixed.items() if name not in space})
+    return Preset(space, scoring, first=first, complete=dict, most_trials=len(first))
 
 
 def _distinct(settings: list[dict[str, int]], max_rules: int) -> list[dict[str, int]]:
-    """Leave out settings that allow no more literals than an earlier one, for their rules."""
+    """Leave out settings that allow the same as an earlier one, given the number of rules."""
     found: dict[tuple[int, int], dict[str, int]] = {}
     for setting in settings:
-        length = setting["max_literals_per_rule"]
-        key = min(setting["max_literals"], max_rules * length), min(length, setting["max_literals"])
+        length = setting.get("max_literals_per_rule", _LITERALS[0])
+        literals = setting.get("max_literals", _LITERALS[0])
+        key = min(literals, max_rules * length), min(length, literals)
         found.setdefault(key, setting)
     return list(found.values())

@@ -15,7 +15,7 @@ from dln.evaluate.scores import balanced_accuracy, count_pairs
 from dln.paths.budget import Budget
 from dln.paths.fit import fit_path
 from dln.search.folds import Fold
-from dln.search.tasks import Outcome
+from dln.search.tasks import MEASURED_FOLDS, Outcome
 from dln.train.problem import Problem
 
 
@@ -46,6 +46,12 @@ class BudgetTask:
     plan: BudgetPlan
     seed: int
     measured: bool
+
+
+def make_budget_task(plan: BudgetPlan, fold: int, seed: int) -> BudgetTask:
+    """Make a task. All trials have the same seed on a fold, so they differ only in their limits."""
+    own = int(np.random.default_rng([seed, fold]).integers(2**63))
+    return BudgetTask(fold, plan, own, measured=fold < MEASURED_FOLDS)
 
 
 def run_budget_task(problem: Problem, fold: Fold, task: BudgetTask) -> Outcome:

@@ -14,8 +14,11 @@ from dln._util.extras import import_extra
 from dln.encode.encoder import EncodeOptions
 from dln.search.backend import AnyTask, OnDone, TaskContext
 from dln.search.budget_tasks import BudgetTask, run_budget_task
+from dln.search.folds import Fold
+from dln.search.number_tasks import NumberTask, run_number_task
 from dln.search.tasks import FoldRows, Outcome, Task, encode_fold, run_tasks
 from dln.train.engines import EngineName, find_engine
+from dln.train.problem import NumberProblem
 
 _RETRIES = 20
 """How often a task is started again after its node or process was lost."""
@@ -33,6 +36,7 @@ class RayBackend:
             ray.init(include_dashboard=False, log_to_driver=False)
         self._encode = ray.remote(encode_fold).options(max_retries=_RETRIES, num_cpus=1)
         self._run = ray.remote(_run_one).options(max_retries=_RETRIES, **resources_of(context))
+        self._fit = ray.remote(_fit_number).options(max_retries=_RETRIES, **resources_of(context))
         self._search = ray.remote(run_budget_task).options(max_retries=_RETRIES, num_cpus=1)
         self._context = context
         self._problem = ray.put(context.problem)
@@ -58,18 +62,22 @@ class RayBackend:
                 ray.cancel(reference, force=True)
             raise
 
-    def _start(self, task: AnyTask) -> Any:
-        """Return Ray's reference to the outcome of a task."""
-        context = self._context
-        if isinstance(task, BudgetTask):
-            return self._search.remote(self._problem, context.folds[task.fold], task)
-        return self._run.remote(self._rows_of(task), task, context.engine, context.device)
-
     def close(self) -> None:
         """Release the data, and stop Ray if it was started here."""
         self._rows.clear()
         if self._started:
             self._ray.shutdown()
+
+    def _start(self, task: AnyTask) -> Any:
+        """Start a task and return Ray's reference to its outcome."""
+        context = self._context
+        if isinstance(task, Task):
+            rows = self._rows_of(task)
+            return self._run.remote(rows, task, context.engine, context.device)
+        fold = context.folds[task.fold]
+        if isinstance(task, BudgetTask):
+            return self._search.remote(self._problem, fold, task)
+        return self._fit.remote(self._problem, fold, task, context.engine, context.device)
 
     def _rows_of(self, task: Task) -> Any:
         """Return Ray's reference to an encoded fold; each is encoded once per encoding."""
@@ -94,6 +102,13 @@ def _run_one(rows: FoldRows, task: Task, engine: EngineName, device: str) -> Out
     found = find_engine(engine, device)
     (outcome,) = run_tasks([task], lambda fold, encode: rows, found, n_threads=1)
     return outcome
+
+
+def _fit_number(
+    problem: NumberProblem, fold: Fold, task: NumberTask, engine: EngineName, device: str
+) -> Outcome:
+    """Run one task of a number on one core."""
+    return run_number_task(problem, fold, task, find_engine(engine, device))
 
 
 def _import_ray() -> Any:

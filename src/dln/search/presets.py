@@ -12,10 +12,12 @@ from typing import Any
 from typing import Literal as OneOf
 
 from dln.errors import OptionError
+from dln.estimators.parameters import Parameters
 from dln.search.budget_preset import budget_preset
 from dln.search.folds import repeated_folds
 from dln.search.paper import paper_preset, program_preset
-from dln.search.preset import MakeFolds, Preset, Scoring, Values
+from dln.search.preset import Preset, Values
+from dln.search.scoring import MakeFolds, Scoring
 from dln.search.space import LIMITS, Between, check_space
 from dln.train.problem import Problem
 from dln.train.recipe import MAX_WIDTH, widen
@@ -24,7 +26,10 @@ SpaceName = OneOf["default", "paper", "program"]
 
 
 def find_preset(space: Any, problem: Problem, fixed: Mapping[str, Any]) -> Preset:
-    """Return the preset with a name, or make one from a user's space."""
+    """Return the preset with a name, or make one from a user's space.
+
+    Limits in `fixed` or in the space are a budget, and trials with a budget train no network.
+    """
     limits = [name for name in LIMITS if fixed.get(name) is not None]
     if limits and space == "default":
         return budget_preset(problem, fixed)
@@ -34,8 +39,9 @@ def find_preset(space: Any, problem: Problem, fixed: Mapping[str, Any]) -> Prese
             'budget trains none; use space="default"'
         )
     preset = _named_preset(space, problem)
-    has_budget = bool(limits) or any(name in LIMITS for name in preset.space)
-    return replace(preset, has_budget=has_budget).with_fixed(fixed)
+    if limits or any(name in LIMITS for name in preset.space):
+        return replace(preset, complete=dict)
+    return preset
 
 
 def _named_preset(space: Any, problem: Problem) -> Preset:
@@ -46,7 +52,7 @@ def _named_preset(space: Any, problem: Problem) -> Preset:
                 "parameters"
             )
         return _PRESETS[space](problem)
-    check_space(space)
+    check_space(space, Parameters)
     return Preset(dict(space), _scoring(problem))
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dln.train.jobs import Job, Trained
 from dln.train.options import Ensemble
 from dln.train.restart import train_with_restarts
-from dln.train.votes import count_votes
+from dln.train.votes import count_all_votes
 
 MOST_VOTES = 8
 """Maximum number of votes that a rule of a boosted network gives."""
@@ -99,7 +99,7 @@ def _reweigh(job: Job) -> tuple[float, NDArray[np.float32]]:
     """Return the strength of a trained network, and the weights for the next one."""
     rows, data = job.rows, job.data
     n_classes = len(job.network.vote_logits)
-    points = count_votes([job.network], data.cells[rows])
+    points = count_all_votes(job, rows)
     is_wrong = points.argmax(axis=1) != data.target[rows]
     own = data.weight[rows].astype(np.float64)
     error = max(LEAST_ERROR, float(own[is_wrong].sum() / own.sum()))

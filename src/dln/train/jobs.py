@@ -14,6 +14,7 @@ from dln.errors import TrainingError
 from dln.train.losses import CROSS_ENTROPY, Loss
 from dln.train.network import Network
 from dln.train.options import TrainOptions
+from dln.train.problem import Problem
 from dln.train.trace import Trace
 
 
@@ -21,14 +22,23 @@ from dln.train.trace import Trace
 class TrainingRows:
     """Encoded rows to learn from: values (n, columns), targets and weights (n,).
 
-    Targets are numbers of classes (int32) or numbers to predict (float32). An offset (n,) is added
-    to the predicted number before the loss, on the scale of its link.
+    Targets are numbers of classes (int32) or numbers to predict (float32). An offset (n, outputs)
+    is added to the points before the loss: to the votes of each class, or to the predicted number,
+    on the scale of its link.
     """
 
     cells: NDArray[np.float32]
     target: NDArray[np.int32] | NDArray[np.float32]
     weight: NDArray[np.float32]
     offset: NDArray[np.float32] | None = None
+
+    @classmethod
+    def of(cls, problem: Problem, cells: NDArray[np.float32], tau: float) -> TrainingRows:
+        """Return the encoded rows of a problem, for networks whose votes are divided by tau."""
+        offset = None
+        if problem.given is not None:
+            offset = np.ascontiguousarray(problem.given * tau, dtype=np.float32)
+        return cls(cells, problem.target, problem.weight, offset)
 
     @property
     def classes(self) -> NDArray[np.int32]:
@@ -134,19 +144,20 @@ def _check_task(job: Job) -> None:
         raise ValueError("the loss does not belong to the network")
     if (data.target.dtype == np.float32) != is_number:
         raise ValueError("the targets do not belong to the network")
+    if data.offset is not None:
+        if data.offset.shape != (len(data.target), 1 if is_number else len(network.vote_logits)):
+            raise ValueError("the offset must be (rows, outputs)")
+        if not np.all(np.isfinite(data.offset)):
+            raise ValueError("an offset is not finite")
     if is_number:
         if not np.all(np.isfinite(data.target)):
             raise ValueError("a target is not finite")
-        if data.offset is not None and not np.all(np.isfinite(data.offset)):
-            raise ValueError("an offset is not finite")
         if not np.all(np.isfinite(network.weights)):
             raise ValueError("a weight of a rule is not finite")
         low, high = network.weight_limits
         if not np.all((low <= network.weights) & (network.weights <= high)):
             raise ValueError("a weight of a rule is beyond its limits")
         return
-    if data.offset is not None:
-        raise ValueError("classes have no offset")
     if np.any(data.target < 0) or np.any(data.target >= len(network.vote_logits)):
         raise ValueError("a target is not a class")
 

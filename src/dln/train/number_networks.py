@@ -14,6 +14,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from dln.core.limits import Limits
 from dln.encode.encoder import EncodeOptions, Encoder, fit_encoder
 from dln.train.jobs import Engine, Job, OnInterrupt, OnProgress, Trained, TrainingRows
 from dln.train.network import Network, Shape, build_network
@@ -43,6 +44,11 @@ class NumberRecipe:
     slope: float
     encode: EncodeOptions
     n_networks: int
+    limits: Limits | None = None
+
+    def within(self, limits: Limits) -> NumberRecipe:
+        """Return the recipe for circuits that satisfy limits."""
+        return replace(self, limits=limits, encode=replace(self.encode, unused=limits.unused))
 
     def draw_job(
         self,
@@ -60,6 +66,7 @@ class NumberRecipe:
             n_classes=None,
             slope=self.slope,
             rng=np.random.default_rng(seed),
+            limits=self.limits,
         )
         options = replace(self.options, seed=seed)
         return Job(network, data, rows, options, loss=loss.training)
@@ -105,13 +112,14 @@ def refit(
     share = weight.astype(np.float64) / weight.sum(dtype=np.float64)
     start = np.zeros(fires.shape[1])
     start[0] = loss.constant(target, weight)
-    return [
-        Refitted(
-            network,
-            fit_coefficients(loss, fires, target, share, ridge / len(target), start, _N_STEPS),
-        )
-        for ridge in ridges
-    ]
+    low, high = np.roll(network.weight_limits, 1, axis=1).astype(np.float64)  # the bias first
+    bounds = (low, high) if np.isfinite([low, high]).any() else None
+
+    def fit(ridge: float) -> Floats:
+        penalty = ridge / len(target)
+        return fit_coefficients(loss, fires, target, share, penalty, start, _N_STEPS, bounds)
+
+    return [Refitted(network, fit(ridge)) for ridge in ridges]
 
 
 def cross_fit(
