@@ -74,7 +74,7 @@ def test_the_default_search_stays_within_the_limits_and_repeats_nothing(
     fixed = {name: own for name, own in given_limits.items() if own is not None}
     problem = Problem.__new__(Problem)
     object.__setattr__(problem, "target", np.zeros(100, dtype=np.int32))
-    preset = budget_preset(problem, fixed)
+    preset = budget_preset(problem, fixed).with_fixed(fixed)
     settings = [preset.parameters(values) for values in preset.first]
     assert preset.most_trials == len(settings) == len({str(own) for own in settings})
     for setting in settings:
