@@ -300,8 +300,9 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         elif not self.circuit_.rules:
             warn_user(
                 "The model has no rules, so it predicts the same number for every row. If the "
-                "columns should say something about the target, check that numbers and dates were "
-                "not read as text."
+                "columns should say something about the target, "
+                f"{'' if constraints is None else 'try fewer constraints, and '}"
+                "check that numbers and dates were not read as text."
             )
         return self
 
