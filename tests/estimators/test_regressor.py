@@ -352,7 +352,7 @@ def test_a_path_is_saved_and_chosen_from(tmp_path: Any) -> None:
     X, y = table(80)
     model = DLNRegressor(max_literals=3, random_state=0).fit(X, y)
     assert len(model.at(max_rules=1).rules) == 1
-    assert "R², validated" in str(model.path_)
+    assert "R², cross-validated" in str(model.path_)
     model.path_.save(tmp_path / "path.json")
     assert load_path(tmp_path / "path.json") == model.path_
     both = small(path=True).fit(X[:40], y[:40])

@@ -57,20 +57,18 @@ class Parameters(FitOptions):
         "trains no network. `dln.paths.size` says how each is counted.",
         low=1,
         high=MOST,
-        searched=False,
     )
     max_literals: int | None = option(
         None,
         "Maximum number of literals (tests) in all rules together.",
         low=1,
         high=MOST,
-        searched=False,
     )
     max_literals_per_rule: int | None = option(
-        None, "Maximum number of literals in one rule.", low=1, high=MOST, searched=False
+        None, "Maximum number of literals in one rule.", low=1, high=MOST
     )
     max_columns: int | None = option(
-        None, "Maximum number of columns that the circuit reads.", low=1, high=MOST, searched=False
+        None, "Maximum number of columns that the circuit reads.", low=1, high=MOST
     )
     column_costs: Mapping[str, float] | None = option(
         None,
