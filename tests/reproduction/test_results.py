@@ -252,7 +252,7 @@ def test_the_tables_of_the_repository_are_those_of_its_results(tmp_path: Path) -
             assert path.read_text("utf-8") == stored, path.name
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", '{"results": [{"seed": 0}]}', '{"results": []}'])
+@pytest.mark.parametrize("text", ["[]", "{}", '{"dataset": "Heart", "seed": 0}', "0"])
 def test_a_broken_ablation_is_told(text: str, tmp_path: Path) -> None:
     (tmp_path / "ablations.jsonl").write_text(text, "utf-8")
     with pytest.raises(TableError, match=r"ablations\.jsonl, line 1, is not a result"):
