@@ -57,7 +57,7 @@ class BoundJob {
  public:
   BoundJob(Array<const float, 2> cells, const std::optional<Array<const int32_t, 1>>& classes,
            const std::optional<Array<const float, 1>>& numbers,
-           const std::optional<Array<const float, 1>>& offset, Array<const float, 1> row_weight,
+           const std::optional<Array<const float, 2>>& offset, Array<const float, 1> row_weight,
            Array<const int64_t, 1> rows,
            Array<const int64_t, 1> valid_rows, Array<const int32_t, 1> layer_start,
            Array<const uint8_t, 1> literal_kind, Array<const int32_t, 1> literal_column,
@@ -104,6 +104,8 @@ class BoundJob {
               (!numbers || numbers->shape(0) == cells.shape(0)) &&
               (!offset || offset->shape(0) == cells.shape(0)),
           "cells, target, weight and offset differ in their number of rows");
+    check(!offset || offset->shape(1) == static_cast<size_t>(job.network.n_outputs()),
+          "the offset must be (rows, outputs)");
     check(layer_start.shape(0) >= 1 && layer_start.shape(0) < (1u << 24), "layers are missing");
     check(literal_column.shape(0) == literal_kind.shape(0) &&
               literal_layer.shape(0) == literal_kind.shape(0) &&
@@ -227,7 +229,6 @@ class BoundJob {
     check(number == is_of_number(job.options.loss), "the loss does not belong to the network");
     check((job.table.numbers != nullptr) == number && (job.table.classes != nullptr) == !number,
           "the targets do not belong to the network");
-    check(number || job.table.offset == nullptr, "classes have no offset");
     check(job.network.n_classes == 0 || !number, "a network for a number has classes");
   }
 
@@ -242,7 +243,9 @@ class BoundJob {
         check(table.classes[row] >= 0 && table.classes[row] < job.network.n_classes,
               "a target is not a class");
       if (table.numbers) check(std::isfinite(table.numbers[row]), "a target is not finite");
-      if (table.offset) check(std::isfinite(table.offset[row]), "an offset is not finite");
+      for (int c = 0; table.offset && c < job.network.n_outputs(); ++c)
+        check(std::isfinite(table.offset[row * job.network.n_outputs() + c]),
+              "an offset is not finite");
       check(table.weight[row] >= 0.0f && std::isfinite(table.weight[row]),
             "a weight is negative or not finite");
     }

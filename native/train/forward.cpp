@@ -11,16 +11,23 @@ void Trainer::load_block(const int64_t* rows, int n) {
   for (int r = 0; r < kRows; ++r) {
     if (r >= n) {  // an empty place: its weight is zero
       class_[r] = -1;
-      number_[r] = offset_[r] = weight_[r] = 0.0f;
+      number_[r] = weight_[r] = 0.0f;
       continue;
     }
     const float* row = table.cells + rows[r] * table.n_columns;
     for (int c = 0; c < table.n_columns; ++c) cells_[c * kRows + r] = row[c];
     if (table.classes) class_[r] = table.classes[rows[r]];
     if (table.numbers) number_[r] = table.numbers[rows[r]];
-    if (table.offset) offset_[r] = table.offset[rows[r]];
     weight_[r] = table.weight[rows[r]];
   }
+  if (table.offset) load_offsets(rows, n);
+}
+
+void Trainer::load_offsets(const int64_t* rows, int n) {
+  const int outputs = net_.n_outputs();
+  for (int r = 0; r < kRows; ++r)
+    for (int c = 0; c < outputs; ++c)
+      offset_[c * kRows + r] = r < n ? job_.table.offset[rows[r] * outputs + c] : 0.0f;
 }
 
 // Rows are in random order. Without prefetching, each row of a large table would wait for memory.
@@ -63,7 +70,7 @@ void Trainer::add_weights() {
   const float* weight = weights_.value.data();
   Gradient sum;
   for (int i = 0; i < kChunks; ++i)
-    sum[i] = load(offset_ + i * kLanes) + fill(weight[net_.n_rules]);
+    sum[i] = load(&offset_[i * kLanes]) + fill(weight[net_.n_rules]);
   for (int32_t rule : voters_[0]) {
     const uint64_t& word = bits_[rule_wire_[rule]];
     for (int i = 0; i < kChunks; ++i)
@@ -74,7 +81,8 @@ void Trainer::add_weights() {
 
 void Trainer::count_votes() {
   for (int c = 0; c < net_.n_classes; ++c) {
-    Gradient sum = {};
+    Gradient sum;
+    for (int i = 0; i < kChunks; ++i) sum[i] = load(&offset_[c * kRows + i * kLanes]);
     for (int32_t rule : voters_[c]) {
       const uint64_t& word = bits_[net_.rule_wire[rule]];
       for (int i = 0; i < kChunks; ++i)

@@ -52,7 +52,7 @@ void Trainer::allocate() {
   cells_.assign(static_cast<size_t>(job_.table.n_columns) * kRows, 0.0f);
   bits_.assign(n_wires_ + 1, 0);
   bits_[n_wires_] = ~uint64_t{0};
-  std::fill_n(offset_, kRows, 0.0f);
+  offset_.assign(static_cast<size_t>(net_.n_outputs()) * kRows, 0.0f);
   score_.assign(static_cast<size_t>(net_.n_outputs()) * kRows, 0.0f);
   input_gradient_.assign(static_cast<size_t>(tiles(n_inputs_)) * kLanes * kRows, 0.0f);
   wire_gradient_.assign(static_cast<size_t>(n_wires_) * kRows, 0.0f);

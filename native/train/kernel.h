@@ -17,7 +17,8 @@ namespace dln {
 enum class Phase : uint8_t { gates = 0, links = 1, both = 2 };
 
 // Rows of values (n_rows x n_columns), NaN if missing, with a target and a weight for each row. The
-// target is a class or a number, so one of the two arrays is null. The offset is null if it is 0.
+// target is a class or a number, so one of the two arrays is null. The offset
+// (n_rows x n_outputs) is added to the points. It is null if it is 0.
 struct Table {
   const float* cells;
   const int32_t* classes;

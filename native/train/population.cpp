@@ -126,7 +126,7 @@ void bind_population(nb::module_& module) {
   nb::class_<BoundJob>(module, "Job", "One network, its rows and options; trained in place.")
       .def(nb::init<Array<const float, 2>, const std::optional<Array<const int32_t, 1>>&,
                     const std::optional<Array<const float, 1>>&,
-                    const std::optional<Array<const float, 1>>&, Array<const float, 1>,
+                    const std::optional<Array<const float, 2>>&, Array<const float, 1>,
                     Array<const int64_t, 1>, Array<const int64_t, 1>, Array<const int32_t, 1>,
                     Array<const uint8_t, 1>, Array<const int32_t, 1>, Array<const int32_t, 1>,
                     Array<float, 1>, Array<float, 1>, Array<const int32_t, 3>, Array<float, 3>,

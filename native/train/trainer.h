@@ -67,6 +67,7 @@ class Trainer {
   bool accumulate(const int64_t* rows, int n, const int64_t* end, Phase phase);
   void prefetch(const int64_t* rows, const int64_t* end) const;
   void load_block(const int64_t* rows, int n);
+  void load_offsets(const int64_t* rows, int n);
   void forward();
   void add_points();
   void count_votes();
@@ -149,7 +150,8 @@ class Trainer {
 
   Floats cells_;                       // (n_columns, 64)
   int32_t class_[kRows];
-  float number_[kRows], offset_[kRows], weight_[kRows];
+  float number_[kRows], weight_[kRows];
+  Floats offset_;                      // (n_outputs, 64) added to the points
   Buffer<uint64_t> bits_;         // (n_wires + 1), the last one is always 1
   Floats score_;                       // (n_outputs, 64), then its gradient
   Floats input_gradient_;              // (padded n_inputs, 64)

@@ -56,7 +56,7 @@ def torch_points(job: Job) -> NDArray[np.float32]:
 
 def _add_offset(job: Job, points: torch.Tensor) -> torch.Tensor:
     offset = job.data.offset
-    return points if offset is None else points + torch.as_tensor(offset[job.rows])[:, None]
+    return points if offset is None else points + torch.as_tensor(offset[job.rows])
 
 
 def torch_target(job: Job) -> torch.Tensor:

@@ -13,7 +13,7 @@ from dln.train.losses import LOSSES
 from dln.train.network import Shape
 from dln.train.options import TrainOptions
 from dln.train.settings import Annealing, Freezing
-from tests.support.jobs import as_number, draw_mask, random_job
+from tests.support.jobs import as_number, draw_mask, random_job, with_offset
 
 
 def draw_job(seed: int) -> Job:
@@ -45,7 +45,7 @@ def draw_job(seed: int) -> Job:
     n_rows = int(rng.integers(1, 151))
     n_classes = int(rng.integers(2, 6))
     allowed = draw_mask(rng, sum(layers), shape.n_gates) if seed % 2 else None
-    return random_job(
+    job = random_job(
         seed,
         n_rows=n_rows,
         shape=shape,
@@ -54,6 +54,7 @@ def draw_job(seed: int) -> Job:
         vote_threshold=one_of(0.8, 0.6),
         allowed_gates=allowed,
     )
+    return with_offset(job, seed) if seed % 4 == 1 else job
 
 
 NUMBERS = [loss for loss in LOSSES.values() if loss.readout == "score"]

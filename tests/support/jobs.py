@@ -119,6 +119,14 @@ def random_job(
     return Job(network, data, np.arange(n_rows), options or TrainOptions(epochs=3, seed=seed))
 
 
+def with_offset(job: Job, seed: int) -> Job:
+    """Draw votes that the rows of a job have beforehand, in quarters, so that sums are exact."""
+    rng = np.random.default_rng([seed, 2])
+    shape = len(job.data.target), len(job.network.vote_logits)
+    offset = rng.integers(-8, 9, shape) / np.float32(4)
+    return replace(job, data=replace(job.data, offset=offset.astype(np.float32)))
+
+
 SIGNS = ((-np.inf, np.inf), (0.0, np.inf), (-np.inf, 0.0), (0.0, 0.0), (-0.05, 0.1))
 """Limits of a weight: none, a sign, masked, and an interval."""
 
@@ -140,7 +148,7 @@ def as_number(job: Job, seed: int, loss: Loss) -> Job:
     offset, limits = None, no_limits(n_rules + 1)
     weights = 2 * draw_weights(n_rules, rng)
     if seed % 2:
-        offset = rng.normal(0.0, 0.3, n_rows).astype(np.float32)
+        offset = rng.normal(0.0, 0.3, (n_rows, 1)).astype(np.float32)
         limits = np.array(SIGNS, dtype=np.float32)[rng.integers(0, len(SIGNS), n_rules + 1)].T
         limits = np.ascontiguousarray(limits)
     network = replace(

@@ -19,7 +19,7 @@ from dln.train.native import bind, train_population
 from dln.train.network import Network, Shape
 from dln.train.options import TrainOptions
 from dln.train.schedule import make_schedule
-from tests.support.jobs import BROKEN, random_job
+from tests.support.jobs import BROKEN, random_job, with_offset
 
 PHASES = {"gates": 0, "links": 1, "both": 2}
 Array = NDArray[np.float64]
@@ -63,6 +63,8 @@ class Oracle:
         hard_votes = (network.vote_logits >= np.float32(np.log(4.0))).astype(np.float64)
         rules = np.array([wires[wire] for wire in network.rule_wires])
         scores = (hard_votes @ rules).T
+        if self.data.offset is not None:
+            scores = scores + self.data.offset[rows]
         weight = self.data.weight[rows].astype(np.float64)
         target = np.eye(len(hard_votes))[self.data.target[rows]]
         probability = softmax(scores / options.tau)
@@ -132,6 +134,7 @@ def softmax(logits: Array) -> Array:
     concatenation=st.sampled_from(["separate", "shared", "none"]),
     n_classes=st.integers(2, 5),
     grad_factor=st.sampled_from([1.0, 1.5]),
+    has_offset=st.booleans(),
 )
 def test_gradients_equal_those_of_plain_numpy(
     level: str,
@@ -144,10 +147,13 @@ def test_gradients_equal_those_of_plain_numpy(
     concatenation: str,
     n_classes: int,
     grad_factor: float,
+    has_offset: bool,
 ) -> None:
     shape = Shape(tuple(layers), n_links, n_gates, concatenation)  # type: ignore[arg-type]
     options = TrainOptions(tau=2.0, grad_factor=grad_factor)
     job = random_job(seed, n_rows=n_rows, shape=shape, n_classes=n_classes, options=options)
+    if has_offset:
+        job = with_offset(job, seed)
     expected = Oracle(job.network, job.data, options).gradients(job.rows, phase)
     bound = bind(_native, job, make_schedule(job.options, job.network))
     found = bound.gradients(job.rows, PHASES[phase], level)

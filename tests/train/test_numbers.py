@@ -145,7 +145,7 @@ def test_a_score_is_the_bias_plus_the_weights_of_true_rules() -> None:
     for seed in range(4):
         job = number_job(seed)
         bound = native.bind(_native, job, make_schedule(job.options, job.network))
-        offset = 0.0 if job.data.offset is None else job.data.offset
+        offset = 0.0 if job.data.offset is None else job.data.offset[:, 0]
         found = bound.points(job.rows)[:, 0]
         assert_allclose(found, add_scores([job.network], job.data.cells) + offset, atol=1e-5)
         bits = evaluate_rules(job.network, job.data.cells)
@@ -163,7 +163,7 @@ def test_an_offset_is_added_to_the_score(engine: Engine) -> None:
         data, offset = job.data, job.data.offset
         assert offset is not None
         if not with_offset:
-            data = replace(data, target=data.target.astype(np.float32) - offset, offset=None)
+            data = replace(data, target=data.target.astype(np.float32) - offset[:, 0], offset=None)
         runs.append(engine([replace(job, data=data)])[0])
     assert_allclose(runs[0].history[:, :2], runs[1].history[:, :2], rtol=1e-4)
 
@@ -292,13 +292,13 @@ def _broken(**parts: Any) -> Job:
         (replace(random_job(0), loss=SQUARED), "the loss does not belong to the network"),
         (_broken(target=np.zeros(100, dtype=np.int32)), "the targets do not belong to the network"),
         (_broken(target=np.full(100, np.nan, dtype=np.float32)), "a target is not finite"),
-        (_broken(offset=np.full(100, np.inf, dtype=np.float32)), "an offset is not finite"),
+        (_broken(offset=np.full((100, 1), np.inf, dtype=np.float32)), "an offset is not finite"),
         (_broken(weights=np.full(8, 9.0, dtype=np.float32)), "a weight of a rule is beyond"),
         (
             replace(
-                random_job(0), data=replace(random_job(0).data, offset=number_job(1).data.weight)
+                random_job(0), data=replace(random_job(0).data, offset=number_job(1).data.offset)
             ),
-            "classes have no offset",
+            r"the offset must be \(rows, outputs\)",
         ),
     ],
 )

@@ -21,8 +21,9 @@ from dln.train.trace import Trace
 class TrainingRows:
     """Encoded rows to learn from: values (n, columns), targets and weights (n,).
 
-    Targets are numbers of classes (int32) or numbers to predict (float32). An offset (n,) is added
-    to the predicted number before the loss, on the scale of its link.
+    Targets are numbers of classes (int32) or numbers to predict (float32). An offset (n, outputs)
+    is added to the points before the loss: to the votes of each class, or to the predicted number,
+    on the scale of its link.
     """
 
     cells: NDArray[np.float32]
@@ -134,19 +135,20 @@ def _check_task(job: Job) -> None:
         raise ValueError("the loss does not belong to the network")
     if (data.target.dtype == np.float32) != is_number:
         raise ValueError("the targets do not belong to the network")
+    if data.offset is not None:
+        if data.offset.shape != (len(data.target), 1 if is_number else len(network.vote_logits)):
+            raise ValueError("the offset must be (rows, outputs)")
+        if not np.all(np.isfinite(data.offset)):
+            raise ValueError("an offset is not finite")
     if is_number:
         if not np.all(np.isfinite(data.target)):
             raise ValueError("a target is not finite")
-        if data.offset is not None and not np.all(np.isfinite(data.offset)):
-            raise ValueError("an offset is not finite")
         if not np.all(np.isfinite(network.weights)):
             raise ValueError("a weight of a rule is not finite")
         low, high = network.weight_limits
         if not np.all((low <= network.weights) & (network.weights <= high)):
             raise ValueError("a weight of a rule is beyond its limits")
         return
-    if data.offset is not None:
-        raise ValueError("classes have no offset")
     if np.any(data.target < 0) or np.any(data.target >= len(network.vote_logits)):
         raise ValueError("a target is not a class")
 

@@ -13,7 +13,7 @@ from dln.train.compiled import RECORD
 
 _OFFSETS = (
     "parameter link literal gate wire rule layer level epoch row batch valid count "
-    "trace cells table shuffle jump limit slopes gates links votes"
+    "trace cells table offset shuffle jump limit slopes gates links votes"
 )
 _COUNTS = (
     "n_parameters n_literals n_gates n_links n_choices n_rules n_classes n_weights n_layers "
@@ -93,7 +93,7 @@ MAX_WORDS = 2
 BLOCK_RESERVED = 1024
 """Bytes of shared memory that CUDA reserves in each block."""
 
-BLOCK_STATIC = 1168
+BLOCK_STATIC = 1184
 """Maximum number of bytes of shared memory that the kernel uses besides a network's."""
 
 

@@ -191,6 +191,9 @@ def _place_shared(plans: Array, shared: _Shared) -> None:
     plans["valid"] = valid.starts([len(rows) for rows in valid.items])
     plans["table"] = tables.starts([len(data.target) for data in tables.items])
     plans["cells"] = tables.starts([data.cells.size for data in tables.items])
+    offsets = tables.starts([_offset_of(data).size for data in tables.items])
+    has_offset = tables.spread([data.offset is not None for data in tables.items])
+    plans["offset"] = np.where(has_offset, offsets, -1)
     plans["jump"] = np.unique(plans["n_rows"], return_inverse=True)[1].reshape(-1) * 1024
 
 
@@ -257,7 +260,7 @@ def _table_key(data: TrainingRows) -> tuple[int, ...]:
 
 
 def _offset_of(data: TrainingRows) -> NDArray[np.float32]:
-    return np.zeros(len(data.weight), np.float32) if data.offset is None else data.offset
+    return np.empty(0, np.float32) if data.offset is None else data.offset
 
 
 _NO_ROWS = np.empty(0, dtype=np.int64)

@@ -26,10 +26,8 @@ class Trainer:
         self.is_number = job.loss.readout == "score"
         kind = np.float32 if self.is_number else np.int64
         self.target = torch.as_tensor(job.data.target.astype(kind)).to(device)
-        offset = np.float32(0.0) if job.data.offset is None else job.data.offset
-        self.offset = torch.as_tensor(np.broadcast_to(offset, len(job.data.target)).copy()).to(
-            device
-        )
+        given = job.data.offset
+        self.offset = None if given is None else torch.as_tensor(given).to(device)
         self.weight = torch.as_tensor(job.data.weight).to(device)
         self.temperature = 1.0
         self.generator = torch.Generator(device).manual_seed(job.options.seed % 2**63)
@@ -83,8 +81,8 @@ class Trainer:
     def _evaluate(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """Return the points (rows, outputs) and the losses (rows,) of some rows."""
         points = self.model(self.cells[rows])
-        if self.is_number:
-            points = points + self.offset[rows, None]
+        if self.offset is not None:
+            points = points + self.offset[rows]
         return points, ROW_LOSSES[self.job.loss.name](points, self.target[rows], self.job)
 
     def _set_mode(self, phase: Phase) -> None:

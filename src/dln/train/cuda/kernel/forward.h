@@ -120,7 +120,13 @@ __device__ inline void evaluate_gates(const Block& block) {
   }
 }
 
-__device__ inline void count_votes(const Block& block) {
+// What is added to the points of a row for an output.
+__device__ inline float offset_of(const Block& block, i64 row, int output) {
+  const Plan& plan = block.plan;
+  return plan.offset < 0 ? 0.0f : block.pools.offset[plan.offset + row * plan.n_outputs() + output];
+}
+
+__device__ inline void count_votes(const Block& block, const int* rows, int n) {
   const Plan& plan = block.plan;
   for (int task = warp_of(); task < plan.n_classes * kWords; task += kWarps) {
     const int c = task / kWords, k = task % kWords;
@@ -129,7 +135,9 @@ __device__ inline void count_votes(const Block& block) {
 #pragma unroll 8
     for (int r = 0; r < plan.n_rules; ++r)
       sum += block.memory.bits[block.memory.rules[r] * kWords + k] >> lane_of() & on[r];
-    block.memory.score[c * kStride + 32 * k + lane_of()] = static_cast<float>(sum);
+    const int r = 32 * k + lane_of();
+    const float offset = r < n ? offset_of(block, rows[r], c) : 0.0f;
+    block.memory.score[c * kStride + r] = offset + static_cast<float>(sum);
   }
   __syncthreads();
 }
@@ -139,7 +147,7 @@ __device__ inline void add_weights(const Block& block, const int* rows, int n) {
   const Plan& plan = block.plan;
   const float* weight = block.memory.shares;
   for (int r = threadIdx.x; r < kRows; r += kThreads) {
-    float sum = r < n ? block.pools.offset[plan.table + rows[r]] : 0.0f;
+    float sum = r < n ? offset_of(block, rows[r], 0) : 0.0f;
     sum += weight[plan.n_rules];
 #pragma unroll 8
     for (int rule = 0; rule < plan.n_rules; ++rule) {
@@ -163,7 +171,7 @@ __device__ __noinline__ void forward(const int* rows, int n, const Phase& phase)
   if (block.plan.predicts_number())
     add_weights(block, rows, n);
   else
-    count_votes(block);
+    count_votes(block, rows, n);
 }
 
 // The points of the row of this thread.

@@ -47,7 +47,7 @@ struct Pools {
   // Tables, one after the other, and the map that advances random numbers by an epoch.
   const float* cells;
   const int* target;  // a class, or the bits of a number
-  const float *weight, *offset;
+  const float *weight, *offset;  // the offset of each row and output, if a table has one
   const u64* jump;
 };
 

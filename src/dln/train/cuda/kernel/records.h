@@ -19,7 +19,7 @@ enum Phase { kGates = 0, kLinks = 1, kBoth = 2 };
 // same order as PLAN in layout.py.
 struct Plan : dln::Options {
   i64 parameter, link, literal, gate, wire, rule, layer, level, epoch, row, batch, valid, count;
-  i64 trace, cells, table, shuffle, jump, limit;
+  i64 trace, cells, table, offset, shuffle, jump, limit;  // offset: -1 without one
   // A network's parameters are one vector: cutoffs, slopes, gate and link logits, and then vote
   // logits, or the weights of a number, the last of which is the bias.
   i64 slopes, gates, links, votes;
