@@ -30,10 +30,10 @@ def _result_of(document: Document) -> Ablated:
     return Ablated(**{field.name: document[field.name] for field in fields(Ablated)})
 
 
-def write_ablated(result: Ablated, n_rows: int, folder: Path, engine: EngineName) -> None:
-    """Write the result of one variant on one split of a table with so many rows."""
+def write_ablated(result: Ablated, folder: Path, engine: EngineName) -> None:
+    """Write the result of one variant on one split."""
     variant = VARIANTS[result.variant]
-    effort = variant.effort(n_rows)
+    effort = variant.effort(result.dataset)
     ablation_store(folder).add(
         {
             **asdict(result),

@@ -67,7 +67,7 @@ def missing_splits(datasets: Sequence[str], folder: Path) -> list[Split]:
         Split(name, variant, seed)
         for name in datasets
         for variant, entry in VARIANTS.items()
-        for seed in range(entry.effort(len(_load(name).y)).seeds)
+        for seed in range(entry.effort(name).seeds)
         if not store.has(split_key(name, variant, seed))
     ]
     return sorted(splits, key=lambda one: ((one.seed + 1) * size_of(one.dataset), one.dataset))
@@ -75,12 +75,11 @@ def missing_splits(datasets: Sequence[str], folder: Path) -> list[Split]:
 
 def _run(split: Split, folder: Path, engine: EngineName) -> str:
     """Run a split and write its result; return an error message or nothing."""
-    dataset = _load(split.dataset)
     try:
-        result = run_split(dataset, split.variant, split.seed, engine)
+        result = run_split(_load(split.dataset), split.variant, split.seed, engine)
     except DlnError as error:
         return str(error)
-    write_ablated(result, len(dataset.y), folder, engine)
+    write_ablated(result, folder, engine)
     return ""
 
 

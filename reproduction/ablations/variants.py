@@ -25,6 +25,7 @@ from dln import DLNClassifier, Freezing, Gumbel, Pruning, cost, preset_options
 from reproduction.datasets import Dataset
 from reproduction.models.outcome import EngineName, percent
 from reproduction.protocol import Task, batch_size, first_layers, layer_sizes
+from reproduction.published import train_rows_of
 
 Draw = Callable[[np.random.Generator], Mapping[str, Any]]
 """Draws the parameters that a variant changes."""
@@ -40,16 +41,17 @@ class Effort:
 
 
 Efforts = Sequence[tuple[float, Effort]]
-"""Efforts by the number of rows below which they apply, ascending."""
+"""Efforts by the number of training rows below which they apply, ascending."""
 
 _FULL: Efforts = (
-    (1_000, Effort(draws=8, epochs=300, seeds=20)),
-    (4_000, Effort(draws=8, epochs=300, seeds=8)),
+    (750, Effort(draws=8, epochs=300, seeds=10)),
+    (3_000, Effort(draws=8, epochs=300, seeds=4)),
     (inf, Effort(draws=2, epochs=100, seeds=4)),
 )
 _SHORT: Efforts = (
-    (1_000, Effort(draws=2, epochs=100, seeds=10)),
-    (inf, Effort(draws=2, epochs=100, seeds=4)),
+    (750, Effort(draws=2, epochs=100, seeds=10)),
+    (3_000, Effort(draws=2, epochs=100, seeds=4)),
+    (inf, Effort(draws=1, epochs=50, seeds=4)),
 )
 """For the variants that only PyTorch trains: it is many times slower."""
 
@@ -76,8 +78,9 @@ class Variant:
     searched: bool = False
     engine: EngineName | None = None
 
-    def effort(self, n_rows: int) -> Effort:
+    def effort(self, dataset: str) -> Effort:
         """Return the effort for a table."""
+        n_rows = train_rows_of(dataset)
         efforts = _SHORT if self.original == SHORT else _FULL
         return next(effort for end, effort in efforts if n_rows < end)
 
@@ -135,7 +138,7 @@ def device_of(engine: EngineName) -> str:
 def run_split(dataset: Dataset, name: str, seed: int, engine: EngineName = "native") -> Ablated:
     """Run a variant on one split of a dataset."""
     task, variant = Task(dataset, seed), VARIANTS[name]
-    effort = variant.effort(len(dataset.y))
+    effort = variant.effort(dataset.name)
     hyperparameters = [_draw(task, number, effort.epochs) for number in range(effort.draws)]
     original = [_Run(number, number) for number in range(effort.draws)]
 
