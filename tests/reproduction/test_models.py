@@ -313,7 +313,7 @@ def test_the_table_of_ablations_shows_missing_datasets_as_missing() -> None:
     sheet = ablation_sheet(results)
     effects = {row[0]: row for row in sheet.sections[0].rows}
     assert effects["16 links"][1:5] == ("+1.10", "0.10", "-1.80", "disagrees")
-    by_dataset = {row[0]: row[1:] for row in sheet.sections[1].rows}
+    by_dataset = {row[0]: row[1:] for row in sheet.sections[3].rows}
     assert by_dataset == {"Heart": ("+1.1", "–"), "Liver": ("–", "+0.0")}
 
 
