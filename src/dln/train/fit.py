@@ -24,7 +24,7 @@ from dln.encode.encoder import Encoder, fit_encoder
 from dln.errors import OptionError, TableError
 from dln.train.discretise import discretise
 from dln.train.earlier import find_earlier
-from dln.train.ensemble import Member, train_members
+from dln.train.ensemble import Member, temperature_of, train_members
 from dln.train.folds import make_folds
 from dln.train.growth import Grown, grow, start_from_circuit, start_from_networks
 from dln.train.held_out import HeldOut, make_points, network_noise, points_of
@@ -150,7 +150,7 @@ class _Fit:
         self.interrupted |= any(member.trained.interrupted for member in members)
         grown = self._grow(recipe, make_features(encoder.literals, cells))
         votes = [member.votes for member in voting]
-        unit = 1.0 / (recipe.options.tau * sum(votes))
+        unit = 1.0 / temperature_of(recipe.ensemble, recipe.options.tau, votes)
         if grown is not None:  # all networks have one vote then
             each, unit = grown.units(recipe.options.tau, len(voting))
             votes = [each] * len(voting)
@@ -170,8 +170,10 @@ class _Fit:
             parts = self._leave_out(recipe, scores, grown)
             if grown is None:
                 # A network with several votes counts several times. The networks that leave rows
-                # out are trained without boosting.
+                # out are trained without boosting, but residual points come from whole chains.
                 networks = [x.trained.network for x in voting for _ in range(x.votes)]
+                if recipe.ensemble == "residuals":
+                    networks = networks[:1]
                 points = make_points(parts, problem, networks, cells) if parts else None
             else:
                 # Points come from one network and trees, the circuit has several networks.
@@ -283,6 +285,8 @@ class _Fit:
     ) -> tuple[HeldOut, ...]:
         """Return the votes of the recipe's networks on rows that they were not trained on."""
         parts = next((score.held_out for score in scores if score.chosen), ())
+        if recipe.ensemble == "residuals":  # a comparison trains single networks
+            parts = ()
         wanted = self.plan.candidates.n_fits > 0 or self.plan.goal.decides
         if parts or grown is not None or not wanted:
             return parts

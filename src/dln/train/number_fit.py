@@ -293,7 +293,7 @@ class _NumberFit:
 
 @dataclass(frozen=True)
 class _Parts:
-    """Networks whose mean counts, and trees that are added; with the encoded training rows."""
+    """Networks and trees that are added up; with the encoded training rows."""
 
     networks: Sequence[Refitted]
     trees: Sequence[Tree]
@@ -309,12 +309,11 @@ class _Parts:
         encoder: Encoder,
     ) -> Circuit:
         """Round the coefficients and build the circuit; `base` is added to all scores."""
-        share = 1.0 / max(1, len(self.networks))
-        own = [share * one.coefficients[1:] for one in self.networks]
+        own = [one.coefficients[1:] for one in self.networks]
         own += [tree.points[:, 0] for tree in self.trees]
         starts = np.cumsum([0, *map(len, own)]).tolist()
         coefficients = np.concatenate([np.zeros(0), *own]) * standard.unit
-        base += share * sum(float(one.coefficients[0]) for one in self.networks)
+        base += sum(float(one.coefficients[0]) for one in self.networks)
         rounded = round_coefficients(
             coefficients, standard.offset(base), self._scorer(starts), TOLERANCE * standard.unit
         )
