@@ -38,7 +38,7 @@ from dln import DLNClassifier, DLNRegressor, cost
 
 DEFAULT_OUTPUT = Path(__file__).parent / "results" / "ensembles.jsonl"
 FIRST_SEED = 10
-"""Other levels and defaults were chosen with these and later seeds; reports use seeds 0 to 3."""
+"""Other figures in the docs are of seeds 0 to 3."""
 
 N_ROWS, N_UNSEEN = 1_500, 2_000
 N_NETWORKS, EPOCHS, LAYERS = 5, 100, (64, 32)
