@@ -20,16 +20,22 @@ lists the atoms that are possible; the certificate must have them all.
 The votes are a sum over tables. A table has some rules of the model, and a cell for each
 combination of patterns of the columns that they read. Every rule must be in exactly one table.
 
-A proof is a tree of boxes (sets of atoms for each column) that splits the region, and at each leaf
-integers: multipliers m >= 0 of the demands, and messages u(table, column, pattern). For every row
+A proof is a tree of boxes (sets of atoms for each column) that splits the region. At some nodes the
+tables are added up to larger ones: a group of tables is a table over the columns of all of them. In
+a box, atoms that no table of a group distinguishes are one pattern, and the patterns are numbered by
+their first atoms. Each leaf has integers: multipliers m >= 0 of the demands, and messages
+u(group, column, pattern). For every row
 
     sum over demands of m * (votes that are lacking)
-      = constant + sum over tables (value of the cell - messages of its patterns)
-                 + sum over columns (messages of all tables to the atom),
+      = constant + sum over groups (value of the cell - messages of its patterns)
+                 + sum over columns (messages of all groups to the atom),
 
 because each message is subtracted once and added once. So the left side is at least the constant
-plus the least value of each table plus the least value of each column, over the box. If that is
+plus the least value of each group plus the least value of each column, over the box. If that is
 positive, some demand lacks votes in every row of the box.
+
+A question about constraints needs no proof in the certificate. Each rule is checked on its own, see
+`check_constraints`: a sum of rules that all move in one direction moves in that direction.
 """
 
 import hashlib
@@ -43,6 +49,10 @@ GATES = (
     *("NOR", "XNOR", "NOT_B", "A_OR_NOT_B", "NOT_A", "NOT_A_OR_B", "NAND", "TRUE"),
 )
 """The number of a gate, as four binary digits, is its output for (a, b) = 00, 01, 10, 11."""
+
+
+REGROUP = -(2**31)
+"""Begins a node of a proof that adds up tables."""
 
 
 class Refused(Exception):
@@ -78,7 +88,8 @@ class Model:
         self.gates = [(GATES.index(name), a, b) for name, a, b in document["gates"]]
         self.rules = [(rule["wire"], list(rule["votes"])) for rule in document["rules"]]
         self.base = list(document["base_votes"])
-        self.n_classes = len(document["classes"])
+        self.classes = document["classes"]
+        self.n_classes = len(self.classes)
         for wire, (_, a, b) in enumerate(self.gates, start=len(self.literals)):
             require(0 <= a < wire and 0 <= b < wire, "a gate reads a later wire")
         for wire, votes in self.rules:
@@ -278,7 +289,7 @@ class Tables:
             self.atoms.append(atoms)
         used = sorted(rule for table in document["tables"] for rule in table["rules"])
         require(used == list(range(len(model.rules))), "a rule is in no table, or in several")
-        self.tables, self.n_messages = [], 0
+        self.tables = []  # columns, pattern of each atom, votes of each cell
         for table in document["tables"]:
             self.add(table)
 
@@ -304,10 +315,8 @@ class Tables:
             require(
                 {p for q, p in truths if q == place} == set(range(size)), "a pattern is missing"
             )
-        first = [self.n_messages + sum(sizes[:place]) for place in range(len(sizes))]
-        self.n_messages += sum(sizes)
         gates = sorted({w for cone in cones for w in cone if w >= len(self.model.literals)})
-        cells = []
+        cells = {}
         for cell in itertools.product(*map(range, sizes)):
             value = {}
             for place, pattern in enumerate(cell):
@@ -321,8 +330,8 @@ class Tables:
                 wire, given = self.model.rules[rule]
                 if value[wire]:
                     votes = [x + y for x, y in zip(votes, given)]
-            cells.append((cell, [f + p for f, p in zip(first, cell)], votes))
-        self.tables.append((scope, of_atoms, first, cells))
+            cells[cell] = votes
+        self.tables.append((scope, of_atoms, cells))
 
     def box(self, conditions):
         """Return the atoms of each column that fulfil the conditions."""
@@ -333,9 +342,49 @@ class Tables:
             box.append({n for n, atom in enumerate(atoms) if atom in possible})
         return box
 
-    def bound(self, box, goal, multipliers, messages):
+    def regroup(self, box, groups):
+        """Return groups of tables as (columns, atom -> pattern, first messages, cells)."""
+        members = sorted(member for group in groups for member in group)
+        require(members == list(range(len(self.tables))), "a table is in no group, or in several")
+        made, n_messages = [], 0
+        for group in groups:
+            tables = [self.tables[member] for member in group]
+            columns, of_atoms, examples = [], [], []
+            for column in sorted({number for scope, _, _ in tables for number in scope}):
+                uses = [of[scope.index(column)] for scope, of, _ in tables if column in scope]
+                known, of_atom, example = {}, {}, []
+                for atom in sorted(box[column]):
+                    key = tuple(use[atom] for use in uses)
+                    if key not in known:
+                        known[key] = len(example)
+                        example.append(atom)
+                    of_atom[atom] = known[key]
+                columns.append(column)
+                of_atoms.append(of_atom)
+                examples.append(example)
+            kept = [place for place, example in enumerate(examples) if len(example) > 1]
+            first = []
+            for place in kept:
+                first.append(n_messages)
+                n_messages += len(examples[place])
+            cells = []
+            for cell in itertools.product(*(range(len(examples[place])) for place in kept)):
+                atoms = {column: example[0] for column, example in zip(columns, examples)}
+                for place, pattern in zip(kept, cell):
+                    atoms[columns[place]] = examples[place][pattern]
+                votes = [0] * self.model.n_classes
+                for scope, of, table in tables:
+                    found = table[tuple(use[atoms[number]] for number, use in zip(scope, of))]
+                    votes = [x + y for x, y in zip(votes, found)]
+                cells.append((cell, [f + p for f, p in zip(first, cell)], votes))
+            scope, patterns_of = [columns[p] for p in kept], [of_atoms[p] for p in kept]
+            made.append((scope, patterns_of, first, cells))
+        return made, n_messages
+
+    def bound(self, box, goal, groups, multipliers, messages):
         """Return a lower bound of the multiplied lack of votes in a box."""
-        require(len(multipliers) == len(goal) and len(messages) == self.n_messages, "wrong numbers")
+        groups, n_messages = groups
+        require(len(multipliers) == len(goal) and len(messages) == n_messages, "wrong numbers")
         require(all(type(m) is int and m >= 0 for m in multipliers), "a multiplier is negative")
         require(all(type(m) is int for m in messages), "a message is not an integer")
         weight, constant = [0] * self.model.n_classes, 0
@@ -345,7 +394,7 @@ class Tables:
             constant += m * by
         total = constant + sum(w * b for w, b in zip(weight, self.model.base))
         unary = [dict.fromkeys(atoms, 0) for atoms in box]
-        for scope, of_atoms, first, cells in self.tables:
+        for scope, of_atoms, first, cells in groups:
             allowed = []
             for number, of_atom, start in zip(scope, of_atoms, first):
                 allowed.append({of_atom[atom] for atom in box[number]})
@@ -361,38 +410,132 @@ class Tables:
     def check(self, box, goal, proof):
         """Check that no row of a box fulfils all demands of a goal."""
         tokens = iter(proof["tree"])
-        stack = [box]
+
+        def take(n):
+            require(0 <= n <= len(proof["tree"]), "a number is out of range")
+            return [next(tokens, -1) for _ in range(n)]
+
+        stack = [(box, None)]
         while stack:
-            part = stack.pop()
+            part, groups = stack.pop()
             token = next(tokens, None)
             require(token is not None, "the tree ends too early")
+            if token == REGROUP:
+                members = [take(next(tokens, 0)) for _ in take(1)[0] * [None]]
+                stack.append((part, self.regroup(part, members) if all(part) else None))
+                continue
             if token < 0:
                 require(-token <= len(proof["messages"]), "a leaf has no messages")
                 if all(part):
+                    require(groups is not None, "a leaf has no groups of tables")
                     numbers = proof["multipliers"][~token], proof["messages"][~token]
-                    require(self.bound(part, goal, *numbers) > 0, "a bound is not positive")
+                    require(self.bound(part, goal, groups, *numbers) > 0, "a bound is not positive")
                 continue
             require(token < len(part), "a node splits an unknown column")
-            n_chosen = next(tokens, 0)
-            chosen = {next(tokens, -1) for _ in range(n_chosen)}
-            stack.append([atoms - chosen if n == token else atoms for n, atoms in enumerate(part)])
-            stack.append([atoms & chosen if n == token else atoms for n, atoms in enumerate(part)])
+            chosen = set(take(next(tokens, 0)))
+            others = [atoms - chosen if n == token else atoms for n, atoms in enumerate(part)]
+            those = [atoms & chosen if n == token else atoms for n, atoms in enumerate(part)]
+            stack += [(others, groups), (those, groups)]
         require(next(tokens, None) is None, "the tree goes on after its end")
+
+
+# -- constraints ------------------------------------------------------------------------------
+
+
+def check_constraints(model, question):
+    """Check that every rule satisfies constraints on its own, so that their sum does.
+
+    Each wire gets the columns that it depends on, those with which it may rise, and those with
+    which it may fall. A literal "above" rises with its column. A gate may rise with what an input
+    rises with if some other input makes it rise with that input, and so on.
+    """
+    known = {
+        *("kind", "monotone", "interactions", "forbidden_pairs"),
+        *("unused_columns", "max_columns_per_rule"),
+    }
+    require(set(question) <= known, "the question has unknown parts")
+    require(len(question) > 1, "the question has no constraint")
+    directions = []
+    for own in question.get("monotone", ()):
+        at = model.index(own["column"])
+        require(model.columns[at]["kind"] != "category", "a column of categories has no order")
+        require(own["sign"] in ("+", "-"), "a sign is + or -")
+        directions.append((at, 1 if own["sign"] == "+" else -1, class_of(model, own)))
+    groups = None
+    if question.get("interactions") is not None:
+        groups = [{model.index(name) for name in group} for group in question["interactions"]]
+    pairs = [{model.index(name) for name in pair} for pair in question.get("forbidden_pairs", ())]
+    unused = {model.index(name) for name in question.get("unused_columns", ())}
+    most = question.get("max_columns_per_rule")
+    reach = reach_of(model)
+    for wire, votes in model.rules:
+        columns, rises, falls = reach[wire]
+        require(not columns & unused, "a rule reads an unused column")
+        require(most is None or len(columns) <= most, "a rule reads too many columns")
+        require(not any(pair <= columns for pair in pairs), "a rule reads a forbidden pair")
+        together = groups is None or len(columns) < 2 or any(columns <= group for group in groups)
+        require(together, "a rule reads columns of different groups")
+        for at, sign, own in directions:
+            for other in votes:
+                lead = sign * (votes[own] - other)
+                require(lead <= 0 or at not in falls, "a rule may move against a direction")
+                require(lead >= 0 or at not in rises, "a rule may move against a direction")
+
+
+def class_of(model, own):
+    """Return the number of the class that a direction is about."""
+    if model.predicts_number:
+        require("class" not in own, "the model has no classes")
+        return 1
+    wanted = json.dumps(own["class"])
+    same = [n for n, label in enumerate(model.classes) if json.dumps(label) == wanted]
+    require(len(same) == 1, "there is no such class")
+    return same[0]
+
+
+def reach_of(model):
+    """Return for each wire the columns that it depends on, may rise with, and may fall with."""
+    reach = []
+    for literal in model.literals:
+        column = {literal["column"]}
+        reach.append((column, column if "above" in literal else set(), set()))
+    for gate, a, b in model.gates:
+        # The output for (a, b): the digits of the gate's number, the first for 00.
+        value = {(x, y): gate >> (3 - 2 * x - y) & 1 for x in (0, 1) for y in (0, 1)}
+        columns, rises, falls = set(), set(), set()
+        steps = (
+            (a, [value[1, y] - value[0, y] for y in (0, 1)]),
+            (b, [value[x, 1] - value[x, 0] for x in (0, 1)]),
+        )
+        for source, changes in steps:
+            of_input, up, down = reach[source]
+            if any(changes):
+                columns |= of_input
+            if max(changes) > 0:
+                rises, falls = rises | up, falls | down
+            if min(changes) < 0:
+                rises, falls = rises | down, falls | up
+        reach.append((columns, rises, falls))
+    return reach
 
 
 def check(model_bytes, certificate):
     """Return the claim, or raise `Refused`."""
     require(certificate.get("format") == "dln-certificate", "this is not a certificate of dln")
-    require(certificate.get("version") == 1, "this program reads certificates of version 1")
+    require(certificate.get("version") == 2, "this program reads certificates of version 2")
     digest = hashlib.sha256(model_bytes).hexdigest()
     require(digest == certificate["model_sha256"], "the certificate is about another model file")
-    model = Model(json.loads(model_bytes))
-    asked, goals, conditions = read_question(model, certificate["question"])
+    document, question = json.loads(model_bytes), certificate["question"]
+    model = Model(document)
+    if question["kind"] == "constraints":
+        check_constraints(model, question)
+        return describe_constraints(model, question)
+    asked, goals, conditions = read_question(model, question)
     tables = Tables(asked, certificate)
     require(len(certificate["proofs"]) == len(goals), "there is not one proof for each goal")
     for goal, proof in zip(goals, certificate["proofs"]):
         tables.check(tables.box(conditions), goal, proof)
-    return describe(json.loads(model_bytes), certificate["question"])
+    return describe(document, question)
 
 
 def describe(document, question):
@@ -410,6 +553,28 @@ def describe(document, question):
             f"and at most {question['at_most']}{region}"
         )
     return f"{question['kind']} class {label}{region}"
+
+
+def describe_constraints(model, question):
+    """Write constraints in words."""
+    lines = []
+    for own in question.get("monotone", ()):
+        who = json.dumps(model.classes[class_of(model, own)])
+        if model.predicts_number:
+            what = f"the prediction {who} never {'falls' if own['sign'] == '+' else 'rises'}"
+        else:
+            what = f"class {who} never {'loses' if own['sign'] == '+' else 'gains'} votes"
+        lines.append(f"{what} as {json.dumps(own['column'])} grows")
+    if question.get("interactions") is not None:
+        groups = json.dumps(question["interactions"])
+        lines.append(f"only columns of the same group occur together in a rule: {groups}")
+    for pair in question.get("forbidden_pairs", ()):
+        lines.append(f"{json.dumps(pair)} never occur together in a rule")
+    if "unused_columns" in question:
+        lines.append(f"no rule reads any of {json.dumps(question['unused_columns'])}")
+    if "max_columns_per_rule" in question:
+        lines.append(f"every rule reads at most {question['max_columns_per_rule']} columns")
+    return "; ".join(lines)
 
 
 def describe_number(document, question):

@@ -1,14 +1,17 @@
-"""The price of monotone constraints: balanced accuracy with and without them, beside other models.
+"""The price of monotone constraints: the score with and without them, beside other models.
 
     DLN_DATA=folder python -m benchmarks.constraints                           # five tables
     DLN_DATA=folder python -m benchmarks.constraints --tables Heart --seeds 3
+    python -m benchmarks.constraints --tables concrete,autompg --regression FOLDER
 
 For each table and seed: the split of the reproduction, and fits with and without directions of
 plausible signs (`SIGNS`). LightGBM and EBM take part if they are installed. All models weight
-classes equally. Violations are counted on test rows: two values of a constrained column are drawn
-from the training rows, and the probability must not move against the direction. For dln the
-directions are proven as well. Each result is written to the output file at once, so a stopped run
-is resumed by the same command.
+classes equally; the score is the balanced accuracy. Tables of numbers (`NUMBER_SIGNS`) are in
+FOLDER as for `benchmarks.regression`; their score is R² on a quarter of the rows. Violations are
+counted on test rows: two values of a constrained column are drawn from the training rows, and the
+probability or the number must not move against the direction. For dln the directions are proven as
+well. Each result is written to the output file at once, so a stopped run is resumed by the same
+command.
 """
 
 from __future__ import annotations
@@ -16,21 +19,24 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.metrics import balanced_accuracy_score
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.metrics import balanced_accuracy_score, r2_score
+from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.class_weight import compute_sample_weight
 
+from benchmarks.regression import find_tables
 from benchmarks.resume import Result, add_options, run_missing
-from dln import DLNClassifier, prove_constraints
+from dln import DLNClassifier, DLNRegressor, prove_constraints
 from reproduction import datasets
 from reproduction.protocol import split_rows
 
@@ -55,6 +61,14 @@ SIGNS: dict[str, tuple[Any, dict[str, str]]] = {
 }
 """The class that the signs are about, and the signs."""
 
+NUMBER_SIGNS = {
+    # Strength of concrete: cement, slag, water and age.
+    "concrete": {"x1": "+", "x2": "+", "x4": "-", "x8": "+"},
+    # Miles per gallon: displacement, horsepower, weight and year.
+    "autompg": {"x2": "-", "x3": "-", "x4": "-", "x6": "+"},
+}
+"""Tables whose target is a number, and the signs."""
+
 MODELS = ("dln", "lightgbm", "histgradient", "ebm")
 PACKAGES = {"lightgbm": "lightgbm", "ebm": "interpret"}
 N_PAIRS = 2_000
@@ -65,15 +79,18 @@ DEFAULT_OUTPUT = Path(__file__).parent / "results" / "constraints.jsonl"
 class Peer:
     """A model of another package, with columns and directions as it wants them."""
 
-    def __init__(self, name: str, X: pd.DataFrame, signs: dict[str, str], seed: int) -> None:
+    def __init__(
+        self, name: str, X: pd.DataFrame, signs: dict[str, str], seed: int, *, number: bool
+    ) -> None:
         numbers = list(X.select_dtypes("number").columns)
         texts = [column for column in X.columns if column not in numbers]
-        self.name = name
+        self.name, self._number = name, number
         if name == "ebm":
-            from interpret.glassbox import ExplainableBoostingClassifier
+            from interpret import glassbox
 
+            kind = "Regressor" if number else "Classifier"
             steps = [_number(signs.get(column)) for column in X.columns]
-            self._model: Any = ExplainableBoostingClassifier(
+            self._model: Any = getattr(glassbox, f"ExplainableBoosting{kind}")(
                 random_state=seed, n_jobs=1, monotone_constraints=steps if signs else None
             )
             return
@@ -85,23 +102,23 @@ class Peer:
         steps = [_number(signs.get(column)) for column in numbers]
         steps += [0] * (n_columns - len(numbers))
         if name == "lightgbm":
-            from lightgbm import LGBMClassifier
+            import lightgbm
 
-            model: Any = LGBMClassifier(
+            kind = lightgbm.LGBMRegressor if number else lightgbm.LGBMClassifier
+            model: Any = kind(
                 random_state=seed,
                 n_jobs=1,
                 verbose=-1,
                 monotone_constraints=steps if signs else None,
             )
         else:
-            model = HistGradientBoostingClassifier(
-                random_state=seed, monotonic_cst=steps if signs else None
-            )
+            kind = HistGradientBoostingRegressor if number else HistGradientBoostingClassifier
+            model = kind(random_state=seed, monotonic_cst=steps if signs else None)
         self._model = make_pipeline(encode, model)
 
     def fit(self, X: pd.DataFrame, y: Any) -> None:
-        """Fit with equal weights of the classes."""
-        weight = compute_sample_weight("balanced", y)
+        """Fit, with equal weights of the classes."""
+        weight = None if self._number else compute_sample_weight("balanced", y)
         if self.name == "ebm":
             self._model.fit(_as_text(X), y, sample_weight=weight)
         else:
@@ -109,22 +126,28 @@ class Peer:
             self._model.fit(X, y, **{f"{step}__sample_weight": weight})
 
     def leads(self, X: pd.DataFrame) -> Any:
-        """Return the probability of the class that the signs are about, minus one half."""
-        return self._model.predict_proba(_as_text(X) if self.name == "ebm" else X)[:, 1] - 0.5
+        """Return the probability of the class that the signs are about, minus 0.5, or a number."""
+        given = _as_text(X) if self.name == "ebm" else X
+        if self._number:
+            return self._model.predict(given)
+        return self._model.predict_proba(given)[:, 1] - 0.5
 
 
 class Ours:
     """dln with the same interface."""
 
-    def __init__(self, signs: dict[str, str], seed: int) -> None:
-        self.model = DLNClassifier(monotone=signs or None, random_state=seed, n_jobs=1)
+    def __init__(self, signs: dict[str, str], seed: int, *, number: bool) -> None:
+        kind = DLNRegressor if number else DLNClassifier
+        self.model = kind(monotone=signs or None, random_state=seed, n_jobs=1)
 
     def fit(self, X: pd.DataFrame, y: Any) -> None:
         """Fit with equal weights of the classes, which is the default."""
         self.model.fit(X, y)
 
     def leads(self, X: pd.DataFrame) -> Any:
-        """Return the lead in votes of the class that the signs are about."""
+        """Return the lead in votes of the class that the signs are about, or the number."""
+        if isinstance(self.model, DLNRegressor):
+            return self.model.predict(X)
         votes = self.model.circuit_.votes(X)
         return votes[:, 1] - votes[:, 0] - 0.5  # a tie goes to the first class
 
@@ -157,26 +180,52 @@ def count_violations(
     return n_wrong / (N_PAIRS * len(signs))
 
 
-def measure(table: str, seed: int, model_name: str) -> Result:
-    """Fit one model on one split and test it."""
-    warnings.simplefilter("ignore")
-    name, _, constrained = model_name.partition(" ")
+class Rows(NamedTuple):
+    """The rows of a split; for classes, `y` is 1 for the class that the signs are about."""
+
+    X: pd.DataFrame
+    y: Any
+    X_test: pd.DataFrame
+    y_test: Any
+    signs: dict[str, str]
+
+
+def read_rows(table: str, seed: int, folder: Path | None) -> Rows:
+    """Read a table and split it."""
+    if table in NUMBER_SIGNS:
+        assert folder is not None, "tables of numbers need --regression FOLDER"
+        rows = pd.read_csv(find_tables(folder)[table])
+        X, X_test, y, y_test = train_test_split(
+            rows.drop(columns="y"), rows["y"], test_size=0.25, random_state=seed
+        )
+        return Rows(X, y, X_test, y_test, NUMBER_SIGNS[table])
     dataset = datasets.load(table)
     label, signs = SIGNS[table]
     train, test = split_rows(dataset, seed)
     y = (dataset.y == label).astype(int).to_numpy()
-    X, X_test = dataset.X.iloc[train], dataset.X.iloc[test]
+    return Rows(dataset.X.iloc[train], y[train], dataset.X.iloc[test], y[test], signs)
+
+
+def measure(folder: Path | None, table: str, seed: int, model_name: str) -> Result:
+    """Fit one model on one split and test it."""
+    warnings.simplefilter("ignore")
+    name, _, constrained = model_name.partition(" ")
+    X, y, X_test, y_test, signs = read_rows(table, seed, folder)
     given = signs if constrained else {}
-    model = Ours(given, seed) if name == "dln" else Peer(name, dataset.X, given, seed)
+    number = table in NUMBER_SIGNS
+    model: Peer | Ours = Ours(given, seed, number=number)
+    if name != "dln":
+        model = Peer(name, pd.concat([X, X_test]), given, seed, number=number)
     start = time.process_time()
-    model.fit(X, y[train])
+    model.fit(X, y)
     seconds = time.process_time() - start
-    predicted = (model.leads(X_test) > 0).astype(int)
+    found = model.leads(X_test)
+    score = r2_score(y_test, found) if number else balanced_accuracy_score(y_test, found > 0)
     return {
         "table": table,
         "seed": seed,
         "model": model_name,
-        "accuracy": balanced_accuracy_score(y[test], predicted),
+        "accuracy": float(score),
         "violations": count_violations(model, X_test, X, signs),
         "proven": model.proven() if isinstance(model, Ours) and constrained else None,
         "seconds": seconds,
@@ -184,7 +233,7 @@ def measure(table: str, seed: int, model_name: str) -> Result:
 
 
 def summary(results: list[Result]) -> str:
-    """Format means over seeds: balanced accuracy in percent, then violations."""
+    """Format means over seeds: balanced accuracy, or R², in percent; then violations."""
     frame = pd.DataFrame(results)
     lines = [
         "| table | model | seeds | without | with | violations without | violations with |",
@@ -213,6 +262,7 @@ def main() -> None:
     parser.add_argument("--tables", default=",".join(SIGNS))
     parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--regression", type=Path, help="folder with more/regression/")
     add_options(parser, DEFAULT_OUTPUT)
     given = parser.parse_args()
     cells = [
@@ -223,7 +273,7 @@ def main() -> None:
         if find_spec(PACKAGES.get(name, "dln")) is not None
         for constrained in ("", " constrained")
     ]
-    print(summary(run_missing(measure, cells, given)))
+    print(summary(run_missing(partial(measure, given.regression), cells, given)))
 
 
 if __name__ == "__main__":

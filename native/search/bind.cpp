@@ -8,15 +8,16 @@
 #include <nanobind/stl/vector.h>
 
 #include <atomic>
-#include <cmath>
 #include <cstdlib>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 #include <tuple>
 #include <vector>
 
 #include "../predict/require.h"
+#include "check.h"
 #include "problem.h"
 #include "reasons.h"
 #include "solver.h"
@@ -113,14 +114,19 @@ Problem make_problem(const Flat<std::int32_t>& n_atoms, const Flat<std::int32_t>
   for (std::size_t v = p.n_columns; v < n_atoms.size(); ++v)
     require(defined[v] != 0, "variable ", v, " has no definition");
   p.pattern.assign(pattern.data(), pattern.data() + pattern.size());
-  p.table.assign(table.data(), table.data() + table.size());
+  p.table.resize(p.n_classes);
+  for (int c = 0; c < p.n_classes; ++c) {
+    p.table[c].resize(at_cell);
+    for (std::size_t cell = 0; cell < at_cell; ++cell) p.table[c][cell] = table(cell * p.n_classes + c);
+  }
   for (const Factor& factor : p.factors) {
     Number most = 0;
-    for (std::size_t i = 0; i < factor.n_cells * p.n_classes; ++i)
-      most = std::max(most, std::abs(Number{p.table[factor.first_cell * p.n_classes + i]}));
+    for (const std::vector<Number>& votes : p.table)
+      for (std::size_t cell = 0; cell < factor.n_cells; ++cell)
+        most = std::max(most, std::abs(votes[factor.first_cell + cell]));
     p.vote_sum += 2 * most;
   }
-  for (std::int32_t vote : p.base) p.vote_sum += 2 * std::abs(Number{vote});
+  for (Number vote : p.base) p.vote_sum += 2 * std::abs(vote);
   require(p.vote_sum < (Number{1} << 36), "the votes are too large");
   return p;
 }
@@ -135,9 +141,7 @@ class VoteSearch {
                   const std::optional<Flat<std::int64_t>>& costs, std::optional<std::int64_t> below,
                   double seconds, std::int64_t n_nodes) {
     const Box box = read_box(allowed);
-    require(!demands.empty(), "there is no demand");
-    std::vector<Demand> goal;
-    for (const auto& demand : demands) goal.push_back(read_demand(demand));
+    const std::vector<Demand> goal = read_goal(demands);
     if (costs) {
       require_size(costs->size(), problem_.atom[problem_.n_columns], "costs");
       for (std::size_t i = 0; i < costs->size(); ++i)
@@ -151,7 +155,7 @@ class VoteSearch {
       nb::gil_scoped_release release;
       const std::lock_guard lock(mutex_);  // the solver keeps messages from call to call
       answer = solver_.solve(box, goal, costs ? costs->data() : nullptr, most,
-                             limit_of(seconds, n_nodes));
+                             Limit::of(seconds, n_nodes));
       incomplete = solver_.incomplete();
       n_visited = solver_.n_nodes();
     }
@@ -167,29 +171,61 @@ class VoteSearch {
                    const std::vector<std::tuple<int, int, std::int64_t>>& demands, double seconds,
                    std::int64_t n_nodes) {
     const Box box = read_box(allowed);
-    require(!demands.empty(), "there is no demand");
-    std::vector<Demand> goal;
-    for (const auto& demand : demands) goal.push_back(read_demand(demand));
+    const std::vector<Demand> goal = read_goal(demands);
+    if (problem_.has_definitions) return nb::none();
     Proof proof;
     Answer answer;
     {
       nb::gil_scoped_release release;
       const std::lock_guard lock(mutex_);
       solver_.record(&proof);
-      answer = solver_.solve(box, goal, nullptr, 0, limit_of(seconds, n_nodes));
+      answer = solver_.solve(box, goal, nullptr, 0, Limit::of(seconds, n_nodes));
       solver_.record(nullptr);
     }
     if (answer.status != Status::none) return nb::none();
-    const std::size_t n_tree = proof.tree.size(), n_sets = static_cast<std::size_t>(proof.n);
+    const std::size_t n_tree = proof.tree.size(), n_messages = proof.messages.size();
+    const std::size_t n_leaves = static_cast<std::size_t>(proof.n_leaves());
     return nb::make_tuple(to_numpy(std::move(proof.tree), {n_tree}),
-                          to_numpy(std::move(proof.messages), {n_sets, problem_.n_messages}),
-                          to_numpy(std::move(proof.multipliers), {n_sets, goal.size()}));
+                          to_numpy(std::move(proof.messages), {n_messages}),
+                          to_numpy(std::move(proof.starts), {n_leaves + 1}),
+                          to_numpy(std::move(proof.multipliers), {n_leaves, goal.size()}));
+  }
+
+  // Whether a proof of `prove` shows that no row of a box fulfils all demands.
+  bool check(const Flat<std::uint8_t>& allowed,
+             const std::vector<std::tuple<int, int, std::int64_t>>& demands,
+             const Flat<std::int32_t>& tree, const Flat<std::int64_t>& messages,
+             const Flat<std::int64_t>& starts, const Table<std::int64_t>& multipliers) {
+    const Box box = read_box(allowed);
+    const std::vector<Demand> goal = read_goal(demands);
+    require(starts.size() >= 1 && multipliers.shape(0) + 1 == starts.size() &&
+                multipliers.shape(1) == goal.size(),
+            "the parts of the proof do not match");
+    Proof proof;
+    proof.tree.assign(tree.data(), tree.data() + tree.size());
+    proof.messages.assign(messages.data(), messages.data() + messages.size());
+    proof.starts.assign(starts.data(), starts.data() + starts.size());
+    proof.multipliers.assign(multipliers.data(), multipliers.data() + multipliers.size());
+    nb::gil_scoped_release release;
+    return Checker(problem_).check(box, goal, proof);
+  }
+
+  // Whether a proof that all rows of a box get a class is found and right.
+  bool is_class_checked(const Flat<std::uint8_t>& allowed, int winner, double seconds) {
+    const Box box = read_box(allowed);
+    require(winner >= 0 && winner < problem_.n_classes, "there is no class ", winner);
+    for (int size : box.size) require(size > 0, "the box is empty");
+    nb::gil_scoped_release release;
+    Reason reason;
+    Reasoner(problem_, box).check(box, winner, Limit::of(seconds, 0), reason);
+    if (reason.is_wrong) throw std::logic_error("a proof is wrong");
+    return reason.checked;
   }
 
   // Find a reason for each row (n_rows, n_columns).
   nb::tuple reasons(const Table<std::int32_t>& rows, const Flat<std::uint8_t>& domain,
                     const Flat<double>& ranks, std::int64_t widen_nodes, double seconds,
-                    int n_threads) {
+                    double check_seconds, int n_threads) {
     const std::size_t n_columns = problem_.n_columns, n_rows = rows.shape(0);
     require(rows.shape(1) == n_columns, "rows have ", rows.shape(1), " columns; expected ", n_columns);
     require_size(ranks.size(), n_columns, "ranks");
@@ -205,7 +241,7 @@ class VoteSearch {
         Reasoner reasoner(problem_, box);
         for (std::size_t i; (i = next++) < n_rows;)
           found[i] = reasoner.find(rows.data() + i * n_columns, ranks.data(), widen_nodes,
-                                   limit_of(seconds, 0));
+                                   Limit::of(seconds, 0), check_seconds);
       };
       std::vector<std::thread> threads;
       const int n = std::clamp<int>(n_threads, 1, static_cast<int>(std::max<std::size_t>(1, n_rows)));
@@ -213,17 +249,18 @@ class VoteSearch {
       work();
       for (std::thread& thread : threads) thread.join();
     }
+    for (const Reason& reason : found)
+      if (reason.is_wrong) throw std::logic_error("a proof is wrong");
     return pack(found);
   }
 
  private:
-  static Limit limit_of(double seconds, std::int64_t n_nodes) {
-    Limit limit;
-    if (std::isfinite(seconds) && seconds < 1e9)
-      limit.end = std::chrono::steady_clock::now() +
-                  std::chrono::microseconds(static_cast<std::int64_t>(std::max(0.0, seconds) * 1e6));
-    if (n_nodes > 0) limit.n_nodes = n_nodes;
-    return limit;
+  std::vector<Demand> read_goal(
+      const std::vector<std::tuple<int, int, std::int64_t>>& demands) const {
+    require(!demands.empty(), "there is no demand");
+    std::vector<Demand> goal;
+    for (const auto& demand : demands) goal.push_back(read_demand(demand));
+    return goal;
   }
 
   Demand read_demand(const std::tuple<int, int, std::int64_t>& demand) const {
@@ -262,6 +299,7 @@ class VoteSearch {
                            reason.witnesses.begin() + (v + 1) * n_columns);
       flags.push_back(reason.minimal);
       flags.push_back(reason.widest);
+      flags.push_back(reason.checked);
     }
     const std::size_t n_witnesses = n_columns ? witnesses.size() / n_columns : 0;
     const std::size_t n_atoms = problem_.atom[n_columns];
@@ -269,7 +307,7 @@ class VoteSearch {
                           to_numpy(std::move(allowed), {n, n_atoms}),
                           to_numpy(std::move(witnessed), {n, n_columns}),
                           to_numpy(std::move(witnesses), {n_witnesses, n_columns}),
-                          to_numpy(std::move(flags), {n, 2}));
+                          to_numpy(std::move(flags), {n, 3}));
   }
 
   Problem problem_;
@@ -298,6 +336,10 @@ void bind_search(nb::module_& module) {
            nb::arg("costs").none(), nb::arg("below").none(), nb::arg("seconds"), nb::arg("n_nodes"))
       .def("prove", &VoteSearch::prove, nb::arg("allowed"), nb::arg("demands"), nb::arg("seconds"),
            nb::arg("n_nodes"))
+      .def("check", &VoteSearch::check, nb::arg("allowed"), nb::arg("demands"), nb::arg("tree"),
+           nb::arg("messages"), nb::arg("starts"), nb::arg("multipliers"))
+      .def("is_class_checked", &VoteSearch::is_class_checked, nb::arg("allowed"), nb::arg("winner"),
+           nb::arg("seconds"))
       .def("reasons", &VoteSearch::reasons, nb::arg("rows"), nb::arg("domain"), nb::arg("ranks"),
-           nb::arg("widen_nodes"), nb::arg("seconds"), nb::arg("n_threads"));
+           nb::arg("widen_nodes"), nb::arg("seconds"), nb::arg("check_seconds"), nb::arg("n_threads"));
 }

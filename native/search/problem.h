@@ -24,7 +24,7 @@ struct Place {          // a variable in the scope of a factor
 
 struct Factor {
   std::size_t first_place, last_place;  // in Problem::places
-  std::size_t first_cell, n_cells;      // in Problem::table
+  std::size_t first_cell, n_cells;      // in each table of votes
   int output;  // the variable that this factor defines, which is the last one; -1 if it has votes
 };
 
@@ -37,8 +37,9 @@ struct Problem {
   std::vector<Place> places;
   std::vector<std::int32_t> pattern;
   std::vector<Factor> factors;
-  std::vector<std::int32_t> table;   // (n_cells, n_classes); of a definition: 1 where it is violated
-  std::vector<std::int32_t> base;    // (n_classes)
+  // Of each class: the votes of every cell. Of a definition: 1 for the first class where it is violated.
+  std::vector<std::vector<Number>> table;
+  std::vector<Number> base;          // (n_classes)
   std::vector<std::vector<int>> readers;  // of each variable: places
   std::vector<int> factor_of;        // of each place
   std::size_t n_messages = 0;

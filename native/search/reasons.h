@@ -1,9 +1,14 @@
 // Why a row gets its class: a minimal set of columns whose values force it, widened to boxes.
+//
+// A widened box is asked about as a problem of its own (regroup.h), for all rivals together.
 #pragma once
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 #include <vector>
 
+#include "check.h"
 #include "solver.h"
 
 namespace dln::search {
@@ -15,21 +20,26 @@ struct Reason {
   std::vector<std::uint8_t> witnessed;  // of each column: whether there is a witness
   bool minimal = true;                // no column can be left out
   bool widest = true;                 // no interval or set can be extended alone
+  bool checked = false;               // a proof was found, and is right
+  bool is_wrong = false;              // a proof was found, and is wrong
 };
 
 class Reasoner {
  public:
   Reasoner(const Problem& problem, Box domain)
-      : p_(problem), solver_(problem), domain_(std::move(domain)) {}
+      : p_(problem), solver_(problem), checker_(problem), domain_(std::move(domain)) {
+    for (int c = 0; c < p_.n_classes; ++c) classes_.push_back(c);
+  }
 
   // `ranks`: columns of a higher rank are left out first. Within a rank, those whose change alone
   // costs the class the fewest votes. `n_nodes` is the limit of each question about a wider box, 0
-  // if the values shall not be widened.
+  // if the values shall not be widened. The answer is checked for
+  // `check_seconds`, if that is positive.
   Reason find(const std::int32_t* row, const double* ranks, std::int64_t n_nodes,
-              const Limit& limit) {
+              const Limit& limit, double check_seconds) {
     row_ = row;
     limit_ = limit;
-    const std::vector<Number> votes = solver_.votes(row);
+    const std::vector<Number> votes = solver_.votes(row, classes_);
     winner_ = static_cast<int>(std::max_element(votes.begin(), votes.end()) - votes.begin());
     order_rivals(votes);
     known_.clear();
@@ -43,10 +53,34 @@ class Reasoner {
     minimal(order(ranks), reason);
     limit_.n_nodes = n_nodes;
     if (n_nodes > 0) extend(reason);
+    if (check_seconds > 0) check(box_, winner_, Limit::of(check_seconds, 0), reason);
     reason.allowed.assign(p_.atom[p_.n_columns], 0);
     for (int v = 0; v < p_.n_columns; ++v)
       for (int i = 0; i < box_.size[v]; ++i) reason.allowed[p_.atom[v] + box_.begin(p_, v)[i]] = 1;
     return reason;
+  }
+
+  // Prove that all rows of a box get a class, and check the proof with other code.
+  void check(const Box& box, int winner, const Limit& limit, Reason& reason) {
+    if (p_.has_definitions) return;
+    winner_ = winner;
+    const Regrouped part = Regrouper(p_, box, classes_).make(std::vector<Number>(p_.n_messages));
+    Solver solver(part);
+    const Box whole = whole_box(part.problem);
+    for (int rival = 0; rival < p_.n_classes; ++rival) {
+      if (rival == winner) continue;
+      goal_.assign(1, demand_of(rival));
+      Proof proof;
+      solver.record(&proof);
+      const Answer answer = solver.solve(whole, goal_, nullptr, 0, limit);
+      solver.record(nullptr);
+      if (answer.status != Status::none) return;
+      if (!checker_.check(box, goal_, proof)) {
+        reason.is_wrong = true;
+        return;
+      }
+    }
+    reason.checked = true;
   }
 
  private:
@@ -62,24 +96,47 @@ class Reasoner {
 
   // Whether all rows of the box have the class of the row; if not, `witness_` is one that has not.
   Forced forced() {
-    for (const std::vector<std::int32_t>& known : known_)
-      if (contains(known)) {
-        witness_ = known;
+    for (const auto& [rival, row] : known_)
+      if (contains(row)) {
+        witness_ = row;
         return Forced::no;
       }
+    const Forced answer = forced(solver_, box_);
+    if (answer == Forced::no) known_.emplace_back(rivals_.front(), witness_);
+    return answer;
+  }
+
+  Forced forced(Solver& solver, const Box& box) {
     bool sure = true;
-    for (int rival : rivals_) {
-      // A tie goes to the class that is listed first.
-      goal_.assign(1, Demand{rival, winner_, rival < winner_ ? 0 : 1});
-      Answer answer = solver_.solve(box_, goal_, nullptr, 0, limit_);
+    for (std::size_t i = 0; i < rivals_.size(); ++i) {
+      goal_.assign(1, demand_of(rivals_[i]));
+      Answer answer = solver.solve(box, goal_, nullptr, 0, limit_);
       if (answer.status == Status::found) {
         witness_ = std::move(answer.row);
-        known_.push_back(witness_);
+        std::rotate(rivals_.begin(), rivals_.begin() + i, rivals_.begin() + i + 1);  // likely again
         return Forced::no;
       }
       sure = sure && answer.status == Status::none;
     }
     return sure ? Forced::yes : Forced::unknown;
+  }
+
+  // A tie goes to the class that is listed first.
+  Demand demand_of(int rival) const { return {rival, winner_, rival < winner_ ? 0 : 1}; }
+
+  // Set aside the rivals that the bound excludes from a box. Later boxes are parts of it.
+  void exclude_rivals() {
+    Limit quick = limit_;
+    quick.n_nodes = 1;
+    const auto stay = std::stable_partition(rivals_.begin(), rivals_.end(), [&](int rival) {
+      for (const auto& [other, row] : known_)
+        if (other == rival && contains(row)) return true;
+      goal_.assign(1, demand_of(rival));
+      Answer answer = solver_.solve(box_, goal_, nullptr, 0, quick);
+      if (answer.status == Status::found) known_.emplace_back(rival, std::move(answer.row));
+      return answer.status != Status::none;
+    });
+    rivals_.erase(stay, rivals_.end());
   }
 
   bool contains(const std::vector<std::int32_t>& row) const {
@@ -93,15 +150,19 @@ class Reasoner {
   std::vector<int> order(const double* ranks) {
     std::vector<int> columns;
     std::vector<Number> damage(p_.n_columns, 0);
-    const std::vector<Number> now = solver_.votes(row_);
+    // The rivals with the most votes are enough for a guess.
+    const std::vector<int> near(rivals_.begin(), rivals_.begin() + std::min<std::size_t>(3, rivals_.size()));
+    std::vector<int> classes = near;
+    classes.push_back(winner_);
+    const std::vector<Number> now = solver_.votes(row_, classes);
     std::vector<Number> votes;
     for (int v = 0; v < p_.n_columns; ++v) {
       if (p_.readers[v].empty()) continue;
       columns.push_back(v);
       Number least = infinite;
-      solver_.votes_of_atoms(v, domain_, now, votes);
+      solver_.votes_of_atoms(v, domain_, now, classes, votes);
       for (std::size_t i = 0; i < votes.size(); i += p_.n_classes)
-        for (int rival : rivals_) least = std::min(least, votes[i + winner_] - votes[i + rival]);
+        for (int rival : near) least = std::min(least, votes[i + winner_] - votes[i + rival]);
       damage[v] = -least;
     }
     std::stable_sort(columns.begin(), columns.end(), [&](int a, int b) {
@@ -124,7 +185,14 @@ class Reasoner {
       return answer;
     };
     int start = 0, step = 1;
-    while (start < n) {
+    const std::vector<int> all_rivals = rivals_;
+    while (start < n && !rivals_.empty()) {
+      if (step == 1) {  // after the start, and after each column that is kept
+        for (int i = start; i < n; ++i) box_.free(p_, order[i], domain_);
+        exclude_rivals();
+        if (rivals_.empty()) break;
+        for (int i = start; i < n; ++i) box_.fix(p_, order[i], row_[order[i]]);
+      }
       int to = std::min(start + step, n);
       const Forced answer = try_free(start, to);
       if (answer == Forced::yes) {
@@ -147,6 +215,7 @@ class Reasoner {
       }
       step = 1;
     }
+    rivals_ = all_rivals;
   }
 
   // -- intervals and sets ---------------------------------------------------------------------
@@ -154,6 +223,7 @@ class Reasoner {
   void extend(Reason& reason) {
     for (int v = 0; v < p_.n_columns; ++v) {
       if (!reason.kept[v]) continue;
+      open_column(v);
       if (p_.first_ordered[v] < 0)
         extend_set(v, reason);
       else
@@ -166,13 +236,75 @@ class Reasoner {
     return std::find(atoms, atoms + domain_.size[v], atom) != atoms + domain_.size[v];
   }
 
-  bool try_atoms(int v, const std::vector<std::int32_t>& atoms, Reason& reason) {
+  // Make a problem of the box in which one column is free, and find the atoms of the column that can
+  // be added by the bound alone.
+  void open_column(int v) {
+    const std::vector<std::int32_t> before(box_.begin(p_, v), box_.begin(p_, v) + box_.size[v]);
+    safe_.assign(p_.n_atoms[v], 1);
+    solver_of_part_.reset();
+    if (!p_.has_definitions) {
+      box_.free(p_, v, domain_);
+      part_ = Regrouper(p_, box_, classes_).make(std::vector<Number>(p_.n_messages));
+      set_atoms(v, before);
+      solver_of_part_.emplace(part_);
+      whole_ = whole_box(part_.problem);
+      const auto where = std::find(part_.variable.begin(), part_.variable.end(), v);
+      number_ = static_cast<int>(where - part_.variable.begin());
+      if (where == part_.variable.end()) return;  // no atom makes a difference
+      std::vector<std::uint8_t> excluded(part_.problem.n_atoms[number_], 1);
+      for (int rival : rivals_)
+        solver_of_part_->excluded_atoms(whole_, demand_of(rival), number_, excluded);
+      for (std::size_t a = 0; a < excluded.size(); ++a)
+        for (std::int32_t atom : part_.atoms[part_.problem.atom[number_] + a]) safe_[atom] = excluded[a];
+    } else {
+      std::fill(safe_.begin(), safe_.end(), 0);
+    }
+    for (std::int32_t atom : before) safe_[atom] = 1;
+  }
+
+  // Whether all rows of the box with some atoms of the open column have the class.
+  Forced forced_with(int v, const std::vector<std::int32_t>& atoms) {
     const std::vector<std::int32_t> before(box_.begin(p_, v), box_.begin(p_, v) + box_.size[v]);
     set_atoms(v, atoms);
-    const Forced answer = forced();
+    Forced answer = Forced::yes;
+    if (!solver_of_part_) {
+      answer = forced();
+    } else {
+      Box box = whole_;
+      box.size[number_] = 0;
+      for (int a = 0; a < part_.problem.n_atoms[number_]; ++a) {
+        const auto& same = part_.atoms[part_.problem.atom[number_] + a];
+        const bool is_asked = std::any_of(same.begin(), same.end(), [&](std::int32_t atom) {
+          return std::find(atoms.begin(), atoms.end(), atom) != atoms.end();
+        });
+        if (is_asked) box.atoms[part_.problem.atom[number_] + box.size[number_]++] = a;
+      }
+      answer = forced(*solver_of_part_, box);
+    }
+    set_atoms(v, before);
+    return answer;
+  }
+
+  static Box whole_box(const Problem& problem) {
+    Box box;
+    for (int n : problem.n_atoms) {
+      box.size.push_back(n);
+      for (int atom = 0; atom < n; ++atom) box.atoms.push_back(atom);
+    }
+    return box;
+  }
+
+  // Try to replace the atoms of a column by more atoms. The answer depends only on the new ones.
+  bool try_atoms(int v, const std::vector<std::int32_t>& atoms, Reason& reason) {
+    std::vector<std::int32_t> doubtful;
+    for (std::int32_t atom : atoms)
+      if (!safe_[atom]) doubtful.push_back(atom);
+    const Forced answer = doubtful.empty() ? Forced::yes : forced_with(v, doubtful);
     if (answer == Forced::unknown) reason.widest = false;
-    if (answer != Forced::yes) set_atoms(v, before);
-    return answer == Forced::yes;
+    if (answer != Forced::yes) return false;
+    for (std::int32_t atom : doubtful) safe_[atom] = 1;
+    set_atoms(v, atoms);
+    return true;
   }
 
   void set_atoms(int v, const std::vector<std::int32_t>& atoms) {
@@ -210,31 +342,39 @@ class Reasoner {
     }
   }
 
-  // The largest number up to which `holds` is true, which it is at `from`; by bisection.
+  // The largest number up to which `holds` is true, which it is at `from`; by doubling and halving.
   template <class Holds>
   int furthest(int from, int to, Holds holds) {
-    if (from >= to) return from;
-    if (holds(to)) return to;
-    while (to - from > 1) {
-      const int middle = from + (to - from) / 2;
-      if (holds(middle))
-        from = middle;
-      else
-        to = middle;
+    for (int step = 1; from < to;) {
+      const int next = from + std::min(step, to - from);
+      if (holds(next)) {
+        from = next;
+        step *= 2;
+      } else {
+        to = next - 1;
+        step = std::max(1, (to - from) / 2);
+      }
     }
     return from;
   }
 
   const Problem& p_;
   Solver solver_;
+  Checker checker_;
   Box domain_, box_;
+  std::vector<int> classes_;  // all
+  Regrouped part_;            // the problem of the column that is widened
+  std::optional<Solver> solver_of_part_;
+  Box whole_;
+  int number_ = 0;            // of the column, in that problem
   const std::int32_t* row_ = nullptr;
   int winner_ = 0;
   Limit limit_;
   std::vector<int> rivals_;
+  std::vector<std::uint8_t> safe_;  // of each atom of a column: whether it forces the class too
   std::vector<Demand> goal_;
   std::vector<std::int32_t> witness_;
-  std::vector<std::vector<std::int32_t>> known_;
+  std::vector<std::pair<int, std::vector<std::int32_t>>> known_;  // a rival, and a row where it wins
 };
 
 }  // namespace dln::search

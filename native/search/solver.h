@@ -8,16 +8,19 @@
 // known as MPLP): messages move votes between factors and variables without changing the sum, and
 // the sum of the minima of all parts is a lower bound. All numbers are integers, so the bound is
 // exact: rounding a message makes the bound weaker, never wrong. Messages from other boxes are valid
-// too, so a solver keeps them from call to call.
+// too, so a solver keeps them from call to call. A box that the bound does not decide is searched as a
+// problem of its own, with fewer and larger tables (regroup.h).
 #pragma once
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <unordered_map>
 #include <vector>
 
 #include "problem.h"
+#include "regroup.h"
 
 namespace dln::search {
 
@@ -38,32 +41,67 @@ struct Answer {
 
 // Why a box has no row that fulfils all demands: a tree of boxes, and messages for each of its leaves.
 struct Proof {
-  // Nodes in preorder. A leaf is -1 - k, where k is the number of its messages. An inner node is a
-  // variable, a number of atoms and these atoms: the first child has these atoms of the variable,
-  // the second child the others of the box.
+  static constexpr std::int32_t regroup = std::numeric_limits<std::int32_t>::min();
+
+  // Nodes in preorder. A leaf is -1 - k, where k is the number of its messages. A split is a variable,
+  // a number of atoms and these atoms: the first child has these atoms of the variable, the second
+  // child the others of the box. A regrouping has one child: it is `regroup`, the number of groups,
+  // and for each group its size and its factors. Messages are for the groups, see regroup.h.
   std::vector<std::int32_t> tree;
-  std::vector<Number> messages;     // (n, n_messages)
-  std::vector<Number> multipliers;  // (n, n_demands)
-  std::int32_t n = 0;
+  std::vector<Number> messages;
+  std::vector<std::int64_t> starts{0};  // where the messages of each leaf begin, and their end
+  std::vector<Number> multipliers;      // (n_leaves, n_demands)
+
+  std::int32_t n_leaves() const { return static_cast<std::int32_t>(starts.size()) - 1; }
 
   void add_leaf(const std::vector<Number>& message, const std::vector<Number>& multiplier) {
     messages.insert(messages.end(), message.begin(), message.end());
     multipliers.insert(multipliers.end(), multiplier.begin(), multiplier.end());
-    tree.push_back(-++n);
+    tree.push_back(-1 - n_leaves());
+    starts.push_back(static_cast<std::int64_t>(messages.size()));
+  }
+  void add_regrouping(const std::vector<std::vector<int>>& groups) {
+    tree.insert(tree.end(), {regroup, static_cast<std::int32_t>(groups.size())});
+    for (const std::vector<int>& members : groups) {
+      tree.push_back(static_cast<std::int32_t>(members.size()));
+      tree.insert(tree.end(), members.begin(), members.end());
+    }
+  }
+  void add_split(int variable, const std::vector<std::int32_t>& atoms) {
+    tree.insert(tree.end(), {variable, static_cast<std::int32_t>(atoms.size())});
+    tree.insert(tree.end(), atoms.begin(), atoms.end());
   }
 };
 
 struct Limit {
   std::chrono::steady_clock::time_point end = std::chrono::steady_clock::time_point::max();
   std::int64_t n_nodes = std::numeric_limits<std::int64_t>::max();
+
+  // From now on; 0 nodes mean no limit of nodes.
+  static Limit of(double seconds, std::int64_t n_nodes) {
+    Limit limit;
+    if (std::isfinite(seconds) && seconds < 1e9)
+      limit.end = std::chrono::steady_clock::now() +
+                  std::chrono::microseconds(static_cast<std::int64_t>(std::max(0.0, seconds) * 1e6));
+    if (n_nodes > 0) limit.n_nodes = n_nodes;
+    return limit;
+  }
 };
 
 class Solver {
  public:
   explicit Solver(const Problem& problem)
       : p_(problem), message_(problem.n_messages), unary_(problem.n_all_atoms()),
-        objective_(problem.table.size() / std::max(1, problem.n_classes)),
+        objective_(problem.table.front().size()),
         stamp_(problem.factors.size(), -1), weight_(problem.n_classes), x_(problem.n_variables()) {}
+
+  // A solver of a part of another problem, whose proofs are about that problem.
+  explicit Solver(const Regrouped& part) : Solver(part.problem) {
+    own_names_ = {part.variable, part.atoms, part.members};
+    names_ = &own_names_;
+  }
+  Solver(const Solver&) = delete;
+  Solver& operator=(const Solver&) = delete;
 
   std::int64_t n_nodes() const { return n_nodes_; }
 
@@ -71,7 +109,7 @@ class Solver {
   // cost less than `below` are looked for.
   Answer solve(const Box& box, const std::vector<Demand>& goal, const Number* costs, Number below,
                const Limit& limit) {
-    goal_ = &goal;
+    set_goal(goal);
     costs_ = costs;
     best_ = Answer{Status::none, {}, below};
     limit_ = limit;
@@ -83,10 +121,14 @@ class Solver {
     Box root = box;
     whole_ = &box;
     most_cost_ = 0;
-    if (costs) start_costs(root);
+    if ((p_.has_definitions || names_) && costs) start_costs(root);
     set_objective();
     load_messages();
-    search(root, 0);
+    if (names_ && proof_) proof_->add_regrouping(names_->members);
+    if (p_.has_definitions || names_ || (stored_messages() && !proof_))
+      search(root, 0);
+    else
+      search_regrouped(root, 0);
     store_messages();
     if (best_.status == Status::none && stopped_) best_.status = Status::unknown;
     incomplete_ = stopped_;
@@ -95,22 +137,23 @@ class Solver {
 
   bool incomplete() const { return incomplete_; }  // whether the limit ended the last search
 
-  std::vector<Number> votes(const std::int32_t* row) {
+  // The votes of a row for some classes; 0 for the others.
+  std::vector<Number> votes(const std::int32_t* row, const std::vector<int>& classes) {
     std::copy(row, row + p_.n_columns, x_.begin());
-    return count_votes();
+    return count_votes(classes);
   }
 
   // The votes (n_atoms, n_classes) of a row with each of the allowed atoms of one column. The row
   // is the last argument of `votes`, which returned `now`.
   void votes_of_atoms(int v, const Box& box, const std::vector<Number>& now,
-                      std::vector<Number>& votes) {
+                      const std::vector<int>& classes, std::vector<Number>& votes) {
     const std::int32_t* atoms = box.begin(p_, v);
     const std::int32_t own = x_[v];
     votes.clear();
     for (int i = 0; i < box.size[v]; ++i) {
       if (p_.has_definitions) {
         x_[v] = atoms[i];
-        const std::vector<Number> found = count_votes();
+        const std::vector<Number> found = count_votes(classes);
         votes.insert(votes.end(), found.begin(), found.end());
         continue;
       }
@@ -118,7 +161,7 @@ class Solver {
     }
     x_[v] = own;
     if (p_.has_definitions) {
-      count_votes();
+      count_votes(classes);
       return;
     }
     for (int at : p_.readers[v]) {
@@ -126,20 +169,48 @@ class Solver {
       const Place& place = p_.places[at];
       const std::size_t here = static_cast<std::size_t>(pattern_of(place, own)) * place.stride;
       const std::size_t cell = factor.first_cell + cell_of(factor, factor.last_place) - here;
-      const std::int32_t* before = p_.table.data() + (cell + here) * p_.n_classes;
-      for (int i = 0; i < box.size[v]; ++i) {
-        const std::int32_t* after =
-            p_.table.data() +
-            (cell + static_cast<std::size_t>(pattern_of(place, atoms[i])) * place.stride) * p_.n_classes;
-        for (int c = 0; c < p_.n_classes; ++c) votes[i * p_.n_classes + c] += after[c] - before[c];
+      for (int c : classes) {
+        const Number* table = p_.table[c].data() + cell;
+        for (int i = 0; i < box.size[v]; ++i)
+          votes[i * p_.n_classes + c] +=
+              table[static_cast<std::size_t>(pattern_of(place, atoms[i])) * place.stride] - table[here];
       }
     }
+  }
+
+  // The atoms of one column with which, by the bound, no row of a box fulfils a demand. The column is
+  // free in the box.
+  void excluded_atoms(const Box& box, const Demand& demand, int v, std::vector<std::uint8_t>& excluded) {
+    const std::vector<Demand> goal{demand};
+    set_goal(goal);
+    costs_ = nullptr;
+    multiplier_.assign(1, scale);
+    set_objective();
+    load_messages();
+    sum_messages(box);
+    Number lower = 0;
+    for (int i = 0; i < 3; ++i) lower = constant_ + sweep(box);
+    for (int u = 0; u < p_.n_variables(); ++u) lower += least_unary(box, u);
+    const Number* unary = unary_.data() + p_.atom[v];
+    const Number least = least_unary(box, v);
+    for (int i = 0; i < box.size[v]; ++i) {
+      const int atom = box.begin(p_, v)[i];
+      if (lower - least + unary[atom] <= 0) excluded[atom] = 0;
+    }
+    store_messages();
   }
 
   // Record the proof of the next calls, if they find no row.
   void record(Proof* proof) { proof_ = proof; }
 
  private:
+  // The variables, atoms and factors of the first problem that those of this one stand for.
+  struct Names {
+    std::vector<int> variable;
+    std::vector<std::vector<std::int32_t>> atoms;
+    std::vector<std::vector<int>> members;
+  };
+
   static constexpr Number scale = 256;  // units of a vote, so that messages can be fractions
 
   // -- the objective --------------------------------------------------------------------------
@@ -176,7 +247,7 @@ class Solver {
       most_cost_ += most;
     }
     best_.cost = std::min(best_.cost, most_cost_ + 1);
-    const std::vector<Number> found = count_votes();
+    const std::vector<Number> found = count_votes(asked_);
     for (std::size_t d = 0; d < goal_->size(); ++d) {
       const Number lacking = std::max<Number>(1, lack((*goal_)[d], found));
       const double guess = n ? sum / n / static_cast<double>(lacking) : 1.0;
@@ -189,6 +260,15 @@ class Solver {
 
   static Number lack(const Demand& demand, const std::vector<Number>& votes) {
     return demand.by - votes[demand.more] + votes[demand.less];
+  }
+
+  // Take over a goal, and list the classes that it names.
+  void set_goal(const std::vector<Demand>& goal) {
+    goal_ = &goal;
+    asked_.clear();
+    for (const Demand& demand : goal) asked_.insert(asked_.end(), {demand.more, demand.less});
+    std::sort(asked_.begin(), asked_.end());
+    asked_.erase(std::unique(asked_.begin(), asked_.end()), asked_.end());
   }
 
   void set_objective() {
@@ -204,16 +284,18 @@ class Solver {
       constant_ += multiplier_[d] * demand.by;
       total += multiplier_[d];
     }
-    for (int c = 0; c < p_.n_classes; ++c) constant_ += weight_[c] * p_.base[c];
+    weighted_.clear();
+    for (int c = 0; c < p_.n_classes; ++c)
+      if (weight_[c]) weighted_.push_back(c), constant_ += weight_[c] * p_.base[c];
     violation_ = p_.has_definitions ? 4 * (total * p_.vote_sum + most_cost_ + 1) : 0;
     if (weight_ != before || violation_ != violation_before) ++objective_number_;
   }
 
   Number value_at(const Factor& factor, std::size_t cell) const {
-    const std::int32_t* votes = p_.table.data() + (factor.first_cell + cell) * p_.n_classes;
-    if (factor.output >= 0) return votes[0] ? violation_ : 0;
+    cell += factor.first_cell;
+    if (factor.output >= 0) return p_.table[0][cell] ? violation_ : 0;
     Number sum = 0;
-    for (int c = 0; c < p_.n_classes; ++c) sum += weight_[c] * votes[c];
+    for (int c : weighted_) sum += weight_[c] * p_.table[c][cell];
     return sum;
   }
 
@@ -221,7 +303,15 @@ class Solver {
     const Factor& factor = p_.factors[f];
     Number* values = objective_.data() + factor.first_cell;
     if (stamp_[f] != objective_number_) {
-      for (std::size_t cell = 0; cell < factor.n_cells; ++cell) values[cell] = value_at(factor, cell);
+      std::fill(values, values + factor.n_cells, 0);
+      if (factor.output >= 0) {
+        for (std::size_t cell = 0; cell < factor.n_cells; ++cell) values[cell] = value_at(factor, cell);
+      } else {
+        for (int c : weighted_) {
+          const Number* votes = p_.table[c].data() + factor.first_cell;
+          for (std::size_t cell = 0; cell < factor.n_cells; ++cell) values[cell] += weight_[c] * votes[cell];
+        }
+      }
       stamp_[f] = objective_number_;
     }
     return values;
@@ -401,18 +491,18 @@ class Solver {
     return cell;
   }
 
-  // Compute the inner wires and the votes of the row `x_`.
-  std::vector<Number> count_votes() {
-    std::vector<Number> sum(p_.base.begin(), p_.base.end());
+  // Compute the inner wires of the row `x_`, and its votes for some classes.
+  std::vector<Number> count_votes(const std::vector<int>& classes) {
+    std::vector<Number> sum(p_.n_classes, 0);
+    for (int c : classes) sum[c] = p_.base[c];
     for (const Factor& factor : p_.factors) {
       if (factor.output >= 0) {  // inputs of a definition are defined before it
         const std::size_t cell = cell_of(factor, factor.last_place - 1);
-        x_[factor.output] = p_.table[(factor.first_cell + cell) * p_.n_classes] ? 1 : 0;
+        x_[factor.output] = p_.table[0][factor.first_cell + cell] ? 1 : 0;
         continue;
       }
-      const std::int32_t* votes =
-          p_.table.data() + (factor.first_cell + cell_of(factor, factor.last_place)) * p_.n_classes;
-      for (int c = 0; c < p_.n_classes; ++c) sum[c] += votes[c];
+      const std::size_t cell = factor.first_cell + cell_of(factor, factor.last_place);
+      for (int c : classes) sum[c] += p_.table[c][cell];
     }
     return sum;
   }
@@ -425,7 +515,7 @@ class Solver {
 
   // Record the row if it fulfils the goal and is better than the best one.
   bool try_row() {
-    found_ = count_votes();
+    found_ = count_votes(asked_);
     for (const Demand& demand : *goal_)
       if (lack(demand, found_) > 0) return false;
     Number cost = cost_of_row();
@@ -441,7 +531,7 @@ class Solver {
       moved = false;
       for (int v = 0; v < p_.n_columns; ++v) {
         if (cost_of(v, x_[v]) == 0) continue;
-        votes_of_atoms(v, *whole_, found_, column_votes_);
+        votes_of_atoms(v, *whole_, found_, asked_, column_votes_);
         const std::int32_t* atoms = whole_->begin(p_, v);
         int best = x_[v];
         for (int i = 0; i < whole_->size[v]; ++i) {
@@ -455,7 +545,7 @@ class Solver {
         if (best == x_[v]) continue;
         cost += cost_of(v, best) - cost_of(v, x_[v]);
         x_[v] = best;
-        found_ = count_votes();
+        found_ = count_votes(asked_);
         moved = true;
       }
     }
@@ -500,6 +590,120 @@ class Solver {
     }
   }
 
+  // -- smaller problems -----------------------------------------------------------------------
+
+  bool wants_regrouping(const Box& box, int depth) const {
+    if (p_.has_definitions) return false;
+    if (!names_ || depth - first_depth_ >= 3) return true;
+    double n_rows = 1;
+    for (int v = 0; v < p_.n_columns; ++v) n_rows *= box.size[v];
+    return n_rows <= Regrouper::small && p_.factors.size() > 1;
+  }
+
+  // Search a box as a problem of its own.
+  void search_regrouped(const Box& box, int depth) {
+    if (n_nodes_ >= limit_.n_nodes) {
+      stopped_ = true;
+      return;
+    }
+    std::vector<Demand> goal = *goal_;
+    const auto number_of = [&](int c) {
+      return static_cast<int>(std::lower_bound(asked_.begin(), asked_.end(), c) - asked_.begin());
+    };
+    for (Demand& demand : goal) demand = {number_of(demand.more), number_of(demand.less), demand.by};
+
+    Regrouped made = Regrouper(p_, box, asked_).make(message_);
+    std::vector<std::int32_t> row(p_.n_columns);  // the cheapest atoms
+    Number cost = 0;
+    for (int v = 0; v < p_.n_columns; ++v) {
+      row[v] = cheapest(v, box.begin(p_, v), box.size[v]);
+      cost += cost_of(v, row[v]);
+    }
+    std::vector<std::int32_t> example;
+    std::vector<Number> costs;
+    for (int v = 0; v < made.problem.n_columns; ++v) {
+      const int variable = made.variable[v];
+      cost -= cost_of(variable, row[variable]);
+      for (std::size_t a = made.problem.atom[v]; a < made.problem.atom[v + 1]; ++a) {
+        const std::vector<std::int32_t>& same = made.atoms[a];
+        example.push_back(cheapest(variable, same.data(), static_cast<int>(same.size())));
+        if (costs_) costs.push_back(cost_of(variable, example.back()));
+      }
+    }
+    const Names names = named(made);
+    if (proof_) proof_->add_regrouping(names.members);
+    Solver inner(made.problem);
+    inner.message_ = std::move(made.messages);
+    inner.names_ = &names;
+    inner.proof_ = proof_;
+    inner.set_goal(goal);
+    inner.costs_ = costs_ ? costs.data() : nullptr;
+    inner.best_ = Answer{Status::none, {}, best_.cost - cost};
+    inner.limit_ = {limit_.end, limit_.n_nodes - n_nodes_};
+    inner.multiplier_ = multiplier_;
+    inner.first_depth_ = depth;
+    inner.search_all();
+    n_nodes_ += inner.n_nodes_;
+    stopped_ = stopped_ || inner.stopped_;
+    if (inner.best_.status != Status::found) return;
+    for (int v = 0; v < made.problem.n_columns; ++v)
+      row[made.variable[v]] = example[made.problem.atom[v] + inner.best_.row[v]];
+    best_ = Answer{Status::found, std::move(row), inner.best_.cost + cost};
+  }
+
+  void search_all() {
+    Box box;
+    for (int v = 0; v < p_.n_columns; ++v) {
+      box.size.push_back(p_.n_atoms[v]);
+      for (int a = 0; a < p_.n_atoms[v]; ++a) box.atoms.push_back(a);
+    }
+    const Box whole = box;
+    whole_ = &whole;
+    most_cost_ = 0;
+    if (costs_ && first_depth_ == 0) start_costs(box);
+    set_objective();
+    search(box, first_depth_);
+  }
+
+  std::int32_t cheapest(int v, const std::int32_t* atoms, int n) const {
+    return *std::min_element(atoms, atoms + n,
+                             [&](int a, int b) { return cost_of(v, a) < cost_of(v, b); });
+  }
+
+  Names named(const Regrouped& made) const {
+    Names names{made.variable, made.atoms, made.members};
+    if (!names_ || !proof_) return names;
+    for (int v = 0; v < made.problem.n_columns; ++v) {
+      names.variable[v] = names_->variable[made.variable[v]];
+      for (std::size_t a = made.problem.atom[v]; a < made.problem.atom[v + 1]; ++a)
+        names.atoms[a] = all_atoms(made.variable[v], made.atoms[a].begin(), made.atoms[a].end());
+    }
+    for (std::vector<int>& members : names.members) {
+      std::vector<int> all;
+      for (int f : members)
+        all.insert(all.end(), names_->members[f].begin(), names_->members[f].end());
+      members = std::move(all);
+    }
+    // Constants of this problem are no factors of it.
+    if (names_->members.size() > p_.factors.size()) {
+      const std::vector<int>& constants = names_->members.back();
+      if (names.members.size() == made.problem.factors.size()) names.members.emplace_back();
+      names.members.back().insert(names.members.back().end(), constants.begin(), constants.end());
+    }
+    return names;
+  }
+
+  template <class Iterator>
+  std::vector<std::int32_t> all_atoms(int v, Iterator first, Iterator last) const {
+    std::vector<std::int32_t> all;
+    for (; first != last; ++first) {
+      const std::vector<std::int32_t>& same = names_->atoms[p_.atom[v] + *first];
+      all.insert(all.end(), same.begin(), same.end());
+    }
+    std::sort(all.begin(), all.end());
+    return all;
+  }
+
   // -- branch and bound -----------------------------------------------------------------------
 
   bool is_over() {
@@ -512,7 +716,7 @@ class Solver {
 
   // Bound the box and filter it. Returns false if it has no better row, or one has been found.
   bool bound(Box& box, int depth) {
-    const int n_sweeps = depth == 0 ? 24 : 6;
+    const int n_sweeps = depth > 0 ? 6 : names_ ? 12 : 8;
     const int n_rounds = costs_ || goal_->size() > 1 ? (depth == 0 ? 20 : 2) : 1;
     Number best_bound = -infinite;
     std::vector<Number> best_multiplier = multiplier_;
@@ -544,7 +748,7 @@ class Solver {
       if (last > best_bound || !costs_) best_bound = last, best_multiplier = multiplier_;
       if (round + 1 < n_rounds) {
         take_least(box);  // the row may have been made cheaper
-        found_ = count_votes();
+        found_ = count_votes(asked_);
         adapt(depth == 0 ? 1.0 / (1 + round / 2) : 0.1);
       }
     }
@@ -614,6 +818,10 @@ class Solver {
       if (proof_) prove_row();
       return;
     }
+    if (wants_regrouping(box, depth)) {
+      search_regrouped(box, depth + 1);
+      return;
+    }
     const Number* unary = unary_.data() + p_.atom[v];
     std::vector<std::int32_t> atoms(box.begin(p_, v), box.begin(p_, v) + box.size[v]);
     std::stable_sort(atoms.begin(), atoms.end(), [&](int a, int b) { return unary[a] < unary[b]; });
@@ -625,10 +833,8 @@ class Solver {
         n_first = static_cast<int>(same - atoms.begin());
     }
     const std::vector<Number> multiplier = multiplier_;
-    if (proof_) {
-      proof_->tree.insert(proof_->tree.end(), {v, n_first});
-      proof_->tree.insert(proof_->tree.end(), atoms.begin(), atoms.begin() + n_first);
-    }
+    if (proof_)
+      proof_->add_split(names_->variable[v], all_atoms(v, atoms.begin(), atoms.begin() + n_first));
     for (int half = 0; half < 2; ++half) {
       Box child = box;
       const auto first = atoms.begin() + (half ? n_first : 0);
@@ -650,6 +856,8 @@ class Solver {
   std::int64_t objective_number_ = 0;
   std::vector<Number> weight_, multiplier_, found_, scores_, gaps_, column_votes_, atom_votes_;
   std::vector<std::int32_t> x_;
+  std::vector<int> asked_;     // the classes that the goal names
+  std::vector<int> weighted_;  // those that have a weight
   std::vector<Dim> dims_;
   std::vector<int> odometer_;
   const std::vector<Demand>* goal_ = nullptr;
@@ -661,6 +869,9 @@ class Solver {
   Answer best_;
   Limit limit_;
   std::int64_t n_nodes_ = 0;
+  Names own_names_;
+  const Names* names_ = nullptr;  // of a regrouped problem
+  int first_depth_ = 0;
   bool stopped_ = false, incomplete_ = false;
 };
 

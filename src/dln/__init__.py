@@ -77,6 +77,7 @@ if _TYPE_CHECKING:
     from dln.estimators.refit import refit
     from dln.estimators.regressor import DLNRegressor
     from dln.search.estimator import DLNSearchCV
+    from dln.search.number_estimator import DLNRegressorSearchCV
     from dln.search.space import Between
 
 __version__ = _version("dln")
@@ -107,6 +108,7 @@ __all__ = [
     "Counterexample",
     "DLNClassifier",
     "DLNRegressor",
+    "DLNRegressorSearchCV",
     "DLNSearchCV",
     "DeviceMemoryError",
     "Difference",
@@ -195,6 +197,7 @@ _LATER = {
     "Between": "dln.search.space",
     "DLNClassifier": "dln.estimators.classifier",
     "DLNRegressor": "dln.estimators.regressor",
+    "DLNRegressorSearchCV": "dln.search.number_estimator",
     "DLNSearchCV": "dln.search.estimator",
     "cost_of_model": "dln.costs.baselines",
     "refit": "dln.estimators.refit",

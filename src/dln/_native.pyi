@@ -197,11 +197,27 @@ class VoteSearch:
         demands: Sequence[tuple[int, int, int]],
         seconds: float,
         n_nodes: int,
-    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]] | None:
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
         """Prove that no row of a box fulfils all demands.
 
-        Returns a tree of boxes, and the messages and multipliers that its leaves name.
+        Returns a tree of boxes, the messages of its leaves, where those of each leaf begin
+        (n_leaves + 1), and multipliers (n_leaves, n_demands). None if there is such a row, the
+        limit is reached, or inner wires are variables.
         """
+
+    def check(
+        self,
+        allowed: NDArray[np.uint8],
+        demands: Sequence[tuple[int, int, int]],
+        tree: NDArray[np.int32],
+        messages: NDArray[np.int64],
+        starts: NDArray[np.int64],
+        multipliers: NDArray[np.int64],
+    ) -> bool:
+        """Whether a proof is right; by other code than `prove`."""
+
+    def is_class_checked(self, allowed: NDArray[np.uint8], winner: int, seconds: float) -> bool:
+        """Whether a proof that all rows of a box get a class is found and right."""
 
     def reasons(
         self,
@@ -210,6 +226,7 @@ class VoteSearch:
         ranks: NDArray[np.float64],
         widen_nodes: int,
         seconds: float,
+        check_seconds: float,
         n_threads: int,
     ) -> tuple[
         NDArray[np.uint8],
@@ -222,7 +239,7 @@ class VoteSearch:
 
         Returns which columns are kept (n, n_columns), the box (n, n_atoms), which columns have a
         witness (n, n_columns), these witnesses (n_witnesses, n_columns), and whether the columns
-        are minimal and the box cannot be extended (n, 2).
+        are minimal, the box cannot be extended, and a proof of it was checked (n, 3).
         """
 
 def tree_splits(

@@ -10,7 +10,8 @@
     │   └── CircuitFileError               a file that does not hold a valid circuit
     ├── RuleTextError (ValueError)         rules as text that cannot be read
     ├── OptionError (ValueError)           a parameter out of its range
-    ├── TaskError (TypeError)              classes are needed, but the circuit predicts a number
+    ├── TaskError (TypeError)              a question about classes to a circuit that
+    │                                      predicts a number, or the other way round
     ├── TrainingError (ArithmeticError)    training failed: the loss is not a number
     ├── DeviceMemoryError (MemoryError)    a device lacks the memory for a network
     └── ExtraMissingError (ImportError)    an optional part that is not installed
@@ -52,7 +53,7 @@ class CircuitFileError(CircuitError):
 
 
 class RuleTextError(DlnError, ValueError):
-    """Rules as text that cannot be read; the message marks the place with ^.
+    """Rules as text that cannot be read; the message shows the line, with ^ below the place.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Constraints: what is refused, what is saved, and that a circuit keeps what it states."""
+"""Constraints: what is refused, what is saved, and that a circuit satisfies what it states."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from dln.core.circuit import Circuit
 from dln.core.constraints import Constraints, Monotone, read_constraints
@@ -21,7 +20,8 @@ from dln.core.parts import Node, Rule
 from dln.core.score import Score
 from dln.errors import CircuitError, CircuitFileError, OptionError
 from dln.prove.constraints import prove_constraints
-from tests.support.strategies import circuits, law
+from tests.support.constrained import constrained_circuits
+from tests.support.strategies import law
 
 COLUMNS = (
     Column("age", "integer"),
@@ -62,7 +62,7 @@ def read(outputs: tuple[Any, ...] = ("no", "yes"), **given: Any) -> Constraints:
         ({"forbidden_pairs": [("age", "sex", "city")]}, "expected two columns"),
         (
             {"interactions": [["age", "sex", "city"]], "forbidden_pairs": [("sex", "age")]},
-            "'age' and 'sex' may meet by interactions and may not by forbidden_pairs",
+            "'age' and 'sex' are in a group of interactions and in forbidden_pairs",
         ),
         ({"unused_columns": "age"}, "unused_columns has 'age', expected a list of column names"),
         (
@@ -77,7 +77,7 @@ def read(outputs: tuple[Any, ...] = ("no", "yes"), **given: Any) -> Constraints:
         ({"max_columns_per_rule": 0}, "max_columns_per_rule is 0, expected an integer from 1"),
     ],
 )
-def test_what_cannot_be_kept_is_one_clear_line(given: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_satisfied_is_one_clear_line(given: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message) as caught:
         read(**given)
     assert "\n" not in str(caught.value)
@@ -102,7 +102,7 @@ def test_directions_of_the_first_of_two_classes_are_those_of_the_second() -> Non
 
 def test_a_number_has_directions_without_a_class() -> None:
     kept = read((None,), monotone={"age": "+"})
-    assert kept.lines() == ["the answer never falls as age grows"]
+    assert kept.lines() == ["the prediction never falls as age grows"]
     rule = Rule(0, (3,))
     parts: dict[str, Any] = {"columns": COLUMNS, "literals": (Above(0, 5.0),), "nodes": ()}
     circuit = Circuit(
@@ -112,7 +112,7 @@ def test_a_number_has_directions_without_a_class() -> None:
     )
     assert prove_constraints(circuit)
     assert circuit_from_json(circuit_to_json(circuit)).constraints == kept
-    with pytest.raises(CircuitError, match="a rule may break that the answer never falls"):
+    with pytest.raises(CircuitError, match="a rule may break that the prediction never falls"):
         replace(circuit, readout=Score((Rule(0, (-3,)),), (0,)))
 
 
@@ -142,24 +142,8 @@ def test_a_vote_for_one_class_is_a_vote_against_the_others() -> None:
 # -- circuits ---------------------------------------------------------------------------------
 
 
-@st.composite
-def constrained(draw: Any) -> tuple[Circuit, Constraints]:
-    circuit = draw(circuits())
-    names = [column.name for column in circuit.columns]
-    numeric = [column.name for column in circuit.columns if column.is_numeric]
-    monotone = ()
-    if numeric and circuit.n_classes > 1:
-        label = circuit.classes[draw(st.integers(0, circuit.n_classes - 1))]
-        monotone = (Monotone(draw(st.sampled_from(numeric)), draw(st.sampled_from("+-")), label),)
-    most = draw(st.one_of(st.none(), st.integers(1, 3)))
-    pairs = ()
-    if len(names) > 1:
-        pairs = (tuple(draw(st.permutations(names))[:2]),)
-    return circuit, Constraints(monotone, None, pairs, (), most)
-
-
 @law
-@given(constrained())
+@given(constrained_circuits())
 def test_what_the_structure_shows_is_proven(drawn: tuple[Circuit, Constraints]) -> None:
     circuit, constraints = drawn
     outputs = circuit.readout.outputs
@@ -168,7 +152,7 @@ def test_what_the_structure_shows_is_proven(drawn: tuple[Circuit, Constraints]) 
         assert not constraints or prove_constraints(kept, time_limit=None)
         assert circuit_from_json(circuit_to_json(kept)).constraints == constraints
     else:
-        with pytest.raises(CircuitError, match="the circuit does not keep its constraints: a rule"):
+        with pytest.raises(CircuitError, match="does not satisfy its constraints: a rule"):
             replace(circuit, constraints=constraints)
 
 

@@ -143,7 +143,7 @@ def test_numbers_stay_while_rules_come_and_go() -> None:
 def test_a_rule_is_found_by_its_text_however_it_is_written() -> None:
     for text in ("smoker and age > 54", "not (not smoker or age <= 54)", "age >= 55 and smoker"):
         assert dln.edit(CIRCUIT).drop(text).draft.numbers == (2, 3)
-    with pytest.raises(OptionError, match="no rule of the model says"):
+    with pytest.raises(OptionError, match=r"no rule of the model is .*; did you mean rule 1: "):
         dln.edit(CIRCUIT).drop("smoker and age > 55")
     twice = dln.edit(CIRCUIT).add("city = Bern", {"ill": 1})
     with pytest.raises(OptionError, match="rules 2, 4 say 'city = Bern'"):
@@ -318,8 +318,16 @@ def test_a_mistake_is_one_line(step: Step, message: str) -> None:
 
 
 def test_a_typo_in_a_rule_is_marked() -> None:
-    with pytest.raises(RuleTextError, match=r"column 12: .*smoker and \^agee > 5"):
+    with pytest.raises(RuleTextError, match=r"(?s)column 12: .*\n  smoker and agee > 5\n {13}\^$"):
         dln.edit(CIRCUIT).add("smoker and agee > 5", {"ill": 1})
+
+
+def test_a_rule_that_does_not_exist_names_the_nearest_one() -> None:
+    texts = dln.edit(CIRCUIT).draft.circuit._written_rules.texts
+    wrong = texts[0] + " and not smoker"
+    with pytest.raises(OptionError, match="did you mean rule 1: ") as caught:
+        dln.edit(CIRCUIT).drop(wrong)
+    assert repr(texts[0]) in str(caught.value)
 
 
 def test_an_edit_for_another_model_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""Constraints of `DLNClassifier`: what is refused, and what predictions keep."""
+"""Constraints of the estimators: what is refused, and what predictions satisfy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dln import Constraints, DLNClassifier, Monotone, OptionError, prove_constraints
+from dln import (
+    Constraints,
+    DLNClassifier,
+    DLNRegressor,
+    Monotone,
+    OptionError,
+    prove_constraints,
+)
 
 SMALL: dict[str, Any] = {"layers": (16, 8), "n_networks": 2, "epochs": 20, "random_state": 0}
 
@@ -108,7 +115,7 @@ def test_learning_on_keeps_the_constraints_of_the_earlier_circuit() -> None:
     assert second.constraints == first.constraints
     assert len(second.rules) > len(first.rules)
     assert prove_constraints(second, time_limit=None)
-    with pytest.raises(OptionError, match="init does not keep the constraints: a rule"):
+    with pytest.raises(OptionError, match="init does not satisfy the constraints: a rule"):
         DLNClassifier(init=first, monotone={"age": "-"}).fit(X, wavy(X))
 
 
@@ -117,3 +124,70 @@ def test_the_warning_of_lost_classes_names_the_constraints() -> None:
     y = X["age"] < 40
     with pytest.warns(UserWarning, match="Try fewer constraints, more epochs"):
         DLNClassifier(monotone={"age": "+"}, unused_columns=["dose", "city"], **SMALL).fit(X, y)
+
+
+# -- numbers ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"layers": (16, 8), "n_networks": 2, "epochs": 20},
+        {"effort": "quick", "n_trees": 50},
+        {"effort": "quick", "n_trees": 50, "loss": "absolute"},
+        {"max_rules": 2, "max_literals": 2},
+    ],
+    ids=["networks", "trees", "trees of a median", "budget"],
+)
+def test_numbers_follow_the_direction_where_the_data_do_not(parameters: Any) -> None:
+    X = table()
+    y = 3 * np.sin(X["age"] / 6) + X["dose"]
+    model = DLNRegressor(monotone={"age": "+", "dose": "+"}, random_state=0, **parameters)
+    circuit = model.fit(X, y).circuit_
+    grid = pd.DataFrame({"age": np.arange(20, 80)}).assign(dose=0.2, city="Bern")
+    assert (np.diff(model.predict(grid)) >= 0).all()
+    assert circuit.rules
+    assert prove_constraints(circuit, time_limit=None)
+    free = DLNRegressor(random_state=0, **parameters).fit(X, y)
+    assert prove_constraints(free.circuit_, circuit.constraints).refuted
+
+
+def test_a_number_does_not_read_unused_columns_and_single_columns_add_up() -> None:
+    X = table()
+    model = DLNRegressor(
+        unused_columns=["city"], interactions=[], effort="quick", n_trees=25, random_state=0
+    ).fit(X, X["dose"] * X["age"])
+    assert 2 not in model.circuit_.logic.used_columns
+    effect = {
+        dose: model.predict(X.assign(dose=dose)) - model.predict(X.assign(dose=0.0))
+        for dose in (-1.0, 1.0)
+    }
+    for change in effect.values():  # the same in every row: the columns never interact
+        np.testing.assert_allclose(change, change[0], atol=1e-9)
+
+
+def test_the_constraints_of_a_number_are_parameters_again() -> None:
+    X = table()
+    given = {"monotone": {"age": "-"}, "forbidden_pairs": [("age", "dose")], "max_rules": 2}
+    circuit = DLNRegressor(**given, random_state=0).fit(X, -X["age"]).circuit_
+    assert circuit.constraints is not None
+    parameters = circuit.constraints.to_parameters()
+    assert parameters["monotone"] == {"age": "-"}
+    again = DLNRegressor(**parameters, max_rules=2, random_state=0).fit(X, -X["age"])
+    assert again.circuit_ == circuit
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"monotone": {"yes": {"age": "+"}}}, "expected a dict such as"),
+        ({"monotone": {"city": "+"}}, "'city', which has categories and so no order"),
+        ({"monotone": {"agee": "+"}}, "monotone names 'agee', which the table lacks"),
+        ({"unused_columns": ["age", "dose", "city"]}, "unused_columns names every column"),
+        ({"monotone": {"age": "+"}, "n_gates": 3}, "n_gates is 3, but monotone needs AND and OR"),
+    ],
+)
+def test_constraints_of_a_number_that_cannot_be_satisfied(given: Any, message: str) -> None:
+    X = table()
+    with pytest.raises(OptionError, match=message):
+        DLNRegressor(**given).fit(X, X["dose"])

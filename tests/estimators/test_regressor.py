@@ -218,6 +218,29 @@ def test_gamma_predicts_positive_means() -> None:
     assert predicted[X[:, 1] <= 0.5].mean() == pytest.approx(10.0, rel=0.15)
 
 
+@pytest.mark.parametrize("loss", ["squared", "poisson", "gamma"])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"layers": (16,), "n_networks": 1, "epochs": 20, "n_trees": 25},
+        {"effort": "quick", "n_trees": 10},
+        {"max_rules": 2},
+    ],
+    ids=["network and trees", "quick", "budget"],
+)
+def test_the_mean_prediction_is_the_mean_target(loss: Any, parameters: Any) -> None:
+    """The balance property, up to half a unit of the last decimal."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (300, 2))
+    y = rng.gamma(3.0, np.where(X[:, 1] > 0.5, 100.0, 10.0) / 3.0)
+    weight = rng.integers(1, 4, 300)
+    model = DLNRegressor(loss=loss, random_state=0, **parameters).fit(X, y, sample_weight=weight)
+    readout = model.circuit_.number_readout
+    mean, predicted = (np.average(own, weights=weight) for own in (y, model.predict(X)))
+    ahead = np.log(mean / predicted) if readout.link == "log" else mean - predicted
+    assert abs(ahead) <= 0.5001 * 10.0**-readout.digits
+
+
 def test_absolute_errors_ignore_outliers() -> None:
     rng = np.random.default_rng(0)
     X = rng.uniform(0, 1, (400, 2))

@@ -18,8 +18,8 @@ from dln.core.literals import Above, Among, Column, Missing
 from dln.core.parts import Node, Rule
 from dln.errors import DlnError, OptionError, TableError
 from dln.explain.condition import describe_atoms
-from dln.prove.bounds import BoundChecker
 from dln.prove.search import rows_of
+from dln.prove.table_check import tables_are_right
 from tests.support.strategies import (
     as_objects,
     atom_cells,
@@ -71,7 +71,7 @@ def test_a_reason_is_right_minimal_and_widest_by_brute_force(
     assert tuple(found[0].tolist()) == own
     assert predicted[0] == winner
     kept, boxes, witnessed, witnesses, sure = search.native.reasons(
-        found[:1].copy(), search.all_rows, np.ones(len(own)), 2**62, math.inf, 1
+        found[:1].copy(), search.all_rows, np.ones(len(own)), 2**62, math.inf, 9.0, 1
     )
     assert sure.all()
     others = {row for row, other in zip(atoms, classes, strict=True) if other != winner}
@@ -130,7 +130,7 @@ def test_the_public_reason_agrees_and_is_checked(data: st.DataObject, circuit: C
 @law
 @given(circuit=ANY)
 def test_the_tables_have_the_votes_of_the_circuit(circuit: Circuit) -> None:
-    assert BoundChecker(circuit._search).tables_are_right
+    assert tables_are_right(circuit._search)
 
 
 # -- conditions -------------------------------------------------------------------------------

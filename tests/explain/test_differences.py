@@ -17,7 +17,13 @@ from dln.core.literals import Above, Column
 from dln.core.parts import Rule
 from dln.core.score import Score
 from dln.errors import CircuitError, OptionError
-from dln.explain.differences import _find_row, _widen, find_differences
+from dln.explain.differences import (
+    _differences_by_lead,
+    _find_row,
+    _widen,
+    find_differences,
+)
+from dln.prove.changed import changed_regions
 from dln.prove.clock import Clock
 from dln.prove.joint import join_circuits
 from tests.conftest import Run
@@ -62,6 +68,74 @@ def test_the_boxes_are_exactly_the_rows_that_differ(data: st.DataObject, a: Circ
         covered |= inside
         boxes.append(box)
     assert covered == expected
+
+
+@law
+@given(data=st.data(), a=st.one_of(logic_circuits(max_literals=4, max_gates=6), busy_circuits()))
+def test_changed_rules_and_leads_are_exactly_the_rows_that_differ(
+    data: st.DataObject, a: Circuit
+) -> None:
+    """Each row in a region, with its lead, is compared with the classes of both circuits."""
+    assume(a.n_classes > 1 and a.rules)
+    place = data.draw(st.integers(0, len(a.rules) - 1))
+    rules = list(a.rules)
+    if data.draw(st.booleans()):
+        rules[place] = Rule(data.draw(st.integers(0, a.n_wires - 1)), rules[place].votes)
+    else:
+        votes = data.draw(st.tuples(*[st.integers(-3, 3)] * a.n_classes))
+        rules[place] = Rule(rules[place].wire, votes)
+    b = Circuit(a.columns, a.literals, a.nodes, rules, a.base_votes, a.classes)
+    joint = join_circuits(a, b)
+    regions = changed_regions(joint.circuit, a.n_classes)
+    assert regions is not None
+    _, rows = all_rows(joint.circuit)
+    assume(len(rows) <= 100)
+    counted = joint.circuit.votes(joint.table(rows))
+    before, after = counted[:, : a.n_classes], counted[:, a.n_classes :]
+    change = after - before
+    in_some = np.zeros(len(rows), dtype=bool)
+    for where, amount in regions:
+        inside = np.ones(len(rows), dtype=bool)
+        if where is not None:
+            inside = where.predict(joint.table(rows)) == 1
+        own = change[inside] - change[inside].min(axis=1, keepdims=True)
+        assert (own == np.array(amount)).all()
+        assert not (in_some & inside).any()
+        in_some |= inside
+    assert (np.ptp(change[~in_some], axis=1) == 0).all()
+    differ = before.argmax(axis=1) != after.argmax(axis=1)
+    found = _differences_by_lead(a, b, joint, rows)
+    assert found is not None
+    assert found.complete
+    if a.n_classes == 2:
+        assert found.exact
+        assert sum(rule.share or 0.0 for rule in found.rules) == pytest.approx(differ.mean())
+    else:
+        assert sum(rule.share or 0.0 for rule in found.rules) >= differ.mean() - 1e-9
+
+
+def test_an_edited_rule_of_a_large_circuit_is_compared_by_the_lead() -> None:
+    """Boxes would be too many; the condition is exact all the same."""
+    columns = tuple(Column(f"x{number}", "number") for number in range(80))
+    literals = tuple(Above(number, 0.5) for number in range(80))
+    rules = tuple(Rule(number, (number % 2, 1 - number % 2)) for number in range(80))
+    a = Circuit(columns, literals, (), rules, (0, 0), ("no", "yes"))
+    b = replace(a, readout=a.readout.with_rules(rules[1:], (0, 0)))
+    rows = np.random.default_rng(0).random((500, 80))
+    found = find_differences(a, b, rows, time_limit=5.0)
+    (rule,) = found.rules
+    assert (rule.text, found.complete, found.exact) == (
+        "x0 > 0.5, if yes leads no by 1 vote before",
+        True,
+        True,
+    )
+    assert rule.share == found.share == np.mean(a.predict(rows) != b.predict(rows)) > 0
+    c = replace(a, readout=a.readout.with_rules((Rule(1, (5, 0)), *rules[1:]), (0, 0)))
+    assert {each.text for each in find_differences(a, c).rules} == {
+        "x0 > 0.5 and x1 > 0.5, if yes leads no by 1 to 6 votes before",
+        "x0 <= 0.5 and x1 > 0.5, if yes leads no by 1 to 5 votes before",
+        "x0 > 0.5 and x1 <= 0.5, if yes leads no by 1 vote before",
+    }
 
 
 def step(cutoff: float, *, classes: tuple[str, ...] = ("no", "yes")) -> Circuit:

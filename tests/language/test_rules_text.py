@@ -276,18 +276,16 @@ where
         ("(" * 101 + "smoker" + ")" * 101, "more than 100 parentheses", 101),
     ],
 )
-def test_a_mistake_is_one_line_with_its_place(text: str, message: str, place: int) -> None:
+def test_a_mistake_is_marked_in_the_line_below(text: str, message: str, place: int) -> None:
     before = "  +1  "
     with pytest.raises(RuleTextError) as caught:
         condition(text)
-    said = str(caught.value)
+    said, shown, mark = str(caught.value).split("\n")
     assert message in said
-    assert "\n" not in said
     assert (caught.value.line, caught.value.column) == (3, len(before) + place)
     assert said.startswith(f"line 3, column {len(before) + place}: ")
-    marked = said.split("marked with ^: ")[1]
-    kept = text[place - 1 :][:10].rstrip()
-    assert f"^{kept}" in marked
+    assert mark.strip() == "^"
+    assert shown[mark.index("^") :].startswith(text[place - 1 :][:10].rstrip())
 
 
 @pytest.mark.parametrize(
@@ -308,11 +306,25 @@ def test_a_mistake_is_one_line_with_its_place(text: str, message: str, place: in
         ("ill:\n  +1  c\nwhere\n  a: smoker", "there is no column 'c'"),
     ],
 )
-def test_a_mistake_in_the_layout_is_one_line(text: str, message: str) -> None:
+def test_a_mistake_in_the_layout_is_marked(text: str, message: str) -> None:
     with pytest.raises(RuleTextError) as caught:
         read(text)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
+    assert message in str(caught.value).split("\n")[0]
+    assert_marked(caught.value, text)
+
+
+def assert_marked(error: RuleTextError, text: str) -> None:
+    """The message is one line; then come the line of the text, and ^ below the place."""
+    _, *marked = str(error).split("\n")
+    if error.line is None:
+        assert not marked
+        return
+    assert error.column is not None
+    shown, mark = marked
+    assert mark.strip() == "^"
+    line = text.split("\n")[error.line - 1]
+    own = "".join(" " if letter.isspace() else letter for letter in line[error.column - 1 :])
+    assert shown[mark.index("^") :].rstrip("…") in (own.rstrip(), own[:30])
 
 
 def test_a_class_that_is_not_among_the_given_ones() -> None:
@@ -324,11 +336,9 @@ def test_a_class_that_is_not_among_the_given_ones() -> None:
 @law
 @given(st.text(alphabet="ab ()'\"{},<>=!+-1 .:#\\\nandorxtise", max_size=40))
 @example("ill:\n  +1  a in {")
-def test_any_text_is_read_or_refused_with_one_line(text: str) -> None:
+def test_any_text_is_read_or_refused_with_its_place(text: str) -> None:
     columns = (Column("a", "boolean"), Column("b", "category", ("a", "b")), Column("x", "number"))
-    said = ""
     try:
         Circuit.from_rules(text, columns=columns)
     except RuleTextError as error:
-        said = str(error)
-    assert "\n" not in said
+        assert_marked(error, text)

@@ -12,22 +12,30 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dln.core.circuit import Circuit
-from dln.core.literals import Column
+from dln.core.constraints import Constraints, read_constraints
+from dln.core.gates import GATE_BY_NAME
+from dln.core.literals import Above, Column
+from dln.core.logic import Logic
 from dln.core.model_file import circuit_to_json
+from dln.core.parts import Node, Rule
+from dln.core.score import Score
 from dln.core.verdict import Proof
-from dln.prove.certificate import certificate_of
+from dln.errors import CircuitError
+from dln.prove.certificate import certificate_of, constraints_certificate
 from dln.prove.certify import independence_claim, prove_range, range_claim, rule_claim
 from dln.prove.claim import Claim, decide
 from dln.prove.clock import Clock
 from dln.prove.robust import certified_radius
 from tests.conftest import Run
 from tests.prove.test_certify import ANY, biased
+from tests.support.constrained import constrained_circuits
 from tests.support.strategies import law
 
 ROOT = Path(__file__).parents[2]
@@ -111,7 +119,11 @@ BREAKS: dict[str, Callable[[Any], None]] = {
     "an atom that is missing": put(("atoms", 0), lambda old: old[:1]),
     "patterns that are joined": put(("tables", 0, "patterns", 0), lambda old: [0 for _ in old]),
     "a column that is missing": put(("tables", 0, "columns"), []),
-    "another version": put(("version",), 2),
+    "no groups": put(("proofs", 0, "tree"), lambda old: old[old.index(-1) :]),
+    "a group that is missing": put(("proofs", 0, "tree"), lambda old: [old[0], 0, -1]),
+    "a table in two groups": put(("proofs", 0, "tree"), lambda old: [old[0], 1, 2, 0, 0, -1]),
+    "fewer messages": put(("proofs", 0, "messages", 0), lambda old: [*old, 0]),
+    "another version": put(("version",), 1),
     "another format": put(("format",), "dln-circuit"),
     "no question": put(("question",), {}),
     "a longer question": put(("question", "where"), {"size": None}),
@@ -132,6 +144,30 @@ def test_what_was_changed_on_purpose_is_refused(
     (tmp_path / "c.json").write_text(json.dumps(broken), "utf-8")
     assert checker.main([str(tmp_path / "m.json"), str(tmp_path / "c.json")]) == 1
     assert capsys.readouterr().out.startswith("REFUSED: ")
+
+
+@pytest.mark.parametrize("kind", CLAIMS)
+def test_the_native_check_refuses_what_was_changed_on_purpose(kind: str) -> None:
+    claim = CLAIMS[kind](biased())
+    search, box, goal = claim.search, claim.region.box, list(claim.goals[0])
+    proof = search.prove(box, goal, seconds=9.0)
+    assert proof is not None
+    tree, messages, starts, multipliers = proof
+    check = search.native.check
+    assert check(box, goal, *proof)
+    assert not check(box, goal, tree, messages, starts, -multipliers)
+    assert not check(box, goal, tree, messages, starts, 0 * multipliers)
+    assert not check(box, goal, tree, messages - 2**62, starts, multipliers) or not len(messages)
+    assert not check(box, goal, tree[:-1], messages, starts, multipliers)
+    assert not check(box, goal, np.append(tree, tree[-1]), messages, starts, multipliers)
+    assert not check(box, goal, tree[-1:].copy(), messages, starts, multipliers)
+    for place in range(len(tree)):
+        changed = tree.copy()
+        changed[place] = -77
+        assert not check(box, goal, changed, messages, starts, multipliers)
+    assert not check(search.all_rows, goal, *proof) or kind == "range"
+    with pytest.raises(ValueError, match="do not match"):
+        check(box, goal, tree, messages, starts[:-1].copy(), multipliers)
 
 
 def test_a_false_claim_with_the_proof_of_another_is_refused() -> None:
@@ -164,6 +200,69 @@ def test_the_checker_imports_only_the_standard_library() -> None:
     lines = CHECKER.read_text("utf-8").splitlines()
     imported = {line.split()[1] for line in lines if line.startswith(("import ", "from "))}
     assert imported <= set(sys.stdlib_module_names)
+
+
+# -- constraints ------------------------------------------------------------------------------
+
+
+@law
+@given(constrained_circuits())
+def test_constraints_have_a_certificate_exactly_if_every_rule_satisfies_them(
+    drawn: tuple[Circuit, Constraints],
+) -> None:
+    circuit, constraints = drawn
+    assume(constraints)
+    model = circuit_to_json(circuit).encode()
+    try:
+        certificate = constraints_certificate(circuit, constraints, model)
+    except CircuitError:
+        nothing = Constraints()
+        question = {"kind": "constraints", **constraints.to_dict()}
+        wrong = {**constraints_certificate(circuit, nothing, model), "question": question}
+        with pytest.raises(checker.Refused, match="a rule"):
+            checker.check(model, wrong)
+    else:
+        assert checker.check(model, json.loads(json.dumps(certificate)))
+
+
+GROWING = {"monotone": {"age": "+"}, "interactions": [["age", "chol"]], "unused_columns": ["sex"]}
+
+
+def number_of_two_rules() -> Circuit:
+    columns, literals = biased().columns, (Above(0, 50.0), Above(2, 200.0))
+    nodes = (Node(GATE_BY_NAME["AND"], 0, 1),)
+    readout = Score((Rule(0, (3,)), Rule(2, (5,))), (1,), name="risk")
+    return Circuit(logic=Logic(columns, literals, nodes), readout=readout)
+
+
+BROKEN_QUESTIONS: dict[str, Callable[[Any], None]] = {
+    "the other direction": put(("question", "monotone", 0, "sign"), "-"),
+    "a wrong sign": put(("question", "monotone", 0, "sign"), "*"),
+    "an unknown column": put(("question", "monotone", 0, "column"), "size"),
+    "a column of categories": put(("question", "monotone", 0, "column"), "sex"),
+    "a class of a number": put(("question", "monotone", 0), lambda own: {**own, "class": "risk"}),
+    "other groups": put(("question", "interactions"), [["age", "sex"]]),
+    "a column that is read": put(("question", "unused_columns"), ["chol"]),
+    "a pair that occurs": put(("question", "forbidden_pairs"), [["age", "chol"]]),
+    "too few columns": put(("question", "max_columns_per_rule"), 1),
+    "an unknown part": lambda own: own["question"].update(other=1),
+    "nothing": put(("question",), {"kind": "constraints"}),
+    "another model": put(("model_sha256",), "0" * 64),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN_QUESTIONS)
+def test_a_false_question_about_constraints_is_refused(what: str) -> None:
+    circuit = number_of_two_rules()
+    constraints = read_constraints((None,), **GROWING)
+    model = circuit_to_json(circuit).encode()
+    certificate = constraints_certificate(circuit, constraints, model)
+    certificate["question"] |= {"forbidden_pairs": [], "max_columns_per_rule": 2}
+    said = checker.check(model, certificate)
+    assert said.startswith('the prediction "risk" never falls as "age" grows; only columns of the')
+    BROKEN_QUESTIONS[what](certificate)
+    with pytest.raises(checker.Refused):
+        checker.check(model, certificate)
 
 
 # -- the command ------------------------------------------------------------------------------

@@ -87,7 +87,7 @@ def test_a_change_that_breaks_a_constraint_is_refused() -> None:
         if not prove_constraints(
             replace(circuit, readout=turned, constraints=None), case.constraints
         ):
-            with pytest.raises(CircuitError, match="does not keep its constraints"):
+            with pytest.raises(CircuitError, match="does not satisfy its constraints"):
                 replace(circuit, readout=turned)
             return
     raise AssertionError("no circuit reads a column with a direction")

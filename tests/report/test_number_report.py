@@ -211,8 +211,8 @@ def test_constant_targets_and_one_row_are_reported(tab: Tab, tmp_path: Path) -> 
 
 def test_claims_about_classes_are_refused() -> None:
     X, y = sample()
-    with pytest.raises(dln.OptionError, match="independent and tolerances are proven for classes"):
-        make_report(PRICE, X, y, independent=["age"])
+    with pytest.raises(dln.OptionError, match="tolerances are proven for classes"):
+        make_report(PRICE, X, y, tolerances={"age": 1.0})
     with pytest.raises(dln.TableError, match="the target holds 'x', expected numbers"):
         make_report(PRICE, X, ["x"] * 60)
 
@@ -238,3 +238,28 @@ def test_all_rules_are_printed(tab: Tab, tmp_path: Path) -> None:
     page = tab.open(make_report(circuit, *sample()).html, tmp_path / "report.html")
     page.evaluate("() => window.dispatchEvent(new Event('beforeprint'))")
     assert page.locator("#rules-list tr[data-rule]").count() == 50
+
+
+def test_certificates_are_those_of_the_prover() -> None:
+    X, y = [[60, True, "red"], [20, False, "blue"]], [16.0, 12.0]
+    low, high = (PRICE.number_readout.answer(points) for points in possible_points(PRICE))
+    made = make_report(PRICE, X, y, independent=["age"], at_least=low, at_most=high)
+    table = made.html.split('<table class="certificates">')[1].split("</table>")[0]
+    text = re.sub(r"<[^>]+>", " ", table)
+    assert f"price is at least {low} and at most {high}." in text
+    assert "price never changes with age alone." in text
+    assert text.split().count("proven") == 1
+    assert text.split().count("refuted") == 1
+    made = make_report(PRICE, X, y, at_most=high - 0.1)
+    assert "refuted" in made.html.split('<table class="certificates">')[1].split("</table>")[0]
+    assert 'id="certificates"' not in make_report(PRICE, X, y).html
+
+
+HUES = ("red", "blue", "green")
+
+
+def possible_points(circuit: Circuit) -> tuple[int, int]:
+    """Return the fewest and the most points of all rows of a small circuit."""
+    rows = [[age, smoker, hue] for age in (20, 40, 60) for smoker in (0, 1) for hue in HUES]
+    points = circuit.votes(rows)[:, 0]
+    return int(points.min()), int(points.max())

@@ -57,7 +57,7 @@ def test_constraints_of_the_model_are_proven_again() -> None:
     assert "For every possible row, high never loses as age grows." in html
     assert "For every possible row, no rule reads name." in html
     assert html.count("<b>proven</b>") == 2
-    assert "Kept by every rule: high never loses as age grows; no rule reads name." in html
+    assert "Satisfied by every rule: high never loses as age grows; no rule reads name." in html
 
 
 def test_without_rows_no_value_of_a_row_is_shown() -> None:

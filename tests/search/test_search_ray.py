@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from dln import Between, DLNSearchCV, OptionError
-from dln.search import SearchState
+from dln.search import DLNRegressorSearchCV, SearchState
 
 ray = pytest.importorskip("ray", reason="Ray is not installed")
 cluster_utils = pytest.importorskip("ray.cluster_utils", reason="Ray is not installed")
@@ -29,6 +29,17 @@ SPACE: dict[str, Any] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_numbers_on_a_cluster_are_those_of_one_machine(cluster: Any, iris: Any) -> None:
+    X, _ = iris
+    space = {"layers": [(4,), (8,)], "epochs": 5, "n_networks": 1, "n_trees": [0, 5]}
+    usual = {"space": space, "n_trials": 2, "batch_size": 2, "cv": 2, "random_state": 0}
+    expected = DLNRegressorSearchCV(**usual).fit(X[:, 1:], X[:, 0])
+    found = DLNRegressorSearchCV(**usual, backend="ray").fit(X[:, 1:], X[:, 0])
+    assert found.trials_ == expected.trials_
+    assert found.circuit_ == expected.circuit_
+
+
 def quick(**parameters: Any) -> DLNSearchCV:
     usual = {"n_trials": 6, "batch_size": 3, "cv": 3, "random_state": 0}
     return DLNSearchCV(**{"space": SPACE, **usual, **parameters})
@@ -40,7 +51,7 @@ def iris() -> tuple[Any, Any]:
     return X, y
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """Start a cluster on this machine: a head that trains nothing, and two nodes of one core."""
     with warnings.catch_warnings():

@@ -213,7 +213,7 @@ def test_a_round_is_one_population_that_shares_its_folds() -> None:
     rounds = plan_rounds(len(scores), found.n_fits)
     assert [len(jobs) for jobs in engine.populations] == [n * len(folds) for n, folds in rounds]
     for jobs, (_, folds) in zip(engine.populations, rounds, strict=True):
-        assert len({id(job.data) for job in jobs}) == len(folds)
+        assert len({id(job.data.cells) for job in jobs}) == len(folds)
     assert sum(score.n_fits for score in scores) == sum(map(len, engine.populations))
     (chosen,) = (score for score in scores if score.chosen)
     assert chosen.n_fits == found.n_fits

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 
 
 def list_names(names: Iterable[str], most: int = 12) -> str:
@@ -62,6 +63,22 @@ def percent(share: float | None) -> str:
     ('12.5 %', '-')
     """
     return "-" if share is None or math.isnan(share) else f"{100 * share:.1f} %"
+
+
+def plain_text(value: float, digits: int, *, thousands: bool = False) -> str:
+    """Write a number with some significant digits, without an exponent unless it is needed.
+
+    >>> plain_text(1234567.0, 3), plain_text(0.00012345, 3), plain_text(-0.0, 3)
+    ('1230000', '0.000123', '0')
+    >>> plain_text(30512.0, 3, thousands=True)
+    '30,500'
+    """
+    if value == 0:
+        return "0"
+    if not 1e-6 <= abs(value) < 1e16:  # infinity too
+        return f"{value:.{digits}g}"
+    found = Decimal(f"{value:.{digits - 1}e}").normalize()
+    return f"{found:,f}" if thousands else f"{found:f}"
 
 
 def count_of(number: int, noun: str) -> str:

@@ -132,9 +132,10 @@ class Option:
         if isinstance(alternative, str):
             return isinstance(value, str) and value == alternative
         if alternative not in (int, float):
-            return isinstance(value, alternative) and alternative is not tuple
-        kind = numbers.Integral if alternative is int else numbers.Real
-        is_number = isinstance(value, kind) and not isinstance(value, bool)
+            kind = get_origin(alternative) or alternative
+            return isinstance(value, kind) and kind is not tuple
+        number = numbers.Integral if alternative is int else numbers.Real
+        is_number = isinstance(value, number) and not isinstance(value, bool)
         low, high = self.facts.low, self.facts.high
         return is_number and low <= value <= high and not (self.facts.below and value == high)
 
@@ -184,7 +185,8 @@ def _flat(kind: Any) -> Iterable[Any]:
     elif get_origin(kind) is OneOf:
         yield from get_args(kind)
     else:
-        yield get_origin(kind) or kind
+        # What a sequence has is documented.
+        yield kind if get_origin(kind) is Sequence else get_origin(kind) or kind
 
 
 def _grouped(alternatives: tuple[Any, ...]) -> Iterable[Any]:
@@ -215,13 +217,23 @@ def _described(alternative: Any) -> str:
         return names if len(alternative) == 1 else f"{{{names}}}"
     if isinstance(alternative, str):
         return f'"{alternative}"'
+    if get_origin(alternative) is Sequence:
+        return f"sequence of {_items(*get_args(alternative))}"
     return _TYPE_NAMES.get(alternative) or str(alternative.__name__)
+
+
+def _items(kind: Any) -> str:
+    """Describe what a sequence has: "str", or "sequences of str"."""
+    if get_origin(kind) is Sequence:
+        return f"sequences of {_items(*get_args(kind))}"
+    if get_origin(kind) is tuple:
+        return f"pairs of {_items(get_args(kind)[0])}"
+    return _described(kind)
 
 
 _TYPE_NAMES = {
     NoneType: "None",
     tuple: "tuple of int",
-    Sequence: "sequence of float",
     Mapping: "dict",
 }
 

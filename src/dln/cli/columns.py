@@ -1,8 +1,8 @@
-"""Choose the columns to learn from: `--ignore`, `--only` and `--group`."""
+"""Choose the columns to learn from: `--ignore`, `--only`, `--group` and `--exposure`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from dln.cli.read import Source
 from dln.errors import OptionError
@@ -14,11 +14,11 @@ def choose_features(
     *,
     ignore: Sequence[str],
     only: Sequence[str],
-    group: str | None = None,
+    others: Mapping[str, str | None],
 ) -> list[str]:
     """Return the columns to learn from, in the order of the table.
 
-    Neither the target nor the column of `--group` is among them.
+    Neither the target nor the columns of `others`, by the option that names them, are among them.
 
     Each text in `ignore` and `only` is one name of a column, or several separated by commas.
     """
@@ -27,11 +27,12 @@ def choose_features(
     source.check_column(target)
     chosen = _named(only, source) if only else set(source.names)
     chosen -= _named(ignore, source) | {target}
-    if group is not None:
-        source.check_column(group)
-        if group == target:
-            raise OptionError(f"--group and --target both name {group!r}; name another column")
-        chosen.discard(group)
+    for option, name in others.items():
+        if name is not None:
+            source.check_column(name)
+            if name == target:
+                raise OptionError(f"{option} and --target both name {name!r}; name another column")
+            chosen.discard(name)
     return [name for name in source.names if name in chosen]
 
 

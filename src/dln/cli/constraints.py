@@ -1,4 +1,4 @@
-"""Options that constrain rules -> parameters of `DLNClassifier`."""
+"""Options that constrain rules -> parameters of an estimator."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ Monotone = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMN=SIGN",
-        help="age=+: the second class never loses as age grows; age=-: it never gains. Another "
-        "class: ill:age=+. Repeatable.",
+        help="age=+: the second class never loses votes, or the number never falls, as age grows; "
+        "age=-: the opposite. Another class: ill:age=+. Repeatable.",
     ),
 ]
 Interactions = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMNS",
-        help="Comma-separated columns that may meet in a rule. Repeatable; columns in no group "
-        "stand alone.",
+        help="Comma-separated columns that may occur together in a rule. Repeatable; a column in "
+        "no group occurs alone.",
     ),
 ]
 ForbiddenPair = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="COLUMN,COLUMN", help="Two columns that may not meet in a rule. Repeatable."
+        metavar="COLUMN,COLUMN", help="Two columns that never occur together in a rule. Repeatable."
     ),
 ]
 Unused = Annotated[
@@ -74,7 +74,7 @@ def read_constraint_options(
         "unused_columns": tuple(read_names(columns, unused)),
         "max_columns_per_rule": max_columns_per_rule,
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in found.items() if value not in (None, (), {})}
 
 
 def _read_directions(
@@ -107,6 +107,8 @@ def _find_class(
             if name.startswith(f"{word}:") and name.removeprefix(f"{word}:") in columns:
                 return label, name.removeprefix(f"{word}:")
     word, _, column = name.rpartition(":")
+    if column in columns and not classes:
+        raise OptionError(f"--monotone is {text!r}, but a number is predicted; leave out the class")
     if column in columns:
         known = list_names(map(label_text, classes))
         raise OptionError(f"--monotone: there is no class {word!r}; the classes are: {known}")

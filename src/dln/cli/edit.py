@@ -14,6 +14,7 @@ from dln.cli.options import AllRows, Json, KnownTarget, Model, Quiet, TimeLimit
 from dln.cli.output import print_json, print_message, print_result
 from dln.cli.people import login_name, time_now
 from dln.cli.table_options import reads_table
+from dln.core.edit_record import Lock, Release, RenameClass, RenameColumn, Unlock
 from dln.edits.editing import Editing
 from dln.edits.editing import edit as start_editing
 from dln.edits.edits_file import load_edits, save_edits
@@ -59,10 +60,19 @@ def edit(
     unlock: Annotated[Texts, _option("RULE", "Unlock a rule.")] = None,
     never: Annotated[
         Texts,
-        _option("CLASS: CONDITION", "Never predict a class under a condition. This is proven."),
+        _option(
+            "CLASS: CONDITION",
+            'Never predict a class under a condition, such as "ill: age <= 18". A rule is added if '
+            "needed, and the result is proven.",
+        ),
     ] = None,
     always: Annotated[
-        Texts, _option("CLASS: CONDITION", "Always predict a class under a condition.")
+        Texts,
+        _option(
+            "CLASS: CONDITION",
+            'Always predict a class under a condition, such as "ill: troponin > 0.4". A rule is '
+            "added if needed, and the result is proven.",
+        ),
     ] = None,
     release: Annotated[
         Texts, _option("DEMAND", 'Take a demand back: "never ill: age <= 18".')
@@ -82,11 +92,19 @@ def edit(
         ),
     ] = None,
     who: Annotated[
-        str | None, _option("NAME", "Who makes the edits. Default: the name of the login.")
+        str | None,
+        _option("NAME", "Your name, saved with each edit. Default: the name of your login."),
     ] = None,
-    why: Annotated[str, _option("TEXT", "Why. It is recorded with every edit.")] = "",
+    why: Annotated[
+        str, _option("TEXT", "Reason for the edits, saved with each edit of this command.")
+    ] = "",
     data: Annotated[
-        str | None, _option("DATA", "Table, to count rows that change and the accuracy.")
+        str | None,
+        _option(
+            "DATA",
+            "Table with known classes. Prints how many of its rows change their class, and the "
+            "accuracy before and after.",
+        ),
     ] = None,
     target: KnownTarget = None,
     all_rows: AllRows = False,
@@ -166,7 +184,7 @@ def edit(
         save_model(editing.circuit, output)
     if save_edits_to is not None:
         save_edits(save_edits_to, editing.records, circuit)
-    if circuit.calibration is not None and not quiet and effect.differences.rules:
+    if circuit.calibration is not None and not quiet and _changes_votes(editing):
         print_message(
             "Probabilities are those measured before the edits; dln.calibrate measures them again."
         )
@@ -179,6 +197,12 @@ def edit(
         return
     lines = [*map(str, editing.records), *map(str, editing.proofs), effect.to_text()]
     print_result("\n".join(lines), to_stderr=to_stderr)
+
+
+def _changes_votes(editing: Editing) -> bool:
+    """Return whether an edit may change the votes of some row."""
+    harmless = (Lock, Unlock, Release, RenameColumn, RenameClass)
+    return any(not isinstance(record.edit, harmless) for record in editing.records)
 
 
 def _show_rules(editing: Editing, json: bool) -> None:

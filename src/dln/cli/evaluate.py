@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln._util.messages import percent
+from dln._util.messages import percent, plain_text
 from dln.cli.files import load_model
 from dln.cli.holdout import target_of
 from dln.cli.layout import DETECT, Layout
@@ -76,13 +76,16 @@ def _measure(
     Which rows are used is known only after the last chunk, so three groups are measured
     separately: new rows, recognised rows, and rows that cannot be checked.
     """
+    from dln.cli.exposure import target_columns
     from dln.cli.labels import find_targets, rows_without_class
     from dln.cli.own_rows import RowChooser, nothing_left, own_rows
     from dln.cli.read import open_table, read_for
 
     own = own_rows(circuit, data, layout, target, "training")
     with open_table(data, layout) as source:
-        source.check_column(target)
+        needed = target_columns(circuit, target)
+        for name in needed:
+            source.check_column(name)
         chooser = RowChooser(
             circuit,
             source,
@@ -92,7 +95,7 @@ def _measure(
             all_rows=all_rows,
         )
         chunks, n_rows = [], 0
-        for part in read_for(circuit, source, [target, *chooser.columns]):
+        for part in read_for(circuit, source, [*needed, *chooser.columns]):
             labelled = find_targets(part.written, source, circuit, target)
             n_rows += len(labelled.known)
             part = part.take(labelled.known)
@@ -207,9 +210,9 @@ def _number_text(measured: NumberMeasure) -> str:
     tally = measured.tally
     groups = [
         [
-            f"{group.lowest:.4g} to {group.highest:.4g}",
+            f"{_short(group.lowest)} to {_short(group.highest)}",
             f"{group.n_rows:,}",
-            *(f"{mean:.4g}" for mean in (group.mean_prediction, group.mean_target, group.mae)),
+            *map(_short, (group.mean_prediction, group.mean_target, group.mae)),
         ]
         for group in error_by_prediction(measured.target, measured.predicted)
     ]
@@ -218,11 +221,15 @@ def _number_text(measured: NumberMeasure) -> str:
             f"R² on {measured.n_rows:,} rows: {tally.r2 or '-'}",
             f"Mean absolute error: {tally.mae}",
             f"Root mean squared error: {tally.rmse}",
-            f"Mean of predicted minus true: {tally.mean_error}",
+            f"Mean of true minus predicted: {-tally.mean_error}",
             "",
             table_text(["prediction", "rows", "mean", "mean true", "mean absolute error"], groups),
         ]
     )
+
+
+def _short(number: float) -> str:
+    return plain_text(number, 4, thousands=True)
 
 
 def _specificity(total: Tally) -> NDArray[np.float64]:

@@ -33,13 +33,15 @@ def explain(
     at_least: Annotated[
         float | None,
         typer.Option(
-            metavar="NUMBER", help="For a number: show what keeps or brings it to this or more."
+            metavar="NUMBER",
+            help="For a number: explain why it is at least this, or which change makes it so.",
         ),
     ] = None,
     at_most: Annotated[
         float | None,
         typer.Option(
-            metavar="NUMBER", help="For a number: show what keeps or brings it to this or less."
+            metavar="NUMBER",
+            help="For a number: explain why it is at most this, or which change makes it so.",
         ),
     ] = None,
     changes: Annotated[
@@ -75,7 +77,8 @@ def explain(
         str | None,
         typer.Option(
             metavar="TEXT",
-            help="With --output: add a text with {row}, {class}, {reason}, {features}, {values}.",
+            help="With --output: add a text with {row}, {class}, {reason}, {features}, {values}; "
+            "{prediction} instead of {class} for a number.",
         ),
     ] = None,
     keep: Annotated[
@@ -116,6 +119,7 @@ def explain(
             )
         _write_reasons(
             as_classifier(circuit, **bounds),
+            "class" if circuit.task == "classes" else "prediction",
             model,
             data,
             output,
@@ -130,7 +134,7 @@ def explain(
     if template is not None or keep or check:
         raise OptionError("--template, --keep and --check are only used with --output")
     cells = _read_row(circuit, data, row, layout)
-    found = circuit.explain(cells, **bounds)
+    found = circuit.explain(cells, fixed=limits["fixed"], **bounds)
     parts: dict[str, Any] = {}
     if circuit.task == "classes" or is_bounded:
         parts["reason"] = circuit.reason(cells, prefer=preferred, **bounds)
@@ -161,6 +165,7 @@ def _read_row(circuit: Circuit, data: str, row: int, layout: Layout) -> Any:
 
 def _write_reasons(
     circuit: Circuit,
+    word: str,
     model: str,
     data: str,
     output: str,
@@ -177,7 +182,7 @@ def _write_reasons(
     check_output(output, model, data)
     check_format(output)
     if template is not None:
-        check_template(template)
+        check_template(template, word)
     labels = dict(zip(circuit.classes, one_type(output, list(circuit.classes)), strict=True))
     kept = list(dict.fromkeys(keep))
     n_rows = n_unsure = n_unchecked = 0
@@ -187,7 +192,7 @@ def _write_reasons(
             for part in parts:
                 reasons = reason_codes(circuit, part.table, prefer=prefer, check=check)
                 copies = {name: part.written.column(name) for name in kept}
-                written = _columns(reasons, labels, part.first_row, template, check)
+                written = _columns(reasons, labels, part.first_row, template, check, word)
                 twice = [name for name in copies if name in written]
                 if twice:
                     raise OptionError(
@@ -216,10 +221,11 @@ def _columns(
     first_row: int,
     template: str | None,
     check: bool,
+    word: str,
 ) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {
         "row": list(range(first_row, first_row + len(reasons))),
-        "class": [labels[reason.label] for reason in reasons],
+        word: [labels[reason.label] for reason in reasons],
         "reason": [reason.condition for reason in reasons],
         "features": [", ".join(reason.features) for reason in reasons],
         "minimal": [reason.minimal for reason in reasons],
@@ -228,7 +234,7 @@ def _columns(
         columns["checked"] = [reason.checked for reason in reasons]
     if template is not None:
         columns["text"] = [
-            fill_template(template, first_row + place, reason)
+            fill_template(template, first_row + place, reason, word)
             for place, reason in enumerate(reasons)
         ]
     return columns

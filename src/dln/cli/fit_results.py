@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dln._util.messages import count_of, percent
 from dln.cli.cost import size_text
 from dln.cli.evaluate import score_document
+from dln.cli.exposure import remember_exposure
 from dln.cli.files import STANDARD
 from dln.cli.groups import remember_group
 from dln.cli.holdout import origin_of
@@ -70,6 +71,7 @@ def add_origin(
         rows=None if no_rows else sketch,
     )
     origin = remember_group(remember_words(origin, split.layout.missing), prepared.group)
+    origin = remember_exposure(origin, prepared.exposure)
     return replace(circuit, origin=origin), _repeat_notes(sketch)
 
 

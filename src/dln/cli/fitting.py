@@ -9,7 +9,9 @@ from typing import Any
 from dln.cli.output import print_message
 
 
-def fit_with_messages(model: Any, X: Any, y: Any, *, groups: Any = None, quiet: bool) -> None:
+def fit_with_messages(
+    model: Any, X: Any, y: Any, *, groups: Any = None, exposure: Any = None, quiet: bool
+) -> None:
     """Fit an estimator; print each warning as one line, unless quiet."""
     log = logging.getLogger("dln")
     # Without a handler, Python itself prints logged warnings, even with --quiet.
@@ -18,7 +20,8 @@ def fit_with_messages(model: Any, X: Any, y: Any, *, groups: Any = None, quiet: 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore" if quiet else "always", UserWarning)
-            model.fit(X, y, groups=groups)
+            more = {} if exposure is None else {"exposure": exposure}
+            model.fit(X, y, groups=groups, **more)
     finally:
         log.removeHandler(handler)
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from dln._util.messages import list_names
 from dln.cli.arrow import Column, Frame
+from dln.cli.exposure import exposure_of, read_exposure
 from dln.cli.kinds import quoted
 from dln.cli.number_target import read_numbers, values_and_known
 from dln.cli.read import Source
@@ -53,13 +54,20 @@ class Labelled:
 
 
 def find_targets(written: Frame, source: Source, circuit: Circuit, target: str) -> Labelled:
-    """Find the target of each row as read from the file; raises for a value that is not one."""
+    """Find the target of each row as read from the file; raises for a value that is not one.
+
+    A target with an exposure is divided by it. `target_columns` have to be in the frame.
+    """
     words = source.words_for(circuit)
     cells = written.column(target)
     if circuit.task == "number":
         numbers, known = values_and_known(
             read_numbers(cells, target, words, is_text=source.is_text)
         )
+        exposure = exposure_of(circuit, target)
+        if exposure is not None:
+            column = written.column(exposure)
+            numbers /= read_exposure(column, exposure, words, is_text=source.is_text)[known]
         return Labelled(known, numbers)
     missing = words.everywhere if source.is_text else ()
     classes = class_numbers(cells, circuit, target, missing)

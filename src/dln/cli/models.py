@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import dln
 from dln._util.option import options_of
@@ -13,6 +13,7 @@ from dln.errors import OptionError
 from dln.estimators.parameters import NumberParameters
 
 AnyModel = dln.DLNClassifier | dln.DLNRegressor
+AnySearch: TypeAlias = "dln.DLNSearchCV | dln.DLNRegressorSearchCV"
 
 
 def make_model(task: Task, given: dict[str, Any], of_number: dict[str, Any]) -> AnyModel:
@@ -36,6 +37,18 @@ def make_model(task: Task, given: dict[str, Any], of_number: dict[str, Any]) -> 
     _check_defaults(others, dln.DLNClassifier().get_params(), "classes", "a number is predicted")
     shared = {name: value for name, value in given.items() if name in known}
     return dln.DLNRegressor(**shared, **of_number)
+
+
+def make_search(task: Task, given: dict[str, Any], of_number: dict[str, Any]) -> AnySearch:
+    """Make a search; the parameters are those of `make_model`."""
+    numbers = dln.DLNRegressorSearchCV().get_params()
+    if task == "classes":
+        _check_defaults(of_number, numbers, "a number", "classes are predicted")
+        return dln.DLNSearchCV(**given)
+    others = {name: value for name, value in given.items() if name not in numbers}
+    _check_defaults(others, dln.DLNSearchCV().get_params(), "classes", "a number is predicted")
+    shared = {name: value for name, value in given.items() if name in numbers}
+    return dln.DLNRegressorSearchCV(**shared, **of_number)
 
 
 def _check_defaults(

@@ -33,16 +33,20 @@ def choose_task(asked: TaskChoice, kind: ColumnKind, n_values: int) -> Task:
     return "number" if is_measured else "classes"
 
 
-def read_numbers(cells: Column, target: str, words: MissingWords, *, is_text: bool) -> Column:
-    """Read a target column as float64, with nulls where values are missing.
+def read_numbers(
+    cells: Column, target: str, words: MissingWords, *, is_text: bool, role: str = "target"
+) -> Column:
+    """Read a column of numbers as float64, with nulls where values are missing.
+
+    `role` says in messages what the column is.
 
     Raises `TableError` for a value that is not a finite number.
     """
     frame = pa.table({target: cells})
     if not is_text and not _is_number(frame.column(0).type):
         raise TableError(
-            f"the target {target!r} holds {frame.column(0).type}, expected numbers; "
-            "add --task classes to predict classes"
+            f"the {role} {target!r} holds {_type_text(frame.column(0).type)}, expected numbers; "
+            f"{_INSTEAD if role == 'target' else 'name another column'}"
         )
     if is_text:
         frame = typed(frame, {target: reading_of("number", words)}, first_row=1)
@@ -51,10 +55,17 @@ def read_numbers(cells: Column, target: str, words: MissingWords, *, is_text: bo
     if pc.any(pc.is_inf(numbers)).as_py():
         row = pc.index(pc.is_inf(numbers), True).as_py() + 1
         raise TableError(
-            f"the target {target!r} is infinite in row {row}; expected finite numbers, "
+            f"the {role} {target!r} is infinite in row {row}; expected finite numbers, "
             "remove the row"
         )
     return numbers
+
+
+_INSTEAD = "leave out --task number to predict classes"
+
+
+def _type_text(kind: pa.DataType) -> str:
+    return "yes and no" if pa.types.is_boolean(kind) else str(kind)
 
 
 def _is_number(kind: pa.DataType) -> bool:

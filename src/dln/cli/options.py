@@ -8,9 +8,11 @@ from typing import Literal as OneOf
 import typer
 
 from dln._util.option import options_of
+from dln.cli.number_target import TaskChoice
 from dln.errors import OptionError
 from dln.estimators.parameters import NumberParameters, Parameters
 from dln.train.engines import EngineName
+from dln.train.number_loss import LossName
 
 OptionsFile = Annotated[
     str | None,
@@ -100,6 +102,25 @@ Group = Annotated[
         metavar="COLUMN",
         help="Column with the group of each row, such as a patient. It is not learned from. "
         "The rows of a group are all used for training or all for the test.",
+        show_default=False,
+    ),
+]
+TaskOption = Annotated[
+    TaskChoice,
+    typer.Option(
+        "--task",
+        help="Predict classes or a number. auto: a number if the target has more than 20 "
+        "different numbers.",
+    ),
+]
+Loss = Annotated[LossName, parameter("loss")]
+Quantile = Annotated[float, parameter("quantile", metavar="LEVEL")]
+Exposure = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column with the exposure of each row, such as years. It is not learned from: the "
+        "model predicts the target for one unit of it. Needs --loss poisson or gamma.",
         show_default=False,
     ),
 ]

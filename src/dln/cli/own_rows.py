@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dln._util.messages import count_of, list_names
 from dln.cli.arrow import Frame, pa
+from dln.cli.exposure import target_columns
 from dln.cli.files import STANDARD, load_model
 from dln.cli.groups import group_numbers, remembered_group
 from dln.cli.holdout import digest_of, hold_out
@@ -211,7 +212,8 @@ def own_rows(circuit: Circuit, path: str, layout: Layout, target: str, part: Par
         source.check_column(target)
         if group is not None and group not in source.names:  # read with another header
             return None
-        written = source.read_all([target] if group is None else [target, group])
+        columns = target_columns(circuit, target)
+        written = source.read_all([*columns, *([] if group is None else [group])])
         labelled = find_targets(written, source, circuit, target)
         if group is not None:
             cells = written.column(group).filter(pa.array(labelled.known))
@@ -260,10 +262,12 @@ def choose_rows(
     """
     own = own_rows(circuit, path, layout, target, part)
     with open_table(path, layout) as source:
-        source.check_column(target)
+        needed = target_columns(circuit, target)
+        for name in needed:
+            source.check_column(name)
         kinds = kinds_for(circuit, source)
         chooser = RowChooser(circuit, source, own, part=part, purpose=purpose, all_rows=all_rows)
-        written = source.read_all(list(dict.fromkeys([*kinds, target, *chooser.columns])))
+        written = source.read_all(list(dict.fromkeys([*kinds, *needed, *chooser.columns])))
         labelled = find_targets(written, source, circuit, target)
         frame = typed(written, kinds, first_row=1).filter(pa.array(labelled.known))
     targets, places = labelled.targets, np.flatnonzero(labelled.known)

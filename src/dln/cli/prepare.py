@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln._util.messages import count_of, list_names
+from dln._util.messages import count_of, list_names, plain_text
 from dln.cli.arrow import Column, Frame, pa, pc
 from dln.cli.columns import choose_features
+from dln.cli.exposure import read_exposure
 from dln.cli.groups import group_note, group_numbers
 from dln.cli.holdout import hold_out
 from dln.cli.kinds import infer_kind, quoted_if_unclear, reading_of, tidy, without_words
@@ -24,6 +25,7 @@ from dln.cli.read import Source, open_table, typed
 from dln.core.circuit import Circuit, Task
 from dln.core.labels import label_array
 from dln.core.literals import COLUMN_KINDS, ColumnKind
+from dln.data.number_target import rate_name
 from dln.data.table import read_table
 from dln.data.target import class_numbers
 from dln.errors import OptionError, TableError
@@ -47,6 +49,8 @@ class Prepared:
         Notes on the columns for the user, one line each.
     group, groups
         The column of `--group`, and the number of each row's group.
+    exposure, exposures
+        The column of `--exposure`, and the exposure of each row.
     """
 
     target: str
@@ -57,6 +61,8 @@ class Prepared:
     group: str | None = None
     groups: NDArray[np.int64] | None = None
     task: Task = "classes"
+    exposure: str | None = None
+    exposures: NDArray[np.float64] | None = None
 
     def text(self) -> str:
         """Describe what was read, with one line for each kind."""
@@ -73,8 +79,9 @@ class Prepared:
 
     def _target_text(self) -> str:
         if self.task == "number":
-            low, mean, high = self.y.min(), self.y.mean(), self.y.max()
-            return f"numbers from {low:.6g} to {high:.6g}, mean {mean:.6g}"
+            low, high, mean = self.y.min(), self.y.max(), self.y.mean()
+            shown = [plain_text(number, 6, thousands=True) for number in (low, high, mean)]
+            return "numbers from {} to {}, mean {}".format(*shown)
         labels, counts = np.unique(self.y.astype(str), return_counts=True)
         named = map(quoted_if_unclear, labels.tolist())
         return list_names([f"{label} ({n:,})" for label, n in zip(named, counts, strict=True)])
@@ -106,10 +113,19 @@ class Prepared:
         """Return the groups of some rows; None without `--group`."""
         return None if self.groups is None else self.groups[rows]
 
+    def exposures_of(self, rows: NDArray[np.int64]) -> NDArray[np.float64] | None:
+        """Return the exposures of some rows; None without `--exposure`."""
+        return None if self.exposures is None else self.exposures[rows]
+
+    @property
+    def predicted_name(self) -> str:
+        """What a model predicts: the target, or the target for one unit of the exposure."""
+        return rate_name(self.target, self.exposure)
+
     def targets(self, circuit: Circuit) -> Targets:
         """Return each row's number, or its class's number in a circuit trained on them."""
         if self.task == "number":
-            return self.y
+            return self.y if self.exposures is None else self.y / self.exposures
         return class_numbers(self.y, circuit.classes, len(self.y))
 
 
@@ -123,19 +139,28 @@ def prepare(
     only: Sequence[str] = (),
     group: str | None = None,
     task: TaskChoice = "classes",
+    exposure: str | None = None,
 ) -> Prepared:
     """Read a whole table, infer its column types and separate the target and the group column.
 
     Rows without a target are left out, with a note.
     """
     with open_table(path, layout) as source:
-        features = choose_features(source, target, ignore=ignore, only=only, group=group)
+        features = choose_features(
+            source,
+            target,
+            ignore=ignore,
+            only=only,
+            others={"--group": group, "--exposure": exposure},
+        )
         given = _given_kinds(kinds, source, features)
         if not features:
             besides = f"the target {target!r}"
             besides += "" if group is None else f" and the group column {group!r}"
+            besides += "" if exposure is None else f" and the exposure column {exposure!r}"
             raise TableError(f"{source.name} has no column besides {besides}")
-        raw = source.read_all([*features, target, *([] if group is None else [group])])
+        beside = [name for name in (group, exposure) if name is not None]
+        raw = source.read_all(list(dict.fromkeys([*features, target, *beside])))
         written = raw.column(target)
         chosen = _choose_task(task, written, source)
         if chosen == "number":
@@ -143,7 +168,8 @@ def prepare(
             y, known = values_and_known(numbers)
         else:
             y, known = _classes(written, target, source)
-        raw = raw.drop_columns([target])
+        exposures = _exposures(raw, exposure, target, chosen, source)
+        raw = raw.drop_columns([target, *({exposure} - {None, group})])
         notes = list(source.notes)
         if chosen == "number" and task == "auto":
             notes.append(
@@ -153,6 +179,7 @@ def prepare(
         if not known.all():
             notes.append(rows_without_class(target, int((~known).sum()), len(known)))
             raw = raw.filter(pa.array(known))
+            exposures = None if exposures is None else exposures[known]
         groups = None
         if group is not None:
             words = source.words_to_train().everywhere
@@ -166,7 +193,24 @@ def prepare(
             notes += target_notes(target, y)
         inferred = set(features) - set(given) if source.is_text else set()
         notes += column_notes(raw, found, inferred, source.words_to_train())
-        return Prepared(target, X, y, found, tuple(notes), group, groups, chosen)
+        return Prepared(
+            target, X, y, found, tuple(notes), group, groups, chosen, exposure, exposures
+        )
+
+
+def _exposures(
+    raw: Frame, exposure: str | None, target: str, task: Task, source: Source
+) -> NDArray[np.float64] | None:
+    """Read the exposures of all rows."""
+    if exposure is None:
+        return None
+    if task == "classes":
+        raise OptionError(
+            f"--exposure is for numbers, but {target!r} has classes; leave it out, or add "
+            "--task number"
+        )
+    words = source.words_to_train()
+    return read_exposure(raw.column(exposure), exposure, words, is_text=source.is_text)
 
 
 def _choose_task(task: TaskChoice, cells: Column, source: Source) -> Task:

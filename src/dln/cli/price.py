@@ -1,14 +1,17 @@
-"""What constraints cost in accuracy: the same training without them, on the same test rows."""
+"""What constraints cost in accuracy or R²: the same training without them, and the same test."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
+from typing import Literal as OneOf
 
 from sklearn.base import clone
 
+from dln._util.messages import percent
 from dln.cli.fit_results import Split, measure_test_rows
 from dln.cli.fitting import fit_with_messages
-from dln.cli.measure import Measure
+from dln.cli.measure import AnyMeasure, Measure
 from dln.cli.output import print_message
 from dln.errors import OptionError
 from dln.estimators.plan import CONSTRAINTS
@@ -19,11 +22,37 @@ def check_price(model: Any, test: float) -> None:
     if all(getattr(model, name, None) is None for name in CONSTRAINTS):
         raise OptionError("--price compares with and without constraints, but there are none")
     if test == 0:
-        raise OptionError("--price compares accuracies on test rows; --test 0 keeps none")
+        raise OptionError("--price compares scores on test rows; --test 0 keeps none")
 
 
-def measure_price(model: Any, split: Split, *, quiet: bool) -> float:
-    """Return the balanced accuracy, on the test rows, of a model without the constraints."""
+@dataclass(frozen=True)
+class Price:
+    """The score on the test rows, with and without the constraints.
+
+    It is the balanced accuracy, or R² for a number; None if all targets are equal.
+    """
+
+    task: OneOf["classes", "number"]
+    with_them: float | None
+    without: float | None
+
+    def text(self) -> str:
+        """Write the score without the constraints, and the difference."""
+        if self.with_them is None or self.without is None:
+            return "Without the constraints: R² -"
+        lost = self.without - self.with_them
+        verb = "gained" if lost < 0 else "lost"
+        if self.task == "number":
+            return f"Without the constraints: R² {self.without:.3f} ({abs(lost):.3f} {verb})"
+        points = f"{100 * abs(lost):.1f} points {verb}"
+        return f"Without the constraints: {percent(self.without)} ({points})"
+
+
+def measure_price(model: Any, split: Split, total: AnyMeasure | None, *, quiet: bool) -> Price:
+    """Train without the constraints and score both models on the test rows.
+
+    `total` is the measure of the model with them.
+    """
     free = clone(model).set_params(**dict.fromkeys(CONSTRAINTS), path=False)
     prepared, rows = split.prepared, split.rows
     if not quiet:
@@ -31,5 +60,11 @@ def measure_price(model: Any, split: Split, *, quiet: bool) -> float:
     X, y = prepared.X.take(rows), prepared.y[rows]
     fit_with_messages(free, X, y, groups=prepared.groups_of(rows), quiet=quiet)
     measured = measure_test_rows(free.circuit_, split)
-    assert isinstance(measured, Measure)
-    return float(measured.tally.balanced_accuracy)
+    return Price(free.circuit_.task, _score(total), _score(measured))
+
+
+def _score(measured: AnyMeasure | None) -> float | None:
+    assert measured is not None  # `check_price` refuses a price without test rows
+    if isinstance(measured, Measure):
+        return float(measured.tally.balanced_accuracy)
+    return None if measured.tally.r2 is None else float(measured.tally.r2.value)

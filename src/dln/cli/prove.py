@@ -28,7 +28,7 @@ from dln.core.labels import label_to_json
 from dln.core.values import cell_to_json
 from dln.core.verdict import Proof, Undecided, Violation
 from dln.errors import OptionError
-from dln.prove.certificate import write_certificate
+from dln.prove.certificate import write_certificate, write_constraints_certificate
 from dln.prove.certify import independence_claim, range_claim, rule_claim
 from dln.prove.claim import Claim, Verdict, decide
 from dln.prove.constraints import ConstraintProofs, prove_constraints
@@ -72,13 +72,17 @@ def prove(
     at_least: Annotated[
         float | None,
         typer.Option(
-            metavar="NUMBER", help="The smallest number that is predicted; with --lead, of votes."
+            metavar="NUMBER",
+            help="Prove that the predicted number, or with --lead the lead in votes, is never "
+            "less.",
         ),
     ] = None,
     at_most: Annotated[
         float | None,
         typer.Option(
-            metavar="NUMBER", help="The largest number that is predicted; with --lead, of votes."
+            metavar="NUMBER",
+            help="Prove that the predicted number, or with --lead the lead in votes, is never "
+            "more.",
         ),
     ] = None,
     within: Annotated[
@@ -116,7 +120,8 @@ def prove(
         bool,
         typer.Option(
             "--radius",
-            help="With --robust: also print how many times the tolerances keep the class.",
+            help="With --robust: also print for each row by which factor all tolerances can be "
+            "multiplied before its class may change.",
         ),
     ] = False,
     data: Annotated[
@@ -140,6 +145,8 @@ def prove(
     undecided within the time limit.
 
     Example: dln prove credit.json --independent sex --data credit.csv --certificate proof.json
+
+    Constraints: dln prove credit.json --constraints --certificate proof.json
     """
     asked = {
         "monotone": monotone,
@@ -158,12 +165,17 @@ def prove(
             "give one of --always, --never, --independent, --lead, --robust or --constraints, or "
             "constraints such as --monotone; for a number --independent, --at-least or --at-most"
         )
-    if about_rules and (where or certificate or data):
-        raise OptionError("--where, --data and --certificate cannot be used with constraints")
+    if about_rules and (where or data):
+        raise OptionError("--where and --data cannot be used with constraints")
     if constraints and any(asked.values()):
         raise OptionError(
             "--constraints proves those of the model; leave it out to prove others, such as "
             "--monotone"
+        )
+    if at_least is not None and at_most is not None and at_least > at_most:
+        raise OptionError(
+            f"--at-least {at_least:g} is larger than --at-most {at_most:g}; no number is in that "
+            "range"
         )
     if lead is not None and not is_range:
         raise OptionError("--lead is used together with --at-least or --at-most")
@@ -181,8 +193,14 @@ def prove(
         check_output(certificate, model, data)
     circuit = load_model(model)
     if about_rules:
-        proofs = prove_constraints(circuit, _asked(circuit, asked), time_limit=time_limit)
+        wanted = _asked(circuit, asked)
+        proofs = prove_constraints(circuit, wanted, time_limit=time_limit)
         print_json(_proofs_document(proofs)) if json else print_result(_proofs_text(proofs))
+        if proofs and certificate is not None:
+            wanted = wanted or circuit.constraints
+            assert wanted is not None  # otherwise there is nothing to prove
+            write_constraints_certificate(circuit, wanted, model, certificate)
+            _print_written(certificate, model, quiet=quiet)
         raise typer.Exit(REFUTED if proofs.refuted else PROVEN if proofs else UNDECIDED)
     if robust:
         found, radii = _robust(circuit, data, tolerance or [], time_limit, layout, radius)
@@ -209,11 +227,15 @@ def prove(
             raise OptionError(
                 "the certificate was not written within the time limit; raise --time-limit"
             )
-        if not quiet:
-            print_message(
-                f"wrote {certificate}; check it: python check_certificate.py {model} {certificate}"
-            )
+        _print_written(certificate, model, quiet=quiet)
     raise typer.Exit({Proof: PROVEN, Violation: REFUTED, Undecided: UNDECIDED}[type(verdict)])
+
+
+def _print_written(certificate: str, model: str, *, quiet: bool) -> None:
+    if not quiet:
+        print_message(
+            f"wrote {certificate}; check it: python check_certificate.py {model} {certificate}"
+        )
 
 
 def _range_claim(

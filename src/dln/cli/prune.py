@@ -36,8 +36,8 @@ def prune(
         str,
         typer.Option(
             metavar="N|SHARE",
-            help="Number of predictions that may change, or share of balanced accuracy that may be "
-            "lost (0.01).",
+            help="Number of predictions that may change, or share of balanced accuracy, or of R², "
+            "that may be lost (0.01).",
         ),
     ] = "0",
     all_rows: Annotated[
@@ -50,7 +50,8 @@ def prune(
     """Make a model smaller at the price of some accuracy.
 
     Unlike simplify, this changes predictions. Prints the balanced accuracy of each size on the rows
-    of DATA. Test rows of the model are left out, so dln report can still test on them.
+    of DATA, or R² for a number. Test rows of the model are left out, so dln report can still test
+    on them.
 
     Example: dln prune heart.json heart.csv --tolerance 0.01 --output small.json
     """
@@ -105,7 +106,7 @@ def _document(curve: PruneCurve) -> dict[str, Any]:
             "gates": step.n_gates,
             "rules": len(step.circuit.rules),
             "changed": step.n_changed,
-            "accuracy": step.accuracy,
+            "r2" if curve.measure == "R²" else "accuracy": step.accuracy,
             "chosen": step is curve.chosen,
         }
 

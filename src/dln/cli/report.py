@@ -50,7 +50,7 @@ def report(
         list[str] | None,
         typer.Option(
             metavar="COLUMNS",
-            help="Prove or refute that these columns alone never change the class. "
+            help="Prove or refute that these columns alone never change the prediction. "
             "Comma-separated; repeat for another claim.",
         ),
     ] = None,
@@ -61,6 +61,18 @@ def report(
             help="Prove for each row that changes within the tolerances keep its class. "
             "Repeatable.",
         ),
+    ] = None,
+    at_least: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Prove or refute that every possible prediction of a number is at least this.",
+            show_default=False,
+        ),
+    ] = None,
+    at_most: Annotated[
+        float | None,
+        typer.Option(metavar="NUMBER", help="The same for at most this.", show_default=False),
     ] = None,
     layout: Layout = DETECT,
     quiet: Quiet = False,
@@ -86,6 +98,7 @@ def report(
         with_rows=not no_rows,
         independent=[find_names(circuit, [names]) for names in prove_independent or ()],
         tolerances=read_tolerances(circuit, tolerance or ()),
+        limits={"at_least": at_least, "at_most": at_most},
     )
     with open_output(output) as stream:
         stream.write(made.html.encode("utf-8", "backslashreplace"))
@@ -109,6 +122,7 @@ def _make(
     with_rows: bool,
     independent: list[list[str]],
     tolerances: dict[str, float],
+    limits: dict[str, float | None],
 ) -> tuple[Report, DataNote]:
     from dln.cli.own_rows import choose_rows
     from dln.report import DataNote, make_report
@@ -130,5 +144,6 @@ def _make(
         rows=with_rows,
         independent=independent,
         tolerances=tolerances,
+        **limits,
     )
     return made, about

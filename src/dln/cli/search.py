@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 from typing import Literal as OneOf
 
 import numpy as np
 import typer
 
-from dln._util.messages import percent
 from dln.cli.constraints import (
     ForbiddenPair,
     Interactions,
@@ -29,23 +28,28 @@ from dln.cli.fit_results import (
 )
 from dln.cli.fitting import fit_with_messages
 from dln.cli.layout import DETECT, Layout
+from dln.cli.models import AnySearch, make_search, name_target
 from dln.cli.options import (
     ClassWeight,
     Data,
     Device,
     EngineChoice,
+    Exposure,
     Group,
     Ignore,
     Jobs,
     Json,
     Kind,
+    Loss,
     ModelOutput,
     NoRows,
     Only,
     OptionsFile,
+    Quantile,
     Quiet,
     Seed,
     Target,
+    TaskOption,
     TestPart,
 )
 from dln.cli.options_file import merge_options
@@ -53,9 +57,8 @@ from dln.cli.output import print_message
 from dln.cli.table_options import reads_table
 from dln.core.labels import plain_labels
 from dln.draw.canvas import ending_of, make_axes
-
-if TYPE_CHECKING:
-    from dln.search import DLNSearchCV
+from dln.errors import OptionError
+from dln.search.scores import score_text
 
 _PICTURES = ("png", "svg", "pdf")
 
@@ -103,6 +106,10 @@ def search(
     only: Only = None,
     group: Group = None,
     kind: Kind = None,
+    task: TaskOption = "auto",
+    loss: Loss = "squared",
+    quantile: Quantile = 0.5,
+    exposure: Exposure = None,
     monotone: Monotone = None,
     interactions: Interactions = None,
     forbidden_pair: ForbiddenPair = None,
@@ -123,13 +130,14 @@ def search(
 ) -> None:
     """Search for the best parameters, test the model and save it.
 
-    Trials are compared by cross-validation on the training rows. The test rows are used once, at
-    the end. Ctrl-C ends the search early and keeps the best model so far.
+    The target decides whether classes or a number are predicted. Trials are compared by
+    cross-validation on the training rows: by balanced accuracy, or by R² (D² with another loss
+    than squared). The test rows are used once, at the end. Ctrl-C ends the search early and keeps
+    the best model so far.
 
     Example: dln search heart.csv --target disease --output heart.json --storage heart.db
     """
     from dln.cli.prepare import prepare
-    from dln.search import DLNSearchCV
 
     check_output(output, data, storage)
     if picture:
@@ -140,42 +148,58 @@ def search(
     own = {"class_weight": weight, "engine": engine, "device": device}
     merged = merge_options(options, own)
     fixed = {name: value for name, value in merged.items() if name not in own}
-    searched = DLNSearchCV(
-        space=space,
-        fixed=fixed,
-        n_trials=trials,
-        objective=objective,
-        refit=choose,
-        storage=storage,
-        time_limit=time_limit,
-        backend=backend,
+    given = {
+        "space": space,
+        "n_trials": trials,
+        "objective": objective,
+        "refit": choose,
+        "storage": storage,
+        "time_limit": time_limit,
+        "backend": backend,
         **{name: merged[name] for name in own},
-        random_state=seed,
-        n_jobs=jobs,
-        verbose=int(sys.stderr.isatty() and not quiet),
-        on_interrupt="keep",
-    )
+        "random_state": seed,
+        "n_jobs": jobs,
+        "verbose": int(sys.stderr.isatty() and not quiet),
+        "on_interrupt": "keep",
+    }
     prepared = prepare(
-        data, layout, target, kinds=kind or [], ignore=ignore or [], only=only or [], group=group
+        data,
+        layout,
+        target,
+        kinds=kind or [],
+        ignore=ignore or [],
+        only=only or [],
+        group=group,
+        task=task,
+        exposure=exposure,
     )
+    is_number = prepared.task == "number"
+    searched = make_search(prepared.task, given, {"loss": loss, "quantile": quantile})
     constraints = read_constraint_options(
         prepared.X.column_names,
-        plain_labels(np.unique(prepared.y)),
+        () if is_number else plain_labels(np.unique(prepared.y)),
         monotone=monotone,
         interactions=interactions,
         forbidden_pair=forbidden_pair,
         unused=unused,
         max_columns_per_rule=max_columns_per_rule,
     )
+    if constraints and is_number:
+        raise OptionError(
+            "constraints such as --monotone are only for classes, but a number is predicted; "
+            "leave them out, or set --task classes"
+        )
     searched.set_params(fixed={**fixed, **constraints})
     rows, test_rows = prepared.split(test, seed)
     if not quiet:
         print_message(prepared.text())
         print_message(f"searching on {len(rows):,} rows, testing on {len(test_rows):,}")
     X, y, groups = prepared.X.take(rows), prepared.y[rows], prepared.groups_of(rows)
-    fit_with_messages(searched, X, y, groups=groups, quiet=quiet)
+    exposures = prepared.exposures_of(rows)
+    fit_with_messages(searched, X, y, groups=groups, exposure=exposures, quiet=quiet)
     split = Split(data, layout, prepared, rows, test_rows, test, seed)
-    circuit, notes = add_origin(searched.circuit_, searched.best_estimator_, split, no_rows=no_rows)
+    circuit = name_target(searched.circuit_, prepared.predicted_name)
+    circuit, notes = add_origin(circuit, searched.best_estimator_, split, no_rows=no_rows)
     if not quiet:
         for note in notes:
             print_message(f"note: {note}")
@@ -195,30 +219,35 @@ def search(
     print_saved(output, document if json else text, quiet=quiet)
 
 
-def _search_text(searched: DLNSearchCV) -> str:
+def _search_text(searched: AnySearch) -> str:
     chosen = searched.trials_[searched.best_index_]
     params = ", ".join(f"{name}={_short(value)}" for name, value in chosen.params.items())
     return (
         f"Chosen: trial {chosen.number + 1} of {len(searched.trials_)}, {params}\n"
-        f"Score on {len(chosen.fold_scores)} folds: {percent(chosen.score)}{_why(searched)}"
+        f"Score on {len(chosen.fold_scores)} folds: {_score(searched, chosen.score)}"
+        f"{_why(searched)}"
     )
 
 
-def _why(searched: DLNSearchCV) -> str:
+def _why(searched: AnySearch) -> str:
     """Explain why the chosen trial does not have the highest score."""
     chosen = searched.trials_[searched.best_index_]
     highest = max(trial.score for trial in searched.trials_ if not trial.stopped)
     if searched.refit == "small" or chosen.score == highest:
         return ""
     why = "similar trials score lower, so it is likely to be luck"
-    return f" (the highest is {percent(highest)}; {why})"
+    return f" (the highest is {_score(searched, highest)}; {why})"
+
+
+def _score(searched: AnySearch, score: float) -> str:
+    return score_text(score, searched.measure)
 
 
 def _short(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def _search_document(searched: DLNSearchCV) -> dict[str, Any]:
+def _search_document(searched: AnySearch) -> dict[str, Any]:
     return {
         "best": searched.best_index_,
         "trials": [

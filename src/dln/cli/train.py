@@ -10,7 +10,6 @@ import numpy as np
 import typer
 
 import dln
-from dln._util.messages import percent
 from dln.cli.asking import read_names
 from dln.cli.constraints import (
     ForbiddenPair,
@@ -35,18 +34,19 @@ from dln.cli.fitting import fit_with_messages
 from dln.cli.given_rules import read_given_rules, record_refit
 from dln.cli.layout import DETECT, Layout
 from dln.cli.models import AnyModel, make_model, name_target
-from dln.cli.number_target import TaskChoice
 from dln.cli.options import (
     ClassWeight,
     ColumnCost,
     Data,
     Device,
     EngineChoice,
+    Exposure,
     Group,
     Ignore,
     Jobs,
     Json,
     Kind,
+    Loss,
     MaxColumns,
     MaxCost,
     MaxLiterals,
@@ -56,9 +56,11 @@ from dln.cli.options import (
     NoRows,
     Only,
     OptionsFile,
+    Quantile,
     Quiet,
     Seed,
     Target,
+    TaskOption,
     TestPart,
     parameter,
     read_costs,
@@ -74,7 +76,6 @@ from dln.errors import OptionError
 from dln.estimators.plan import budget_of, read_number_parameters, read_parameters
 from dln.estimators.presets import PresetName
 from dln.paths.path_file import save_path
-from dln.train.number_loss import LossName
 from dln.train.options import FitEffort, Gates
 
 _EffortOrNone = OneOf["quick", "normal", "high", "none"]
@@ -90,13 +91,7 @@ def train(
     only: Only = None,
     group: Group = None,
     kind: Kind = None,
-    task: Annotated[
-        TaskChoice,
-        typer.Option(
-            help="Predict classes or a number. auto: a number if the target has more than 20 "
-            "different numbers."
-        ),
-    ] = "auto",
+    task: TaskOption = "auto",
     options: OptionsFile = None,
     preset: Annotated[PresetName | None, parameter("preset", show_default=False)] = None,
     init: Annotated[str | None, parameter("init", metavar="MODEL", show_default=False)] = None,
@@ -124,7 +119,7 @@ def train(
         bool,
         typer.Option(
             "--price",
-            help="Also train without the constraints, and print what they cost in accuracy.",
+            help="Also train without the constraints, and print what they cost in accuracy or R².",
         ),
     ] = False,
     rules: Annotated[
@@ -132,12 +127,22 @@ def train(
         typer.Option(
             metavar="FILE",
             help="Rules that the model must have: a text file as dln rules prints it, or a model "
-            "file, whose locked rules are kept. The others are learned; no network is trained.",
+            "file, whose locked rules are kept. The other rules are learned.",
             show_default=False,
         ),
     ] = None,
-    loss: Annotated[LossName, parameter("loss")] = "squared",
-    quantile: Annotated[float, parameter("quantile", metavar="LEVEL")] = 0.5,
+    soft_rules: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Rules that the model starts from, in the same form. Their votes are learned, and "
+            "rules that the rows contradict are dropped.",
+            show_default=False,
+        ),
+    ] = None,
+    loss: Loss = "squared",
+    quantile: Quantile = 0.5,
+    exposure: Exposure = None,
     gates: Annotated[Gates, parameter("gates")] = "all",
     layers: Annotated[str, parameter("layers", metavar="N,N,...")] = "auto",
     networks: Annotated[str, parameter("n_networks", metavar="N")] = "auto",
@@ -212,6 +217,7 @@ def train(
     if trace is not None:
         check_trace_path(trace, data, output)
     before, given_rules = read_given_rules(rules)
+    _, soft = read_given_rules(soft_rules)
     given = {
         "preset": preset,
         "init": None if init is None else load_earlier(init, data, layout, target),
@@ -230,6 +236,7 @@ def train(
         "max_cost": max_cost,
         "path": path is not None,
         "rules": given_rules,
+        "soft_rules": soft,
         "class_weight": None if class_weight == "none" else class_weight,
         "probabilities": probabilities,
         "decision_threshold": decision_threshold,
@@ -260,6 +267,7 @@ def train(
         only=only or [],
         group=group,
         task=task,
+        exposure=exposure,
     )
     decision = read_decision(cost or [], sensitivity or [], prepared.y)
     is_number = prepared.task == "number"
@@ -272,11 +280,6 @@ def train(
         unused=unused,
         max_columns_per_rule=max_columns_per_rule,
     )
-    if constraints and is_number:
-        raise OptionError(
-            "constraints such as --monotone are only for classes, but a number is predicted; "
-            "leave them out, or set --task classes"
-        )
     if before is not None and before.constraints is not None and not constraints:
         constraints = before.constraints.to_parameters()
     model = make_model(prepared.task, given | decision | constraints, of_number)
@@ -290,9 +293,10 @@ def train(
     if not quiet:
         print_message(_split_text(len(rows), len(test_rows)))
     X, y, groups = prepared.X.take(rows), prepared.y[rows], prepared.groups_of(rows)
-    fit_with_messages(model, X, y, groups=groups, quiet=quiet)
+    exposures = prepared.exposures_of(rows)
+    fit_with_messages(model, X, y, groups=groups, exposure=exposures, quiet=quiet)
     split = Split(data, layout, prepared, rows, test_rows, test, seed)
-    circuit = name_target(model.circuit_, prepared.target)
+    circuit = name_target(model.circuit_, prepared.predicted_name)
     if before is not None:
         circuit = record_refit(before, circuit, len(rows))
     circuit, notes = add_origin(circuit, model, split, no_rows=no_rows)
@@ -301,7 +305,7 @@ def train(
             print_message(f"note: {note}")
     circuit = circuit.with_immutable(fixed)
     total = measure_test_rows(circuit, split)
-    paid = measure_price(model, split, quiet=quiet) if price else None
+    paid = measure_price(model, split, total, quiet=quiet) if price else None
     if output is not None:
         save_model(circuit, output)
     if path is not None and model.path_ is not None:
@@ -314,14 +318,14 @@ def train(
             "notes": [*prepared.notes, *notes],
             "training_rows": len(rows),
             **tested_document(circuit, total),
-            **({} if paid is None else {"without_constraints": paid}),
+            **({} if paid is None else {"without_constraints": paid.without}),
             **({} if model.path_ is None else {"path": model.path_.to_dict()}),
         }
         print_saved(output, document, quiet=quiet)
     else:
         text = tested_text(circuit, total, page=limited)
         if paid is not None:
-            text = f"{text}\nWithout the constraints: {percent(paid)}"
+            text = f"{text}\n{paid.text()}"
         print_saved(output, text, quiet=quiet)
     if not quiet:
         if path is not None:
@@ -334,7 +338,7 @@ def _check(model: AnyModel) -> bool:
     """Check the parameters of a model; return whether they limit the size of the circuit."""
     if isinstance(model, dln.DLNClassifier):
         parameters = read_parameters(model)
-        return budget_of(parameters).is_limited or parameters.rules is not None
+        return budget_of(parameters).is_limited
     return budget_of(read_number_parameters(model)).is_limited
 
 

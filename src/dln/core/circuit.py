@@ -31,7 +31,7 @@ from dln.core.model_file import read_circuit_file, write_circuit_file
 from dln.core.obedience import find_breach
 from dln.core.origin import Origin
 from dln.core.parts import Node, Rule
-from dln.core.readout import Readout, Votes
+from dln.core.readout import Readout, Votes, target_name
 from dln.core.score import Score
 from dln.core.verdict import Proof
 from dln.errors import CircuitError, OptionError, TaskError
@@ -361,7 +361,12 @@ class Circuit:
     # -- explanation --------------------------------------------------------------------------
 
     def explain(
-        self, row: Any, *, at_least: float | None = None, at_most: float | None = None
+        self,
+        row: Any,
+        *,
+        at_least: float | None = None,
+        at_most: float | None = None,
+        fixed: Sequence[str] = (),
     ) -> Explanation | NumberExplanation:
         """Explain why a row gets its class or its number.
 
@@ -375,6 +380,8 @@ class Circuit:
             One row: a dict or Series by column name, a list by position, or a frame of one row.
         at_least, at_most
             The prediction to reach; only for a number.
+        fixed
+            Columns that the change keeps, in addition to the immutable ones.
 
         Examples
         --------
@@ -391,12 +398,14 @@ class Circuit:
         """
         from dln.core.bands import check_no_limits
         from dln.explain.explanation import explain_row
+        from dln.explain.fixed import with_fixed
         from dln.explain.number_explanation import explain_number
 
+        circuit = with_fixed(self, fixed)
         if self.task == "number":
-            return explain_number(self, row, at_least=at_least, at_most=at_most)
+            return explain_number(circuit, row, at_least=at_least, at_most=at_most)
         check_no_limits(self, at_least, at_most)
-        return explain_row(self, row)
+        return explain_row(circuit, row)
 
     def reason(
         self,
@@ -718,9 +727,9 @@ def _check_constraints(constraints: Constraints, logic: Logic, readout: Readout)
         constraints.check(logic.columns, readout.outputs)
     except OptionError as error:
         raise CircuitError(f"constraints: {error}") from error
-    breach = find_breach(constraints, logic, readout.rules, readout.outputs)
+    breach = find_breach(constraints, logic, readout.rules, readout.outputs, target_name(readout))
     if breach is not None:
-        raise CircuitError(f"the circuit does not keep its constraints: {breach}")
+        raise CircuitError(f"the circuit does not satisfy its constraints: {breach}")
 
 
 def keep_constraints(circuit: Circuit, smaller: Circuit) -> Circuit | None:

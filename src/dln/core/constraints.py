@@ -1,8 +1,8 @@
 """Constraints: what the rules of a circuit may read, and in which direction they may vote.
 
-A rule keeps constraints on its own: its columns may meet, and each of its votes pushes in the
-allowed direction. Sums of such rules keep them too. So training needs only masks, and a circuit is
-checked rule by rule (`dln.core.obedience`).
+A rule satisfies constraints on its own: its columns may occur together, and each of its votes
+pushes in the allowed direction. Sums of such rules satisfy them too. So training needs only masks,
+and a circuit is checked rule by rule (`dln.core.obedience`).
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ from dln.core.literals import Column, format_name
 from dln.errors import OptionError
 
 Sign = OneOf["+", "-"]
+THE_PREDICTION = "the prediction"
+"""What a predicted number is called where its name is not known."""
 
 
 class Monotone(NamedTuple):
     """A class only gains ("+") or only loses ("-") as a column grows.
 
-    Without a label, it is the answer itself, a number, that only grows or only shrinks.
+    Without a label, it is the predicted number that only grows or only shrinks.
     """
 
     column: str
@@ -40,16 +42,16 @@ class Monotone(NamedTuple):
 
 @dataclass(frozen=True)
 class Constraints:
-    """What the rules of a circuit keep. Columns are named as in the user's table.
+    """What the rules of a circuit satisfy. Columns are named as in the user's table.
 
     Attributes
     ----------
     monotone
         Columns with a direction. With two classes all refer to the second class.
     interactions
-        Groups of columns. Only columns of the same group meet in a rule; None: all may meet.
+        Groups of columns. Only columns of the same group occur together in a rule; None: any may.
     forbidden_pairs
-        Pairs of columns that do not meet in a rule.
+        Pairs of columns that never occur together in a rule.
     unused_columns
         Columns that no rule reads.
     max_columns_per_rule
@@ -71,15 +73,15 @@ class Constraints:
     def __bool__(self) -> bool:
         return self != Constraints()
 
-    def lines(self) -> list[str]:
-        """Write each constraint as a claim."""
-        found = [monotone_claim(*own) for own in self.monotone]
+    def lines(self, target: str = THE_PREDICTION) -> list[str]:
+        """Write each constraint as a claim. `target` is what a predicted number is called."""
+        found = [monotone_claim(own, target) for own in self.monotone]
         if self.interactions is not None:
             groups = "; ".join(", ".join(map(format_name, group)) for group in self.interactions)
-            only = f"columns of the same group meet in a rule: {groups}" if groups else ""
-            found.append(f"only {only}" if only else "every rule reads a single column")
+            only = f"only columns of the same group occur together in a rule: {groups}"
+            found.append(only if groups else "every rule reads a single column")
         found += [
-            f"{format_name(a)} and {format_name(b)} do not meet in a rule"
+            f"{format_name(a)} and {format_name(b)} never occur together in a rule"
             for a, b in self.forbidden_pairs
         ]
         if self.unused_columns:
@@ -90,14 +92,15 @@ class Constraints:
         return found
 
     def to_parameters(self) -> dict[str, Any]:
-        """Return the constraints as the parameters of `DLNClassifier` that ask for them.
+        """Return the constraints as the parameters of an estimator that ask for them.
 
         >>> Constraints((Monotone("age", "+", "ill"),)).to_parameters()["monotone"]
         {'ill': {'age': '+'}}
         """
-        monotone: dict[Any, dict[str, Sign]] = {}
+        monotone: dict[Any, Any] = {}
         for column, sign, label in self.monotone:
-            monotone.setdefault(label, {})[column] = sign
+            own = monotone if label is None else monotone.setdefault(label, {})
+            own[column] = sign
         return {
             "monotone": monotone or None,
             "interactions": self.interactions,
@@ -140,7 +143,7 @@ class Constraints:
                     f"monotone asks all classes for the same direction of {column!r}; a class can "
                     "only gain if another loses"
                 )
-        self._check_meetings(kinds)
+        self._check_columns(kinds)
 
     def _named(self) -> dict[str, list[str]]:
         """List the columns that each constraint names."""
@@ -151,10 +154,10 @@ class Constraints:
             "unused_columns": list(self.unused_columns),
         }
 
-    def _check_meetings(self, columns: Mapping[str, Column]) -> None:
+    def _check_columns(self, columns: Mapping[str, Column]) -> None:
         unused = set(self.unused_columns)
         named = self._named()
-        for other in ("monotone", "interactions"):
+        for other in ("monotone", "interactions", "forbidden_pairs"):
             for name in named[other]:
                 if name in unused:
                     raise OptionError(
@@ -167,7 +170,7 @@ class Constraints:
             for pair in combinations(group, 2):
                 if frozenset(pair) in forbidden:
                     raise OptionError(
-                        f"{pair[0]!r} and {pair[1]!r} may meet by interactions and may not by "
+                        f"{pair[0]!r} and {pair[1]!r} are in a group of interactions and in "
                         "forbidden_pairs; leave the pair out of one of them"
                     )
         if self.max_columns_per_rule is not None:
@@ -227,11 +230,11 @@ def read_constraints(
     return Constraints(_read_monotone(monotone, outputs), **about)
 
 
-def monotone_claim(column: str, sign: Sign, label: Label | None) -> str:
-    """Write that a class, or the answer, only gains or only loses as a column grows."""
-    who = "the answer" if label is None else label_text(label)
-    verb = {"+": "loses", "-": "gains"} if label is not None else {"+": "falls", "-": "rises"}
-    return f"{who} never {verb[sign]} as {format_name(column)} grows"
+def monotone_claim(own: Monotone, target: str = THE_PREDICTION) -> str:
+    """Write that a class only gains or only loses, or that a number only grows or only shrinks."""
+    who = target if own.label is None else label_text(own.label)
+    verbs = {"+": "falls", "-": "rises"} if own.label is None else {"+": "loses", "-": "gains"}
+    return f"{who} never {verbs[own.sign]} as {format_name(own.column)} grows"
 
 
 def _read_monotone(given: Any, outputs: Sequence[Label | None]) -> tuple[Monotone, ...]:

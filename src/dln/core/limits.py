@@ -1,7 +1,7 @@
 """Constraints in numbers: sets of columns as bits, and the direction that a vote requires.
 
-A vote for an output keeps the constraints if the rule moves in the direction of `signs` with every
-constrained column that it reads. A vote against an output requires the opposite direction.
+A vote for an output satisfies the constraints if the rule moves in the direction of `signs` with
+every constrained column that it reads. A vote against an output requires the opposite direction.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class Limits:
     unused
         Columns that no rule reads, as bits: also those that are barred for every output.
     groups
-        Sets of columns that may meet, as bits; None: all may.
+        Sets of columns that may occur together, as bits; None: all may.
     pairs
-        Pairs of columns that may not meet, as bits.
+        Pairs of columns that may not occur together, as bits.
     most
         Maximum number of columns in a rule; None: no limit.
     """
@@ -84,7 +84,7 @@ class Limits:
     def draw_columns(
         self, usable: Sequence[int], rng: np.random.Generator, first: Sequence[int] = ()
     ) -> frozenset[int]:
-        """Draw a largest set of usable columns that may meet; one of `first` is in it."""
+        """Draw a largest set of usable columns that may occur together, with one of `first`."""
         order = rng.permutation(np.array(usable, dtype=np.int64)).tolist()
         if first:
             start = int(rng.choice(np.array(first, dtype=np.int64)))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple, assert_never
 
 from dln._util.messages import list_names
-from dln.core.constraints import Constraints, Sign, monotone_claim
+from dln.core.constraints import THE_PREDICTION, Constraints, Monotone, Sign, monotone_claim
 from dln.core.labels import Label
 from dln.core.limits import bits_of, make_limits
 from dln.core.literals import Above, Among, Missing, format_name
@@ -33,10 +33,12 @@ def find_breach(
     logic: Logic,
     rules: tuple[Rule, ...],
     outputs: tuple[Label | None, ...],
+    target: str = THE_PREDICTION,
 ) -> str | None:
-    """Return what the first rule that breaks a constraint does; None if all keep them.
+    """Return what the first rule that breaks a constraint does; None if there is none.
 
-    `outputs` are what the votes of a rule are for: classes, or (None,) for a number.
+    `outputs` are what the votes of a rule are for: classes, or (None,) for a number, which is
+    called `target`.
     """
     reach = find_reach(logic)
     names = [column.name for column in logic.columns]
@@ -65,7 +67,7 @@ def find_breach(
             if broken:
                 column = names[broken.bit_length() - 1]
                 sign: Sign = "+" if down & growing.get(output, 0) else "-"
-                claim = monotone_claim(column, sign, outputs[output])
+                claim = monotone_claim(Monotone(column, sign, outputs[output]), target)
                 return f"a rule may break that {claim}"
     return None
 

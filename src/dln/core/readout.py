@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from dln.core.calibration import Calibration
 from dln.core.checks import check_calibration, check_classes, check_points, check_temperature
+from dln.core.constraints import THE_PREDICTION
 from dln.core.labels import Label, label_array
+from dln.core.literals import format_name
 from dln.core.parts import Rule
 from dln.core.score import Score
 
@@ -122,3 +124,10 @@ class Votes:
 
 Readout = Votes | Score
 """Every kind of readout. What takes a `Readout` needs its rules and points, not its classes."""
+
+
+def target_name(readout: Readout) -> str:
+    """Return what a predicted number is called in claims: its name, if it has one of its own."""
+    if isinstance(readout, Score) and readout.name != Score.name:
+        return format_name(readout.name)
+    return THE_PREDICTION

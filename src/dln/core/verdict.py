@@ -168,7 +168,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class Meeting:
-    """A rule that depends on columns that may not meet in a rule.
+    """A rule that depends on columns that may not occur together in a rule.
 
     Attributes
     ----------

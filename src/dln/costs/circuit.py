@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from dln.core.circuit import Circuit, check_is_circuit
+from dln.core.circuit import Circuit, Task, check_is_circuit
 from dln.core.gates import Gate, Operation
 from dln.core.literals import Above, Among, Column, Literal, Missing
 from dln.core.logic import Logic
@@ -18,7 +18,11 @@ _GATE_KIND_BITS = 2
 _OPERATIONS: dict[Operation, int] = {"constant": 0, "copy": 0, "and": 1, "or": 1, "xor": 3}
 
 
-def cost(circuit: Circuit, float_bits: int = 16, int_bits: int = 16) -> Cost:
+INT_BITS = 16
+"""Bits of an integer, unless told otherwise."""
+
+
+def cost(circuit: Circuit, float_bits: int = 16, int_bits: int = INT_BITS) -> Cost:
     """Count the operations, gates, parameters and bytes of a circuit, as the paper counts them.
 
     **Feature tests.** A threshold costs one comparison: of `int_bits` for integer columns, of
@@ -77,8 +81,12 @@ def cost(circuit: Circuit, float_bits: int = 16, int_bits: int = 16) -> Cost:
     return Cost(
         feature_tests=sum(tests, start=PartCost()),
         logic=_logic_cost(circuit.logic, widths),
-        class_sums=_sums_cost(circuit.readout, widths),
+        **{_SUMS[circuit.task]: _sums_cost(circuit.readout, widths)},
     )
+
+
+_SUMS: dict[Task, str] = {"classes": "class_sums", "number": "sum_of_points"}
+"""The part of a cost that adds up what the rules give."""
 
 
 def gate_operations(gate: Gate) -> int:

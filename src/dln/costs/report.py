@@ -63,6 +63,8 @@ class Cost:
         Adding up votes of one bit.
     arithmetic
         Floating-point arithmetic: none in a circuit, most of the cost of other models.
+    sum_of_points
+        Adding up the points of a number.
 
     Examples
     --------
@@ -75,6 +77,7 @@ class Cost:
     logic: PartCost = PartCost()
     class_sums: PartCost = PartCost()
     arithmetic: PartCost = PartCost()
+    sum_of_points: PartCost = PartCost()
 
     @property
     def parts(self) -> dict[str, PartCost]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dln._util.messages import type_name
 from dln.data.target import check_length, check_no_missing, label_values
-from dln.errors import TableError
+from dln.errors import OptionError, TableError
 
 
 def read_numbers(y: Any, n_rows: int) -> NDArray[np.float64]:
@@ -41,6 +41,39 @@ def name_of_target(y: Any) -> str:
     """Return the name of a target that has one, such as a column of a frame."""
     name = getattr(y, "name", None)
     return name if isinstance(name, str) and name else "prediction"
+
+
+def rate_name(target: str, exposure: str | None) -> str:
+    """Name the target for one unit of an exposure.
+
+    >>> rate_name("claims", "years"), rate_name("claims", None)
+    ('claims per years', 'claims')
+    """
+    return target if exposure is None else f"{target} per {exposure}"
+
+
+def read_exposure(exposure: Any, n_rows: int, loss: str) -> NDArray[np.float64]:
+    """Return the exposure of each row; raises for one that is not above 0, or for another loss."""
+    if loss not in ("poisson", "gamma"):
+        raise OptionError(
+            f"exposure is given with loss={loss!r}; it needs a log link: use loss='poisson' or "
+            "loss='gamma'"
+        )
+    try:
+        found = np.asarray(exposure, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TableError("exposure cannot be used: expected a number for each row") from None
+    if found.shape != (n_rows,):
+        raise TableError(
+            f"exposure has the shape {found.shape}, expected one number for each of {n_rows} rows"
+        )
+    wrong = ~(np.isfinite(found) & (found > 0))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise TableError(
+            f"the exposure of row {row} is {found[row]:g}; expected finite numbers above 0"
+        )
+    return found
 
 
 def check_domain(target: NDArray[np.float64], loss: str) -> None:

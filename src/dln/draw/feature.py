@@ -10,7 +10,7 @@ from dln.draw.bars import draw_bars
 from dln.draw.canvas import figure_of
 from dln.draw.cells import read_feature
 from dln.draw.histogram import draw_histogram
-from dln.errors import TableError
+from dln.errors import TableError, TaskError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,6 +53,8 @@ def draw_feature(
     ------
     OptionError
         If the circuit does not have this feature.
+    TaskError
+        If the circuit predicts a number; see `draw_effect`.
     TableError
         If the table does not have it, or has other classes than the circuit.
     ExtraMissingError
@@ -73,6 +75,11 @@ def draw_feature(
     'age'
     """
     check_is_circuit(circuit, "draw_feature")
+    if circuit.task == "number":
+        raise TaskError(
+            "draw_feature shows classes, but the circuit predicts a number "
+            f"({circuit.number_readout.name}); use draw_effect(circuit, {feature!r})"
+        )
     cells = read_feature(circuit, X, y, feature)
     if len(cells.values) == 0:
         raise TableError("the table has 0 rows, expected at least one")

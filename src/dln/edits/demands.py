@@ -64,7 +64,7 @@ def prove_demand(circuit: Circuit, demand: Force, time_limit: float | None = 60.
     region = read_condition(demand.where, circuit.columns, builder)
     entries = [(signals[rule.wire], rule.votes) for rule in circuit.rules]
     plenty = _votes_of(circuit, number, -_most(circuit) if demand.never else _most(circuit))
-    # The rule for the other rows is not one of the circuit, so it need not keep its constraints.
+    # The rule for the other rows is not one of the circuit, so it need not satisfy its constraints.
     claimed = with_entries(
         replace(circuit, constraints=None),
         builder,

@@ -6,11 +6,11 @@ added rule gets the next one. So several edits can refer to the numbers that peo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from dln._util.messages import list_names
+from dln._util.messages import list_names, nearest_name
 from dln.core.builder import LogicBuilder, Signal
 from dln.core.circuit import Circuit
 from dln.core.literals import Literal
@@ -81,19 +81,31 @@ class Draft:
         return place
 
     def _find_text(self, text: str) -> int:
-        printed = [place for place in range(len(self.numbers)) if self.text(place) == text]
-        found = printed or [place for place in range(len(self.numbers)) if self._says(place, text)]
+        texts = [self.text(place) for place in range(len(self.numbers))]
+        found = [place for place, own in enumerate(texts) if own == text] or self._equal(text)
         if len(found) == 1:
             return found[0]
         if not found:
-            raise OptionError(f"no rule of the model says {text!r}; its rules are numbered from 1")
+            raise OptionError(f"no rule of the model is {text!r}{self._nearest(text, texts)}")
         numbers = list_names(str(self.numbers[place]) for place in found)
         raise OptionError(f"rules {numbers} say {text!r}; give the number of one")
 
+    def _nearest(self, text: str, texts: list[str]) -> str:
+        """Return the end of a message that names the rule with the most similar text."""
+        # The order of the words does not matter: "a and b" is "b and a".
+        keys = [" ".join(sorted(each.split())) for each in texts]
+        close = nearest_name(" ".join(sorted(text.split())), keys)
+        if close is None:
+            return "; print the rules with their numbers: dln edit MODEL"
+        place = keys.index(close)
+        return f"; did you mean rule {self.numbers[place]}: {texts[place]!r}?"
+
     def _says(self, place: int, text: str) -> bool:
         """Check whether a text states the condition of a rule, however it is written."""
-        if self.text(place) == text:
-            return True
+        return self.text(place) == text or place in self._equal(text, [place])
+
+    def _equal(self, text: str, places: Iterable[int] | None = None) -> list[int]:
+        """Return the places of the rules, of all or of some, whose condition a text states."""
         circuit = self.circuit
         builder = LogicBuilder(circuit.columns)
         signals = builder.copy(circuit.logic)
@@ -101,11 +113,24 @@ class Draft:
             stated = read_condition(text, circuit.columns, builder)
         except RuleTextError:
             if "part" in text:  # it may be a printed rule of another circuit, with a named part
-                return False
+                return []
             raise
-        own = signals[circuit.rules[place].wire]
-        if stated == own or stated.part is None or own.part is None:
-            return stated == own
+        places = range(len(circuit.rules)) if places is None else places
+        own = {place: signals[circuit.rules[place].wire] for place in places}
+        same = [place for place, signal in own.items() if signal == stated]
+        if same or stated.part is None:
+            return same
+        reads = _columns_read(builder, stated)
+        # Rules of other columns are left out first, since a proof for each rule would take long.
+        return [
+            place
+            for place, signal in own.items()
+            if signal.part is not None
+            and _columns_read(builder, signal) == reads
+            and self._is_equal(builder, stated, signal)
+        ]
+
+    def _is_equal(self, builder: LogicBuilder, stated: Signal, own: Signal) -> bool:
         logic, wires = builder.build([stated, own])
         alone = [
             Circuit(
@@ -156,3 +181,8 @@ class Draft:
     def with_circuit(self, circuit: Circuit) -> Draft:
         """Return a draft of a circuit with the same rules."""
         return replace(self, circuit=circuit)
+
+
+def _columns_read(builder: LogicBuilder, signal: Signal) -> tuple[int, ...]:
+    logic, _ = builder.build([signal])
+    return tuple(sorted({literal.column for literal in logic.literals}))

@@ -84,10 +84,9 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
         The candidates compared by cross-validation, with their accuracy, its standard error and
         the number of networks that were trained; empty if there were none.
     path_ : CircuitPath or None
-        Circuits of every size with their validated accuracy, if there is a budget, there are given
-        `rules`, or path=True. With path=True alone, the last circuit is `circuit_`. A fit with a
-        budget or given rules trains no network, so `history_`, `traces_` and `selection_` are
-        empty.
+        Circuits of every size with their validated accuracy, if there is a budget, or path=True.
+        With path=True alone, the last circuit is `circuit_`. A fit with a budget trains no network,
+        so `history_`, `traces_` and `selection_` are empty.
 
     Warns
     -----
@@ -157,6 +156,7 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
         unused_columns: Sequence[str] | None = None,
         max_columns_per_rule: int | None = None,
         rules: Any = None,
+        soft_rules: Any = None,
         class_weight: ClassWeight | Mapping[Any, float] | None = "balanced",
         probabilities: Probabilities = "rows",
         decision_threshold: float | None = None,
@@ -221,6 +221,7 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
         self.unused_columns = unused_columns
         self.max_columns_per_rule = max_columns_per_rule
         self.rules = rules
+        self.soft_rules = soft_rules
         self.class_weight = class_weight
         self.probabilities = probabilities
         self.decision_threshold = decision_threshold
@@ -269,8 +270,8 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
         problem = read.counting()
         budget.check_columns(problem.table.column_names())
         constraints = constraints_of(parameters, problem)
-        given = read_given(parameters.rules, problem)
-        searches = budget.is_limited or given is not None
+        given = read_given(parameters.rules, problem, constraints=constraints)
+        searches = budget.is_limited
         path: CircuitPath | None = None
         fitted: Fitted | None = None
         interrupted = False

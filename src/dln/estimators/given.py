@@ -1,4 +1,4 @@
-"""The parameter `rules`: text or a circuit -> rules that a fit keeps."""
+"""The parameters `rules` and `soft_rules`: text or a circuit -> rules that a fit starts from."""
 
 from __future__ import annotations
 
@@ -8,43 +8,62 @@ from typing import Any
 
 from dln._util.messages import list_names, no_such_name, type_name
 from dln.core.circuit import Circuit
+from dln.core.constraints import Constraints
 from dln.core.literals import Column
 from dln.core.locked import split_locked
+from dln.core.obedience import find_breach
 from dln.core.readout import Votes
 from dln.encode.encoder import columns_of
 from dln.errors import OptionError
 from dln.language.rules import read_rules
-from dln.paths.given import GivenRules, with_columns
+from dln.paths.given import GivenRules
+from dln.train.given import with_columns
 from dln.train.problem import Problem
 
 
-def check_rules(rules: Any) -> None:
+def check_rules(rules: Any, name: str = "rules") -> None:
     """Raise `OptionError` for anything but text, a circuit or None."""
     if rules is not None and not isinstance(rules, (str, Circuit)):
         raise OptionError(
-            f"rules is {type_name(rules)}, expected text as dln rules prints it, or a Circuit"
+            f"{name} is {type_name(rules)}, expected text as dln rules prints it, or a Circuit"
         )
 
 
-def read_given(rules: str | Circuit | None, problem: Problem) -> GivenRules | None:
-    """Read the given rules for a table; raises an error of one line if they do not fit it.
+def read_given(
+    rules: str | Circuit | None,
+    problem: Problem,
+    name: str = "rules",
+    columns: tuple[Column, ...] | None = None,
+    constraints: Constraints | None = None,
+) -> GivenRules | None:
+    """Read given rules for a table; raises an error of one line if they do not fit it.
 
-    A circuit gives its locked rules, or all its rules if none is locked.
+    A circuit gives its locked rules, or all its rules if none is locked. `columns` are those of the
+    table, if they are known. The rules must keep the constraints.
     """
     if rules is None:
         return None
-    columns = columns_of(problem.table)
+    columns = columns or columns_of(problem.table)
+    unit = None
     if isinstance(rules, str):
         circuit = read_rules(rules, columns, problem.classes)
     else:
         circuit = _for_table(rules, columns, problem)
+        if rules.temperature != 1.0:  # a trained circuit tells what its votes are worth
+            unit = 1.0 / rules.temperature
     if any(circuit.base_votes):
         raise OptionError(
-            'rules gives votes that hold "always"; these are learned, so leave the line out'
+            f'{name} gives votes that hold "always"; these are learned, so leave the line out'
         )
     if not circuit.rules:
-        raise OptionError("rules has no rule; leave it out, or give at least one")
-    return GivenRules(circuit)
+        raise OptionError(f"{name} has no rule; leave it out, or give at least one")
+    if constraints is not None:
+        breach = find_breach(constraints, circuit.logic, circuit.rules, circuit.readout.outputs)
+        if breach is not None:
+            raise OptionError(
+                f"{name} breaks a constraint: {breach}; change the rule or leave out the constraint"
+            )
+    return GivenRules(circuit, unit)
 
 
 def _for_table(circuit: Circuit, columns: tuple[Column, ...], problem: Problem) -> Circuit:

@@ -53,7 +53,7 @@ class Parameters(FitOptions):
     max_rules: int | None = option(
         None,
         "Maximum number of rules.",
-        more="With any limit the fit searches for the best circuit that keeps all limits and "
+        more="With any limit the fit searches for the best circuit within all limits and "
         "trains no network. `dln.paths.size` says how each is counted.",
         low=1,
         high=MOST,
@@ -94,23 +94,25 @@ class Parameters(FitOptions):
     )
     monotone: Mapping[Any, Any] | None = option(
         None,
-        'Direction of columns: {"age": "+"} means that the second of two classes never loses as '
-        'age grows, "-" that it never gains.',
-        more='With more classes name the class: {"ill": {"age": "+"}}. Constraints are kept by '
-        "every rule and proven, see docs/guides/constraints.md.",
+        'Direction of columns. {"age": "+"} means: as age grows, the second of two classes never '
+        'loses votes, or the predicted number never falls. "-" means the opposite.',
+        more='With more classes name the class: {"ill": {"age": "+"}}. Every rule satisfies the '
+        "constraints, and they are proven, see docs/guides/constraints.md.",
         checked=False,
         searched=False,
     )
     interactions: Sequence[Sequence[str]] | None = option(
         None,
-        "Groups of columns that may meet in a rule.",
-        more="Columns of different groups never do; a column in no group stands alone. [] keeps "
-        "all columns apart.",
+        "Groups of columns. Only columns of the same group occur together in a rule.",
+        more="A column in no group occurs alone. With [] every rule reads a single column.",
         checked=False,
         searched=False,
     )
     forbidden_pairs: Sequence[tuple[str, str]] | None = option(
-        None, "Pairs of columns that may not meet in a rule.", checked=False, searched=False
+        None,
+        "Pairs of columns that never occur together in a rule.",
+        checked=False,
+        searched=False,
     )
     unused_columns: Sequence[str] | None = option(
         None,
@@ -129,8 +131,15 @@ class Parameters(FitOptions):
         None,
         "Rules that the model must have, with their votes: text as `dln rules` prints it, or a "
         "`Circuit`.",
-        more="They are locked, and the others are learned around them. As with a budget, the fit "
-        "searches for rules and trains no network. See docs/guides/edit.md.",
+        more="They are locked, and the others are learned around them. See docs/guides/edit.md.",
+        checked=False,
+        searched=False,
+    )
+    soft_rules: Any = option(
+        None,
+        "Rules that the model starts from and may change, in the form of `rules`.",
+        more="Their votes are learned from the rows, starting from the stated votes. A rule that "
+        "the rows contradict is dropped. See docs/guides/edit.md.",
         checked=False,
         searched=False,
     )
@@ -245,6 +254,7 @@ class NumberParameters(Parameters):
     preset: None = unused(None)
     init: None = unused(None)
     rules: None = unused(None)
+    soft_rules: None = unused(None)
     ensemble: NumberEnsemble = option(
         "sum",
         "How networks are trained together: from different starts on all rows, on bootstrap "
@@ -260,11 +270,6 @@ class NumberParameters(Parameters):
     validation_every: int = unused(1)
     validation_score: Literal["validation"] = unused("validation")
     selection_fits: Literal["auto"] = unused("auto")
-    monotone: None = unused(None)
-    interactions: None = unused(None)
-    forbidden_pairs: None = unused(None)
-    unused_columns: None = unused(None)
-    max_columns_per_rule: None = unused(None)
     class_weight: None = unused(None)
     probabilities: Probabilities = unused("rows")
     decision_threshold: None = unused(None)

@@ -12,18 +12,20 @@ from dln.core.limits import bits_of, make_limits
 from dln.core.literals import Column
 from dln.decisions.goal import Goal, read_goal
 from dln.errors import OptionError
-from dln.estimators.given import check_rules
+from dln.estimators.given import check_rules, read_given
 from dln.estimators.parameters import NumberParameters, Parameters, read_levels
 from dln.estimators.presets import apply_preset, suit_classes
 from dln.paths.budget import Budget
 from dln.shrink.simplify.simplify import choose_effort
 from dln.train.fit import FitPlan
+from dln.train.given import Given, suit_unit
 from dln.train.number_fit import NumberPlan
 from dln.train.number_loss import NumberLoss
 from dln.train.number_recipe import make_growths, make_recipe, may_leave_out_networks
 from dln.train.options import FitOptions
 from dln.train.problem import NumberProblem, Problem
-from dln.train.recipe import growth_from_circuit, make_candidates
+from dln.train.recipe import Recipe, growth_from_circuit, make_candidates
+from dln.train.soft import SOFT_UNIT, learn_soft_votes
 
 if TYPE_CHECKING:
     from dln.estimators.classifier import DLNClassifier
@@ -51,6 +53,9 @@ def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
         candidates = candidates.within(
             make_limits(constraints, problem.table.column_names(), problem.classes)
         )
+    given = _given_rules(parameters, problem, candidates.usual, constraints)
+    if given is not None:
+        candidates = suit_unit(candidates, given.worth)
     return FitPlan(
         candidates,
         parameters.validation_fraction,
@@ -58,7 +63,33 @@ def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
         goal_of(parameters, problem.classes),
         constraints,
         parameters.init,
+        given,
     )
+
+
+def _given_rules(
+    parameters: Parameters, problem: Problem, usual: Recipe, constraints: Constraints | None
+) -> Given | None:
+    """Return locked rules and soft rules with learned votes, and what one vote is worth."""
+    given: Given | None = read_given(parameters.rules, problem, constraints=constraints)
+    columns = None if given is None else given.circuit.columns
+    soft = read_given(parameters.soft_rules, problem, "soft_rules", columns, constraints)
+    if given is None and soft is None:
+        return None
+    unit = SOFT_UNIT
+    if parameters.tau != "auto":  # one vote of a network is worth as much as a given one
+        unit = 1.0 / (usual.options.tau * usual.n_networks)
+    elif given is not None:
+        unit = given.unit or given.best_unit(problem)
+    if given is not None:
+        given = replace(given, unit=unit)
+        problem = replace(problem, given=given.points(problem.table))
+    if soft is None:
+        return given
+    learned = learn_soft_votes(soft.circuit, problem, unit)
+    if given is None:
+        return Given(learned, unit, 0) if learned.rules else None
+    return given.with_soft(learned)
 
 
 CONSTRAINTS = (
@@ -74,14 +105,15 @@ _LEAST_GATES = 6
 """The first functions that include AND and OR, which rise with their inputs."""
 
 
-def constraints_of(parameters: Parameters, problem: Problem) -> Constraints | None:
-    """Return what the circuit has to keep; None if nothing is asked for, now or by `init`.
+def constraints_of(parameters: Parameters, problem: Problem | NumberProblem) -> Constraints | None:
+    """Return what the circuit has to satisfy; None if nothing is asked for, now or by `init`.
 
-    Raises `OptionError` for constraints that do not fit the table, or that cannot be kept.
+    Raises `OptionError` for constraints that do not fit the table, or that no
+    circuit can satisfy.
     """
     given = {name: getattr(parameters, name) for name in CONSTRAINTS}
-    constraints: Constraints | None = read_constraints(problem.classes, **given)
-    if not constraints:  # an earlier circuit keeps what it has promised
+    constraints: Constraints | None = read_constraints(problem.outputs, **given)
+    if not constraints:  # an earlier circuit satisfies its own
         constraints = None if parameters.init is None else parameters.init.constraints
     if not constraints:
         return None
@@ -91,8 +123,8 @@ def constraints_of(parameters: Parameters, problem: Problem) -> Constraints | No
         Column(name, problem.table.read(number).kind if name in directed else "number")
         for number, name in enumerate(names)
     ]
-    constraints.check(columns, problem.classes)
-    if make_limits(constraints, names, problem.classes).unused == bits_of(range(len(names))):
+    constraints.check(columns, problem.outputs)
+    if make_limits(constraints, names, problem.outputs).unused == bits_of(range(len(names))):
         raise OptionError(
             "the constraints leave no column that a rule may read; leave out some of them"
         )
@@ -109,8 +141,12 @@ def plan_number_fit(
 ) -> NumberPlan:
     """Plan what to train and what to grow for a target of numbers."""
     recipe = make_recipe(parameters, len(problem.target), problem.table.n_columns)
+    constraints = constraints_of(parameters, problem)
+    if constraints is not None:
+        names = problem.table.column_names()
+        recipe = recipe.within(make_limits(constraints, names, problem.outputs))
     alone = may_leave_out_networks(parameters)
-    return NumberPlan(loss, recipe, make_growths(parameters), alone)
+    return NumberPlan(loss, recipe, make_growths(parameters), alone, constraints)
 
 
 def goal_of(parameters: Parameters, classes: tuple[Label, ...]) -> Goal:
@@ -144,18 +180,28 @@ def budget_of(parameters: Parameters) -> Budget:
 
 
 def _check_budget(parameters: Parameters) -> None:
-    """Raise `OptionError` for limits that cannot be kept, and for parameters of networks beside."""
+    """Raise `OptionError` for limits that cannot be met, and for parameters of networks beside."""
     budget = budget_of(parameters)
+    if budget.is_limited and parameters.soft_rules is not None:
+        raise OptionError(
+            f"soft_rules is given, but a fit with a budget ({budget.describe()}) takes only rules "
+            "that it keeps; leave out the budget, or give them as rules"
+        )
     if budget.is_limited:
         why = f"a fit with a budget ({budget.describe()})"
         _refuse_networks(parameters, _WITH_A_BUDGET, why, "the budget")
         if parameters.init is not None:
             raise OptionError(f"init is given, but {why} starts anew; leave out one of the two")
-    elif parameters.rules is not None:
-        why = "a fit with given rules"
-        _refuse_networks(parameters, _WITH_A_BUDGET, why, "rules")
+    elif parameters.rules is not None or parameters.soft_rules is not None:
         if parameters.init is not None:
-            raise OptionError(f"init is given, but {why} starts anew; leave out one of the two")
+            raise OptionError(
+                "init is given, but a fit with given rules starts anew; leave out one of the two"
+            )
+        if parameters.ensemble == "boosting":
+            raise OptionError(
+                'ensemble is "boosting", whose networks have different votes, but a fit with given '
+                'rules needs votes of one worth; use "sum" or "bagging"'
+            )
 
 
 def _refuse_networks(
@@ -195,6 +241,7 @@ def _checked(parameters: T) -> T:
     if parameters.simplify is not None:
         choose_effort(parameters.simplify)  # raises an error if a package is missing
     check_rules(parameters.rules)
+    check_rules(parameters.soft_rules, "soft_rules")
     _check_budget(parameters)
     if parameters.init is not None:
         _refuse_networks(parameters, _WITH_INIT, "a fit with init", "init")

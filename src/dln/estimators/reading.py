@@ -11,7 +11,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from dln.core.labels import plain_labels
-from dln.data.number_target import check_domain, name_of_target, read_numbers
+from dln.data.number_target import (
+    check_domain,
+    name_of_target,
+    rate_name,
+    read_exposure,
+    read_numbers,
+)
 from dln.data.soft import SoftTarget, is_soft, read_soft
 from dln.data.table import Table, read_table
 from dln.data.target import class_shares, read_groups, read_target, row_weights
@@ -35,21 +41,40 @@ def read_problem(
 
 
 def read_number_problem(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, loss: str, groups: Any = None
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    loss: str,
+    groups: Any = None,
+    exposure: Any = None,
 ) -> NumberProblem:
-    """Read the training data of a target of numbers, including rows of weight 0."""
+    """Read the training data of a target of numbers, including rows of weight 0.
+
+    With an exposure, the target becomes a rate. The likelihood of Poisson counts with the logarithm
+    of the exposure as offset is that of rates weighted by the exposure; for gamma, the weights stay
+    the same.
+    """
     table = read_features(estimator, X, reset=True)
     target = read_numbers(y, table.n_rows)
     own = None if groups is None else read_groups(groups, table.n_rows)
     everyone = np.zeros(len(target), dtype=np.int32)
     weight = row_weights(everyone, np.zeros(1), sample_weight, None)
+    check_domain(target, loss)
+    name = name_of_target(y)
+    if exposure is not None:
+        exposures = read_exposure(exposure, table.n_rows, loss)
+        target = target / exposures
+        name = rate_name(name, getattr(exposure, "name", None) or "exposure")
+        if loss == "poisson":
+            given = 1.0 if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+            weight = row_weights(everyone, np.zeros(1), exposures * given, None)
     if float(target.min()) == float(target.max()):
         raise TableError(
             f"the target is {target[0]:g} in every row ({len(target)} sample(s)); "
             "a regressor needs at least two different numbers"
         )
-    check_domain(target, loss)
-    return NumberProblem(table, target, weight, own, name_of_target(y))
+    return NumberProblem(table, target, weight, own, name)
 
 
 def _soft_problem(

@@ -35,8 +35,8 @@ def refit(
     ----------
     circuit
         A circuit, for example one that was edited. Its locked rules keep their conditions and
-        votes. Its demands (`Editing.force`) are met and proven again. Its constraints are kept,
-        unless `model` states others.
+        votes. Its demands (`Editing.force`) are met and proven again. Its constraints are
+        satisfied, unless `model` states others.
     X, y, sample_weight
         Training rows, as for `DLNClassifier.fit`.
     locked

@@ -13,11 +13,17 @@ from sklearn.utils.validation import check_is_fitted
 from dln._util.cores import count_threads
 from dln._util.option import documented
 from dln._util.progress import live_bars
+from dln.data.number_target import read_exposure
 from dln.errors import OptionError
 from dln.estimators.base import CircuitEstimator, stack_histories
 from dln.estimators.fit_warnings import warn_of_mixtures, warn_user
 from dln.estimators.parameters import NumberParameters
-from dln.estimators.plan import budget_of, plan_number_fit, read_number_parameters
+from dln.estimators.plan import (
+    budget_of,
+    constraints_of,
+    plan_number_fit,
+    read_number_parameters,
+)
 from dln.estimators.reading import draw_seed, read_features, read_number_problem
 from dln.paths.fit import FittedPath
 from dln.paths.number_fit import fit_number_path
@@ -130,6 +136,11 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         column_costs: Mapping[str, float] | None = None,
         max_cost: float | None = None,
         path: bool = False,
+        monotone: Mapping[str, str] | None = None,
+        interactions: Sequence[Sequence[str]] | None = None,
+        forbidden_pairs: Sequence[tuple[str, str]] | None = None,
+        unused_columns: Sequence[str] | None = None,
+        max_columns_per_rule: int | None = None,
         engine: EngineName = "native",
         device: str = "cpu",
         simplify: Effort | None = "quick",
@@ -175,6 +186,11 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         self.column_costs = column_costs
         self.max_cost = max_cost
         self.path = path
+        self.monotone = monotone
+        self.interactions = interactions
+        self.forbidden_pairs = forbidden_pairs
+        self.unused_columns = unused_columns
+        self.max_columns_per_rule = max_columns_per_rule
         self.engine = engine
         self.device = device
         self.simplify = simplify
@@ -186,7 +202,14 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
 
     # -- fitting --------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> DLNRegressor:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        exposure: Any = None,
+    ) -> DLNRegressor:
         """Learn a circuit from a table and the number of each row.
 
         Parameters
@@ -196,11 +219,14 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         y : array-like of shape (n_rows,)
             The numbers to predict. Missing and infinite ones are refused.
         sample_weight : array-like of shape (n_rows,), optional
-            Weights of the rows, not negative. Rows of weight 0 are ignored. For counts with an
-            exposure, give counts / exposure as `y` and the exposure as weight.
+            Weights of the rows, not negative. Rows of weight 0 are ignored.
         groups : array-like of shape (n_rows,), optional
             Rows that belong together, for example those of one patient, have the same value.
             Cross-validation inside the fit does not separate them.
+        exposure : array-like of shape (n_rows,), optional
+            How long or how much of something each row stands for, such as years; above 0. For
+            loss="poisson" and loss="gamma". The circuit predicts the target for one unit of it: its
+            logarithm is an offset of the score.
 
         Returns
         -------
@@ -212,8 +238,11 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         engine = find_engine(self.engine, self.device)
         n_threads = count_threads(self.n_jobs)
         seed = draw_seed(self.random_state)
-        problem = read_number_problem(self, X, y, sample_weight, parameters.loss, groups).counting()
+        problem = read_number_problem(
+            self, X, y, sample_weight, parameters.loss, groups, exposure
+        ).counting()
         budget.check_columns(problem.table.column_names())
+        constraints = constraints_of(parameters, problem)
         fits: list[FittedNumber] = []
         paths: list[FittedPath] = []
         for loss in parameters.losses:
@@ -238,6 +267,7 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
                             problem,
                             budget,
                             loss,
+                            constraints,
                             rng=rng,
                             n_threads=n_threads,
                             on_progress=on_search,
@@ -280,20 +310,27 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
 
     # -- prediction -----------------------------------------------------------------------------
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any, exposure: Any = None) -> NDArray[np.float64]:
         """Return the prediction of each row.
 
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
             Rows with the columns seen in `fit`.
+        exposure : array-like of shape (n_rows,), optional
+            Multiplies the predictions. Without it, a model that was fitted with an exposure
+            predicts for one unit of it.
 
         Returns
         -------
         ndarray of shape (n_rows,)
         """
         check_is_fitted(self)
-        return self.circuit_.predict(read_features(self, X, reset=False))
+        table = read_features(self, X, reset=False)
+        predicted = self.circuit_.predict(table)
+        if exposure is None:
+            return predicted
+        return np.asarray(predicted * read_exposure(exposure, table.n_rows, self.loss))
 
     def predict_interval(self, X: Any) -> NDArray[np.float64]:
         """Return the prediction of every quantile level, in ascending order.

@@ -18,6 +18,7 @@ from typing import Literal as OneOf
 import numpy as np
 from numpy.typing import NDArray
 
+from dln._util.messages import plain_text
 from dln.errors import OptionError, TableError
 
 Numbers = NDArray[np.float64]
@@ -43,12 +44,20 @@ class Estimate:
     high: float
 
     def __str__(self) -> str:
-        return f"{self.value:.3g} ({self.range})"
+        return f"{self.text} ({self.range})"
 
     @property
     def range(self) -> str:
         """The interval as text."""
-        return f"{self.low:.3g} to {self.high:.3g}"
+        return f"{_short(self.low)} to {_short(self.high)}"
+
+    @property
+    def text(self) -> str:
+        """The figure as text."""
+        return _short(self.value)
+
+    def __neg__(self) -> Estimate:
+        return Estimate(-self.value, -self.high, -self.low)
 
     def to_dict(self) -> dict[str, float | None]:
         """Return plain values; None for what is not a finite number."""
@@ -351,6 +360,10 @@ def error_by_prediction(
             )
         )
     return groups
+
+
+def _short(number: float) -> str:
+    return plain_text(number, 3, thousands=True)
 
 
 def _around_logarithm(value: float, relative: float) -> Estimate:

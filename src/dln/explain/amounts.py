@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import assert_never
 
+from dln._util.messages import plain_text
 from dln.core.score import Score
 
 
@@ -102,19 +102,6 @@ def number_text(score: Score, prediction: float) -> str:
     """
     digits = _EXACT_DIGITS if score.link == "identity" else _ROUNDED_DIGITS
     return plain_text(prediction, digits)
-
-
-def plain_text(value: float, digits: int) -> str:
-    """Write a number with some significant digits, without an exponent unless it is needed.
-
-    >>> plain_text(1234567.0, 3), plain_text(0.00012345, 3), plain_text(-0.0, 3)
-    ('1230000', '0.000123', '0')
-    """
-    if value == 0:
-        return "0"
-    if not 1e-6 <= abs(value) < 1e16:  # infinity too
-        return f"{value:.{digits}g}"
-    return f"{Decimal(f'{value:.{digits - 1}e}').normalize():f}"
 
 
 def sum_note(score: Score) -> str:

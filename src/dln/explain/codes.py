@@ -19,8 +19,10 @@ from dln.errors import OptionError
 from dln.explain.why import ClassReason, Widen, ranks_of, reasons_of_rows
 from dln.prove.clock import check_time_limit
 
-FIELDS = ("row", "class", "reason", "features", "values")
-"""What a template may contain, in braces."""
+
+def fields_of(word: str) -> tuple[str, ...]:
+    """Return what a template may contain, in braces; `word` stands for what was predicted."""
+    return ("row", word, "reason", "features", "values")
 
 
 def reason_codes(
@@ -92,19 +94,19 @@ def reason_codes(
     )
 
 
-def check_template(template: str) -> None:
-    """Raise `OptionError` if a template has other fields than those in `FIELDS`."""
-    known = ", ".join(f"{{{name}}}" for name in FIELDS)
+def check_template(template: str, word: str = "class") -> None:
+    """Raise `OptionError` if a template has other fields than `fields_of`."""
+    known = ", ".join(f"{{{name}}}" for name in fields_of(word))
     try:
         parts = list(string.Formatter().parse(template))
     except ValueError as error:
         raise OptionError(f"the template is not valid: {error}; write {{{{ for a brace") from None
     for _, name, form, _ in parts:
-        if name is not None and (name not in FIELDS or form):
+        if name is not None and (name not in fields_of(word) or form):
             raise OptionError(f"the template has {{{name}}}; it may contain {known}")
 
 
-def fill_template(template: str, number: int, reason: ClassReason) -> str:
+def fill_template(template: str, number: int, reason: ClassReason, word: str = "class") -> str:
     """Write the text for one row.
 
     >>> from dln.explain.why import ReasonPart
@@ -116,7 +118,7 @@ def fill_template(template: str, number: int, reason: ClassReason) -> str:
     named = [f"{format_name(part.feature)}: {cell_text(part.value)}" for part in reason.parts]
     texts = {
         "row": str(number),
-        "class": label_text(reason.label),
+        word: label_text(reason.label),
         "reason": reason.condition,
         "features": ", ".join(map(format_name, reason.features)),
         "values": ", ".join(named),

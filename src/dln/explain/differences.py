@@ -3,16 +3,22 @@
 A rule is a box on which one class is certain in the first circuit and another one in the second.
 Rules are found one after another, each from a row that no earlier rule contains. If there is no
 such row left, the rules are exactly the rows on which the circuits differ.
+
+Large circuits that share most rules, such as a circuit and its edit, have too many such boxes. Then
+the conditions are those under which the changed rules change votes, together with the lead that
+these votes decide.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 
+from dln._util.messages import count_of
 from dln.core.bands import split_bands
 from dln.core.circuit import Circuit
 from dln.core.gates import GATE_BY_NAME
@@ -23,9 +29,13 @@ from dln.errors import OptionError
 from dln.explain.document import Document, Section
 from dln.explain.formatted import Formatted
 from dln.explain.why import condition_of
+from dln.prove.changed import cancelled, changed_regions
 from dln.prove.clock import Clock, check_time_limit
 from dln.prove.joint import Joint, join_circuits, subtract_circuits
 from dln.prove.search import Box, Search, rows_of
+
+_MANY_RULES = 60
+"""Above this number of rules, boxes are not tried if few rules differ."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +51,26 @@ class Difference:
         `second` is None.
     share
         The share of the given rows that fulfil it; None if there are none.
+    lead
+        If it is not None, the condition also says by how many votes `first` leads `second` in the
+        first circuit: at least and at most.
     """
 
     condition: str
     first: Label
     second: Label | None
     share: float | None
+    lead: tuple[int, int] | None = None
+
+    @property
+    def text(self) -> str:
+        """The whole condition."""
+        if self.lead is None or self.second is None:
+            return self.condition
+        first, second = label_text(self.first), label_text(self.second)
+        least, most = self.lead
+        by = f"{least} to {most} votes" if least < most else count_of(most, "vote")
+        return f"{self.condition}, if {first} leads {second} by {by} before"
 
 
 @dataclass(frozen=True)
@@ -63,12 +87,16 @@ class Differences(Formatted):
         The share of the given rows on which they differ; None if there are none.
     tolerance
         For numbers: what they may differ by; None for classes.
+    exact
+        Whether all rows that fulfil a condition differ. If not, the conditions are a bound: rows
+        that fulfil none of them do not differ.
     """
 
     rules: tuple[Difference, ...]
     complete: bool
     share: float | None
     tolerance: float | None = None
+    exact: bool = True
 
     def to_text(self) -> str:
         """Write a line for each condition."""
@@ -78,10 +106,12 @@ class Differences(Formatted):
             return f"The models predict the same {what}{within} for every possible row."
         share = "" if self.share is None else f" ({100 * self.share:.1f} % of the rows)"
         some = "exactly where" if self.complete else "for example where"
+        if not self.exact:
+            some = "only where"
         lines = [f"The models differ{share} {some}"]
         for rule in self.rules:
             counted = "" if rule.share is None else f" ({100 * rule.share:.1f} %)"
-            lines.append(f"  {_pair(rule)}: {rule.condition}{counted}")
+            lines.append(f"  {_pair(rule)}: {rule.text}{counted}")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -90,6 +120,7 @@ class Differences(Formatted):
             "format": "dln-differences",
             "version": 1,
             "complete": self.complete,
+            "exact": self.exact,
             "share": self.share,
             "rules": [
                 {
@@ -97,6 +128,7 @@ class Differences(Formatted):
                     "first": label_to_json(rule.first),
                     "second": None if rule.second is None else label_to_json(rule.second),
                     "share": rule.share,
+                    "lead": None if rule.lead is None else list(rule.lead),
                 }
                 for rule in self.rules
             ],
@@ -104,7 +136,7 @@ class Differences(Formatted):
 
     def _document(self) -> Document:
         head, *_ = self.to_text().splitlines()
-        rows = tuple((_pair(rule), rule.condition) for rule in self.rules)
+        rows = tuple((_pair(rule), rule.text) for rule in self.rules)
         section = Section("Differences", ("first and second", "so that"), rows)
         return Document((), (section,) if rows else (), head)
 
@@ -159,6 +191,10 @@ def find_differences(
         raise OptionError("tolerance is for circuits that predict a number")
     clock = Clock(time_limit)
     joint = join_circuits(a, b)
+    if max(len(a.rules), len(b.rules)) > _MANY_RULES:
+        by_lead = _differences_by_lead(a, b, joint, X)
+        if by_lead is not None:
+            return by_lead
     rows = None if X is None else rows_of(joint.circuit, joint.table(X))[0]
     differ = None if X is None else a.predict(X) != b.predict(X)
     found: list[Difference] = []
@@ -175,15 +211,51 @@ def find_differences(
         boxes.append(box)
         share = None if rows is None else _share(joint.circuit._search, box, rows)
         found.append(Difference(_text(joint, box), a.classes[first], a.classes[second], share))
-    overall = None if differ is None else float(np.mean(differ)) if len(differ) else 0.0
-    return Differences(tuple(found), complete, overall)
+    if not complete and len(found) < n:
+        by_lead = _differences_by_lead(a, b, joint, X)
+        if by_lead is not None:
+            return by_lead
+    return Differences(tuple(found), complete, _mean(differ))
+
+
+def _differences_by_lead(a: Circuit, b: Circuit, joint: Joint, X: Any) -> Differences | None:
+    """State the differences by changed rules and leads; None if too many rules changed."""
+    regions = changed_regions(joint.circuit, joint.n_classes)
+    if regions is None:
+        return None
+    table = None if X is None else joint.table(X)
+    votes = None if X is None else a.votes(X)
+    differ = None if X is None else a.predict(X) != b.predict(X)
+    found = []
+    for where, amount in regions:
+        inside = np.ones(0 if table is None else table.n_rows, dtype=bool)
+        if table is not None and where is not None:
+            inside = where.predict(table) == 1
+        condition = "always" if where is None else where._written_rules.texts[0]
+        for first, second in permutations(range(joint.n_classes), 2):
+            # The first listed of two classes wins a tie.
+            least = int(first > second)
+            most = amount[second] - amount[first] - (1 - least)
+            if most < least:
+                continue
+            share = None
+            if votes is not None:
+                lead = votes[:, first] - votes[:, second]
+                share = _mean(inside & (least <= lead) & (lead <= most))
+            labels = a.classes[first], a.classes[second]
+            found.append(Difference(condition, *labels, share, (least, most)))
+    return Differences(tuple(found), True, _mean(differ), exact=joint.n_classes == 2)
+
+
+def _mean(differ: Any) -> float | None:
+    return None if differ is None else float(np.mean(differ)) if len(differ) else 0.0
 
 
 def _number_differences(
     a: Circuit, b: Circuit, X: Any, tolerance: float, n: int, time_limit: float | None
 ) -> Differences:
     """Compare the bands of the difference with a circuit that always predicts the middle one."""
-    difference = subtract_circuits(a, b)
+    difference = cancelled(subtract_circuits(a, b))
     is_number = isinstance(tolerance, (int, float)) and 0 <= tolerance < math.inf
     if not is_number:
         raise OptionError(f"tolerance is {tolerance!r}, expected a number of at least 0")

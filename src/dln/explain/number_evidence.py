@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dln._util.messages import percent
+from dln._util.messages import percent, plain_text
 from dln.evaluate.evaluation import Evaluation
-from dln.explain.amounts import plain_text
 from dln.explain.evidence import measure_rules
 
 _DIGITS = 4

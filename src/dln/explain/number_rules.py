@@ -24,6 +24,7 @@ from dln.explain.document import Document, Section
 from dln.explain.effects import find_effects
 from dln.explain.formatted import Formatted
 from dln.explain.number_evidence import NumberEvidence, mean_text, measure_number_rules
+from dln.explain.text import rule_notes
 from dln.explain.writer import missing_note
 
 
@@ -237,7 +238,7 @@ def describe_number_rules(
         for text, rule, evidence in zip(texts, score.rules, measured, strict=True)
     )
     n_rows = None if evaluation is None else evaluation.n_rows
-    return NumberRuleTable(score, rules, parts, missing_note(circuit.logic), n_rows)
+    return NumberRuleTable(score, rules, parts, rule_notes(circuit), n_rows)
 
 
 def make_score_card(circuit: Circuit) -> NumberScoreCard:

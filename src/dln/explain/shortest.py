@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from dln.explain.cases import Cases, reads_more
+from dln.explain.cases import Cases, column_patterns, reads_more
 from dln.explain.expression import (
     CategoryTest,
+    Chain,
     Constant,
     Expression,
     Term,
@@ -86,6 +87,8 @@ def shortest(logic: Logic, wire: int, named: Collection[int] = ()) -> Expression
     forms: list[Expression] = []
     if _written_size(logic, wires) <= INLINE_SIZE:
         forms.append(factored(logic, wire, ()))
+        if _is_shortest(logic, forms[0]):
+            return forms[0]
     if len(literals) <= MOST_LITERALS:
         forms += _two_level(Cases(logic, literals), wire)
     forms = [merge_categories(logic, form, named) for form in forms]
@@ -93,6 +96,19 @@ def shortest(logic: Logic, wire: int, named: Collection[int] = ()) -> Expression
     if not forms:
         return factored(logic, wire, named)
     return min(forms, key=lambda form: _length(logic, form))
+
+
+def _is_shortest(logic: Logic, form: Expression) -> bool:
+    """Return whether a form joins literals of different columns by one word, such as a leaf.
+
+    Then it depends on each of them, unless one is always true or never.
+    """
+    parts = form.parts if isinstance(form, Chain) and form.word != "xor" else (form,)
+    wires = [part.wire for part in parts if isinstance(part, Term)]
+    if len(wires) < len(parts):
+        return False
+    groups = column_patterns(logic, wires)
+    return all(len(own) == 1 and len(set(patterns)) == 2 for own, patterns in groups)
 
 
 def _written_size(logic: Logic, wires: list[int]) -> int:
@@ -150,40 +166,40 @@ def _join_products(products: list[_Product], outer: Word, inner: Word) -> Expres
 
 def _primes(cases: Cases, truth: int) -> list[_Product]:
     """List the products that imply the truth, and of which no term can be left out."""
-    wires = list(cases.literals)
     false = truth ^ cases.ones
     found: list[_Product] = []
-    terms = [Term(wire, negated) for wire in wires for negated in (False, True)]
+    # The two terms of each literal, with the cases in which they hold.
+    pairs = [
+        [(Term(wire, not is_true), cases.holding(wire, truth=is_true)) for is_true in (True, False)]
+        for wire in cases.literals
+    ]
     # Computed once for each term: a literal of thousands of categories has a long text.
-    length_of = {term: len(_plain(cases.logic, term)) + 5 for term in terms}
+    length_of = {term: len(_plain(cases.logic, term)) + 5 for pair in pairs for term, _ in pair}
 
-    def holding(term: Term) -> int:
-        return cases.holding(term.wire, truth=not term.negated)
-
-    def is_prime(terms: tuple[Term, ...]) -> bool:
-        for left_out in terms:
+    def is_prime(holdings: tuple[int, ...]) -> bool:
+        for left_out in range(len(holdings)):
             rest = false
-            for term in terms:
-                if term is not left_out:
-                    rest &= holding(term)
+            for place, holding in enumerate(holdings):
+                if place != left_out:
+                    rest &= holding
             if not rest:
                 return False
         return True
 
-    def extend(place: int, terms: tuple[Term, ...], held: int) -> None:
+    def extend(place: int, terms: tuple[Term, ...], holdings: tuple[int, ...], held: int) -> None:
         if not held & false:
-            if is_prime(terms):
+            if is_prime(holdings):
                 length = sum(length_of[term] for term in terms)
                 found.append(_Product(terms, held, _MENTION * len(terms) + length))
             return
-        for next_place in range(place, len(wires)):
-            for negated in (False, True):
-                term = Term(wires[next_place], negated)
-                narrowed = held & holding(term)
-                if narrowed and narrowed != held:
-                    extend(next_place + 1, (*terms, term), narrowed)
+        for next_place in range(place, len(pairs)):
+            for term, holding in pairs[next_place]:
+                narrowed = held & holding
+                # A product that implies the truth holds in some case of it.
+                if narrowed & truth and narrowed != held:
+                    extend(next_place + 1, (*terms, term), (*holdings, holding), narrowed)
 
-    extend(0, (), cases.ones)
+    extend(0, (), (), cases.ones)
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, assert_never
 
 from dln.core.labels import Label, label_text
-from dln.core.readout import Readout, Votes
+from dln.core.readout import Readout, Votes, target_name
 from dln.core.score import Score
 from dln.explain.amounts import amount_text, sum_note
 from dln.explain.probabilities import probability_lines
@@ -43,11 +43,12 @@ def _render_score(circuit: Circuit, score: Score) -> str:
 
 
 def rule_notes(circuit: Circuit) -> tuple[str, ...]:
-    """Describe how missing values are treated, and what every rule keeps."""
+    """Describe how missing values are treated, and the constraints that every rule satisfies."""
     notes = missing_note(circuit.logic)
     if circuit.constraints is None:
         return notes
-    return (*notes, f"Kept by every rule: {'; '.join(circuit.constraints.lines())}.")
+    claims = circuit.constraints.lines(target_name(circuit.readout))
+    return (*notes, f"Satisfied by every rule: {'; '.join(claims)}.")
 
 
 def _render_votes(circuit: Circuit) -> str:

@@ -8,7 +8,7 @@ intervals and sets of categories for which that is still true.
 Promise: a reason always forces the class. If `minimal`, no column can be left out; that is shown by
 witnesses, rows of another class that differ only in that column and in columns outside the reason.
 If `widest`, no interval or set can be extended alone. If `checked`, both were checked by other code
-than the code that found them (`prove.bounds`, and prediction of the witnesses).
+than the code that found them (native/search/check.h, and prediction of the witnesses).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from dln.explain.condition import describe_atoms
 from dln.explain.document import Document, Section
 from dln.explain.formatted import Formatted
 from dln.explain.row import read_row
-from dln.prove.clock import Clock, check_time_limit
+from dln.prove.clock import check_time_limit
 from dln.prove.region import check_names
 from dln.prove.search import Atoms, Box, Search
 
@@ -41,10 +41,8 @@ if TYPE_CHECKING:
 Widen = OneOf["no", "quick", "full"]
 
 _WIDEN_NODES: dict[Widen, int] = {"no": 0, "quick": 1, "full": 2**62}
-_CHECK_CELLS = 2 * 10**7
-"""The check of a proof reads at most this many cells of tables; a few tenths of a second."""
-_CHECK_NODES = 4000
 _CHECK_SECONDS = 1.0
+"""A check that takes longer is given up."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +129,7 @@ class ClassReason(Formatted):
     def _headline(self) -> str:
         label = label_text(self.label)
         if not self.parts:
-            return f"{label}: every possible row gets this class"
+            return f"{label} for every possible row"
         doubt = "" if self.minimal else " (time limit: there may be a shorter reason)"
         return f"{label}: this is enough, whatever the other columns hold{doubt}"
 
@@ -230,10 +228,18 @@ def reasons_of_rows(
 ) -> list[ClassReason]:
     """Find a reason for each row; the time limit is for one row."""
     seconds = math.inf if time_limit is None else time_limit
+    check_seconds = _CHECK_SECONDS if check and search.tables_are_right else 0.0
     kept, boxes, witnessed, witnesses, sure = search.native.reasons(
-        np.ascontiguousarray(atoms), search.all_rows, ranks, _WIDEN_NODES[widen], seconds, n_threads
+        np.ascontiguousarray(atoms),
+        search.all_rows,
+        ranks,
+        _WIDEN_NODES[widen],
+        seconds,
+        check_seconds,
+        n_threads,
     )
-    n_witnesses = np.cumsum([0, *witnessed.sum(axis=1).tolist()])
+    if check:
+        check_witnesses(search, atoms, winners, kept, witnessed, witnesses)
     found = []
     texts: dict[tuple[int, bytes], str] = {}  # rows share many conditions
 
@@ -245,12 +251,8 @@ def reasons_of_rows(
 
     names = search.names
     for place, (box, row, winner) in enumerate(zip(boxes, cells, winners.tolist(), strict=True)):
-        mine = slice(n_witnesses[place], n_witnesses[place + 1])
         columns = np.flatnonzero(kept[place]).tolist()
-        checked = check and check_reason(
-            search, box, winner, atoms[place], kept[place], witnessed[place], witnesses[mine]
-        )
-        minimal, widest = map(bool, sure[place])
+        minimal, widest, checked = map(bool, sure[place])
         parts = tuple(ReasonPart(names[at], row[at], text_of(box, at)) for at in columns)
         label = search.circuit.classes[winner]
         widest = widest and widen != "no"
@@ -265,37 +267,27 @@ def condition_of(search: Search, box: Box, place: int) -> str:
     return describe_atoms(search.circuit.logic, index, search.variables.atoms[place], chosen)
 
 
-def check_reason(
+def check_witnesses(
     search: Search,
-    box: Box,
-    winner: int,
-    row: Atoms,
+    atoms: Atoms,
+    winners: NDArray[np.int64],
     kept: NDArray[np.uint8],
     witnessed: NDArray[np.uint8],
     witnesses: Atoms,
-) -> bool:
-    """Check a reason independently; False if that would take too long."""
-    if len(witnesses):
-        columns = np.flatnonzero(witnessed)
-        others = (kept[np.newaxis] != 0) & (np.arange(len(kept)) != columns[:, np.newaxis])
-        assert not (others & (witnesses != row)).any(), "a witness differs in another column"
-        classes = search.circuit.winners(search.table_of(witnesses))
-        assert (classes != winner).all(), "a witness has the same class"
-    return box_is_checked(search, box, winner)
+) -> None:
+    """Check by prediction that no column of a reason can be left out.
+
+    The witness of a column is a row of another class that has the values of the other columns.
+    """
+    if not len(witnesses):
+        return
+    rows, columns = np.nonzero(witnessed)
+    others = (kept[rows] != 0) & (np.arange(kept.shape[1]) != columns[:, np.newaxis])
+    assert not (others & (witnesses != atoms[rows])).any(), "a witness differs in another column"
+    classes = search.circuit.winners(search.table_of(witnesses))
+    assert (classes != winners[rows]).all(), "a witness has the same class"
 
 
 def box_is_checked(search: Search, box: Box, winner: int) -> bool:
     """Check by a proof that all rows of a box get a class; False if that would take too long."""
-    clock = Clock(_CHECK_SECONDS)
-    for rival in range(search.circuit.n_classes):
-        if rival == winner:
-            continue
-        demands = [search.beats(rival, winner)]
-        proof = search.prove(box, demands, seconds=clock.left or 0.0, n_nodes=_CHECK_NODES)
-        if proof is None or search.tables.has_definitions:
-            return False
-        found = search.checker.check(box, demands, proof, _CHECK_CELLS)
-        if found is None:
-            return False
-        assert found, "a proof is wrong"
-    return True
+    return search.tables_are_right and search.native.is_class_checked(box, winner, _CHECK_SECONDS)

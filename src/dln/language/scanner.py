@@ -75,16 +75,17 @@ class Scanner:
         return self.text[start : self.place].strip()
 
     def error(self, problem: str, place: int | None = None) -> RuleTextError:
-        """Make an error of one line that marks a place, by default the present one."""
+        """Make an error that marks a place, by default the present one, with ^ below it."""
         place = self.place if place is None else place
         before, after = self.text[self._start : place].lstrip(), self.text[place:].rstrip()
         if len(before) > _MOST_SHOWN:
             before = "…" + before[-_MOST_SHOWN:]
         if len(after) > _MOST_SHOWN:
             after = after[:_MOST_SHOWN] + "…"
+        shown = "".join(" " if letter.isspace() else letter for letter in before + after)
         line = "" if self._line is None else f"line {self._line}, "
         return RuleTextError(
-            f"{line}column {place + 1}: {problem}; the place is marked with ^: {before}^{after}",
+            f"{line}column {place + 1}: {problem}\n  {shown}\n  {' ' * len(before)}^",
             place + 1,
             self._line,
         )

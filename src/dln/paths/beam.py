@@ -19,7 +19,7 @@ from dln.paths.budget import Budget
 from dln.paths.candidates import CandidateTests
 from dln.paths.formula import Formula
 from dln.paths.given import GivenRules
-from dln.paths.loss import Bounds, ClassLoss, Floats, PathLoss, Slopes
+from dln.paths.loss import Bounds, Floats, PathLoss, Slopes
 from dln.paths.pool import Pool
 
 _WIDTH = 2
@@ -143,11 +143,7 @@ class Search:
         self, rules: tuple[Formula, ...], fires: Floats, votes: Floats, n_steps: int
     ) -> State:
         bounds = self._pool.bounds(rules)
-        if bounds is None:
-            votes = self._loss.fit(fires, votes, n_steps)
-        else:
-            assert isinstance(self._loss, ClassLoss)  # a number has no directions yet
-            votes = self._loss.fit(fires, votes, n_steps, bounds)
+        votes = self._loss.fit(fires, votes, n_steps, bounds)
         reads = self._given_reads.copy()
         for formula in rules:
             reads |= self._pool.reads(self._pool.number(formula))

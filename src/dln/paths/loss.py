@@ -70,8 +70,13 @@ class PathLoss(Protocol):
     def slopes(self, scores: Floats) -> Slopes:
         """Return the derivatives of the loss, downhill."""
 
-    def fit(self, fires: Floats, votes: Floats, n_steps: int) -> Floats:
-        """Improve votes (n_rules, n_outputs) of rules that fire (n_rows, n_rules) 0.0 or 1.0."""
+    def fit(
+        self, fires: Floats, votes: Floats, n_steps: int, bounds: Bounds | None = None
+    ) -> Floats:
+        """Improve votes (n_rules, n_outputs) of rules that fire (n_rows, n_rules) 0.0 or 1.0.
+
+        The first rule is constant. Votes stay in the bounds, if there are any.
+        """
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,15 @@ The search is that of classes, with another loss. Coefficients are rounded to fe
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dln.core.builder import TRUE, CircuitBuilder
 from dln.core.circuit import Circuit
+from dln.core.constraints import Constraints
+from dln.core.limits import Limits, make_limits
 from dln.core.score import Score
 from dln.paths.beam import Search, State
 from dln.paths.budget import Budget
@@ -31,6 +33,7 @@ from dln.paths.searches import (
     n_folds,
     run_searches,
 )
+from dln.train.balance import balance
 from dln.train.folds import draw_number_folds
 from dln.train.jobs import OnInterrupt
 from dln.train.number_loss import NumberLoss
@@ -50,6 +53,7 @@ def fit_number_path(
     problem: NumberProblem,
     budget: Budget,
     loss: NumberLoss,
+    constraints: Constraints | None = None,
     *,
     rng: np.random.Generator,
     n_threads: int = 1,
@@ -60,7 +64,11 @@ def fit_number_path(
 
     The arguments are those of `dln.paths.fit.fit_path`.
     """
-    budget.check_columns(problem.table.column_names())
+    names = problem.table.column_names()
+    budget.check_columns(names)
+    limits = None
+    if constraints is not None:
+        limits = make_limits(constraints, names, problem.outputs)
     problem = problem.kept()
     seed = int(rng.integers(2**31))
     folds = draw_number_folds(
@@ -73,7 +81,7 @@ def fit_number_path(
             parts.append((problem.take(train), problem.take(rest)))
 
     def search(part: tuple[NumberProblem, NumberProblem | None], stop: Stop) -> _Found:
-        return _search(*part, budget, loss, seed, stop)
+        return _search(*part, budget, loss, limits, seed, stop)
 
     searched = run_searches(search, parts, n_threads, on_progress, on_interrupt)
     complete, *validated = searched.found
@@ -82,12 +90,12 @@ def fit_number_path(
         scores = np.array([part.score_at(size) for part in validated])
         mean = float(scores.mean()) if len(scores) else np.nan
         error = float(scores.std() / np.sqrt(len(scores))) if len(scores) else np.nan
-        points.append(PathPoint(complete.circuit(size, loss, problem.name), mean, error))
+        circuit = balance(complete.circuit(size, loss, problem.name), problem, loss)
+        points.append(PathPoint(replace(circuit, constraints=constraints), mean, error))
     points = increasing(points)
     for point in points:
         assert budget.allows(point.size), (budget, point.size)
-    measure = "R²" if loss.name == "squared" else "D²"
-    path = CircuitPath(tuple(points), best_place(tuple(points)), measure)
+    path = CircuitPath(tuple(points), best_place(tuple(points)), loss.measure)
     return FittedPath(path, searched.interrupted)
 
 
@@ -119,6 +127,7 @@ def _search(
     validation: NumberProblem | None,
     budget: Budget,
     loss: NumberLoss,
+    limits: Limits | None,
     seed: int,
     stop: Stop,
 ) -> _Found:
@@ -126,7 +135,7 @@ def _search(
     if len(problem.target) > SEARCH_ROWS:
         rng = np.random.default_rng(seed)
         sample = problem.take(np.sort(rng.permutation(len(problem.target))[:SEARCH_ROWS]))
-    tests = find_tests(sample)
+    tests = find_tests(sample, 0 if limits is None else limits.unused)
     standard = Standard.of(sample, loss)
     weight = sample.weight.astype(np.float64)
     own = NumberPathLoss(loss, standard.targets(sample.target), weight / weight.sum())
@@ -135,6 +144,7 @@ def _search(
         tests.evaluate(sample.table),
         own,
         budget,
+        limits,
         longest=longest(budget),
         most_literals=most_literals(budget),
         seed=seed,
@@ -161,9 +171,9 @@ def _refitted(
     found = {}
     for size, state in states.items():
         fires = _fires(state, bits)
-        votes = own.fit(fires, state.votes, 6)
+        votes = own.fit(fires, state.votes, 6, state.bounds)
         total = own.total(fires @ votes, votes)
-        found[size] = State(state.rules, fires, votes, total, state.reads)
+        found[size] = replace(state, fires=fires, votes=votes, loss=total)
     return found
 
 
@@ -192,11 +202,8 @@ def _validate(
 ) -> dict[int, float]:
     """Return the share of the loss of a constant that each size removes on validation rows."""
     bits = tests.evaluate(validation.table)
-    target, weight = validation.target, validation.weight
-    constant = loss.constant(target, weight)
-    start = loss.deviance(np.full(len(target), constant), target, weight)
     scores = {}
     for size, (state, (points, offset, digits)) in states.items():
         score = (_fires(state, bits)[:, 1:] @ points + offset) * 10.0**-digits
-        scores[size] = 1.0 - loss.deviance(score, target, weight) / start if start > 0 else 0.0
+        scores[size] = loss.explained(score, validation.target, validation.weight)
     return scores

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dln.paths.loss import Floats, Slopes
+from dln.paths.loss import Bounds, Floats, Slopes
 from dln.train.number_loss import NumberLoss
 from dln.train.refit import derivatives, fit_coefficients
 
@@ -56,9 +56,18 @@ class NumberPathLoss:
         first = (self.weight * pull)[:, None].astype(np.float32)
         return Slopes(first, (self.weight * hold).astype(np.float32))
 
-    def fit(self, fires: Floats, votes: Floats, n_steps: int) -> Floats:
+    def fit(
+        self, fires: Floats, votes: Floats, n_steps: int, bounds: Bounds | None = None
+    ) -> Floats:
         """Improve coefficients (n_rules, 1) of rules that fire (n_rows, n_rules) 0.0 or 1.0."""
         found = fit_coefficients(
-            self.loss, fires, self.target, self.weight, self.ridge, votes[:, 0], 2 * n_steps
+            self.loss,
+            fires,
+            self.target,
+            self.weight,
+            self.ridge,
+            votes[:, 0],
+            2 * n_steps,
+            None if bounds is None else (bounds.low[:, 0], bounds.high[:, 0]),
         )
         return found[:, None]

@@ -8,13 +8,20 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from dln._util.atomic_file import open_atomically
+from dln.core.circuit import Circuit
+from dln.core.constraints import Constraints
+from dln.core.obedience import find_breach
+from dln.core.readout import target_name
 from dln.errors import CircuitError
 from dln.prove.claim import Claim
 from dln.prove.clock import Clock
+from dln.prove.search import BoxProof
 
 
 def write_certificate(
@@ -33,6 +40,38 @@ def write_certificate(
     return True
 
 
+def write_constraints_certificate(
+    circuit: Circuit, constraints: Constraints, model: str, path: str
+) -> None:
+    """Write a certificate that a model file satisfies constraints.
+
+    Raises `CircuitError` if that cannot be seen rule by rule.
+    """
+    with open_atomically(path) as file:
+        document = constraints_certificate(circuit, constraints, Path(model).read_bytes())
+        file.write(json.dumps(document, ensure_ascii=False).encode())
+        file.write(b"\n")
+
+
+def constraints_certificate(
+    circuit: Circuit, constraints: Constraints, model: bytes
+) -> dict[str, Any]:
+    """Return the certificate that a circuit satisfies constraints, as plain values.
+
+    It has no more than the question: the checker follows the literals to the rules by itself.
+    """
+    readout = circuit.readout
+    target = target_name(readout)
+    breach = find_breach(constraints, circuit.logic, readout.rules, readout.outputs, target)
+    if breach is not None:
+        raise CircuitError(
+            f"there is no certificate: {breach}, even if all rules together do not; train the "
+            "model with the constraints"
+        )
+    question = {"kind": "constraints", **constraints.to_dict()}
+    return _document("; ".join(constraints.lines(target)), model, question)
+
+
 def certificate_of(claim: Claim, model: bytes, clock: Clock) -> dict[str, Any] | None:
     """Return the certificate as plain values; None if the time is over."""
     search = claim.search
@@ -46,23 +85,36 @@ def certificate_of(claim: Claim, model: bytes, clock: Clock) -> dict[str, Any] |
         proof = search.prove(claim.region.box, goal, seconds=left)
         if proof is None:
             return None
-        assert search.checker.check(claim.region.box, goal, proof), "a proof is wrong"
-        tree, messages, multipliers = (part.tolist() for part in proof)
-        proofs.append({"tree": tree, "messages": messages, "multipliers": multipliers})
+        proofs.append(_proof_to_json(proof))
     atoms = [
         ["".join("01"[int(bit)] for bit in atom) for atom in truths.T.tolist()]
         for truths in search.variables.truths
     ]
     return {
-        "format": "dln-certificate",
-        "version": 1,
-        "claim": claim.text,
-        "model_sha256": hashlib.sha256(model).hexdigest(),
-        "question": dict(claim.question),
+        **_document(claim.text, model, claim.question),
         "columns": search.names,
         "atoms": atoms,
         "tables": _tables(claim),
         "proofs": proofs,
+    }
+
+
+def _proof_to_json(proof: BoxProof) -> dict[str, Any]:
+    tree, messages, starts, multipliers = (part.tolist() for part in proof)
+    return {
+        "tree": tree,
+        "messages": [messages[first:last] for first, last in pairwise(starts)],
+        "multipliers": multipliers,
+    }
+
+
+def _document(text: str, model: bytes, question: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "format": "dln-certificate",
+        "version": 2,
+        "claim": text,
+        "model_sha256": hashlib.sha256(model).hexdigest(),
+        "question": dict(question),
     }
 
 

@@ -139,6 +139,10 @@ def range_claim(
 ) -> Claim:
     """Make the claim of `prove_range`."""
     check_is_circuit(circuit, "prove_range")
+    if at_least is not None and at_most is not None and at_least > at_most:
+        raise OptionError(
+            f"at_least is {at_least!r} and at_most is {at_most!r}; no number is in that range"
+        )
     if circuit.task == "number":
         check_no_label(circuit, label)
         return number_range_claim(circuit, at_least, at_most, where, data)

@@ -1,4 +1,4 @@
-"""Prove that a circuit keeps constraints: directions of columns, and columns that may meet.
+"""Prove that a circuit satisfies constraints: directions, and columns that occur together.
 
 Monotonicity is proven for the votes of all rules together, by `prove_monotone`. What a rule reads
 is seen from its gates. Only a rule that reads too much is examined further: it may not depend on
@@ -15,7 +15,7 @@ from dln.core.constraints import Constraints, monotone_claim, read_constraints
 from dln.core.limits import bits_of, make_limits
 from dln.core.obedience import find_breach, find_reach
 from dln.core.parts import Rule
-from dln.core.readout import Votes
+from dln.core.readout import Votes, target_name
 from dln.core.verdict import Meeting, Method, Proof, Reversal, Undecided
 from dln.errors import ExtraMissingError, OptionError
 from dln.prove.certify import prove_independent
@@ -61,7 +61,7 @@ def prove_constraints(
     *,
     time_limit: float | None = 60.0,
 ) -> ConstraintProofs:
-    """Prove that a circuit keeps constraints, or find what breaks them.
+    """Prove that a circuit satisfies constraints, or find what breaks them.
 
     Parameters
     ----------
@@ -104,13 +104,14 @@ def prove_constraints(
     wanted.check(circuit.columns, circuit.readout.outputs)
     claims: list[str] = []
     verdicts: list[Answer] = []
+    target = target_name(circuit.readout)
     for own in wanted.monotone:
-        claims.append(monotone_claim(*own))
+        claims.append(monotone_claim(own, target))
         verdicts.append(_prove_direction(circuit, Constraints((own,)), claims[-1], time_limit))
     for part in _parts(wanted):
         (claim,) = part.lines()
         claims.append(claim)
-        verdicts.append(_prove_meetings(circuit, part, claim, Clock(time_limit)))
+        verdicts.append(_prove_columns(circuit, part, claim, Clock(time_limit)))
     return ConstraintProofs(tuple(claims), tuple(verdicts))
 
 
@@ -123,9 +124,9 @@ def prove_interactions(
     max_columns_per_rule: int | None = None,
     time_limit: float | None = 60.0,
 ) -> Proof | Meeting | Undecided:
-    """Prove that only certain columns meet in a rule, or find a rule in which others do.
+    """Prove that only certain columns occur together in a rule, or find a rule with others.
 
-    The votes are a sum over rules. So if two columns meet in no rule, the effect of one on the
+    The votes are a sum over rules. So if two columns never occur together, the effect of one on the
     votes never depends on the other.
 
     Parameters
@@ -159,7 +160,7 @@ def prove_interactions(
     ...     classes=("healthy", "ill"),
     ... )
     >>> print(prove_interactions(circuit, [["age", "smoker"]]))  # doctest: +ELLIPSIS
-    only columns of the same group meet in a rule: age, smoker (proven by structure, ...)
+    only columns of the same group occur together in a rule: age, smoker (proven by structure, ...)
     >>> print(prove_interactions(circuit, forbidden_pairs=[("age", "smoker")]))
     refuted: a rule depends on age, smoker
     """
@@ -177,11 +178,11 @@ def prove_interactions(
             "give interactions, forbidden_pairs, unused_columns or max_columns_per_rule"
         )
     wanted.check(circuit.columns, circuit.readout.outputs)
-    return _prove_meetings(circuit, wanted, "; ".join(wanted.lines()), Clock(time_limit))
+    return _prove_columns(circuit, wanted, "; ".join(wanted.lines()), Clock(time_limit))
 
 
 def _parts(wanted: Constraints) -> list[Constraints]:
-    """Split what is said about meetings of columns into single claims."""
+    """Split what is said about the columns of a rule into single claims."""
     found = []
     if wanted.interactions is not None:
         found.append(Constraints(interactions=wanted.interactions))
@@ -199,14 +200,11 @@ def _prove_direction(
     (own,) = wanted.monotone
     clock = Clock(time_limit)
     evident = not find_breach(wanted, circuit.logic, circuit.rules, circuit.readout.outputs)
-    label = own.label
-    if label is None:  # the number is the lead of the second of two classes
-        label, circuit = True, _as_classes(circuit)
     try:
         found = prove_monotone(
             circuit,
             own.column,
-            label,
+            own.label,
             direction="rising" if own.sign == "+" else "falling",
             time_limit=time_limit,
         )
@@ -215,17 +213,11 @@ def _prove_direction(
             raise
         found = Undecided(clock.seconds)
     if isinstance(found, Undecided) and evident:
-        return Proof("structure", clock.seconds, claim)  # every rule keeps it on its own
+        return Proof("structure", clock.seconds, claim)  # every rule satisfies it on its own
     return replace(found, claim=claim) if isinstance(found, Proof) else found
 
 
-def _as_classes(circuit: Circuit) -> Circuit:
-    """Return a circuit of two classes whose lead is the number that a circuit predicts."""
-    rules = tuple(Rule(wire, (0, *points)) for wire, points in circuit.rules)
-    return Circuit(logic=circuit.logic, readout=Votes(rules, (0, 0), (False, True)))
-
-
-def _prove_meetings(
+def _prove_columns(
     circuit: Circuit, wanted: Constraints, claim: str, clock: Clock
 ) -> Proof | Meeting | Undecided:
     names = [column.name for column in circuit.columns]

@@ -20,6 +20,7 @@ from dln.core.circuit import Circuit, check_is_circuit
 from dln.core.conditions import Cell
 from dln.core.labels import Label, label_text
 from dln.core.literals import format_name
+from dln.core.readout import target_name
 from dln.core.score import Score
 from dln.core.verdict import METHODS, Method, Proof, Reversal, Undecided
 from dln.errors import OptionError
@@ -109,7 +110,7 @@ def prove_monotone(
         return _reversal(circuit, found, clock)
     verbs = ("loses", "gains") if circuit.task == "classes" else ("falls", "rises")
     verb = verbs[0] if direction == "rising" else verbs[1]
-    name = format_name(circuit.number_readout.name) if label is None else label_text(label)
+    name = target_name(circuit.readout) if label is None else label_text(label)
     return Proof(found, clock.seconds, f"{name} never {verb} as {format_name(feature)} grows")
 
 

@@ -20,11 +20,11 @@ from dln.core.literals import format_name
 from dln.core.values import cell_text
 from dln.data.table import RawColumn, Table, read_table
 from dln.errors import ExtraMissingError, TableError
+from dln.prove.table_check import tables_are_right
 from dln.prove.tables import Variables, VoteTables, variables_of, vote_tables
 
 if TYPE_CHECKING:
     from dln._native import VoteSearch
-    from dln.prove.bounds import BoundChecker
 
 Box = NDArray[np.uint8]
 Atoms = NDArray[np.int32]
@@ -33,8 +33,8 @@ Demand = tuple[int, int, int]
 """(a, b, n): class a has at least n votes more than class b."""
 
 
-BoxProof = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
-"""A tree of boxes, and the messages and multipliers that its leaves name."""
+BoxProof = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+"""A tree of boxes; the messages of its leaves, and where those of each leaf begin; multipliers."""
 
 
 class Found(NamedTuple):
@@ -76,11 +76,9 @@ class Search:
         return VoteSearch(**self.tables.arguments)
 
     @cached_property
-    def checker(self) -> BoundChecker:
-        """Checks the proofs of the search."""
-        from dln.prove.bounds import BoundChecker
-
-        return BoundChecker(self)
+    def tables_are_right(self) -> bool:
+        """Whether the tables were compared with prediction; proofs need that."""
+        return tables_are_right(self)
 
     @cached_property
     def tables(self) -> VoteTables:
@@ -188,11 +186,13 @@ class Search:
         row, cost, complete, _ = self.native.solve(box, list(demands), costs, below, seconds, 0)
         return Found(row, cost, complete)
 
-    def prove(
-        self, box: Box, demands: Sequence[Demand], *, seconds: float, n_nodes: int = 0
-    ) -> BoxProof | None:
+    def prove(self, box: Box, demands: Sequence[Demand], *, seconds: float) -> BoxProof | None:
         """Prove that no row of a box fulfils all demands; None if there is one, or no time."""
-        return self.native.prove(box, list(demands), seconds, n_nodes)
+        proof = self.native.prove(box, list(demands), seconds, 0)
+        if proof is not None:
+            assert self.tables_are_right, "a table differs from prediction"
+            assert self.native.check(box, list(demands), *proof), "a proof is wrong"
+        return proof
 
     def beats(self, rival: int, winner: int) -> Demand:
         """Return the demand that a class is chosen rather than another one."""

@@ -24,7 +24,7 @@ Bits = NDArray[np.bool_]
 Support = Mapping[int, frozenset[int]]
 """The variables that a wire depends on: for a column the literals, for an inner wire none."""
 
-_MOST_CELLS = 1024
+_MOST_CELLS = 16384
 """Cells of the table of one rule; more are split by inner variables."""
 _MOST_JOINT_CELLS = 4096
 """Cells of a table of several rules."""

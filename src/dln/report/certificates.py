@@ -1,4 +1,4 @@
-"""Claims that a report proves or refutes: constraints, independent columns, robust rows."""
+"""Claims that a report proves or refutes: constraints, ranges, independent columns, robust rows."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Literal as OneOf
 from dln.core.circuit import Circuit
 from dln.core.verdict import Proof, Undecided
 from dln.prove.certify import independence_claim
-from dln.prove.claim import decide
+from dln.prove.claim import Claim, decide
 from dln.prove.constraints import prove_constraints
+from dln.prove.numbers import number_range_claim
 from dln.prove.robust import prove_robust
 
 _SECONDS = 20.0
@@ -35,34 +36,43 @@ def certify(
     independent: Sequence[str | Sequence[str]],
     tolerances: Mapping[str, float],
     *,
+    limits: tuple[float | None, float | None] = (None, None),
     rows: bool,
     numbers: Sequence[int] | None,
     row_word: str,
 ) -> list[Certified]:
-    """Decide the claims. Without `rows`, no detail contains a value of a row."""
+    """Decide the claims. Without `rows`, no detail contains a value of a row.
+
+    `limits` are the lowest and the highest prediction that a number may have.
+    """
+    data = X if rows else None
     found = _constraints(circuit)
-    found += [_independence(circuit, X if rows else None, names) for names in independent]
+    if any(limit is not None for limit in limits):
+        found.append(_decided(number_range_claim(circuit, *limits, {}, data)))
+    for names in independent:
+        columns = [names] if isinstance(names, str) else list(names)
+        found.append(_decided(independence_claim(circuit, columns, {}, data)))
     if tolerances:
         found.append(_robustness(circuit, X, tolerances, rows, numbers, row_word))
     return found
 
 
 def _constraints(circuit: Circuit) -> list[Certified]:
-    """Prove again what the circuit was trained to keep."""
+    """Prove again what the circuit was trained to satisfy."""
     if circuit.constraints is None:
         return []
     proofs = prove_constraints(circuit, time_limit=_SECONDS)
     found = []
     for claim, verdict in zip(proofs.claims, proofs.verdicts, strict=True):
-        text = f"For every possible row, {claim}."
-        result: OneOf["proven", "undecided"] = "proven" if verdict else "undecided"
-        found.append(Certified(text, result))  # a circuit that breaks one cannot be made
+        assert isinstance(verdict, Proof)  # a circuit that breaks a constraint cannot be made
+        how = "Every rule satisfies it."
+        if verdict.method != "structure":
+            how = f"{how} Also proven for all rules together ({verdict.method})."
+        found.append(Certified(f"For every possible row, {claim}.", "proven", (how,)))
     return found
 
 
-def _independence(circuit: Circuit, X: Any, names: str | Sequence[str]) -> Certified:
-    columns = [names] if isinstance(names, str) else list(names)
-    claim = independence_claim(circuit, columns, {}, X)
+def _decided(claim: Claim) -> Certified:
     verdict = decide(claim, _SECONDS)
     text = f"For every possible row, {claim.text}."
     if isinstance(verdict, Proof):

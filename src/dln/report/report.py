@@ -21,6 +21,7 @@ import dln
 from dln._util.atomic_file import write_atomically
 from dln._util.colours import CLASS_COLOURS, DARK_CLASS_COLOURS, class_colour
 from dln._util.messages import list_names, percent
+from dln.core.bands import check_no_limits
 from dln.core.circuit import Circuit, check_is_circuit
 from dln.core.model_file import circuit_to_json
 from dln.costs.circuit import cost
@@ -163,6 +164,8 @@ def make_report(
     rows: bool = True,
     independent: Sequence[str | Sequence[str]] = (),
     tolerances: Mapping[str, float] | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
 ) -> Report:
     """Measure a circuit on rows that it was not trained on, and write a report.
 
@@ -184,10 +187,13 @@ def make_report(
         all figures, plots, rules and the form remain.
     independent
         Columns, or groups of columns: for each the report proves or refutes that it alone never
-        changes the class, as `prove_independent` does.
+        changes the prediction, as `prove_independent` does.
     tolerances
         Small changes of columns of numbers: the report shows how many of the rows are proven to
-        keep their class within them, as `prove_robust` does. Both are for classes only.
+        keep their class within them, as `prove_robust` does. For classes only.
+    at_least, at_most
+        Limits of a number: the report proves or refutes that every possible prediction is within
+        them, as `prove_range` does.
 
     Examples
     --------
@@ -202,10 +208,13 @@ def make_report(
     check_is_circuit(circuit, "make_report")
     is_number = circuit.task == "number"
     template = _template("number.html.jinja" if is_number else "report.html.jinja")
-    if is_number and (independent or tolerances):
+    if is_number and tolerances:
         raise OptionError(
-            "independent and tolerances are proven for classes; the circuit predicts a number"
+            "tolerances are proven for classes, but the circuit predicts a number; leave them out, "
+            "or use independent, at_least or at_most"
         )
+    if not is_number:
+        check_no_limits(circuit, at_least, at_most)
     data = data or DataNote()
     table = read_table(X)
     table = replace(table, read=cache(table.read))  # for the evaluation and for `read_rows`
@@ -231,13 +240,12 @@ def make_report(
         rules=facts.rules,
         decision=readout_note(circuit.readout),
         trends=_trends(circuit),
-        certificates=()
-        if is_number
-        else certify(
+        certificates=certify(
             circuit,
             X,
             independent,
             tolerances or {},
+            limits=(at_least, at_most),
             rows=rows,
             numbers=data.numbers,
             row_word=data.row_word,
@@ -245,6 +253,7 @@ def make_report(
         trend_words=NUMBER_TREND_WORDS if is_number else TREND_WORDS,
         trend_signs=_TREND_SIGNS,
         n_features=len(content["features"]),
+        with_constraints=circuit.constraints is not None,
         with_rows=rows,
         with_edits=rows and circuit.task == "classes",
         cost=cost(circuit),

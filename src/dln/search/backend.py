@@ -12,10 +12,13 @@ import numpy as np
 
 from dln.encode.encoder import EncodeOptions
 from dln.search.folds import Fold
+from dln.search.number_tasks import NumberTask, run_number_task, run_number_tasks
 from dln.search.tasks import FoldRows, Outcome, RowsOf, Task, encode_fold, run_tasks
 from dln.train.engines import EngineName, find_engine
 from dln.train.jobs import Histories
-from dln.train.problem import Problem
+from dln.train.problem import NumberProblem, Problem
+
+AnyTask = Task | NumberTask
 
 BackendName = OneOf["local", "ray"]
 
@@ -27,7 +30,7 @@ OnDone = Callable[[float], None]
 class TaskContext:
     """The data, folds and engine that all tasks of a search share."""
 
-    problem: Problem
+    problem: Problem | NumberProblem
     folds: tuple[Fold, ...]
     engine: EngineName
     device: str
@@ -37,7 +40,7 @@ class TaskContext:
 class Backend(Protocol):
     """Trains tasks. All backends give the same outcomes."""
 
-    def run(self, tasks: Sequence[Task], on_done: OnDone | None = None) -> list[Outcome]:
+    def run(self, tasks: Sequence[AnyTask], on_done: OnDone | None = None) -> list[Outcome]:
         """Train the tasks in parallel and return their outcomes in the same order."""
 
     def close(self) -> None:
@@ -50,10 +53,31 @@ class LocalBackend:
     def __init__(self, context: TaskContext) -> None:
         self._context = context
         self._engine = find_engine(context.engine, context.device)
-        self._rows_of = keep_rows(context)
+        self._rows_of = cache(lambda: keep_rows(context))
 
-    def run(self, tasks: Sequence[Task], on_done: OnDone | None = None) -> list[Outcome]:
-        """Train the tasks as one population."""
+    def run(self, tasks: Sequence[AnyTask], on_done: OnDone | None = None) -> list[Outcome]:
+        """Train networks of classes as one population, and fits of numbers side by side."""
+        numbers = [task for task in tasks if isinstance(task, NumberTask)]
+        if numbers:
+            return self._run_numbers(numbers, on_done)
+        return self._run_classes([task for task in tasks if isinstance(task, Task)], on_done)
+
+    def _run_numbers(self, tasks: Sequence[NumberTask], on_done: OnDone | None) -> list[Outcome]:
+        context = self._context
+        problem = context.problem
+        assert isinstance(problem, NumberProblem)
+        return run_number_tasks(
+            tasks,
+            lambda task, n_threads: run_number_task(
+                problem, context.folds[task.fold], task, self._engine, n_threads
+            ),
+            context.n_threads,
+            # Other engines are fastest if they train one population at a time.
+            context.n_threads if context.engine == "native" else 1,
+            on_done,
+        )
+
+    def _run_classes(self, tasks: Sequence[Task], on_done: OnDone | None) -> list[Outcome]:
         total = sum(task.recipe.options.epochs * len(task.seeds) for task in tasks)
 
         def report(histories: Histories) -> None:
@@ -62,7 +86,7 @@ class LocalBackend:
 
         return run_tasks(
             tasks,
-            self._rows_of,
+            self._rows_of(),
             self._engine,
             n_threads=self._context.n_threads,
             on_progress=report if on_done is not None else None,
@@ -74,10 +98,12 @@ class LocalBackend:
 
 def keep_rows(context: TaskContext) -> RowsOf:
     """Return a function that encodes each fold once per encoding, on first use."""
+    problem = context.problem
+    assert isinstance(problem, Problem)
 
     @cache
     def rows_of(fold: int, encode: EncodeOptions) -> FoldRows:
-        return encode_fold(context.problem, context.folds[fold], encode)
+        return encode_fold(problem, context.folds[fold], encode)
 
     return rows_of
 

@@ -2,52 +2,41 @@
 
 from __future__ import annotations
 
-import numbers
 import os
-import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.metrics import balanced_accuracy_score
-from sklearn.utils.validation import check_is_fitted
 
-from dln._util.cores import count_threads
-from dln._util.option import check_choice, check_integer, check_number
-from dln.core.circuit import Circuit
 from dln.data.target import ClassWeight
-from dln.errors import OptionError, TableError
+from dln.errors import TableError
 from dln.estimators.classifier import DLNClassifier
-from dln.estimators.fit_warnings import warn_user
-from dln.estimators.plan import CONSTRAINTS, plan_fit
-from dln.estimators.reading import draw_seed, read_problem
-from dln.search.backend import BackendName, TaskContext, open_backend
+from dln.estimators.parameters import Parameters
+from dln.estimators.plan import plan_fit
+from dln.estimators.reading import read_problem
+from dln.search.backend import BackendName
+from dln.search.base import CircuitSearch, Reading
 from dln.search.final import FinalFit
-from dln.search.fingerprint import fingerprint, fingerprint_folds, fingerprint_values, versions
-from dln.search.folds import Fold, count_folds, group_folds, sample_rows, user_folds
+from dln.search.folds import Fold, count_folds, group_folds, sample_rows
 from dln.search.paper import preset_class_weight
-from dln.search.preset import Preset, Scoring
+from dln.search.preset import Preset
 from dln.search.presets import SpaceName, find_preset
-from dln.search.progress import search_bar
-from dln.search.results import make_results
-from dln.search.run import DIRECTIONS, Objective, Search, SearchState
-from dln.search.smooth import smooth
-from dln.search.space import Between, check_space, describe, import_optuna
-from dln.search.storage import Storage, StudyStorage
-from dln.search.trial import CHOICES, Choice, Trial, find_front
+from dln.search.run import Objective, SearchState, TaskOfFold
+from dln.search.scores import ACCURACY
+from dln.search.scoring import Scoring
+from dln.search.tasks import make_task
+from dln.search.trial import Choice
 from dln.shrink.simplify.simplify import Effort
 from dln.train.engines import EngineName
 from dln.train.folds import N_FOLDS
 from dln.train.jobs import OnInterrupt
 from dln.train.problem import Problem
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
-
-class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class DLNSearchCV(ClassifierMixin, CircuitSearch):  # type: ignore[misc]
     """Hyperparameter search for `DLNClassifier` by cross-validation.
 
     Optuna proposes batches of trials. All trials and folds of a batch are trained in parallel. The
@@ -141,6 +130,8 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     True
     """
 
+    parameters = Parameters
+
     def __init__(
         self,
         *,
@@ -201,42 +192,7 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self : DLNSearchCV
         """
-        self._check()
-        read, classes = read_problem(self, X, y, sample_weight, self._class_weight(), groups)
-        if read.top is not None:
-            raise TableError(
-                "DLNSearchCV needs one class for each row, but the target has class probabilities; "
-                "use DLNClassifier"
-            )
-        problem = read.counting().kept()
-        preset = find_preset(self.space, problem).with_fixed(self._fixed())
-        self.space_ = dict(preset.space)
-        self._final_fit = preset.final
-        storage = self._open_storage()
-        known = storage.seed if self.random_state is None else None
-        self.seed_ = draw_seed(self.random_state) if known is None else known
-        sample = self._sample(problem, preset.scoring)
-        folds = self._folds(read, sample, preset.scoring, groups)
-        storage.check_settings(self._settings(problem, preset, folds))
-        started = time.monotonic()
-        trials, interrupted = self._search(sample, folds, preset, storage)
-        self.search_time_ = time.monotonic() - started
-        self.trials_ = smooth(trials, preset.space) if preset.scoring.smoothed else tuple(trials)
-        self.n_splits_ = len(folds)
-        self.cv_results_ = make_results(self.trials_, self.n_splits_)
-        self.pareto_ = find_front(self.trials_)
-        chosen = CHOICES["best" if isinstance(self.refit, bool) else self.refit](self.trials_)
-        self.small_index_ = CHOICES["small"](self.trials_).number
-        self.best_index_, self.best_score_ = chosen.number, chosen.score
-        self.best_params_ = dict(chosen.params)
-        if self.refit:
-            started = time.monotonic()
-            self.best_estimator_ = self.fit_trial(chosen.number, X, y, sample_weight, groups)
-            self.refit_time_ = time.monotonic() - started
-        # Set last: if a later fit is stopped, the labels still belong to the fitted classifier.
-        self.classes_ = classes
-        if interrupted:
-            warn_user("The search was interrupted. The trials that had finished are kept.")
+        self._run(X, y, sample_weight, groups)
         return self
 
     def fit_trial(
@@ -255,56 +211,48 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         DLNClassifier
         """
-        check_is_fitted(self, "trials_")
-        check_integer("number", number, 0, len(self.trials_) - 1)
-        model = self._classifier(self.trials_[number].params)
         final_fit: FinalFit = self._final_fit
-        return final_fit(model, X, y, sample_weight, groups)
+        return final_fit(self._unfitted(number), X, y, sample_weight, groups)
 
-    def draw(self, *, axes: Any = None) -> Figure:
-        """Plot accuracy against size, and the importance of parameters; see `draw_search`.
+    @property
+    def measure(self) -> str:
+        """Name of the score."""
+        return ACCURACY
 
-        Parameters
-        ----------
-        axes
-            Two matplotlib axes to draw on. By default a new figure is created.
-        """
-        from dln.search.picture import draw_search  # imports matplotlib
-
-        return draw_search(self, axes=axes)
-
-    def _search(
-        self, problem: Problem, folds: Sequence[Fold], preset: Preset, storage: Storage
-    ) -> tuple[list[Trial], bool]:
-        """Run the search. Return the trials and whether it was interrupted."""
-        context = TaskContext(
-            problem, tuple(folds), self.engine, self.device, count_threads(self.n_jobs)
-        )
-        backend = open_backend(self.backend, context)
-        with search_bar(enabled=bool(self.verbose)) as show:
-            search = Search(
-                preset=preset,
-                plan_of=lambda params: plan_fit(self._classifier(params), problem),
-                n_folds=len(folds),
-                objective=self.objective,
-                seed=self.seed_,
-                n_trials=self.n_trials,
-                batch_size=self.batch_size,
-                backend=backend,
-                storage=storage,
-                report=lambda state: _report(state, show, self.callback),
+    def _read(self, X: Any, y: Any, *rows: Any) -> Reading:
+        sample_weight, groups = rows
+        read, classes = read_problem(self, X, y, sample_weight, self._class_weight(), groups)
+        if read.top is not None:
+            raise TableError(
+                "DLNSearchCV needs one class for each row, but the target has class probabilities; "
+                "use DLNClassifier"
             )
-            try:
-                search.run(self.time_limit)
-            except KeyboardInterrupt:
-                if self.on_interrupt == "raise" or not search.trials:
-                    raise
-                return search.trials, True
-            finally:
-                backend.close()
-        return search.trials, False
+        return Reading(read, {"classes_": classes})
 
-    def _classifier(self, params: Mapping[str, Any]) -> DLNClassifier:
+    def _find_preset(self, problem: Problem) -> Preset:
+        return find_preset(self.space, problem)
+
+    def _plan(self, params: Mapping[str, Any], problem: Problem, scoring: Scoring) -> TaskOfFold:
+        recipe = plan_fit(self._make_model(params), problem).candidates.usual
+        return lambda fold: make_task(recipe, fold, scoring, self.seed_)
+
+    def _draw_sample(self, problem: Problem, n_rows: int) -> NDArray[np.int64]:
+        return sample_rows(problem.target, n_rows, self.seed_)
+
+    def _make_folds(self, problem: Problem, scoring: Scoring) -> list[Fold]:
+        found = scoring.make_folds(problem.target, self.seed_)
+        if problem.groups is None:
+            return found
+        n_folds = len(found) if 1 < len(found) < N_FOLDS else N_FOLDS
+        return group_folds(problem.target, problem.groups, len(found), self.seed_, n_folds)
+
+    def _count_folds(self, problem: Problem, n_folds: int) -> list[Fold]:
+        plain = count_folds(problem.target, n_folds, self.seed_)
+        if problem.groups is None:
+            return plain
+        return group_folds(problem.target, problem.groups, n_folds, self.seed_, n_folds)
+
+    def _make_model(self, params: Mapping[str, Any]) -> DLNClassifier:
         return DLNClassifier(
             **{"simplify": self.simplify, **params},
             class_weight=self._class_weight(),
@@ -315,126 +263,27 @@ class DLNSearchCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             on_interrupt=self.on_interrupt,
         )
 
-    def _fixed(self) -> dict[str, Any]:
-        fixed = {} if self.fixed is None else dict(self.fixed)
-        for name, value in fixed.items():
-            if name in CONSTRAINTS:
-                # A list of columns is one value here, not a choice. `plan_fit` checks it.
-                fixed[name] = tuple(value) if isinstance(value, list) else value
-                continue
-            if isinstance(value, (list, Between)):
-                raise OptionError(f"fixed has {value!r} for {name!r}, expected one value")
-            check_space({name: value})
-        return fixed
-
     def _class_weight(self) -> Any:
         return preset_class_weight(self.space, self.class_weight)
 
-    def _open_storage(self) -> Storage:
-        if self.storage is None:
-            return Storage()
-        return StudyStorage(os.fspath(self.storage), DIRECTIONS[self.objective])
-
-    def _settings(self, problem: Problem, preset: Preset, folds: Sequence[Fold]) -> dict[str, Any]:
-        """Return the settings that must be equal to resume a stored search."""
-        return {
-            "seed": self.seed_,
-            "batch_size": int(self.batch_size),
-            "objective": self.objective,
-            "space": describe(preset.space),
-            "starts": fingerprint_values(preset.first),
-            **preset.scoring.settings(),
-            "engine": self.engine,
-            "data": fingerprint(problem),
-            "folds": fingerprint_folds(folds),
-            "versions": versions(),
-        }
-
-    def _sample(self, problem: Problem, scoring: Scoring) -> Problem:
-        """Draw the rows that trials are trained and scored on."""
-        if len(problem.target) <= scoring.max_rows or not self._is_auto_cv():
-            return problem
-        return problem.take(sample_rows(problem.target, scoring.max_rows, self.seed_))
-
-    def _folds(self, read: Problem, sample: Problem, scoring: Scoring, groups: Any) -> list[Fold]:
-        counted = isinstance(self.cv, numbers.Integral) and not isinstance(self.cv, bool)
-        if self._is_auto_cv():
-            found = scoring.make_folds(sample.target, self.seed_)
-            if sample.groups is None:
-                return found
-            n_folds = len(found) if 1 < len(found) < N_FOLDS else N_FOLDS
-            return group_folds(sample.target, sample.groups, len(found), self.seed_, n_folds)
-        if counted:
-            n_folds = int(self.cv)
-            plain = count_folds(sample.target, n_folds, self.seed_)
-            if sample.groups is None:
-                return plain
-            return group_folds(sample.target, sample.groups, n_folds, self.seed_, n_folds)
-        return user_folds(read.target, read.weight > 0, self.cv, groups)
-
-    def _is_auto_cv(self) -> bool:
-        return isinstance(self.cv, str) and self.cv == "auto"
-
-    def _check(self) -> None:
-        check_integer("n_trials", self.n_trials, 1, 10**6)
-        check_integer("batch_size", self.batch_size, 1, 10**6)
-        check_choice("objective", self.objective, get_args(Objective))
-        check_choice("backend", self.backend, get_args(BackendName))
-        check_choice("on_interrupt", self.on_interrupt, get_args(OnInterrupt))
-        check_choice("refit", self.refit, tuple(CHOICES), bool)
-        if self.time_limit is not None:
-            check_number("time_limit", self.time_limit, 0.0, 1e9)
-        if self.callback is not None and not callable(self.callback):
-            raise OptionError(f"callback is {self.callback!r}, expected a function or None")
-        import_optuna()
-
     # -- prediction -------------------------------------------------------------------------------
-
-    @property
-    def circuit_(self) -> Circuit:
-        """The circuit of the fitted classifier."""
-        return self._fitted().circuit_
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class with the most votes for each row."""
-        return self._fitted().predict(X)
+        classes: NDArray[Any] = self._fitted().predict(X)
+        return classes
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class for each row; see `DLNClassifier`."""
-        return self._fitted().predict_proba(X)
+        shares: NDArray[np.float64] = self._fitted().predict_proba(X)
+        return shares
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the votes, as `DLNClassifier` does."""
-        return self._fitted().decision_function(X)
+        votes: NDArray[np.float64] = self._fitted().decision_function(X)
+        return votes
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the balanced accuracy, the score that is also used for trials."""
         predicted = self.predict(X)
         return float(balanced_accuracy_score(y, predicted, sample_weight=sample_weight))
-
-    def _fitted(self) -> DLNClassifier:
-        check_is_fitted(self, "trials_")
-        if not self.refit:
-            raise AttributeError(
-                "refit is False, so that no classifier was fitted; "
-                'use fit_trial(best_index_, X, y), or refit="best"'
-            )
-        model: DLNClassifier = self.best_estimator_
-        return model
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        return tags
-
-
-def _report(
-    state: SearchState,
-    show: Callable[[SearchState], None] | None,
-    callback: Callable[[SearchState], None] | None,
-) -> None:
-    for tell in (show, callback):
-        if tell is not None:
-            tell(state)

@@ -12,16 +12,17 @@ import numpy as np
 
 from dln.search.folds import Fold
 from dln.search.space import describe
-from dln.train.problem import Problem
+from dln.train.problem import NumberProblem, Problem
 
 _DIGITS = 16
 """Length of a digest. Two searches in one file will not have the same one by chance."""
 
 
-def fingerprint(problem: Problem) -> str:
-    """Return a text that changes if a value, class or weight of the table changes."""
+def fingerprint(problem: Problem | NumberProblem) -> str:
+    """Return a text that changes if a value, target or weight of the table changes."""
     digest = hashlib.sha256()
-    digest.update(repr((problem.table.names, problem.classes)).encode())
+    classes = problem.classes if isinstance(problem, Problem) else None
+    digest.update(repr((problem.table.names, classes)).encode())
     for array in (problem.target, problem.weight):
         digest.update(np.ascontiguousarray(array).tobytes())
     for index in range(problem.table.n_columns):

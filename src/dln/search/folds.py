@@ -17,7 +17,7 @@ from sklearn.model_selection import (
 )
 
 from dln.errors import OptionError, TableError
-from dln.train.folds import N_FOLDS, make_folds
+from dln.train.folds import N_FOLDS, draw_number_folds, make_folds
 
 Rows = NDArray[np.int64]
 
@@ -51,20 +51,42 @@ def count_folds(target: NDArray[np.int32], n_folds: int, seed: int) -> list[Fold
     return split_rows(StratifiedKFold(n_folds, shuffle=True, random_state=seed), target)
 
 
+def number_folds(
+    target: NDArray[np.float64], n_folds: int, seed: int, groups: NDArray[np.int64] | None = None
+) -> list[Fold]:
+    """Split rows with a target of numbers; each fold has about the same distribution of them."""
+    if n_folds < 2:
+        raise OptionError(f"cv is {n_folds}, expected at least 2 folds")
+    n_units = len(target) if groups is None else len(np.unique(groups))
+    if n_folds > n_units:
+        what = "rows" if groups is None else "groups"
+        raise TableError(f"cv is {n_folds}, but there are {n_units} {what}; use fewer folds")
+    fold = draw_number_folds(target, n_folds, np.random.default_rng(seed), groups)
+    return [
+        Fold(np.flatnonzero(fold != number), np.flatnonzero(fold == number))
+        for number in range(n_folds)
+    ]
+
+
 def user_folds(
-    target: NDArray[np.int32], counts: NDArray[np.bool_], cv: Any, groups: Any
+    n_rows: int,
+    classes: NDArray[np.int32] | None,
+    counts: NDArray[np.bool_],
+    cv: Any,
+    groups: Any,
 ) -> list[Fold]:
     """Split by a scikit-learn splitter or by given splits, and keep the rows with weight.
 
-    Row numbers in the folds count only the rows with weight, from 0.
+    `classes` is None for a target of numbers. Row numbers in the folds count only the rows with
+    weight, from 0.
     """
     try:
-        splitter = check_cv(cv, target, classifier=True)
-        parts = splitter.split(np.zeros((len(target), 1)), target, groups)
+        splitter = check_cv(cv, classes, classifier=classes is not None)
+        parts = splitter.split(np.zeros((n_rows, 1)), classes, groups)
         folds = [Fold(np.asarray(train), np.asarray(valid)) for train, valid in parts]
     except (TypeError, ValueError) as error:
         raise OptionError(f"cv is {_short(cv)}, which cannot split the rows: {error}") from error
-    if not folds or not all(_is_sound(fold, len(target)) for fold in folds):
+    if not folds or not all(_is_sound(fold, n_rows) for fold in folds):
         raise OptionError(f"cv is {_short(cv)}, expected row numbers for training and validation")
     numbers = np.cumsum(counts) - 1
     kept = [

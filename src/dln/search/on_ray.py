@@ -12,9 +12,12 @@ from typing import Any
 
 from dln._util.extras import import_extra
 from dln.encode.encoder import EncodeOptions
-from dln.search.backend import OnDone, TaskContext
+from dln.search.backend import AnyTask, OnDone, TaskContext
+from dln.search.folds import Fold
+from dln.search.number_tasks import NumberTask, run_number_task
 from dln.search.tasks import FoldRows, Outcome, Task, encode_fold, run_tasks
 from dln.train.engines import EngineName, find_engine
+from dln.train.problem import NumberProblem
 
 _RETRIES = 20
 """How often a task is started again after its node or process was lost."""
@@ -32,17 +35,15 @@ class RayBackend:
             ray.init(include_dashboard=False, log_to_driver=False)
         self._encode = ray.remote(encode_fold).options(max_retries=_RETRIES, num_cpus=1)
         self._run = ray.remote(_run_one).options(max_retries=_RETRIES, **resources_of(context))
+        self._fit = ray.remote(_fit_number).options(max_retries=_RETRIES, **resources_of(context))
         self._context = context
         self._problem = ray.put(context.problem)
         self._rows: dict[tuple[int, EncodeOptions], Any] = {}
 
-    def run(self, tasks: Sequence[Task], on_done: OnDone | None = None) -> list[Outcome]:
+    def run(self, tasks: Sequence[AnyTask], on_done: OnDone | None = None) -> list[Outcome]:
         """Train the tasks, one on each free core of the cluster."""
-        ray, context = self._ray, self._context
-        pending = [
-            self._run.remote(self._rows_of(task), task, context.engine, context.device)
-            for task in tasks
-        ]
+        ray = self._ray
+        pending = [self._start(task) for task in tasks]
         try:
             waiting = pending
             while waiting:
@@ -64,6 +65,15 @@ class RayBackend:
         self._rows.clear()
         if self._started:
             self._ray.shutdown()
+
+    def _start(self, task: AnyTask) -> Any:
+        """Start a task and return Ray's reference to its outcome."""
+        context = self._context
+        if isinstance(task, Task):
+            rows = self._rows_of(task)
+            return self._run.remote(rows, task, context.engine, context.device)
+        fold = context.folds[task.fold]
+        return self._fit.remote(self._problem, fold, task, context.engine, context.device)
 
     def _rows_of(self, task: Task) -> Any:
         """Return Ray's reference to an encoded fold; each is encoded once per encoding."""
@@ -88,6 +98,13 @@ def _run_one(rows: FoldRows, task: Task, engine: EngineName, device: str) -> Out
     found = find_engine(engine, device)
     (outcome,) = run_tasks([task], lambda fold, encode: rows, found, n_threads=1)
     return outcome
+
+
+def _fit_number(
+    problem: NumberProblem, fold: Fold, task: NumberTask, engine: EngineName, device: str
+) -> Outcome:
+    """Run one task of a number on one core."""
+    return run_number_task(problem, fold, task, find_engine(engine, device))
 
 
 def _import_ray() -> Any:

@@ -18,8 +18,9 @@ from dln.data.table import RawColumn
 from dln.estimators.presets import PRESETS, batch_size
 from dln.search.final import FinalFit, fit_all_rows, fit_best_epoch
 from dln.search.folds import Fold, count_rarest, split_rows
-from dln.search.preset import Preset, Scoring, Values
+from dln.search.preset import Preset, Values
 from dln.search.scores import penalised_mean
+from dln.search.scoring import Scoring
 from dln.search.space import Between
 from dln.train.network import layer_sizes
 from dln.train.problem import Problem

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from dln._util.colours import COLOURS, GREY
 from dln.draw.canvas import escape_dollars, figure_of, make_axes, make_legend
 from dln.search.importance import find_importance
+from dln.search.scores import ACCURACY
 from dln.search.trial import Trial
 
 if TYPE_CHECKING:
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from dln.search.estimator import DLNSearchCV
+    from dln.search.base import CircuitSearch
 
 
 def draw_search(
-    search: DLNSearchCV, *, axes: Sequence[Axes] | NDArray[Any] | None = None
+    search: CircuitSearch, *, axes: Sequence[Axes] | NDArray[Any] | None = None
 ) -> Figure:
     """Plot the results of a search.
 
@@ -47,7 +48,7 @@ def draw_search(
     """
     check_is_fitted(search, "trials_")
     left, right = _beside(axes)
-    _draw_front(left, search.trials_, search.pareto_, search.trials_[search.best_index_])
+    _draw_front(left, search)
     _draw_importance(right, find_importance(search.trials_, search.space_))
     return figure_of(left)
 
@@ -62,7 +63,9 @@ def _beside(given: Any) -> list[Axes]:
     return [*figure.subplots(1, 2)]
 
 
-def _draw_front(ax: Axes, trials: Sequence[Trial], front: Sequence[Trial], chosen: Trial) -> None:
+def _draw_front(ax: Axes, search: CircuitSearch) -> None:
+    trials = search.trials_
+    factor = 100.0 if search.measure == ACCURACY else 1.0
     handles: list[Artist] = []
     labels: list[str] = []
     for stopped, colour, label in (
@@ -71,22 +74,23 @@ def _draw_front(ax: Axes, trials: Sequence[Trial], front: Sequence[Trial], chose
     ):
         some = [trial for trial in trials if trial.stopped == stopped]
         if some:
-            handles.append(ax.scatter(*_points(some), color=colour, s=18, alpha=0.7))
+            handles.append(ax.scatter(*_points(some, factor), color=colour, s=18, alpha=0.7))
             labels.append(label)
-    sizes, scores = _points(front)
+    sizes, scores = _points(search.pareto_, factor)
     handles.append(ax.plot(sizes, scores, color=COLOURS[1], lw=1.5, drawstyle="steps-post")[0])
     labels.append("Pareto front")
-    handles.append(ax.scatter(*_points([chosen]), color=COLOURS[5], marker="*", s=150, zorder=3))
+    chosen = _points([trials[search.best_index_]], factor)
+    handles.append(ax.scatter(*chosen, color=COLOURS[5], marker="*", s=150, zorder=3))
     labels.append("chosen (best estimate)")
     ax.set_xscale("log")
-    ax.set(xlabel="gate-level operations", ylabel="score in %")
+    ax.set(xlabel="gate-level operations", ylabel="score in %" if factor > 1 else search.measure)
     ax.set_title(f"{len(trials)} trials", fontsize="medium")
     make_legend(ax, handles, labels, loc="best", fontsize="small")
 
 
-def _points(trials: Sequence[Trial]) -> tuple[list[float], list[float]]:
+def _points(trials: Sequence[Trial], factor: float) -> tuple[list[float], list[float]]:
     """Return sizes and scores. A circuit without operations is drawn at 1."""
-    return [max(1.0, trial.size) for trial in trials], [100 * trial.score for trial in trials]
+    return [max(1.0, trial.size) for trial in trials], [factor * trial.score for trial in trials]
 
 
 def _draw_importance(ax: Axes, parts: dict[str, float]) -> None:

@@ -3,56 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dln.search.final import FinalFit, fit_all_rows
-from dln.search.folds import Fold
+from dln.search.scoring import Scoring
 from dln.search.space import Space, fixed_part
 
-MakeFolds = Callable[[NDArray[np.int32], int], list[Fold]]
 Values = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Scoring:
-    """How trials are scored.
+def one_setting(params: dict[str, Any]) -> dict[str, Any]:
+    """Switch the classifier's own comparison of settings off, because a trial is one setting.
 
-    Attributes
-    ----------
-    make_folds
-        Splits rows, given the class of each row and a seed.
-    penalty
-        The score is the mean minus this factor times the standard deviation over folds.
-    eval_every, patience
-        Epochs between two evaluations on the validation rows (0: one, at the end), and epochs
-        without improvement before a fold stops.
-    max_rows, epochs_part, max_networks
-        Limits of a trial: number of rows, fraction of its epochs, and number of networks that
-        vote together. They are large enough to compare trials.
-    first_folds
-        Folds after which a clearly worse trial is stopped; 0 never stops a trial.
-    smoothed
-        Whether trials are chosen by smoothed scores.
+    So is its dial: "quick" has the usual number of networks.
     """
-
-    make_folds: MakeFolds
-    penalty: float = 0.0
-    eval_every: int = 0
-    patience: int = 0
-    max_rows: int = 10**12
-    epochs_part: float = 1.0
-    max_networks: int = 10**12
-    first_folds: int = 0
-    smoothed: bool = True
-
-    def settings(self) -> dict[str, float]:
-        """Return all attributes except the function, by name."""
-        names = [field.name for field in fields(self) if field.name != "make_folds"]
-        return {name: getattr(self, name) for name in names}
+    if "auto" in (params.get("layers", "auto"), params.get("tau", "auto")):
+        params["selection_fits"] = 0
+    if params.get("n_networks", "auto") == "auto":
+        params["effort"] = "quick"
+    return params
 
 
 @dataclass(frozen=True)
@@ -62,13 +32,15 @@ class Preset:
     Attributes
     ----------
     space
-        The search space: parameters of `DLNClassifier`, or names that `translate` converts.
+        The search space: parameters of the estimator, or names that `translate` converts.
     translate
-        Converts values of the space to parameters of `DLNClassifier`.
+        Converts values of the space to parameters of the estimator.
     first
         Values that are tried first.
     final
-        Fits a classifier with the chosen parameters.
+        Fits an estimator with the chosen parameters.
+    complete
+        Completes the parameters of a trial.
     """
 
     space: Space
@@ -76,6 +48,7 @@ class Preset:
     translate: Callable[[Values], dict[str, Any]] = dict
     first: tuple[dict[str, Any], ...] = ()
     final: FinalFit = fit_all_rows
+    complete: Callable[[dict[str, Any]], dict[str, Any]] = one_setting
 
     def with_fixed(self, fixed: Mapping[str, Any]) -> Preset:
         """Return the search with parameters that every trial has."""
@@ -93,14 +66,5 @@ class Preset:
         )
 
     def parameters(self, values: Values) -> dict[str, Any]:
-        """Return the parameters of `DLNClassifier` for chosen values.
-
-        The classifier's own comparison of settings is switched off, because a trial is one setting.
-        So is its dial: "quick" has the usual number of networks.
-        """
-        params = self.translate({**fixed_part(self.space), **values})
-        if "auto" in (params.get("layers", "auto"), params.get("tau", "auto")):
-            params["selection_fits"] = 0
-        if params.get("n_networks", "auto") == "auto":
-            params["effort"] = "quick"
-        return params
+        """Return the parameters of the estimator for chosen values."""
+        return self.complete(self.translate({**fixed_part(self.space), **values}))

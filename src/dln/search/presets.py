@@ -12,9 +12,11 @@ from typing import Any
 from typing import Literal as OneOf
 
 from dln.errors import OptionError
+from dln.estimators.parameters import Parameters
 from dln.search.folds import repeated_folds
 from dln.search.paper import paper_preset, program_preset
-from dln.search.preset import MakeFolds, Preset, Scoring, Values
+from dln.search.preset import Preset, Values
+from dln.search.scoring import MakeFolds, Scoring
 from dln.search.space import Between, check_space
 from dln.train.problem import Problem
 from dln.train.recipe import MAX_WIDTH, widen
@@ -31,7 +33,7 @@ def find_preset(space: Any, problem: Problem) -> Preset:
                 "parameters"
             )
         return _PRESETS[space](problem)
-    check_space(space)
+    check_space(space, Parameters)
     return Preset(dict(space), _scoring(problem))
 
 

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import logging
-import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from typing import Literal as OneOf
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dln.search.backend import Backend
+from dln.search.backend import AnyTask, Backend
 from dln.search.fingerprint import fingerprint_values
 from dln.search.preset import Preset
 from dln.search.propose import Proposer
 from dln.search.scores import fold_scores, penalised_mean, standard_error
 from dln.search.storage import Storage
-from dln.search.tasks import Outcome, Task
+from dln.search.tasks import Outcome
 from dln.search.trial import Trial
-from dln.train.fit import FitPlan
 
 _log = logging.getLogger("dln")
 
@@ -30,14 +28,15 @@ DIRECTIONS: dict[Objective, tuple[str, ...]] = {
     "accuracy": ("maximize",),
     "pareto": ("maximize", "minimize"),
 }
-MEASURED_FOLDS = 1
-"""Sizes are averaged over this number of folds. They differ little and are slow to measure."""
-
 HOPELESS = 0.005
 """A trial is stopped if it is worse than the best by more than this plus two standard errors."""
 
 LONE_FOLD_ERROR = 0.025
 """The standard error that is assumed after one fold."""
+
+
+TaskOfFold = Callable[[int], AnyTask]
+"""What a trial trains on a fold, given the number of the fold."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ class Search:
     """A search in progress; `trials` grows batch by batch."""
 
     preset: Preset
-    plan_of: Callable[[dict[str, Any]], FitPlan]
+    plan_of: Callable[[dict[str, Any]], TaskOfFold]
     n_folds: int
     objective: Objective
     seed: int
@@ -143,7 +142,7 @@ class Search:
         for folds in self._rounds():
             if not going:
                 break
-            tasks = [self._task(plans[number], fold) for number in going for fold in folds]
+            tasks = [plans[number](fold) for number in going for fold in folds]
             # The storage may hold outcomes of other values, if another Optuna proposed them.
             drawn = fingerprint_values([values[number] for number in going])
             name = f"trials {first} to {numbers[-1]}, folds {folds[0]} to {folds[-1]}, {drawn}"
@@ -164,29 +163,7 @@ class Search:
             return [range(self.n_folds)]
         return [range(first), range(first, self.n_folds)]
 
-    def _task(self, plan: FitPlan, fold: int) -> Task:
-        scoring = self.preset.scoring
-        recipe = plan.candidates.usual
-        options = replace(
-            recipe.options.untraced(),
-            epochs=math.ceil(scoring.epochs_part * recipe.options.epochs),
-            eval_every=scoring.eval_every,
-            patience=scoring.patience,
-            validation_score="validation",
-        )
-        # The same seeds for all trials, so that they differ only in their parameters.
-        rng = np.random.default_rng([self.seed, fold])
-        n_networks = recipe.n_networks
-        n_judged = min(n_networks, scoring.max_networks)
-        return Task(
-            fold=fold,
-            recipe=replace(recipe, options=options),
-            seeds=tuple(rng.integers(2**63, size=n_judged).tolist()),
-            n_networks=n_networks,
-            measured=fold < MEASURED_FOLDS,
-        )
-
-    def _train(self, population: str, tasks: Sequence[Task], share: Share) -> list[Outcome]:
+    def _train(self, population: str, tasks: Sequence[AnyTask], share: Share) -> list[Outcome]:
         known = self.storage.load(population)
         if known is not None:
             self._recalled += (share.of_trials(1.0) - share.of_trials(0.0)) / self.n_trials

@@ -7,7 +7,20 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dln._util.messages import percent
 from dln.search.tasks import Outcome
+
+ACCURACY = "balanced accuracy"
+"""Name of the score of classes."""
+
+
+def score_text(score: float, measure: str) -> str:
+    """Write a score for people.
+
+    >>> score_text(0.912, "balanced accuracy"), score_text(0.912, "R²")
+    ('91.2 %', 'R² 0.912')
+    """
+    return percent(score) if measure == ACCURACY else f"{measure} {score:.3f}"
 
 
 def fold_scores(outcomes: Sequence[Outcome], penalty: float) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Search spaces: ranges and lists of values for parameters of `DLNClassifier`.
+"""Search spaces: ranges and lists of values for the parameters of an estimator.
 
 A space maps a name to a `Between`, a list of values, or one fixed value.
 """
@@ -17,7 +17,7 @@ import numpy as np
 from dln._util.extras import import_extra
 from dln._util.option import options_of
 from dln.errors import OptionError
-from dln.estimators.parameters import Parameters
+from dln.estimators.parameters import NumberParameters, Parameters
 from dln.estimators.plan import CONSTRAINTS
 from dln.paths.budget import Budget
 
@@ -77,19 +77,23 @@ _OF_A_BUDGET = (*(own.name for own in fields(Budget)), "path")
 """Parameters of fits that train no network."""
 
 
-def check_space(space: Any) -> None:
-    """Check the names and values of a space against the parameters of `DLNClassifier`."""
+def check_space(space: Any, parameters: type = Parameters) -> None:
+    """Check the names and values of a space against the parameters of an estimator."""
     if not isinstance(space, Mapping):
         raise OptionError(
             f'space is {space!r}, expected "default", "paper" or a dict of parameters'
         )
-    every = options_of(Parameters)
-    known = {name: own for name, own in every.items() if own.facts.searched}
+    every = options_of(parameters)
+    is_number = parameters is NumberParameters
+    estimator = "DLNRegressor" if is_number else "DLNClassifier"
+    # A trial of a classifier is one setting, so its effort is fixed. That of a number is a fit.
+    also = ("effort",) if is_number else ()
+    known = {name: own for name, own in every.items() if own.facts.searched or name in also}
     for name, choices in space.items():
         if name in _OF_A_BUDGET:
             raise OptionError(
-                f"{name} is not possible in a search, which compares networks; a fit with a budget "
-                "chooses its size by cross-validation itself: use DLNClassifier or dln train"
+                f"{name} is not possible in a search; a fit with a budget "
+                f"chooses its size by cross-validation itself: use {estimator} or dln train"
             )
         if name in CONSTRAINTS:
             raise OptionError(
@@ -100,7 +104,7 @@ def check_space(space: Any) -> None:
             raise OptionError(f"the space has {name!r}, which is a parameter of the search itself")
         if name not in known:
             raise OptionError(
-                f"the space has {name!r}, which is not a parameter of DLNClassifier; "
+                f"the space has {name!r}, which is not a parameter of {estimator}; "
                 f"its parameters are {', '.join(known)}"
             )
         if isinstance(choices, list) and not choices:

@@ -5,9 +5,12 @@ Promise: an outcome depends only on its task and its fold, not on the other task
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+
+import numpy as np
 
 from dln.core.labels import Label
 from dln.costs.circuit import cost
@@ -16,6 +19,7 @@ from dln.encode.encoder import EncodeOptions, Encoder, fit_encoder
 from dln.errors import TrainingError
 from dln.evaluate.scores import balanced_accuracy, count_pairs
 from dln.search.folds import Fold
+from dln.search.scoring import Scoring
 from dln.shrink.simplify.simplify import simplify
 from dln.train.discretise import discretise
 from dln.train.jobs import Engine, Job, OnProgress, Trained, TrainingRows
@@ -63,6 +67,31 @@ class Outcome:
 
     accuracies: tuple[float, ...]
     size: int | None = None
+
+
+MEASURED_FOLDS = 1
+"""Sizes are measured on this number of folds. They differ little and are slow to measure."""
+
+
+def make_task(recipe: Recipe, fold: int, scoring: Scoring, seed: int) -> Task:
+    """Return what a trial with this recipe trains on a fold."""
+    options = replace(
+        recipe.options.untraced(),
+        epochs=math.ceil(scoring.epochs_part * recipe.options.epochs),
+        eval_every=scoring.eval_every,
+        patience=scoring.patience,
+        validation_score="validation",
+    )
+    # The same seeds for all trials, so that they differ only in their parameters.
+    rng = np.random.default_rng([seed, fold])
+    n_judged = min(recipe.n_networks, scoring.max_networks)
+    return Task(
+        fold=fold,
+        recipe=replace(recipe, options=options),
+        seeds=tuple(rng.integers(2**63, size=n_judged).tolist()),
+        n_networks=recipe.n_networks,
+        measured=fold < MEASURED_FOLDS,
+    )
 
 
 FAILED = Outcome((0.0,))

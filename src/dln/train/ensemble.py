@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 from dln.train.jobs import Job, Trained
 from dln.train.options import Ensemble
 from dln.train.restart import train_with_restarts
-from dln.train.votes import count_votes
+from dln.train.votes import count_all_votes, count_votes
+
+Floats = NDArray[np.float64]
 
 MOST_VOTES = 8
 """Maximum number of votes that a rule of a boosted network gives."""
@@ -94,26 +96,26 @@ def train_chains(
     step. Chains do not influence each other.
     """
     found: list[list[Trained]] = []
-    offsets: list[NDArray[np.float32] | None] = []
+    points: list[Floats] = []
     for _ in range(n_networks):
         jobs = list(draw_jobs())
-        offsets = offsets or [None] * len(jobs)
-        jobs = [
-            replace(job, data=replace(job.data, offset=offset))
-            for job, offset in zip(jobs, offsets, strict=True)
-        ]
+        if points:
+            jobs = [_start_from(job, own) for job, own in zip(jobs, points, strict=True)]
         found.append(train(jobs))
         if any(result.interrupted for result in found[-1]):
             break
-        offsets = [_add_points(job) for job in jobs]
+        new: list[Floats] = [
+            (STEP * count_votes([job.network], job.data.cells)).astype(np.float64) for job in jobs
+        ]
+        points = [a + b for a, b in zip(points, new, strict=True)] if points else new
     return found
 
 
-def _add_points(job: Job) -> NDArray[np.float32]:
-    """Add the votes of a trained network to the offset of its rows."""
-    points = STEP * count_votes([job.network], job.data.cells)
+def _start_from(job: Job, points: Floats) -> Job:
+    """Add points to those that the rows of a job have beforehand."""
     before = 0.0 if job.data.offset is None else job.data.offset
-    return np.asarray(before + points, dtype=np.float32)
+    offset = np.asarray(before + points, dtype=np.float32)
+    return replace(job, data=replace(job.data, offset=offset))
 
 
 def _bag(job: Job, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -149,7 +151,7 @@ def _reweigh(job: Job) -> tuple[float, NDArray[np.float32]]:
     """Return the strength of a trained network, and the weights for the next one."""
     rows, data = job.rows, job.data
     n_classes = len(job.network.vote_logits)
-    points = count_votes([job.network], data.cells[rows])
+    points = count_all_votes(job, rows)
     is_wrong = points.argmax(axis=1) != data.target[rows]
     own = data.weight[rows].astype(np.float64)
     error = max(LEAST_ERROR, float(own[is_wrong].sum() / own.sum()))

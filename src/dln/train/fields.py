@@ -4,7 +4,7 @@ Each gate gets a *field*: the columns that it may read, and the direction in whi
 each column that has one. A gate whose field has no direction reads no cutoff of such a column and
 may compute anything. Any other gate reads a wire with a direction only through an input that it
 rises or falls with, and its functions are limited to those. So every choice that training can make
-keeps the limits.
+satisfies the limits.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def _directions(
 def _draw_territories(
     limits: Limits, usable: list[int], layers: tuple[int, ...], rng: np.random.Generator
 ) -> list[NDArray[np.intp]]:
-    """Draw sets of columns that may meet, until every column is in one of them.
+    """Draw sets of columns that may occur together, until every column is in one of them.
 
     There are at most as many as the narrowest layer has gates, and enough for the first layer.
     """

@@ -26,7 +26,8 @@ from dln.train.discretise import discretise
 from dln.train.earlier import find_earlier
 from dln.train.ensemble import Member, temperature_of, train_members
 from dln.train.folds import make_folds
-from dln.train.growth import Grown, grow, start_from_circuit, start_from_networks
+from dln.train.given import Given, scales_in_units
+from dln.train.growth import SCALES, Grown, grow, start_from_circuit, start_from_networks
 from dln.train.held_out import HeldOut, make_points, network_noise, points_of
 from dln.train.jobs import Engine, Job, OnInterrupt, OnProgress, Trained, TrainingRows
 from dln.train.problem import Problem
@@ -56,9 +57,11 @@ class FitPlan:
     goal
         What base votes and probabilities are fitted for.
     constraints
-        What the circuit keeps; the recipes are within their limits.
+        What the circuit satisfies; the recipes are within their limits.
     init
         An earlier circuit that is kept and corrected; no networks are trained then.
+    given
+        Rules that the circuit has, with their votes; the candidates suit what a vote is worth.
     """
 
     candidates: Candidates
@@ -67,6 +70,7 @@ class FitPlan:
     goal: Goal = UNCHANGED
     constraints: Constraints | None = None
     init: Circuit | None = None
+    given: Given | None = None
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,8 @@ def fit_circuit(
     With on_interrupt="keep", Ctrl-C ends the training, and the circuit is what the networks have
     learned so far. While recipes are compared or trees are grown, it ends that instead.
     """
+    if plan.given is not None:
+        problem = replace(problem, given=plan.given.points(problem.table))
     fit = _Fit(problem, plan, engine, rng, n_threads, on_progress, on_interrupt)
     return fit.run() if plan.init is None else fit.learn_on(plan.init)
 
@@ -151,8 +157,12 @@ class _Fit:
         grown = self._grow(recipe, make_features(encoder.literals, cells))
         votes = [member.votes for member in voting]
         unit = 1.0 / temperature_of(recipe.ensemble, recipe.options.tau, votes)
+        given = self.plan.given
         if grown is not None:  # all networks have one vote then
             each, unit = grown.units(recipe.options.tau, len(voting))
+            votes = [each] * len(voting)
+        elif given is not None:
+            each, unit = max(1, round(unit / given.worth)), given.worth
             votes = [each] * len(voting)
         circuit = discretise(
             [member.trained.network for member in voting],
@@ -165,16 +175,22 @@ class _Fit:
             tree_rules=grown.rules(unit) if grown is not None else (),
             constraints=self.plan.constraints,
         )
+        if given is not None:
+            circuit = given.join(circuit)
         calibrated = Calibrated(circuit)
         if not self.plan.goal.does_nothing and not self.interrupted:
             parts = self._leave_out(recipe, scores, grown)
-            if grown is None:
+            if grown is None and parts:
                 # A network with several votes counts several times. The networks that leave rows
                 # out are trained without boosting, but residual points come from whole chains.
                 networks = [x.trained.network for x in voting for _ in range(x.votes)]
                 if recipe.ensemble == "residuals":
                     networks = networks[:1]
-                points = make_points(parts, problem, networks, cells) if parts else None
+                factor = 1 if given is None else votes[0]
+                before = None if given is None else given.votes(problem.table)
+                points = make_points(parts, problem, networks, cells, factor, before)
+            elif grown is None:
+                points = None
             else:
                 # Points come from one network and trees, the circuit has several networks.
                 networks = [member.trained.network for member in voting]
@@ -246,8 +262,8 @@ class _Fit:
         )
         if problem.top is not None:  # validation counts rows, so each one counts once
             valid_rows = valid_rows[problem.top[valid_rows]]
-        data = TrainingRows(cells, problem.target, problem.weight)
         options = recipe.options
+        data = TrainingRows.of(problem, cells, options.tau)
         if len(valid_rows):
             options = replace(options, eval_every=plan.validation_every, keep_best=True)
 
@@ -274,9 +290,10 @@ class _Fit:
             return None
         options = self._stage()
         start = partial(start_from_networks, recipe=recipe, **options)
+        given, rng = self.plan.given, options["rng"]
+        scales = SCALES if given is None else scales_in_units(recipe, given.worth)
         grown = self._unless_interrupted(
-            lambda: grow(growth, self.problem, features, start, options["rng"], recipe.limits),
-            None,
+            lambda: grow(growth, self.problem, features, start, rng, recipe.limits, scales), None
         )
         return grown if grown is not None and grown.trees else None
 
@@ -300,7 +317,9 @@ class _Fit:
         """
         goal, shares = self.plan.goal, self.problem.class_shares()
         if points is not None:
-            calibrated = calibrate_votes(circuit, points, goal, shares)
+            calibrated = calibrate_votes(
+                circuit, points, goal, shares, may_multiply=not circuit.locked
+            )
             table = self.problem.table
             before, after = (
                 set(np.unique(each.winners(table))) for each in (circuit, calibrated.circuit)
@@ -345,7 +364,7 @@ def _check_earlier(moved: Circuit, wanted: Constraints) -> None:
     breach = find_breach(wanted, moved.logic, moved.rules, moved.readout.outputs)
     if breach is not None:
         raise OptionError(
-            f"init does not keep the constraints: {breach}; leave out init or the constraint"
+            f"init does not satisfy the constraints: {breach}; leave out init or the constraint"
         )
 
 

@@ -47,7 +47,7 @@ NUMBERS = (0, 10, 25, 50, 100, 200, 300, 450, 600)
 MAX_ROWS = 50_000
 """Number of rows that trees are grown on; a larger table is sampled."""
 
-_SCALES = 2.0 ** np.arange(-4, 4.01, 0.25)
+SCALES = 2.0 ** np.arange(-4, 4.01, 0.25)
 """Factors of the points of networks to choose from."""
 
 _FINEST = 0.02
@@ -76,6 +76,8 @@ class Grown:
         Points of the whole model on rows that it was not trained on.
     rows : (n,)
         Those rows.
+    unit
+        Points that one vote stands for, if given rules determine it.
     """
 
     trees: tuple[Tree, ...]
@@ -83,6 +85,7 @@ class Grown:
     scale: float
     held_out: Floats
     rows: NDArray[np.int64]
+    unit: float | None = None
 
     def rules(self, unit: float) -> list[Leaf | Level]:
         """Return the rules of all trees, with votes that stand for `unit` points each."""
@@ -91,6 +94,8 @@ class Grown:
     def units(self, tau: float, n_networks: int) -> tuple[int, float]:
         """Return the votes of a network's rule, and the points that one vote stands for."""
         own = self.scale / (tau * n_networks)
+        if self.unit is not None:
+            return max(1, round(own / self.unit)), self.unit
         votes = max(1, int(np.ceil(own / _FINEST)))
         return votes, own / votes
 
@@ -102,8 +107,12 @@ def grow(
     start: Start,
     rng: np.random.Generator,
     limits: Limits | None = None,
+    scales: Floats = SCALES,
 ) -> Grown | None:
-    """Grow as many trees as help, within limits; None if there are too few rows to tell."""
+    """Grow as many trees as help, within limits; None if there are too few rows to tell.
+
+    `scales` are the factors of the points of the model to choose from.
+    """
     rows, fold = _draw_folds(problem.target, rng, problem.groups)
     if len(rows) == 0:
         return None
@@ -119,17 +128,18 @@ def grow(
     for left_out in range(n_folds):
         others, own = fold != left_out, fold == left_out
         points = starts[1 + left_out]
-        scale = _best_scale(points[others], sample.target[others], sample.weight[others])
+        known = sample.take(np.flatnonzero(others))
+        scale = _best_scale(points[others], known, scales)
         trees = grow_trees(
             features.matrix[others],
-            ClassBoosting(sample.target[others]),
-            sample.weight[others],
-            scale * points[others],
+            ClassBoosting(known.target),
+            known.weight,
+            _with_given(scale * points[others], known),
             growth.tree,
             np.random.default_rng(seed),
             own_limits,
         )
-        total = scale * starts[0][own]
+        total = _with_given(scale * starts[0][own], sample.take(np.flatnonzero(own)))
         held[0, own] = total
         for place, (few, many) in enumerate(pairwise(numbers), start=1):
             for tree in islice(trees, many - few):
@@ -137,17 +147,18 @@ def grow(
             held[place, own] = total
     losses = [_loss(points, sample.target, sample.weight) for points in held]
     chosen = int(np.argmin(losses))
-    scale = _best_scale(starts[0], sample.target, sample.weight)
+    scale = _best_scale(starts[0], sample, scales)
     trees = grow_trees(
         features.matrix,
         ClassBoosting(sample.target),
         sample.weight,
-        scale * starts[0],
+        _with_given(scale * starts[0], sample),
         growth.tree,
         np.random.default_rng(seed),
         own_limits,
     )
-    return Grown(tuple(islice(trees, numbers[chosen])), features, scale, held[chosen], rows)
+    found = tuple(islice(trees, numbers[chosen]))
+    return Grown(found, features, scale, held[chosen], rows, growth.tree.unit)
 
 
 def _draw_folds(
@@ -203,7 +214,7 @@ def start_from_networks(
         train = np.flatnonzero(~np.isin(fold, absent))
         some = replace(problem, table=table).take(train)
         encoder, _ = fit_encoder(some.table, some.target, some.weight, recipe.encode)
-        data = TrainingRows(encoder.encode(table), problem.target, problem.weight)
+        data = TrainingRows.of(problem, encoder.encode(table), recipe.options.tau)
         seed = int(rng.integers(2**63))
         network = recipe.draw_network(encoder.literals, len(problem.classes), seed)
         jobs.append(Job(network, data, train, replace(recipe.options.untraced(), seed=seed)))
@@ -228,10 +239,16 @@ def start_from_circuit(
     return [earlier.points(problem.table)] * (2 + int(fold.max()))
 
 
-def _best_scale(points: Floats, target: NDArray[np.int32], weight: NDArray[np.float32]) -> float:
+def _with_given(points: Floats, problem: Problem) -> Floats:
+    """Add the points that rows have beforehand."""
+    return points if problem.given is None else points + problem.given
+
+
+def _best_scale(points: Floats, problem: Problem, scales: Floats) -> float:
     """Return the factor with which points predict the classes best."""
-    losses = [_loss(scale * points, target, weight) for scale in _SCALES]
-    return float(_SCALES[int(np.argmin(losses))])
+    target, weight = problem.target, problem.weight
+    losses = [_loss(_with_given(scale * points, problem), target, weight) for scale in scales]
+    return float(scales[int(np.argmin(losses))])
 
 
 def _loss(points: Floats, target: NDArray[np.int32], weight: NDArray[np.float32]) -> float:

@@ -74,8 +74,14 @@ def make_points(
     problem: Problem,
     networks: Sequence[Network],
     cells: NDArray[np.float32],
+    factor: int = 1,
+    before: Floats | None = None,
 ) -> Points | None:
-    """Make points for a circuit of some networks, trained on `cells`; None if a class has none."""
+    """Make points for a circuit of some networks, trained on `cells`; None if a class has none.
+
+    The circuit has `factor` times the votes of the networks, and the votes (n_rows, n_classes) that
+    rows have `before`.
+    """
     n_networks = len(networks)
     rows, votes = _sorted(parts)
     known, start, count = np.unique(rows, return_index=True, return_counts=True)
@@ -98,7 +104,7 @@ def make_points(
     scale = _scales(means, n_added, noise, n_networks)
     share = 1.0 / (count // size)[place]
     return Points(
-        means * (n_networks * scale)[:, None],
+        means * (factor * n_networks * scale)[:, None] + (0.0 if before is None else before[row]),
         problem.target[row].astype(np.int64),
         problem.weight[row].astype(np.float64) * share,
         share,

@@ -14,6 +14,7 @@ from dln.errors import TrainingError
 from dln.train.losses import CROSS_ENTROPY, Loss
 from dln.train.network import Network
 from dln.train.options import TrainOptions
+from dln.train.problem import Problem
 from dln.train.trace import Trace
 
 
@@ -30,6 +31,14 @@ class TrainingRows:
     target: NDArray[np.int32] | NDArray[np.float32]
     weight: NDArray[np.float32]
     offset: NDArray[np.float32] | None = None
+
+    @classmethod
+    def of(cls, problem: Problem, cells: NDArray[np.float32], tau: float) -> TrainingRows:
+        """Return the encoded rows of a problem, for networks whose votes are divided by tau."""
+        offset = None
+        if problem.given is not None:
+            offset = np.ascontiguousarray(problem.given * tau, dtype=np.float32)
+        return cls(cells, problem.target, problem.weight, offset)
 
     @property
     def classes(self) -> NDArray[np.int32]:

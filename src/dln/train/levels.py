@@ -101,21 +101,24 @@ def _tests(condition: Condition) -> Iterator[EncodedLiteral]:
         yield from _tests(condition.high)
 
 
-def bounded_steps(
-    structure: Any, signs: NDArray[np.int8], pull: Floats, hold: Floats, penalty: float
-) -> Floats:
-    """Return a Newton step for each node of a tree, bounded so that leaves keep the directions.
-
-    At a split with a direction, the middle between its two sides bounds all leaves of both.
-    `pull` and `hold` are sums over the rows of each leaf.
-    """
+def add_up_nodes(structure: Any, leaf: NDArray[np.int64], values: Floats) -> Floats:
+    """Return the sum of the values of the rows below each node of a tree."""
     left, right = structure.children_left, structure.children_right
-    pull, hold = pull.copy(), hold.copy()
+    sums = np.asarray(np.bincount(leaf, values, structure.node_count), dtype=np.float64)
     for node in range(structure.node_count - 1, -1, -1):  # children come after their parent
         if left[node] >= 0:
-            pull[node] = pull[left[node]] + pull[right[node]]
-            hold[node] = hold[left[node]] + hold[right[node]]
-    steps: Floats = pull / (hold + penalty)
+            sums[node] = sums[left[node]] + sums[right[node]]
+    return sums
+
+
+def bound_steps(structure: Any, signs: NDArray[np.int8], steps: Floats) -> Floats:
+    """Bound the steps of a tree's leaves so that they have the directions of the features.
+
+    `steps` (n_nodes,) are the best ones for the rows of each node. At a split with a direction, the
+    middle between its two sides bounds all leaves of both.
+    """
+    left, right = structure.children_left, structure.children_right
+    steps = steps.copy()
     low = np.full(structure.node_count, -np.inf)
     high = np.full(structure.node_count, np.inf)
     for node in range(structure.node_count):

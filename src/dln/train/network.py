@@ -187,8 +187,14 @@ def build_network(
         link_logits[places] = _pad(logits, width, constant_values=-np.inf)
     limit, n_rules = vote_limit(vote_threshold), shape.layers[-1]
     vote_logits = draw_votes((n_classes or 0, n_rules), limit, vote_density, rng)
-    weights = np.empty(0, np.float32) if n_classes is not None else draw_weights(n_rules, rng)
-    if fields is not None and n_classes is not None:
+    weights, weight_limits = np.empty(0, np.float32), no_limits(0)
+    if n_classes is None:
+        weight_limits = no_limits(n_rules + 1)
+        if fields is not None:
+            weight_limits[0, :-1] = np.where(fields.against[0], -np.inf, 0.0)
+            weight_limits[1, :-1] = np.where(fields.votes[0], np.inf, 0.0)
+        weights = draw_weights(n_rules, rng, weight_limits)
+    elif fields is not None:
         vote_logits[~fields.votes] = -np.inf
     choices = np.array([gate.code for gate in shape.functions], dtype=np.uint8)
     gate_logits = rng.uniform(-0.1, 0.1, (n_gates, len(choices))).astype(np.float32)
@@ -209,7 +215,7 @@ def build_network(
         vote_logits=vote_logits,
         vote_threshold=vote_threshold,
         weights=weights,
-        weight_limits=no_limits(len(weights)),
+        weight_limits=weight_limits,
     )
 
 
@@ -285,13 +291,18 @@ def draw_votes(
     return np.asarray(limit + 0.5 * (rng.random(shape) - (1 - vote_density)), dtype=np.float32)
 
 
-def draw_weights(n_rules: int, rng: np.random.Generator) -> Floats:
+def draw_weights(n_rules: int, rng: np.random.Generator, limits: Floats | None = None) -> Floats:
     """Draw the initial weights of rules, and the bias for which the average score is about 0.
 
     With random rules, the scores have a standard deviation of about a quarter: less than that of
-    standardised targets, and the same for any number of rules.
+    standardised targets, and the same for any number of rules. A weight with the wrong sign for its
+    `limits` (2, n_rules + 1) gets the other sign.
     """
     weights = rng.uniform(-1.0, 1.0, n_rules) / np.sqrt(max(1, n_rules))
+    if limits is not None:
+        low, high = limits[:, :-1]
+        outside = (weights < low) | (weights > high)
+        weights = np.clip(np.where(outside, -weights, weights), low, high)
     return np.append(weights, -weights.sum() / 2).astype(np.float32)
 
 

@@ -6,17 +6,20 @@ This is the complete fit of a number, without a user interface. Inside, targets 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dln.core.circuit import Circuit
+from dln.core.constraints import Constraints
 from dln.core.score import Score
 from dln.encode.encoder import Encoder, fit_encoder
+from dln.train.balance import balance
 from dln.train.discretise import RuledNetwork, build_circuit
 from dln.train.folds import draw_number_folds
 from dln.train.jobs import Engine, Job, OnInterrupt, OnProgress, Trained
+from dln.train.levels import Level
 from dln.train.number_growth import FoldScores, GrownNumber, grow_number
 from dln.train.number_loss import Floats, NumberLoss, weighted_quantile
 from dln.train.number_networks import NumberRecipe, Refitted, cross_fit, train_networks
@@ -24,7 +27,16 @@ from dln.train.points import round_coefficients
 from dln.train.problem import NumberProblem
 from dln.train.standard import Standard
 from dln.train.trace import Trace
-from dln.train.trees import Features, Growth, Leaf, Path, Tree, make_features
+from dln.train.trees import (
+    FeatureLimits,
+    Features,
+    Growth,
+    Leaf,
+    Path,
+    Tree,
+    make_features,
+    take_features,
+)
 from dln.train.votes import evaluate_rules
 
 TOLERANCE = 1e-3
@@ -66,12 +78,15 @@ class NumberPlan:
         Trees that may be grown; cross-validation chooses.
     alone
         Whether cross-validation may choose trees without networks.
+    constraints
+        What the circuit satisfies; the recipe is within their limits.
     """
 
     loss: NumberLoss
     recipe: NumberRecipe
     growths: tuple[Growth, ...]
     alone: bool
+    constraints: Constraints | None = None
 
 
 @dataclass(frozen=True)
@@ -152,7 +167,9 @@ class _NumberFit:
             rest = target[rows] - model.honest
             base += weighted_quantile(rest, problem.weight[rows], loss.level)
         parts = _Parts(networks, model.trees, features, cells)
-        circuit = parts.build(standard, base, loss, problem, encoder)
+        circuit = balance(parts.build(standard, base, loss, problem, encoder), problem, loss)
+        if plan.constraints is not None:
+            circuit = replace(circuit, constraints=plan.constraints)
         return FittedNumber(
             circuit,
             self._score(model, rows, target),
@@ -178,9 +195,9 @@ class _NumberFit:
                     np.full(len(own), constant),
                     np.full((int(fold.max()) + 1, len(own)), constant),
                 )
-                grown = self._grow(features.matrix[rows], sample, own, starts)
+                grown = self._grow(features, rows, sample, own, starts)
                 found.append(_Model(None, grown.trees, grown.held_out))
-            found += self._with_networks(features.matrix[rows], sample, own, fold, found)
+            found += self._with_networks(features, rows, sample, own, fold, found)
         except KeyboardInterrupt:
             if self.on_interrupt == "raise":
                 raise
@@ -191,7 +208,8 @@ class _NumberFit:
 
     def _with_networks(
         self,
-        matrix: NDArray[np.float32],
+        features: Features,
+        rows: NDArray[np.int64],
         sample: NumberProblem,
         target: Floats,
         fold: NDArray[np.int64],
@@ -215,7 +233,7 @@ class _NumberFit:
         own = self._left_out_loss(start, sample, target)
         if any(own > _HOPELESS * self._left_out_loss(one, sample, target) for one in others):
             return []
-        grown = self._grow(matrix, sample, target, crossed.scores)
+        grown = self._grow(features, rows, sample, target, crossed.scores)
         return [_Model(crossed.ridge, grown.trees, grown.held_out)]
 
     def _left_out_loss(self, model: _Model, sample: NumberProblem, target: Floats) -> float:
@@ -225,19 +243,21 @@ class _NumberFit:
 
     def _grow(
         self,
-        matrix: NDArray[np.float32],
+        features: Features,
+        rows: NDArray[np.int64],
         sample: NumberProblem,
         target: Floats,
         starts: FoldScores,
     ) -> GrownNumber:
-        show = self.show
+        show, limits = self.show, self.plan.recipe.limits
         return grow_number(
             self.plan.growths,
             self.plan.loss,
-            matrix,
+            features.matrix[rows],
             target,
             sample.weight,
             starts,
+            None if limits is None else FeatureLimits(features.literals, limits),
             rng=self.rng.spawn(1)[0],
             n_threads=self.n_threads,
             on_progress=None if show is None else lambda done: show("growing trees", done, ""),
@@ -285,10 +305,7 @@ class _NumberFit:
         """Return the share of the loss of a constant that is removed on rows left out."""
         if model.honest is None:
             return np.nan
-        loss, weight, actual = self.plan.loss, self.problem.weight[rows], target[rows]
-        constant = np.full(len(actual), loss.constant(actual, weight))
-        start = loss.deviance(constant, actual, weight)
-        return 1.0 - loss.deviance(model.honest, actual, weight) / start if start > 0 else 0.0
+        return self.plan.loss.explained(model.honest, target[rows], self.problem.weight[rows])
 
 
 @dataclass(frozen=True)
@@ -327,23 +344,29 @@ class _Parts:
                     one.network, {wire: (n,) for wire, n in zip(wires, given, strict=True) if n}
                 )
             )
-        leaves: list[Leaf] = []
+        rules: list[Leaf | Level] = []
         for start, tree in zip(starts[len(self.networks) :], self.trees, strict=False):
+            own_points = points[start : start + len(tree.points)]
+            if tree.signs is not None:  # rounding keeps the order of leaves
+                rules += tree.levels(self.features, own_points)
+                continue
             paths = list(tree.paths(self.features))
             # Each row reaches one leaf, so the points of one of them can be part of the offset.
             free = max(paths, key=lambda own: len(own[1]))[0]
-            shift = int(points[start + free])
+            shift = int(own_points[free])
             offset += shift
-            leaves += _leaves(paths, points[start : start + len(tree.points)] - shift)
+            rules += _leaves(paths, own_points - shift)
         readout = Score((), (offset,), digits, loss.link, problem.name)
-        return build_circuit(readout, ruled, leaves, encoder, problem.table, self.cells)
+        return build_circuit(readout, ruled, rules, encoder, problem.table, self.cells)
 
     def _scorer(self, starts: list[int]) -> Callable[[Floats], Floats]:
         """Return the function from coefficients to scores, on some of the rows."""
         some = slice(None, None, max(1, len(self.cells) // _ROUNDING_ROWS))
         matrix, cells = self.features.matrix[some], self.cells[some]
         fires = [evaluate_rules(one.network, cells) for one in self.networks]
-        reached = [tree.structure.apply(matrix) for tree in self.trees]
+        reached = [
+            tree.structure.apply(take_features(matrix, tree.features)) for tree in self.trees
+        ]
 
         def score(coefficients: Floats) -> Floats:
             total = np.zeros(len(cells))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.train.number_loss import Floats, NumberBoosting, NumberLoss
-from dln.train.trees import Growth, Tree, TreeOptions, grow_trees
+from dln.train.trees import FeatureLimits, Growth, Tree, TreeOptions, grow_trees
 
 NUMBERS = (0, 10, 25, 50, 100, 150, 200, 300, 400, 500, 600)
 """Numbers of trees to choose from."""
@@ -70,12 +70,13 @@ def grow_number(
     target: Floats,
     weight: NDArray[np.float32],
     starts: FoldScores,
+    limits: FeatureLimits | None = None,
     *,
     rng: np.random.Generator,
     n_threads: int = 1,
     on_progress: Callable[[float], None] | None = None,
 ) -> GrownNumber:
-    """Grow trees with the size and number of the lowest loss on rows left out.
+    """Grow trees with the size and number of the lowest loss on rows left out, within limits.
 
     There are no trees if they do not help.
     """
@@ -85,7 +86,7 @@ def grow_number(
         for place, growth in enumerate(growths):
             growth = replace(growth, tree=replace(growth.tree, least_rows=loss.least_rows))
             folds = [
-                _Fold(number, growth.tree, loss, matrix, target, weight, starts, seed)
+                _Fold(number, growth.tree, loss, matrix, target, weight, starts, limits, seed)
                 for number in range(int(starts.fold.max()) + 1)
             ]
             numbers = [number for number in NUMBERS if number <= growth.n_trees]
@@ -109,7 +110,7 @@ def grow_number(
     lowest, number, growth, scores = best
     rng = np.random.default_rng(seed)
     boosting = NumberBoosting(loss, target)
-    trees = grow_trees(matrix, boosting, weight, starts.honest[:, None], growth.tree, rng)
+    trees = grow_trees(matrix, boosting, weight, starts.honest[:, None], growth.tree, rng, limits)
     return GrownNumber(tuple(islice(trees, number)), scores, lowest)
 
 
@@ -132,6 +133,7 @@ class _Fold:
         target: Floats,
         weight: NDArray[np.float32],
         starts: FoldScores,
+        limits: FeatureLimits | None,
         seed: int,
     ) -> None:
         others = starts.fold != number
@@ -146,6 +148,7 @@ class _Fold:
             starts.without[number][others][:, None],
             options,
             np.random.default_rng(seed),
+            limits,
         )
 
     def grow_to(self, n_trees: int) -> Floats:

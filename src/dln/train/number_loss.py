@@ -7,15 +7,16 @@ once, with its link and the targets that it accepts.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, assert_never
 from typing import Literal as OneOf
-from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dln.core.score import Link
+from dln.train.levels import bound_steps
 from dln.train.losses import LOSSES, Loss, quantile
-from dln.train.trees import MIN_LEAF_ROWS, PENALTY
+from dln.train.trees import MIN_LEAF_ROWS, PENALTY, bounded_newton_steps
 
 Floats = NDArray[np.float64]
 LossName = OneOf["squared", "absolute", "quantile", "poisson", "gamma"]
@@ -88,6 +89,17 @@ class NumberLoss:
                 perfect = np.maximum(np.log(target), -_MOST_SCORE)
         return self.mean(scores, target, weight) - self.mean(perfect, target, weight)
 
+    def explained(self, scores: Floats, target: Floats, weight: NDArray[np.float32]) -> float:
+        """Return the share of the loss of the best constant that is removed: R² or D²."""
+        constant = np.full(len(target), self.constant(target, weight))
+        start = self.deviance(constant, target, weight)
+        return 1.0 - self.deviance(scores, target, weight) / start if start > 0 else 0.0
+
+    @property
+    def measure(self) -> str:
+        """What `explained` is called."""
+        return "R²" if self.name == "squared" else "D²"
+
     def pulls(self, scores: Floats, target: Floats) -> Floats:
         """Return the downhill gradient of each row."""
         match self.name:
@@ -147,6 +159,25 @@ class NumberBoosting:
         hold = np.bincount(leaf, weights * self.loss.curvature(scores, self.target), n_nodes)
         return np.asarray(pull / (hold + PENALTY))[:, None]
 
+    def monotone_steps(
+        self,
+        points: Floats,
+        leaf: NDArray[np.int64],
+        structure: Any,
+        weights: Floats,
+        signs: NDArray[np.int8],
+        output: int,
+    ) -> Floats:
+        """Return steps that have a direction in some features; the only output is 0."""
+        assert output == 0
+        scores = points[:, 0]
+        if self.loss.name in ("absolute", "quantile"):
+            steps = _node_quantiles(self.target - scores, leaf, structure, weights, self.loss.level)
+            return bound_steps(structure, signs, steps)[:, None]
+        pull = weights * self.loss.pulls(scores, self.target)
+        hold = weights * self.loss.curvature(scores, self.target)
+        return bounded_newton_steps(structure, signs, leaf, pull, hold)[:, None]
+
 
 def weighted_quantile(values: Floats, weight: NDArray[np.floating], level: float) -> float:
     """Return the least value with at least a fraction `level` of the weight at or below it.
@@ -170,6 +201,22 @@ def _quantiles(
     nodes, starts = np.unique(leaf[order], return_index=True)
     for node, rows in zip(nodes.tolist(), np.split(order, starts[1:]), strict=True):
         found[node] = weighted_quantile(values[rows], weights[rows], level)
+    return found
+
+
+def _node_quantiles(
+    values: Floats, leaf: NDArray[np.int64], structure: Any, weights: Floats, level: float
+) -> Floats:
+    """Return the quantile of the rows below each node of a tree, not only of its leaves."""
+    found = _quantiles(values, leaf, structure.node_count, weights, level)
+    left, right = structure.children_left.tolist(), structure.children_right.tolist()
+    rows: dict[int, NDArray[np.intp]] = {}
+    for node in range(len(left) - 1, -1, -1):  # children come after their parent
+        if left[node] < 0:
+            rows[node] = np.flatnonzero(leaf == node)
+            continue
+        rows[node] = own = np.concatenate([rows.pop(left[node]), rows.pop(right[node])])
+        found[node] = weighted_quantile(values[own], weights[own], level)
     return found
 
 

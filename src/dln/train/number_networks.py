@@ -17,6 +17,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from dln.core.limits import Limits
 from dln.encode.encoder import EncodeOptions, Encoder, fit_encoder
 from dln.train.jobs import Engine, Job, OnInterrupt, OnProgress, Trained, TrainingRows
 from dln.train.network import Network, Shape, build_network
@@ -46,7 +47,12 @@ class NumberRecipe:
     slope: float
     encode: EncodeOptions
     n_networks: int
+    limits: Limits | None = None
     ensemble: NumberEnsemble = "sum"
+
+    def within(self, limits: Limits) -> NumberRecipe:
+        """Return the recipe for circuits that satisfy limits."""
+        return replace(self, limits=limits, encode=replace(self.encode, unused=limits.unused))
 
     def draw_job(
         self,
@@ -64,6 +70,7 @@ class NumberRecipe:
             n_classes=None,
             slope=self.slope,
             rng=np.random.default_rng(seed),
+            limits=self.limits,
         )
         options = replace(self.options, seed=seed)
         return Job(network, data, rows, options, loss=loss.training)
@@ -112,20 +119,29 @@ def refit(
     share = weight.astype(np.float64) / weight.sum(dtype=np.float64)
     start = np.zeros(fires.shape[1])
     start[0] = loss.constant(target, weight)
-    found = []
-    for ridge in ridges:
+    bounds = _bounds(networks)
+
+    def fit(ridge: float) -> list[Refitted]:
+        penalty = ridge / len(target)
         bias, *coefficients = np.split(
-            fit_coefficients(loss, fires, target, share, ridge / len(target), start, _N_STEPS),
+            fit_coefficients(loss, fires, target, share, penalty, start, _N_STEPS, bounds),
             np.cumsum([1, *(own.shape[1] for own in rules[:-1])]),
         )
         biases = [bias, *[np.zeros(1)] * (len(rules) - 1)]
-        found.append(
-            [
-                Refitted(network, np.concatenate(own))
-                for network, *own in zip(networks, biases, coefficients, strict=True)
-            ]
-        )
-    return found
+        return [
+            Refitted(network, np.concatenate(own))
+            for network, *own in zip(networks, biases, coefficients, strict=True)
+        ]
+
+    return [fit(ridge) for ridge in ridges]
+
+
+def _bounds(networks: Sequence[Network]) -> tuple[Floats, Floats] | None:
+    """Return the limits of the bias and of all rules of networks; None if there are none."""
+    first = networks[0].weight_limits[:, -1:]
+    rules = [network.weight_limits[:, :-1] for network in networks]  # the bias is last there
+    low, high = np.hstack([first, *rules]).astype(np.float64)
+    return (low, high) if np.isfinite([low, high]).any() else None
 
 
 def cross_fit(

@@ -69,5 +69,5 @@ def make_recipe(requested: FitOptions, n_rows: int, n_columns: int) -> NumberRec
         usual.slope,
         usual.encode,
         wanted if requested.n_networks == "auto" else requested.n_networks,
-        requested.ensemble,
+        ensemble=requested.ensemble,
     )

@@ -44,6 +44,7 @@ class Problem(_Rows):
     `groups` (n,) are numbers of rows that belong together; folds do not separate them.
     `top` (n,) is set if rows have class probabilities. Then each row is there once for each class,
     weighted by its probability, and `top` says where that is the most probable class.
+    `given` (n, n_classes) are points that rows have beforehand, from given rules, in log odds.
     """
 
     table: Table
@@ -53,6 +54,12 @@ class Problem(_Rows):
     shares: tuple[float, ...] | None = None
     groups: NDArray[np.int64] | None = None
     top: NDArray[np.bool_] | None = None
+    given: NDArray[np.float64] | None = None
+
+    @property
+    def outputs(self) -> tuple[Label | None, ...]:
+        """What votes are for: the classes."""
+        return self.classes
 
     def class_shares(self) -> NDArray[np.float64]:
         """Return the class frequencies of the rows, before class weights."""
@@ -83,6 +90,11 @@ class NumberProblem(_Rows):
     weight: NDArray[np.float32]
     groups: NDArray[np.int64] | None = None
     name: str = "prediction"
+
+    @property
+    def outputs(self) -> tuple[Label | None, ...]:
+        """What points are for: the number, which has no label."""
+        return (None,)
 
 
 def split_target(problem: Problem | NumberProblem) -> NDArray[np.int32] | NDArray[np.float32]:

@@ -83,7 +83,7 @@ class Recipe:
         )
 
     def within(self, limits: Limits) -> Recipe:
-        """Return the recipe for circuits that keep limits."""
+        """Return the recipe for circuits that satisfy limits."""
         return replace(self, limits=limits, encode=replace(self.encode, unused=limits.unused))
 
     def shortened(self, n_rows: int, n_sampled: int) -> Recipe:
@@ -126,7 +126,7 @@ class Candidates:
     growth: Growth | None = None
 
     def within(self, limits: Limits) -> Candidates:
-        """Return candidates for circuits that keep limits."""
+        """Return candidates for circuits that satisfy limits."""
         grid = tuple(tuple(recipe.within(limits) for recipe in row) for row in self.grid)
         return replace(self, grid=grid, usual=self.usual.within(limits))
 

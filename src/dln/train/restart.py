@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from dln.train.jobs import Job, Trained
-from dln.train.votes import count_votes
+from dln.train.votes import count_all_votes
 
 MAX_ROWS = 5_000
 """Number of rows that show whether a network has learned."""
@@ -41,5 +41,5 @@ def train_with_restarts(
 def count_missed_classes(job: Job) -> int:
     """Count the classes of a job's rows that its network, as a circuit, never predicts."""
     rows = job.rows[:: -(-len(job.rows) // MAX_ROWS)]
-    votes = count_votes([job.network], job.data.cells[rows])
+    votes = count_all_votes(job, rows)
     return len(set(job.data.target[rows].tolist()) - set(votes.argmax(axis=1).tolist()))

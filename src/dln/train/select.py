@@ -22,7 +22,7 @@ from dln.train.held_out import HeldOut, held_out
 from dln.train.jobs import Engine, Job, OnProgress, Trained, TrainingRows
 from dln.train.problem import Problem
 from dln.train.recipe import SELECTION_ROWS, Candidates, Recipe
-from dln.train.votes import count_votes
+from dln.train.votes import count_all_votes
 
 HELD_OUT_ROWS = 1_000
 """Number of rows that are left out to calibrate a recipe that was not compared."""
@@ -141,14 +141,15 @@ def _draw_jobs(
         fitted, _ = fit_encoders(some.table, some.target, some.weight, recipes[0].encode, counts)
         encoders = dict(zip(counts, fitted, strict=True))
         cells = fitted[0].encode(table)
-        data = TrainingRows(cells, problem.target, problem.weight)
+        taus = {recipe.options.tau for recipe in recipes}
+        data = {tau: TrainingRows.of(problem, cells, tau) for tau in taus}
         seed = int(rng.integers(2**63))
         for recipe in recipes:
             literals = encoders[recipe.encode.n_cutoffs].literals
             network = recipe.draw_network(literals, len(problem.classes), seed)
             own = recipe.options
             options = replace(own.untraced(), seed=seed, eval_every=own.epochs)
-            jobs.append(Job(network, data, train, options, valid_rows=valid))
+            jobs.append(Job(network, data[own.tau], train, options, valid_rows=valid))
     return jobs
 
 
@@ -159,7 +160,7 @@ def _weighted_accuracy(job: Job) -> float:
     """
     assert job.valid_rows is not None
     data, rows = job.data, job.valid_rows
-    right = count_votes([job.network], data.cells[rows]).argmax(axis=1) == data.target[rows]
+    right = count_all_votes(job, rows).argmax(axis=1) == data.target[rows]
     mass = np.bincount(data.target[rows], data.weight[rows])
     own = np.bincount(data.target[rows], data.weight[rows] * right)
     return float((own[mass > 0] / mass[mass > 0]).mean())

@@ -6,14 +6,14 @@ drawn at random for each column, and the best of them is taken (extremely random
 such trees are smoother and more accurate than those of trees with exact splits.
 
 Promise: a tree's tests are literals, so that each leaf becomes a rule of a circuit. A tree within
-limits reads only columns that may meet. If columns have a direction, the points of a tree are
-monotone in them, and its rules are the levels of these points (`dln.train.levels`).
+limits reads only columns that may occur together. If columns have a direction, the points of a tree
+are monotone in them, and its rules are the levels of these points (`dln.train.levels`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, NamedTuple, Protocol
 
@@ -25,7 +25,7 @@ from sklearn.tree import ExtraTreeRegressor
 from dln.core.limits import Limits
 from dln.core.literals import LiteralKind
 from dln.encode.bits import EncodedLiteral, LiteralSet, evaluate_literals
-from dln.train.levels import LeadTree, Level, bounded_steps, levels
+from dln.train.levels import LeadTree, Level, add_up_nodes, bound_steps, levels
 
 Floats = NDArray[np.float64]
 
@@ -43,12 +43,18 @@ PENALTY = 1.0
 class TreeOptions:
     """The size of each tree, and the part of a Newton step that it takes.
 
-    `least_rows` is the minimum number of rows in a leaf.
+    `least_rows` is the minimum number of rows in a leaf. If there is a `unit`, the points of leaves
+    are multiples of it.
     """
 
     n_leaves: int
     rate: float
     least_rows: int = MIN_LEAF_ROWS
+    unit: float | None = None
+
+    def in_units(self, unit: float) -> TreeOptions:
+        """Return options for points that are multiples of a unit, with steps that reach it."""
+        return replace(self, unit=unit, rate=max(self.rate, min(1.0, unit)))
 
 
 @dataclass(frozen=True)
@@ -151,10 +157,15 @@ class Tree:
         lead = np.rint(self.points[:, self.output] / unit).astype(int)
         if self.points.shape[1] == 2:
             lead -= np.rint(self.points[:, 1 - self.output] / unit).astype(int)
+        yield from self.levels(features, lead)
+
+    def levels(self, features: Features, leads: NDArray[np.int64]) -> Iterator[Level]:
+        """Yield rules whose votes add up to the leads (n_nodes,), which must be monotone."""
+        assert self.signs is not None
         left, right = self.structure.children_left.tolist(), self.structure.children_right.tolist()
         tests = [self._test(features, at) if low >= 0 else None for at, low in enumerate(left)]
         signs = self.signs[np.maximum(self.structure.feature, 0)].tolist()  # leaves have none
-        tree = LeadTree(tests, signs, left, right, lead.tolist())
+        tree = LeadTree(tests, signs, left, right, leads.tolist())
         yield from levels(tree, self.output, self.points.shape[1])
 
     def _test(self, features: Features, node: int) -> EncodedLiteral:
@@ -198,6 +209,17 @@ class Boosting(Protocol):
     ) -> Floats:
         """Return the change of the points (n_nodes, n_outputs) of rows with these leaves."""
 
+    def monotone_steps(
+        self,
+        points: Floats,
+        leaf: NDArray[np.int64],
+        structure: Any,
+        weights: Floats,
+        signs: NDArray[np.int8],
+        output: int,
+    ) -> Floats:
+        """Return steps of one output that have a direction, `signs`, in features of the tree."""
+
 
 @dataclass(frozen=True)
 class ClassBoosting:
@@ -235,12 +257,15 @@ class ClassBoosting:
         output: int,
     ) -> Floats:
         """Return a bounded Newton step for one class; the other of two classes moves against it."""
-        own = softmax(points)[:, output]
-        pull = _sums(leaf, weights * ((self.target == output) - own), structure.node_count)
-        hold = _sums(leaf, weights * own * (1.0 - own), structure.node_count)
-        n_classes = points.shape[1]
+        own, n_classes = softmax(points)[:, output], points.shape[1]
         steps = np.zeros((structure.node_count, n_classes))
-        steps[:, output] = bounded_steps(structure, signs, pull, hold, PENALTY)
+        steps[:, output] = bounded_newton_steps(
+            structure,
+            signs,
+            leaf,
+            weights * ((self.target == output) - own),
+            weights * own * (1.0 - own),
+        )
         if n_classes == 2:
             steps[:, 1 - output] = -steps[:, output]
         return np.asarray(steps * ((n_classes - 1) / n_classes))
@@ -302,16 +327,31 @@ def grow_trees(
         if signs is None:
             steps = loss.steps(points, leaf, structure.node_count, weights)
         else:
-            assert isinstance(loss, ClassBoosting)  # a number has no directions yet
             steps = loss.monotone_steps(points, leaf, structure, weights, signs, output)
-        grown = Tree(structure, options.rate * steps, chosen, signs, output)
+        own_points = options.rate * steps
+        if options.unit is not None:
+            own_points = _in_units(own_points, options.unit)
+        grown = Tree(structure, own_points, chosen, signs, output)
         points += grown.points[leaf]
         yield grown
 
 
-def _sums(leaf: NDArray[np.intp], values: Floats, n_nodes: int) -> Floats:
-    """Add up the values of the rows of each leaf."""
-    return np.asarray(np.bincount(leaf, values, n_nodes), dtype=np.float64)
+def _in_units(points: Floats, unit: float) -> Floats:
+    """Round points (n, n_outputs) to multiples of a unit; of two classes only the lead counts."""
+    if points.shape[1] == 2:
+        points = np.stack([np.zeros(len(points)), points[:, 1] - points[:, 0]], axis=1)
+    return np.asarray(unit * np.rint(points / unit))
+
+
+def bounded_newton_steps(
+    structure: Any, signs: NDArray[np.int8], leaf: NDArray[np.int64], pull: Floats, hold: Floats
+) -> Floats:
+    """Return a Newton step for each node, bounded so that leaves have the directions.
+
+    `pull` and `hold` are the derivatives of each row, downhill.
+    """
+    pulls, holds = (add_up_nodes(structure, leaf, values) for values in (pull, hold))
+    return bound_steps(structure, signs, pulls / (holds + PENALTY))
 
 
 def _choose_features(

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dln.core.literals import LiteralKind
 from dln.encode.bits import evaluate_literals
+from dln.train.jobs import Job
 from dln.train.live import hard_codes, hard_sources, hard_votes
 from dln.train.network import Network
 
@@ -19,6 +20,12 @@ def count_votes(networks: Sequence[Network], cells: NDArray[np.float32]) -> NDAr
         (_votes(network, cells) for network in networks),
         start=np.zeros((len(cells), len(networks[0].vote_logits)), dtype=np.int64),
     )
+
+
+def count_all_votes(job: Job, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Add the votes of a job's network on some rows to those that the rows have beforehand."""
+    votes = count_votes([job.network], job.data.cells[rows]).astype(np.float64)
+    return votes if job.data.offset is None else votes + job.data.offset[rows]
 
 
 def add_scores(networks: Sequence[Network], cells: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -22,7 +22,8 @@ class PruneStep:
     n_changed
         Number of rows that it predicts differently from the circuit given to `prune`.
     accuracy
-        Weighted accuracy on the rows given to `prune`; balanced accuracy by default.
+        Weighted accuracy on the rows given to `prune`; balanced accuracy by default. R² for a
+        circuit that predicts a number.
     """
 
     circuit: Circuit = field(repr=False)
@@ -116,7 +117,10 @@ class PruneCurve:
         return max(within, key=lambda step: (step.accuracy, -step.n_changed, -step.gate_operations))
 
     def __str__(self) -> str:
-        rows = [(*_HEADINGS, self.measure), *(_figures(step, self.n_rows) for step in self.steps)]
+        rows = [
+            (*_HEADINGS, self.measure),
+            *(_figures(step, self.n_rows, self.measure) for step in self.steps),
+        ]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
             "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True))
@@ -124,14 +128,15 @@ class PruneCurve:
         ]
         place = 1 + self.steps.index(self.chosen)
         lines[place] += "  <- chosen"
-        measured = f"Changes and accuracy are measured on the {self.n_rows:,} rows given."
+        what = "R²" if self.measure == "R²" else "accuracy"
+        measured = f"Changes and {what} are measured on the {self.n_rows:,} rows given."
         return "\n".join([*lines, measured])
 
 
 _HEADINGS = ("gate operations", "literals", "gates", "rules", "changed")
 
 
-def _figures(step: PruneStep, n_rows: int) -> tuple[str, ...]:
+def _figures(step: PruneStep, n_rows: int, measure: str) -> tuple[str, ...]:
     """Write the figures of a step in the order of the headings, with the accuracy last."""
     return (
         f"{step.gate_operations:,}",
@@ -139,5 +144,5 @@ def _figures(step: PruneStep, n_rows: int) -> tuple[str, ...]:
         f"{step.n_gates:,}",
         f"{len(step.circuit.rules):,}",
         f"{step.n_changed:,} ({percent(step.n_changed / n_rows)})",
-        percent(step.accuracy),
+        f"{step.accuracy:z.3f}" if measure == "R²" else percent(step.accuracy),
     )

@@ -9,9 +9,12 @@ from operator import and_, xor
 from dln.core.circuit import Circuit
 from dln.core.locked import join_locked, split_locked
 from dln.core.parts import Rule
+from dln.core.readout import Readout
+from dln.core.score import Score
 from dln.shrink.prune.moves import Move, Replace, Revote, Votes, find_moves
+from dln.shrink.prune.row_numbers import RowNumbers
 from dln.shrink.prune.row_votes import RowVotes, Shift
-from dln.shrink.prune.rows import Rows
+from dln.shrink.prune.rows import ClassRows, NumberRows, Rows
 from dln.shrink.prune.saving import Savings, follow_edges
 from dln.shrink.simplify.fold import fold
 from dln.shrink.simplify.net import Net
@@ -52,6 +55,15 @@ def _leaves(circuit: Circuit, rows: Rows) -> list[int]:
     return [0, *(rows.bits[literal] for literal in circuit.literals)]
 
 
+def _follow(rows: Rows, shifts: Sequence[Shift], readout: Readout) -> RowVotes | RowNumbers:
+    """Return the votes or points of all rows; they follow the moves."""
+    if isinstance(rows, NumberRows):
+        assert isinstance(readout, Score)
+        return RowNumbers(rows, shifts, readout)
+    assert isinstance(rows, ClassRows)
+    return RowVotes(rows, shifts, readout.base_votes)
+
+
 class Pruner:
     """A folded circuit being pruned, with its wires and votes on all rows.
 
@@ -67,8 +79,8 @@ class Pruner:
         self._bits = self._net.evaluate(_leaves(circuit, rows), rows.ones, and_, xor)
         roots = zip(self._net.roots, self._votes, strict=True)
         fires = [Shift(0, self._value(root), votes) for root, votes in roots]
-        self._row_votes = RowVotes(rows, [*fires, *others], circuit.base_votes)
-        self._savings = Savings(self._net, self._votes)
+        self._row_votes = _follow(rows, [*fires, *others], circuit.readout)
+        self._savings = Savings(self._net, self._votes, is_number=isinstance(self._readout, Score))
         self._free = _FREE * float(rows.weight.sum())
 
     def sweep(self, budget: float) -> int:
@@ -170,4 +182,5 @@ class Pruner:
         # The net has the current inputs of the rules; only their votes are updated here.
         voted = zip(self._readout.wires, self._votes, strict=True)
         rules = tuple(Rule(wire, votes) for wire, votes in voted)
-        return lower_base(fold(self._net.to_circuit(self._readout.with_rules(rules, self._base))))
+        base = tuple(vote + self._row_votes.centre for vote in self._base)
+        return lower_base(fold(self._net.to_circuit(self._readout.with_rules(rules, base))))

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 from typing import Literal as OneOf
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dln.core.circuit import Circuit, check_is_circuit, keep_constraints
 from dln.core.locked import around_locked
-from dln.costs.circuit import cost
-from dln.data.table import Table
-from dln.data.target import class_numbers, class_shares, row_weights
-from dln.decisions.calibrate import calibrate_votes
-from dln.decisions.goal import Goal
-from dln.decisions.points import Points
 from dln.errors import CircuitError, OptionError
-from dln.evaluate.evaluation import Evaluation
-from dln.shrink.prune.curve import PruneCurve, PruneStep
+from dln.shrink.prune.curve import PruneCurve
 from dln.shrink.prune.greedy import shrink
-from dln.shrink.prune.rows import Rows, literal_bits, read_rows
+from dln.shrink.prune.judge import ClassJudge, Judge, NumberJudge
+from dln.shrink.prune.rows import Rows, read_rows
 from dln.shrink.simplify.fold import fold
 from dln.shrink.simplify.votes import lower_base
 
@@ -62,16 +53,18 @@ def prune(
     X
         Table (n_rows, n_columns), for example the training rows.
     y
-        Class labels (n_rows,) that the circuit knows.
+        Class labels (n_rows,) that the circuit knows, or numbers.
     tolerance
         How much the chosen circuit may lose. An integer is the maximum number of rows of `X` that
         are predicted differently; 0, the default, means none. A float from 0 to below 1 is the
-        maximum loss of accuracy on `X` (0.01: one percentage point), while any number of
-        predictions may change. So 0.0 allows changes that cost no accuracy; 0 does not.
+        maximum loss of accuracy on `X` (0.01: one percentage point), or of R² for a circuit that
+        predicts a number, while any number of predictions may change. So 0.0 allows changes that
+        cost no accuracy; 0 does not.
     sample_weight
-        Weights of the rows (n_rows,) in the accuracy, not negative.
+        Weights of the rows (n_rows,) in the accuracy or R², not negative.
     class_weight : "balanced", None or dict
-        Weights of the classes in the accuracy; "balanced" makes it balanced accuracy.
+        Weights of the classes in the accuracy; "balanced" makes it balanced accuracy. Numbers have
+        none.
 
     Returns
     -------
@@ -107,16 +100,18 @@ def prune(
     _check_tolerance(tolerance)
     table = read_rows(X)
     evaluation = circuit.evaluate(table, wires=range(circuit.n_literals))
-    judge = _Judge(evaluation, table, y, sample_weight, class_weight)
     by_accuracy = not isinstance(tolerance, numbers.Integral)
-    keep = judge.target if by_accuracy else evaluation.winners
-    weight = judge.weight if by_accuracy else np.ones(table.n_rows)
-    rows = Rows(literal_bits(evaluation), keep, weight)
+    judge: Judge = (
+        NumberJudge(evaluation, table, y, sample_weight, class_weight)
+        if circuit.task == "number"
+        else ClassJudge(evaluation, table, y, sample_weight, class_weight)
+    )
+    rows = judge.rows(by_accuracy=by_accuracy)
     folded = around_locked(lambda rest: lower_base(fold(rest)), circuit)
     start = judge.step(folded)
     steps = [start]
     chosen = start
-    lost = judge.loss(evaluation.winners) if by_accuracy else 0.0
+    lost = judge.lost if by_accuracy else 0.0
     budgets = _budgets(tolerance, table.n_rows)
     for budget in budgets:
         before = steps[-1].circuit
@@ -129,10 +124,7 @@ def prune(
             steps.append(judge.step(smaller, recalibrate=True))
         if budget <= tolerance:
             chosen = steps[-1]
-    measure = "weighted accuracy"
-    if sample_weight is None and (class_weight is None or class_weight == "balanced"):
-        measure = "accuracy" if class_weight is None else "balanced accuracy"
-    return PruneCurve(tuple(steps), chosen, table.n_rows, measure)
+    return PruneCurve(tuple(steps), chosen, table.n_rows, judge.measure)
 
 
 def _shrink(before: Circuit, rows: Rows, limit: float, original: Circuit) -> Circuit:
@@ -144,59 +136,8 @@ def _shrink(before: Circuit, rows: Rows, limit: float, original: Circuit) -> Cir
 def _budgets(tolerance: float, n_rows: int) -> list[float]:
     """List the accepted loss at each point of the curve, including the tolerance."""
     if not isinstance(tolerance, numbers.Integral):
-        return sorted({*_PARTS, float(tolerance)})
+        return sorted({*_PARTS, float(tolerance), math.inf})
     return sorted({*(int(part * n_rows) for part in _PARTS), min(int(tolerance), n_rows)})
-
-
-class _Judge:
-    """Measures circuits by their predictions on the rows."""
-
-    def __init__(
-        self, evaluation: Evaluation, table: Table, y: Any, sample_weight: Any, class_weight: Any
-    ) -> None:
-        self._table = table
-        self._winners = evaluation.winners
-        circuit = evaluation.circuit
-        self._circuit = circuit
-        self.target = class_numbers(y, circuit.classes, table.n_rows)
-        weight = row_weights(
-            self.target.astype(np.int32), circuit.class_labels, sample_weight, class_weight
-        ).astype(np.float64)
-        self.weight: NDArray[np.float64] = weight / weight.sum()
-        shares = class_shares(self.target.astype(np.int32), circuit.n_classes, sample_weight)
-        self._shares = np.array(shares)
-
-    def loss(self, winners: NDArray[np.int64]) -> float:
-        """Return the total weight of the rows that are predicted wrongly."""
-        return float(self.weight @ (winners != self.target))
-
-    def step(self, circuit: Circuit, recalibrate: bool = False) -> PruneStep:
-        """Measure one circuit; fit its probabilities again if its votes have changed."""
-        found = replace(
-            circuit,
-            origin=self._circuit.origin,
-            constraints=self._circuit.constraints,
-            edits=self._circuit.edits,
-        )
-        if recalibrate and circuit.calibration is not None:
-            votes = circuit.votes(self._table)
-            winners = circuit.class_readout.winners(votes)
-            found = self._recalibrated(found, votes)
-        else:
-            winners = circuit.winners(self._table)
-        return PruneStep(
-            circuit=found,
-            gate_operations=cost(circuit).gate_operations,
-            n_changed=int((winners != self._winners).sum()),
-            # Weights are in single precision; more digits would be noise.
-            accuracy=round(1.0 - self.loss(winners), 6),
-        )
-
-    def _recalibrated(self, circuit: Circuit, votes: NDArray[np.int64]) -> Circuit:
-        given = votes.astype(np.float64)
-        points = Points(given, self.target, self.weight, np.ones(len(self.target)))
-        fitted = calibrate_votes(circuit, points, Goal(), self._shares, keep_votes=True)
-        return fitted.circuit
 
 
 def _check_circuit(circuit: Any) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dln.evaluate.packed import unpack
 from dln.shrink.prune.moves import Votes
-from dln.shrink.prune.rows import Rows
+from dln.shrink.prune.rows import ClassRows
 
 _SHARPNESS = 1.0
 """The mean absolute vote margin, in units of the exponential."""
@@ -42,10 +42,13 @@ class Harm(NamedTuple):
 class RowVotes:
     """The votes of all rows; they change by shifts.
 
-    Small integers for all rows are five times faster than selecting the rows that change.
+    Small integers for all rows are five times faster than selecting the rows that change. `centre`
+    is added to all base votes: nothing, since only their differences count.
     """
 
-    def __init__(self, rows: Rows, shifts: Sequence[Shift], base_votes: Votes) -> None:
+    centre = 0
+
+    def __init__(self, rows: ClassRows, shifts: Sequence[Shift], base_votes: Votes) -> None:
         self._rows = rows
         self._n_classes = len(base_votes)
         order = np.arange(self._n_classes)

@@ -19,31 +19,54 @@ from dln.evaluate.evaluation import Evaluation
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The bits of a circuit's literals on the rows, and the class that each row should keep.
+    """The bits of a circuit's literals on the rows, and the weight of each row.
 
     Attributes
     ----------
     bits
         The value of each literal on all rows.
-    keep : (n_rows,)
-        The number of the class that each row should get.
     weight : (n_rows,)
-        The loss if the row gets another class.
+        How much a row counts: the loss if it gets another class.
     """
 
     bits: dict[Literal, int]
-    keep: NDArray[np.int64]
     weight: NDArray[Any]
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return len(self.keep)
+        return len(self.weight)
 
     @property
     def ones(self) -> int:
         """Bits that are 1 on all rows."""
         return (1 << self.n_rows) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class ClassRows(Rows):
+    """Rows, and the number of the class that each should get, `keep` (n_rows,)."""
+
+    keep: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class NumberRows(Rows):
+    """Rows of a circuit that predicts a number.
+
+    Attributes
+    ----------
+    points : (n_rows,)
+        The points that the circuit had before.
+    target : (n_rows,) or None
+        The numbers to predict; None if predictions should not change.
+    scale
+        The variance of the targets; without targets, the typical size of a change of points.
+    """
+
+    points: NDArray[np.int64]
+    target: NDArray[np.float64] | None
+    scale: float
 
 
 def read_rows(X: Any) -> Table:

@@ -6,12 +6,15 @@ import heapq
 from collections.abc import Iterable, Mapping, Sequence
 
 from dln.core.gates import GATE_BY_NAME
-from dln.costs.arithmetic import bit_sum
-from dln.costs.circuit import gate_operations
+from dln.costs.arithmetic import addition, bit_sum
+from dln.costs.circuit import INT_BITS, gate_operations
 from dln.shrink.prune.moves import Replace, Revote, Votes
 from dln.shrink.simplify.net import AND, LEAF, XOR, Net, leaf_cost
 
 _GATE_COST = {AND: gate_operations(GATE_BY_NAME["AND"]), XOR: gate_operations(GATE_BY_NAME["XOR"])}
+
+
+_ADDITION = addition(INT_BITS)
 
 
 class Savings:
@@ -20,7 +23,8 @@ class Savings:
     Promise: folding the circuit after a move saves at least as much.
     """
 
-    def __init__(self, net: Net, votes: Sequence[Votes]) -> None:
+    def __init__(self, net: Net, votes: Sequence[Votes], *, is_number: bool = False) -> None:
+        self._count = count_points if is_number else count_votes
         self._net = net
         self._votes = votes
         self._costs = [
@@ -37,7 +41,7 @@ class Savings:
         for node, edge in becomes.items():
             for place in net.root_readers[node]:
                 if edge < 2:
-                    saved += count_votes(self._votes[place])
+                    saved += self._count(self._votes[place])
                 else:
                     _add(change, edge >> 1, 1)
         for node, edges in rewired.items():
@@ -54,7 +58,7 @@ class Savings:
 
     def of_revoting(self, move: Revote) -> int:
         """Count what is saved when a rule gives fewer votes."""
-        saved = count_votes(self._votes[move.place]) - count_votes(move.kept)
+        saved = self._count(self._votes[move.place]) - self._count(move.kept)
         if any(move.kept):
             return saved
         return saved + self._unread_cost({self._net.roots[move.place] >> 1: -1}, {}, {})
@@ -114,6 +118,11 @@ def follow_edges(net: Net, move: Replace) -> tuple[dict[int, int], dict[int, tup
 def count_votes(votes: Votes) -> int:
     """Count the gate-level operations of a rule's votes."""
     return bit_sum(sum(abs(vote) for vote in votes))
+
+
+def count_points(points: Votes) -> int:
+    """Count the gate-level operations of the points of a number: one addition, however large."""
+    return _ADDITION if any(points) else 0
 
 
 def _fold_gate(kind: int, a: int, b: int) -> int | None:

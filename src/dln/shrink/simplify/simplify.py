@@ -93,7 +93,7 @@ def simplify(
     The vote differences between classes stay the same on every possible row, including rows with
     missing values and new categories. So classes and probabilities stay the same. Votes that all
     classes share are removed. The gate-level operations (`dln.cost`) never increase. Every rule
-    keeps the constraints of the circuit, if it has any. Locked rules (`dln.edit`) keep their
+    satisfies the constraints of the circuit, if it has any. Locked rules (`dln.edit`) keep their
     conditions and votes; the rest is simplified around them.
 
     Parameters
