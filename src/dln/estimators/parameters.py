@@ -20,7 +20,7 @@ from dln.shrink.simplify.simplify import Effort
 from dln.train.engines import EngineName
 from dln.train.jobs import OnInterrupt
 from dln.train.number_loss import LossName, NumberLoss
-from dln.train.options import FitOptions
+from dln.train.options import FitOptions, NumberEnsemble
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,7 +260,13 @@ class NumberParameters(Parameters):
     )
     rules: None = unused(None)
     soft_rules: None = unused(None)
-    ensemble: Literal["sum"] = unused("sum")
+    ensemble: NumberEnsemble = option(
+        "sum",
+        "How networks are trained together: from different starts on all rows, on bootstrap "
+        "samples, or one after another, each on what the earlier ones leave.",
+        more='All become one circuit. Trees (`n_trees`) are grown only with "sum".',
+        searched=False,
+    )
     tau: Literal["auto"] = unused("auto")
     vote_gradient: Literal["soft"] = unused("soft")
     vote_threshold: float = unused(0.8)

@@ -43,6 +43,7 @@ from dln.train.options import (
     Gates,
     LastBatch,
     LinkDrawing,
+    NumberEnsemble,
     Phases,
     Relaxation,
     Scaling,
@@ -107,6 +108,7 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         effort: FitEffort = "normal",
         layers: Auto | tuple[int, ...] = "auto",
         n_networks: Auto | int = "auto",
+        ensemble: NumberEnsemble = "sum",
         n_trees: Auto | int = "auto",
         n_cutoffs: Auto | int = "auto",
         scaling: Scaling = "quantiles",
@@ -157,6 +159,7 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         self.effort = effort
         self.layers = layers
         self.n_networks = n_networks
+        self.ensemble = ensemble
         self.n_trees = n_trees
         self.n_cutoffs = n_cutoffs
         self.scaling = scaling

@@ -23,7 +23,7 @@ from dln.encode.encoder import Encoder, fit_encoder
 from dln.errors import OptionError, TableError
 from dln.train.discretise import discretise
 from dln.train.earlier import find_earlier
-from dln.train.ensemble import Member, train_members
+from dln.train.ensemble import Member, temperature_of, train_members
 from dln.train.folds import make_folds
 from dln.train.given import Given, scales_in_units
 from dln.train.growth import SCALES, Grown, grow, start_from_circuit, start_from_networks
@@ -155,7 +155,7 @@ class _Fit:
         self.interrupted |= any(member.trained.interrupted for member in members)
         grown = self._grow(recipe, make_features(encoder.literals, cells))
         votes = [member.votes for member in voting]
-        unit = 1.0 / (recipe.options.tau * sum(votes))
+        unit = 1.0 / temperature_of(recipe.ensemble, recipe.options.tau, votes)
         given = self.plan.given
         if grown is not None:  # all networks have one vote then
             each, unit = grown.units(recipe.options.tau, len(voting))
@@ -181,8 +181,10 @@ class _Fit:
             parts = self._leave_out(recipe, scores, grown)
             if grown is None and parts:
                 # A network with several votes counts several times. The networks that leave rows
-                # out are trained without boosting.
+                # out are trained without boosting, but residual points come from whole chains.
                 networks = [x.trained.network for x in voting for _ in range(x.votes)]
+                if recipe.ensemble == "residuals":
+                    networks = networks[:1]
                 factor = 1 if given is None else votes[0]
                 before = None if given is None else given.votes(problem.table)
                 points = make_points(parts, problem, networks, cells, factor, before)
@@ -299,6 +301,8 @@ class _Fit:
     ) -> tuple[HeldOut, ...]:
         """Return the votes of the recipe's networks on rows that they were not trained on."""
         parts = next((score.held_out for score in scores if score.chosen), ())
+        if recipe.ensemble == "residuals":  # a comparison trains single networks
+            parts = ()
         wanted = self.plan.candidates.n_fits > 0 or self.plan.goal.decides
         if parts or grown is not None or not wanted:
             return parts

@@ -354,7 +354,7 @@ class _NumberFit:
 
 @dataclass(frozen=True)
 class _Parts:
-    """Networks whose mean counts, and trees that are added; with the encoded training rows."""
+    """Networks and trees that are added up; with the encoded training rows."""
 
     networks: Sequence[Refitted]
     trees: Sequence[Tree]
@@ -374,12 +374,11 @@ class _Parts:
 
         If there is an earlier circuit, its rules and its offset are added.
         """
-        share = 1.0 / max(1, len(self.networks))
-        own = [share * one.coefficients[1:] for one in self.networks]
+        own = [one.coefficients[1:] for one in self.networks]
         own += [tree.points[:, 0] for tree in self.trees]
         starts = np.cumsum([0, *map(len, own)]).tolist()
         coefficients = np.concatenate([np.zeros(0), *own]) * standard.unit
-        base += share * sum(float(one.coefficients[0]) for one in self.networks)
+        base += sum(float(one.coefficients[0]) for one in self.networks)
         start_at = standard.offset(base) if earlier is None else base * standard.unit
         points, offset, digits = round_coefficients(
             coefficients, start_at, self._scorer(starts), TOLERANCE * standard.unit
