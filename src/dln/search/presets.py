@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 from typing import Literal as OneOf
 
@@ -25,7 +26,9 @@ from dln.train.recipe import MAX_WIDTH, widen
 SpaceName = OneOf["default", "paper", "program"]
 
 
-def find_preset(space: Any, problem: Problem, fixed: Mapping[str, Any]) -> Preset:
+def find_preset(
+    space: Any, problem: Problem, fixed: Mapping[str, Any] = MappingProxyType({})
+) -> Preset:
     """Return the preset with a name, or make one from a user's space.
 
     Limits in `fixed` or in the space are a budget, and trials with a budget train no network.
