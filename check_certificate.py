@@ -20,10 +20,10 @@ lists the atoms that are possible; the certificate must have them all.
 The votes are a sum over tables. A table has some rules of the model, and a cell for each
 combination of patterns of the columns that they read. Every rule must be in exactly one table.
 
-A proof is a tree of boxes (sets of atoms for each column) that splits the region. At some nodes the
+A proof is a tree of boxes (sets of atoms for each column) that splits the region. At some nodes
 tables are added up to larger ones: a group of tables is a table over the columns of all of them. In
-a box, atoms that no table of a group distinguishes are one pattern, and the patterns are numbered by
-their first atoms. Each leaf has integers: multipliers m >= 0 of the demands, and messages
+a box, atoms that no table of a group distinguishes are one pattern, and the patterns are numbered
+by their first atoms. Each leaf has integers: multipliers m >= 0 of the demands, and messages
 u(group, column, pattern). For every row
 
     sum over demands of m * (votes that are lacking)
@@ -340,6 +340,7 @@ class Tables:
             literals = [self.model.literals[w] for w in self.wires[at]]
             possible = patterns(self.model.columns[at], literals, conditions.get(at, ("any",)))
             box.append({n for n, atom in enumerate(atoms) if atom in possible})
+            require(box[-1], f"no value of {self.model.columns[at]['name']!r} is possible")
         return box
 
     def regroup(self, box, groups):
@@ -530,12 +531,21 @@ def check(model_bytes, certificate):
     if question["kind"] == "constraints":
         check_constraints(model, question)
         return describe_constraints(model, question)
-    asked, goals, conditions = read_question(model, question)
-    tables = Tables(asked, certificate)
-    require(len(certificate["proofs"]) == len(goals), "there is not one proof for each goal")
-    for goal, proof in zip(goals, certificate["proofs"]):
-        tables.check(tables.box(conditions), goal, proof)
-    return describe(document, question)
+    several = question["kind"] == "all"  # about rows of the model itself
+    questions = question["questions"] if several else [question]
+    require(questions, "there is no question")
+    require(not several or all(q["kind"] == "always" for q in questions), "a question differs")
+    tables, proofs, texts = None, iter(certificate["proofs"]), []
+    for each in questions:
+        asked, goals, conditions = read_question(model, each)
+        tables = tables or Tables(asked, certificate)
+        for goal in goals:
+            proof = next(proofs, None)
+            require(proof is not None, "there is not one proof for each goal")
+            tables.check(tables.box(conditions), goal, proof)
+        texts.append(describe(document, each))
+    require(next(proofs, None) is None, "there are more proofs than goals")
+    return "\n".join(texts)
 
 
 def describe(document, question):

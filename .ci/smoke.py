@@ -6,8 +6,10 @@ compiled extension.
 
 from __future__ import annotations
 
+import platform
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy
@@ -57,8 +59,24 @@ def use(circuit: dln.Circuit, rows: list[list[float]], labels: list[str], folder
     assert dln.export(circuit, to="c")
 
 
+def use_in_threads(circuit: dln.Circuit, rows: list[list[float]]) -> None:
+    """Several threads that share a circuit get the same answers."""
+
+    def answers(_: int) -> tuple[list[object], str]:
+        return circuit.evaluate(rows).answers.tolist(), str(circuit.reason(rows[0]))
+
+    with ThreadPoolExecutor(8) as threads:
+        first, *others = threads.map(answers, range(64))
+    assert all(each == first for each in others)
+
+
 if __name__ == "__main__":
+    circuit, rows, labels = build() if "--predict" in sys.argv else train()
     with tempfile.TemporaryDirectory() as name:
-        use(*(build() if "--predict" in sys.argv else train()), Path(name))
+        use(circuit, rows, labels, Path(name))
+    use_in_threads(circuit, rows)
+    python = f"Python {sys.version.split()[0]} ({platform.machine()})"
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        python += " without the global lock"
     versions = f"NumPy {numpy.__version__}, scikit-learn {sklearn.__version__}"
-    print(f"dln {dln.__version__} works: Python {sys.version.split()[0]}, {versions}")
+    print(f"dln {dln.__version__} works: {python}, {versions}")

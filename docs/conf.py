@@ -43,10 +43,6 @@ napoleon_use_ivar = True
 napoleon_use_rtype = False
 python_use_unqualified_type_names = True
 
-# Cells get their language from the kernel, which a check does not start. An attribute name in a
-# docstring may be that of several classes; it then links to one of them.
-suppress_warnings = ["myst-nb.lexer", "ref.python"]
-
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 

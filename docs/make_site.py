@@ -27,6 +27,9 @@ PAGES = ROOT / "build" / "site-pages"
 SITE = ROOT / "build" / "site"
 GALLERY = ROOT / "build" / "gallery"
 
+API = DOCS / "reference" / "api" / "index.md"
+"""The start of the API reference; the list of its pages is added."""
+
 ELSEWHERE = {
     "SECURITY.md": "project/security.md",
     "CONTRIBUTING.md": "project/contributing.md",
@@ -47,6 +50,7 @@ TITLES = {
     "prove": "Proofs",
     "shrink": "Simplify and prune",
     "paths": "Budgets and paths",
+    "edits": "Edits by people",
     "decisions": "Probabilities",
     "costs": "Costs",
     "exporters": "Export",
@@ -60,8 +64,10 @@ TITLES = {
 
 def collect_pages() -> None:
     """Write all pages to the build folder; files that have not changed keep their time."""
-    written = set()
+    written = {_write(place, text.encode()) for place, text in api_pages()}
     for source, place in _sources():
+        if PAGES / place in written:
+            continue
         if source.suffix in {".md", ".ipynb"}:
             text = _with_links(source.read_text("utf-8"), source, place)
             if source.suffix == ".md" and not text.startswith(("# ", "---\n")):
@@ -70,8 +76,6 @@ def collect_pages() -> None:
         else:
             content = source.read_bytes()
         written.add(_write(place, content))
-    for place, text in api_pages():
-        written.add(_write(place, text.encode()))
     for old in PAGES.rglob("*"):
         if old.is_file() and old not in written:
             old.unlink()
@@ -147,17 +151,9 @@ def api_pages() -> Iterator[tuple[str, str]]:
         for package in known
         if package in names
     ]
-    text = "\n".join(lines)
-    yield (
-        "reference/api/index.md",
-        f"# Python API\n\n{API}\n\n{text}\n\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n",
-    )
-
-
-API = (
-    "Everything public, from the docstrings. Import names from `dln`; those of diagrams, reports "
-    "and searches from `dln.draw`, `dln.report` and `dln.search`."
-)
+    start = API.read_text("utf-8")
+    contents = f"```{{toctree}}\n:hidden:\n\n{listed}\n```"
+    yield API.relative_to(DOCS).as_posix(), "\n".join([start, *lines, "", contents, ""])
 
 
 def _title(package: str) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from dln import GATES, Above, Circuit, Column, Node, Origin, Rule
+from dln import GATES, Above, Circuit, CircuitPath, Column, Node, Origin, PathPoint, Rule
 from dln.cli.app import app
 from tests.conftest import Run
 from tests.support.tools import find_module, find_tool
@@ -80,6 +80,7 @@ def prepare() -> None:
     Path("patients.csv.gz").write_bytes(gzip.compress(rows.encode()))
     for model in ("heart.json", "iris.json"):
         CIRCUIT.save(model)
+    CircuitPath((PathPoint(CIRCUIT, 0.9, 0.01),), chosen=0).save("path.json")
 
 
 JSON = [

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import dln
+from dln.core.calibration import Calibration
 from dln.core.circuit import Circuit
 from dln.core.model_file import circuit_to_json
 from tests.conftest import Run
@@ -135,8 +138,17 @@ def test_a_mistake_is_one_line_and_writes_nothing(
     status, _out, err = run("edit", model, *options, "-o", new)
     assert status == 2
     assert message in err
-    assert err.count("\n") == 1
+    assert_short(err)
     assert not new.exists()
+
+
+def assert_short(err: str) -> None:
+    """A message is one line; a mistake in a text is also shown, with a mark below its place."""
+    first, *marked = err.splitlines()
+    if marked:
+        assert re.match(r"dln: (line \d+, )?column \d+: ", first)
+        assert len(marked) == 2
+        assert marked[1].strip() == "^"
 
 
 def test_edits_for_another_model_are_refused(model: Path, run: Run) -> None:
@@ -203,5 +215,42 @@ def test_rules_that_training_cannot_keep_are_one_line(
     status, _, err = run("train", patients, *options)
     assert status == 2
     assert message in err
-    assert err.count("\n") == 1
+    assert_short(err)
     assert not output.exists()
+
+
+def test_training_starts_from_soft_rules(patients: Path, run: Run) -> None:
+    rules, output = patients.with_name("soft.txt"), patients.with_name("soft.json")
+    rules.write_text("very ill:\n  +2  age > 70\n")
+    small = ["--layers", "4", "--networks", "1", "--epochs", "3", "--target", "state", "-q"]
+    status, _, err = run("train", patients, *small, "--soft-rules", rules, "-o", output)
+    assert (status, err) == (0, "")
+    assert Circuit.load(output).locked == ()
+    rules.write_text("very ill:\n  +2  agee > 70\n")
+    output.unlink()
+    status, _, err = run("train", patients, *small, "--soft-rules", rules, "-o", output)
+    assert status == 2
+    said, shown, mark = err.rstrip("\n").split("\n")
+    assert "there is no column 'agee'; did you mean 'age'?" in said
+    assert shown[mark.index("^") :] == "agee > 70"
+    assert not output.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "is_said"),
+    [
+        (["--drop", "1"], True),
+        (["--add", "ill +1: age > 999"], True),  # no class changes, but probabilities may
+        (["--lock", "1"], False),
+        (["--rename-class", "ill=sick"], False),
+    ],
+)
+def test_edits_that_change_votes_say_that_probabilities_are_old(
+    options: list[str], is_said: bool, model: Path, run: Run
+) -> None:
+    circuit = Circuit.load(model)
+    table = Calibration((-1, 1), ((0.2, 0.8),))
+    replace(circuit, readout=replace(circuit.class_readout, calibration=table)).save(model)
+    status, _, err = run("edit", model, *options)
+    assert status == 0
+    assert ("Probabilities are those measured before the edits" in err) == is_said

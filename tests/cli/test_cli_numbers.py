@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,10 @@ import pandas as pd
 import pytest
 
 import dln
+from dln._util.option import options_of
+from dln.cli.models import name_option
+from dln.cli.train import train
+from dln.estimators.parameters import NumberParameters
 from tests.conftest import Run
 
 FAST = ("--effort", "quick", "--epochs", "3", "--networks", "1")
@@ -133,8 +138,8 @@ def test_claims_about_a_number(run: Run, table: Path, model: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--task", "number", "--tau", "3"), "tau is for classes, but a number is predicted"),
-        (("--task", "classes", "--loss", "absolute"), "loss is for a number, but classes are pred"),
+        (("--task", "number", "--tau", "3"), "--tau is for classes, but a number is predicted"),
+        (("--task", "classes", "--loss", "absolute"), "--loss is for a number, but classes are"),
         (("--task", "number", "-t", "town"), "column 'town' holds 'south' (row 1), expected num"),
         (("--task", "classes"), "too many for classes; for numbers, add --task number"),
         (("--loss", "quantile", "--quantile", "2"), "quantile is 2"),
@@ -162,3 +167,11 @@ def test_missing_and_infinite_targets(run: Run, tmp_path: Path) -> None:
     status, _, messages = run("train", "some.csv", "-t", "price", "-o", "m.json", *FAST)
     assert status == 2
     assert "the target 'price' is infinite in row 5; expected finite numbers" in messages
+
+
+def test_messages_name_options_that_exist() -> None:
+    options = {f"--{name.replace('_', '-')}" for name in signature(train).parameters}
+    for_one_task = set(dln.DLNClassifier().get_params()) ^ set(options_of(NumberParameters))
+    for name in for_one_task | {"loss", "quantile"}:
+        said = name_option(name)
+        assert (said in options) == said.startswith("--"), said

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.utils.fixes import parse_version
 
 from dln._native import tree_splits
 from dln.encode.cutoffs import MAX_ROWS, nested_cutoffs, sklearn_splits, tree_cutoffs
@@ -17,6 +19,9 @@ def cutoffs(cells: list[float], target: list[int], n: int = 6) -> list[float]:
     assert found.dtype == np.float32
     return [float(value) for value in found]
 
+
+# Before version 1.8, scikit-learn separates some values that are less than 1e-7 apart.
+NEAR_TIES = ["close"] if parse_version(sklearn.__version__) >= parse_version("1.8") else []
 
 cell = st.floats(0, 1, width=32) | st.just(float("nan"))
 
@@ -81,7 +86,7 @@ def weighted_columns(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarra
     n_rows, n_classes = draw(st.integers(2, 200)), draw(st.integers(1, 5))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     values = rng.random(n_rows)
-    match draw(st.sampled_from(["all different", "rounded", "close", "ordered"])):
+    match draw(st.sampled_from(["all different", "rounded", "ordered", *NEAR_TIES])):
         case "rounded":
             values = np.round(values * draw(st.integers(1, 40))) / 40
         case "close":

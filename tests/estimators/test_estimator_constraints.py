@@ -12,6 +12,7 @@ from dln import (
     Constraints,
     DLNClassifier,
     DLNRegressor,
+    DlnWarning,
     Monotone,
     OptionError,
     prove_constraints,
@@ -191,3 +192,10 @@ def test_constraints_of_a_number_that_cannot_be_satisfied(given: Any, message: s
     X = table()
     with pytest.raises(OptionError, match=message):
         DLNRegressor(**given).fit(X, X["dose"])
+
+
+def test_a_number_without_rules_asks_for_fewer_constraints() -> None:
+    X = table().assign(one=1)
+    model = DLNRegressor(unused_columns=["age", "dose", "city"], effort="quick", n_trees=10)
+    with pytest.warns(DlnWarning, match="no rules.* try fewer constraints, and check that"):
+        model.fit(X, X["dose"])

@@ -104,6 +104,11 @@ OTHER_VALUES: list[tuple[str, Any]] = [
     ("pruning", Pruning(0.3, 0.6, convergence=0.9)),
     ("simplify", None),
     ("loss", "absolute"),
+    ("monotone", {"x0": "-"}),
+    ("interactions", []),
+    ("forbidden_pairs", [("x0", "x1")]),
+    ("unused_columns", ["x1"]),
+    ("max_columns_per_rule", 1),
     ("random_state", 1),
 ]
 """For every parameter of networks, a value that gives another circuit."""

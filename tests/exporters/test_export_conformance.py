@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 import dln
 from dln.errors import OptionError
 from dln.exporters.export import TARGETS
-from tests.support.export.nasty import Case, drawn_cases, fixed_cases, number_cases
+from tests.support.export.nasty import Case, drawn_cases, fixed_cases, given_holds, number_cases
 from tests.support.export.targets import TOOLS, Runner
 
 REFUSALS = ("rename", "make them differ", "reads no column")
@@ -37,6 +37,8 @@ def fitting(target: str, cases: Sequence[Case]) -> list[Case]:
             found.append(TOOLS[target].fit(case))
     assert all(any(words in error for words in REFUSALS) for error in refused), refused
     assert len(found) > 0.6 * len(cases)
+    given_rules = sum(len(case.circuit.locked) for case in found)
+    assert given_rules == sum(len(case.circuit.locked) for case in cases)
     return found
 
 
@@ -48,6 +50,8 @@ def test_exported_code_answers_like_the_circuit(
     for case, answers in zip(chosen, runner(chosen, tmp_path), strict=True):
         expected = case.answers()
         assert answers.fired == expected.fired, case.circuit
+        for place in case.circuit.locked:  # a given rule survives training and export
+            assert [place in fired for fired in answers.fired] == list(map(given_holds, case.rows))
         assert answers.votes == expected.votes, case.circuit
         assert answers.predicted == expected.predicted, case.circuit
         if answers.probabilities is not None and case.rows:

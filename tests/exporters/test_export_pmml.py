@@ -182,4 +182,4 @@ def test_the_command_writes_a_file(run: Callable[..., tuple[int, str, str]]) -> 
     one_column("age").save("model.json")
     status, _, err = run("export", "model.json", "--to", "pmml", "--explain", "-o", "m.pmml")
     assert (status, err) == (0, "wrote m.pmml\n")
-    assert 'name="rule(0)"' in Path("m.pmml").read_text(encoding="utf-8")
+    assert 'name="rule(1)"' in Path("m.pmml").read_text(encoding="utf-8")

@@ -57,7 +57,7 @@ checker = load_checker()
 def made(circuit: Circuit, claim: Claim) -> tuple[bytes, dict[str, Any]]:
     """Return a model file and the certificate of a claim, as read from files."""
     model = circuit_to_json(circuit).encode()
-    document = certificate_of(claim, model, Clock(None))
+    document = certificate_of([claim], model, Clock(None))
     assert document is not None
     return model, json.loads(json.dumps(document))
 
@@ -298,6 +298,46 @@ def test_the_command_certifies_rows(run: Run, tmp_path: Path) -> None:
     assert "radii" not in found
 
 
+def test_the_commands_certify_rows_and_reasons(run: Run, tmp_path: Path) -> None:
+    model, rows, proof = tmp_path / "m.json", tmp_path / "rows.csv", tmp_path / "proof.json"
+    biased().save(model)
+    rows.write_text("age,sex,chol\n40,m,100\n50,m,100\n60,f,199.5\n,m,\n", "utf-8")
+    options = ("--robust", "--data", rows, "--tolerance", "age=1", "--tolerance", "chol=0.25")
+    status, _, err = run("prove", model, *options, "--certificate", proof)
+    assert status == 1
+    assert "check it: python check_certificate.py" in err
+    said = checker.check(model.read_bytes(), json.loads(proof.read_text("utf-8")))
+    assert said.splitlines()[0] == (
+        'always class "low" where {age: [39.0, 41.0], sex: ["m"], chol: [99.75, 100.25]}'
+    )
+    assert "age: null" in said.splitlines()[2]
+    assert len(said.splitlines()) == 3
+    wrong = json.loads(proof.read_text("utf-8"))
+    wrong["question"]["questions"][0]["where"]["age"] = [39, 60]
+    with pytest.raises(checker.Refused):
+        checker.check(model.read_bytes(), wrong)
+    for damage, said in (
+        (lambda c: c["proofs"].pop(), "one proof for each goal"),
+        (lambda c: c["question"]["questions"].pop(), "more proofs than goals"),
+        (lambda c: c["question"].update(questions=[]), "no question"),
+        (lambda c: c["question"]["questions"][0].update(kind="never"), "a question differs"),
+        (lambda c: c["question"]["questions"][0]["where"].update(sex=["x"]), "no value of 'sex'"),
+    ):
+        wrong = json.loads(proof.read_text("utf-8"))
+        damage(wrong)
+        with pytest.raises(checker.Refused, match=said):
+            checker.check(model.read_bytes(), wrong)
+    status, _, _ = run("explain", model, rows, "--row", 3, "--certificate", proof)
+    assert status == 0
+    said = checker.check(model.read_bytes(), json.loads(proof.read_text("utf-8")))
+    reason = biased().reason({"age": 60, "sex": "f", "chol": 199.5})
+    assert all(f"{name}: " in said for name in reason.features)
+    rows.write_text("age,sex,chol\n50,m,100\n", "utf-8")
+    status, _, err = run("prove", model, *options, "--certificate", proof)
+    assert (status, err.count("\n")) == (2, 1)
+    assert "no row is certified" in err
+
+
 def test_the_command_finds_radii(run: Run, tmp_path: Path) -> None:
     model, rows = tmp_path / "m.json", tmp_path / "rows.csv"
     biased().save(model)
@@ -341,6 +381,7 @@ def test_the_command_proves_ranges(run: Run, tmp_path: Path) -> None:
         (("--always", "high", "--where", "age=1", "--where", "age=2"), "twice"),
         (("--robust",), "--robust needs --data"),
         (("--lead", "high"), "--lead is used together with --at-least or --at-most"),
+        (("--lead", "high", "--at-least", "9", "--at-most", "1"), "no number is in that range"),
         (("--always", "high", "--at-most", "3"), "--lead is used together with"),
         (("--always", "high", "--radius"), "--radius is only used with --robust"),
         (("--always", "high", "--tolerance", "age=1"), "only used with --robust"),
@@ -371,4 +412,4 @@ def test_large_rules_have_no_certificate() -> None:
     claim = rule_claim(circuit, "no", {"x0": False}, False, None)
     assert isinstance(decide(claim, None), Proof)
     with pytest.raises(CircuitError, match="too many literals for a certificate"):
-        certificate_of(claim, b"", Clock(None))
+        certificate_of([claim], b"", Clock(None))

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from dln import Above, Circuit, Column, Constraints, Monotone, OptionError, Rule
+from dln.core.logic import Logic
+from dln.core.score import Score
 from dln.report import DataNote, make_report
 from tests.conftest import Run
 from tests.prove.test_certify import biased
@@ -126,3 +128,22 @@ def test_the_command_has_options_for_it(run: Run, tmp_path: Path) -> None:
     assert (status, err.count("\n")) == (2, 1)
     assert "did you mean 'sex'?" in err
     assert run(*start, "--tolerance", "age")[0] == 2
+
+
+def test_a_number_has_certificates_of_its_constraints() -> None:
+    columns = (Column("age", "integer"), Column("name", "category", ("x", "y")))
+    circuit = Circuit(
+        logic=Logic(columns, (Above(0, 50.0),), ()),
+        readout=Score((Rule(0, (2,)),), (1,), name="risk"),
+        constraints=Constraints((Monotone("age", "+", None),), unused_columns=("name",)),
+    )
+    rows, target = [[40, "x"], [60, "y"], [70, "x"]], [1.0, 3.5, 3.0]
+    html = make_report(circuit, rows, target, independent=["age"]).html
+    assert "For every possible row, risk never falls as age grows." in html
+    assert "For every possible row, no rule reads name." in html
+    assert html.count("<b>proven</b><br>Every rule satisfies it.") == 2
+    assert "<b>refuted</b><br>Changing age from " in html
+    assert "dln prove model.json --constraints --certificate proof.json" in html
+    assert 'href="#certificates"' in html
+    with pytest.raises(OptionError, match="tolerances are proven for classes, but the circuit"):
+        make_report(circuit, rows, target, tolerances={"age": 1.0})

@@ -118,12 +118,27 @@ def test_edits_are_seen_at_once_downloaded_applied_and_refitted(
         ("A. Weber", "guideline <2024>")
     }
     assert run("verify", "new.json", "model.json")[0] == 1
-    # Learn the rest again around a rule that was kept.
-    again = dln.refit(
-        edited, X, y, locked=[1], model=dln.DLNClassifier(max_rules=2, random_state=0)
+    # Lock a rule, and learn the others again around it, with networks.
+    assert run("edit", "new.json", "--lock", "1", "-o", "locked.json")[0] == 0
+    X.assign(state=y).to_csv(tmp_path / "rows.csv", index=False)
+    learn = ("--layers", "8", "--networks", "1", "--epochs", "10", "--test", "0")
+    status, _, err = run(
+        *("train", "rows.csv", "-t", "state", "--rules", "locked.json", *learn),
+        *("-o", "again.json", "--quiet"),
     )
-    assert [record.edit.action for record in again.edits] == ["drop", "cutoff", "cutoff", "refit"]
-    assert len(again.locked) == 1
+    assert (status, err) == (0, "")
+    again = Circuit.load(tmp_path / "again.json")
+    assert [record.edit.action for record in again.edits] == [
+        *("drop", "cutoff", "cutoff", "lock", "refit")
+    ]
+    (place,) = again.locked
+    kept = again._written_rules.texts[place]
+    assert kept == edited._written_rules.texts[0]
+    # The report of the refitted model shows the locked rule and the refit.
+    page = tab.open(make_report(again, X, y).html, tmp_path / "again.html")
+    assert switch(page, kept).first.is_disabled()
+    assert "refit" in page.locator("#about").inner_text()
+    assert percents(page) == expected(again, again, X, y)
 
 
 def test_all_edits_can_be_undone_and_mistakes_are_marked(tab: Tab, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ from dln.cli.simplify import simplify
 from dln.cli.train import train
 from dln.cli.trends import trends
 from dln.cli.verify import verify
-from dln.errors import DlnError
+from dln.errors import DlnError, RuleTextError
 
 MISTAKE, INTERRUPTED, OUTPUT_FAILED = 2, 130, 141
 """Exit statuses: an error, Ctrl-C, and standard output that cannot be written.
@@ -155,6 +155,12 @@ def _run(arguments: Sequence[str]) -> int:
         status = app(list(arguments) or ["--help"], prog_name="dln", standalone_mode=False)
     except BrokenPipeError:
         status = OUTPUT_FAILED
+    except RuleTextError as error:
+        said, *marked = str(error).split("\n")  # the line, and ^ below the place
+        _refuse(said)
+        for line in marked:
+            print_message(line)
+        return MISTAKE
     except DlnError as error:
         return _refuse(str(error))
     except OSError as error:

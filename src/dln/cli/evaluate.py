@@ -42,9 +42,10 @@ def evaluate(
 ) -> None:
     """Measure a model on a table whose classes or numbers are known.
 
-    For classes: accuracy, AUC, the confusion matrix, sensitivity, specificity and precision of each
-    class, and the calibration error. For numbers: R², mean errors, and means of ten parts. Rows
-    that the model was trained on are left out.
+    For classes: accuracy, AUC, log loss, Brier score, calibration error, the confusion matrix, and
+    sensitivity, specificity and precision of each class. For numbers: R², the mean absolute error,
+    the root mean squared error, and the mean of predicted and actual numbers in ten groups of rows,
+    ordered by prediction. Rows that the model was trained on are left out.
 
     Example: dln evaluate heart.json test.csv
     """

@@ -8,6 +8,7 @@ import typer
 
 from dln._util.messages import count_of
 from dln.cli.asking import find_class, find_names
+from dln.cli.certificates import check_certificate_output, write_checked_certificate
 from dln.cli.files import STANDARD, check_output, load_model
 from dln.cli.layout import DETECT, Layout
 from dln.cli.options import Data, Json, Model, Quiet
@@ -17,7 +18,7 @@ from dln.core.bands import as_classifier
 from dln.core.circuit import Circuit
 from dln.errors import OptionError, TableError
 from dln.explain.codes import check_template, fill_template, reason_codes
-from dln.explain.why import ClassReason
+from dln.explain.why import ClassReason, reason_claim
 
 
 @reads_table
@@ -88,6 +89,14 @@ def explain(
     check: Annotated[
         bool, typer.Option("--check", help="With --output: check every reason independently.")
     ] = False,
+    certificate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a proof that the values of the reason are enough, for "
+            "check_certificate.py.",
+        ),
+    ] = None,
     layout: Layout = DETECT,
     json: Json = False,
     quiet: Quiet = False,
@@ -110,6 +119,12 @@ def explain(
         "only_up": find_names(circuit, only_up),
         "only_down": find_names(circuit, only_down),
     }
+    if certificate is not None:
+        if output is not None or circuit.task == "number":
+            raise OptionError(
+                "--certificate is for the reason of one row of a model of classes, without --output"
+            )
+        check_certificate_output(certificate, model, data)
     wants_changes = to is not None or changes is not None or any(limits.values())
     if output is not None:
         if wants_changes or json:
@@ -141,6 +156,9 @@ def explain(
     if wants_changes:
         goal = None if to is None else find_class(circuit, to, "--to")
         parts["options"] = circuit.changes(cells, to=goal, n=changes or 1, **limits, **bounds)
+    if certificate is not None:
+        claim = reason_claim(circuit, parts["reason"])
+        write_checked_certificate([claim], model, certificate, 60.0, quiet=quiet)
     if json:
         print_json(found.to_dict() | {name: part.to_dict() for name, part in parts.items()})
         return

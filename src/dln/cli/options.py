@@ -114,7 +114,14 @@ TaskOption = Annotated[
     ),
 ]
 Loss = Annotated[LossName, parameter("loss")]
-Quantile = Annotated[float, parameter("quantile", metavar="LEVEL")]
+Quantile = Annotated[
+    float,
+    typer.Option(
+        metavar="LEVEL",
+        help="Level that --loss quantile predicts, between 0 and 1: 0.9 is the number that nine of "
+        "ten rows stay below.",
+    ),
+]
 Exposure = Annotated[
     str | None,
     typer.Option(

@@ -8,6 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from dln.cli.asking import find_class, find_names
+from dln.cli.certificates import (
+    check_certificate_output,
+    print_written,
+    write_checked_certificate,
+)
 from dln.cli.conditions import read_conditions, read_tolerances
 from dln.cli.constraints import (
     ForbiddenPair,
@@ -17,10 +22,10 @@ from dln.cli.constraints import (
     Unused,
     read_constraint_options,
 )
-from dln.cli.files import STANDARD, check_output, load_model
+from dln.cli.files import load_model
 from dln.cli.layout import DETECT, Layout
 from dln.cli.options import Json, Model, Quiet, TimeLimit
-from dln.cli.output import print_json, print_message, print_result
+from dln.cli.output import print_json, print_result
 from dln.cli.table_options import reads_table
 from dln.core.circuit import Circuit
 from dln.core.constraints import Constraints, read_constraints
@@ -28,11 +33,11 @@ from dln.core.labels import label_to_json
 from dln.core.values import cell_to_json
 from dln.core.verdict import Proof, Undecided, Violation
 from dln.errors import OptionError
-from dln.prove.certificate import write_certificate, write_constraints_certificate
+from dln.prove.certificate import write_constraints_certificate
 from dln.prove.certify import independence_claim, range_claim, rule_claim
 from dln.prove.claim import Claim, Verdict, decide
 from dln.prove.constraints import ConstraintProofs, prove_constraints
-from dln.prove.robust import Robustness, certified_radius, prove_robust
+from dln.prove.robust import Robustness, certified_radius, prove_robust, robust_claims
 
 PROVEN, REFUTED, UNDECIDED = 0, 1, 3
 MOST_RADIUS = 100.0
@@ -73,16 +78,14 @@ def prove(
         float | None,
         typer.Option(
             metavar="NUMBER",
-            help="Prove that the predicted number, or with --lead the lead in votes, is never "
-            "less.",
+            help="Prove that the number, or with --lead the lead in votes, is never less.",
         ),
     ] = None,
     at_most: Annotated[
         float | None,
         typer.Option(
             metavar="NUMBER",
-            help="Prove that the predicted number, or with --lead the lead in votes, is never "
-            "more.",
+            help="Prove that the number, or with --lead the lead in votes, is never more.",
         ),
     ] = None,
     within: Annotated[
@@ -181,16 +184,14 @@ def prove(
         raise OptionError("--lead is used together with --at-least or --at-most")
     if within is not None and not independent:
         raise OptionError("--within is only used with --independent")
-    if robust and (where or certificate):
-        raise OptionError("--where and --certificate cannot be used with --robust")
+    if robust and where:
+        raise OptionError("--where cannot be used with --robust")
     if not robust and tolerance:
         raise OptionError("--tolerance is only used with --robust")
     if not robust and radius:
         raise OptionError("--radius is only used with --robust")
     if certificate is not None:
-        if model == STANDARD or certificate == STANDARD:
-            raise OptionError("--certificate needs a model file and an output file, not -")
-        check_output(certificate, model, data)
+        check_certificate_output(certificate, model, data)
     circuit = load_model(model)
     if about_rules:
         wanted = _asked(circuit, asked)
@@ -200,11 +201,22 @@ def prove(
             wanted = wanted or circuit.constraints
             assert wanted is not None  # otherwise there is nothing to prove
             write_constraints_certificate(circuit, wanted, model, certificate)
-            _print_written(certificate, model, quiet=quiet)
+            print_written(certificate, model, quiet=quiet)
         raise typer.Exit(REFUTED if proofs.refuted else PROVEN if proofs else UNDECIDED)
     if robust:
-        found, radii = _robust(circuit, data, tolerance or [], time_limit, layout, radius)
+        if data is None or not tolerance:
+            raise OptionError(
+                "--robust needs --data DATA and at least one --tolerance COLUMN=NUMBER"
+            )
+        tolerances, rows = read_tolerances(circuit, tolerance), read_all(circuit, data, layout)
+        found = prove_robust(circuit, rows, tolerances, time_limit=time_limit)
+        radii = _radii(circuit, rows, tolerances, time_limit) if radius else None
         _print_rows(found, radii, json)
+        if certificate is not None:
+            if not found.certified.any():
+                raise OptionError("no row is certified, so there is no certificate to write")
+            claims = robust_claims(circuit, rows, tolerances, found)
+            write_checked_certificate(claims, model, certificate, time_limit, quiet=quiet)
         raise typer.Exit(_status_of_rows(found))
     conditions = read_conditions(circuit, where or [])
     rows = None if data is None else read_all(circuit, data, layout)
@@ -223,19 +235,8 @@ def prove(
     else:
         print_result(_text(claim, verdict))
     if isinstance(verdict, Proof) and certificate is not None:
-        if not write_certificate(claim, model, certificate, time_limit=time_limit):
-            raise OptionError(
-                "the certificate was not written within the time limit; raise --time-limit"
-            )
-        _print_written(certificate, model, quiet=quiet)
+        write_checked_certificate([claim], model, certificate, time_limit, quiet=quiet)
     raise typer.Exit({Proof: PROVEN, Violation: REFUTED, Undecided: UNDECIDED}[type(verdict)])
-
-
-def _print_written(certificate: str, model: str, *, quiet: bool) -> None:
-    if not quiet:
-        print_message(
-            f"wrote {certificate}; check it: python check_certificate.py {model} {certificate}"
-        )
 
 
 def _range_claim(
@@ -311,23 +312,13 @@ def read_all(circuit: Circuit, data: str, layout: Layout) -> Any:
         return pa.concat_tables([part.typed for part in read_for(circuit, source)])
 
 
-def _robust(
-    circuit: Circuit,
-    data: str | None,
-    texts: list[str],
-    time_limit: float,
-    layout: Layout,
-    radius: bool,
-) -> tuple[Robustness, list[float] | None]:
-    if data is None or not texts:
-        raise OptionError("--robust needs --data DATA and at least one --tolerance COLUMN=NUMBER")
-    tolerances = read_tolerances(circuit, texts)
-    rows = read_all(circuit, data, layout)
-    found = prove_robust(circuit, rows, tolerances, time_limit=time_limit)
-    if not radius:
-        return found, None
-    radii = certified_radius(circuit, rows, tolerances, most=MOST_RADIUS, time_limit=time_limit)
-    return found, radii.tolist()
+def _radii(
+    circuit: Circuit, rows: Any, tolerances: dict[str, float], time_limit: float
+) -> list[float]:
+    radii: list[float] = certified_radius(
+        circuit, rows, tolerances, most=MOST_RADIUS, time_limit=time_limit
+    ).tolist()
+    return radii
 
 
 def _status_of_rows(found: Robustness) -> int:

@@ -290,7 +290,7 @@ class Circuit:
 
     @property
     def n_wires(self) -> int:
-        """Number of wires: literals and gates."""
+        """Number of literals and gates."""
         return self.logic.n_wires
 
     @property

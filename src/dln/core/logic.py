@@ -51,7 +51,7 @@ class Logic:
 
     @property
     def n_wires(self) -> int:
-        """Number of wires: literals and gates."""
+        """Number of literals and gates."""
         return len(self.literals) + len(self.nodes)
 
     @property

@@ -136,7 +136,7 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         column_costs: Mapping[str, float] | None = None,
         max_cost: float | None = None,
         path: bool = False,
-        monotone: Mapping[str, str] | None = None,
+        monotone: Mapping[Any, Any] | None = None,
         interactions: Sequence[Sequence[str]] | None = None,
         forbidden_pairs: Sequence[tuple[str, str]] | None = None,
         unused_columns: Sequence[str] | None = None,
@@ -303,8 +303,9 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         elif not self.circuit_.rules:
             warn_user(
                 "The model has no rules, so it predicts the same number for every row. If the "
-                "columns should say something about the target, check that numbers and dates were "
-                "not read as text."
+                "columns should say something about the target, "
+                f"{'' if constraints is None else 'try fewer constraints, and '}"
+                "check that numbers and dates were not read as text."
             )
         return self
 

@@ -31,11 +31,12 @@ class Evaluation:
         Number of rows.
     kept
         The numbers of the wires that are kept, ascending.
-    packed : (n_kept, n_bytes)
-        Their values, eight rows to a byte: row 0 is the lowest bit of the first byte. Bits after
-        the last row are 0.
-    votes : (n_rows, n_outputs)
-        The votes of each class, or the points of the number that is predicted.
+    packed
+        Their values (n_kept, n_bytes), eight rows to a byte: row 0 is the lowest bit of the first
+        byte. Bits after the last row are 0.
+    votes
+        The votes of each class, or the points of the number that is predicted: (n_rows, n_classes)
+        or (n_rows, 1).
 
     Examples
     --------

@@ -31,6 +31,8 @@ from dln.explain.condition import describe_atoms
 from dln.explain.document import Document, Section
 from dln.explain.formatted import Formatted
 from dln.explain.row import read_row
+from dln.prove.certify import rule_claim
+from dln.prove.claim import Claim
 from dln.prove.clock import check_time_limit
 from dln.prove.region import check_names
 from dln.prove.search import Atoms, Box, Search
@@ -200,6 +202,12 @@ def explain_class(
         time_limit=time_limit,
         n_threads=1,
     )[0]
+
+
+def reason_claim(circuit: Circuit, reason: ClassReason) -> Claim:
+    """Return the claim of a reason: the class of all rows with the same values in its columns."""
+    values = {part.feature: part.value for part in reason.parts}
+    return rule_claim(circuit, reason.label, values, False, None)
 
 
 def ranks_of(

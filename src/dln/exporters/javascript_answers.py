@@ -92,13 +92,13 @@ const baseVotes = @base@;
 const ruleVotes = [@votes@
 ];
 
-/** Return the class, the votes of each class and the numbers of the rules that fired. */
+/** Return the class, the votes of each class and the numbers of the rules that fired, from 1 on. */
 export function explain(row) {
   const fired = [];
   const votes = [...baseVotes];
   run(row).forEach((bit, rule) => {
     if (bit === 1) {
-      fired.push(rule);
+      fired.push(rule + 1);
       ruleVotes[rule].forEach((vote, place) => {
         votes[place] += vote;
       });
@@ -175,13 +175,13 @@ function lookUp(lead, table) {
 _NUMBER = """\
 const rulePoints = @points@;
 
-/** Return the prediction, the points and the numbers of the rules that fired. */
+/** Return the prediction, the points and the numbers of the rules that fired, from 1 on. */
 export function explain(row) {
   const fired = [];
   let total = @offset@;
   run(row).forEach((bit, rule) => {
     if (bit === 1) {
-      fired.push(rule);
+      fired.push(rule + 1);
       total += rulePoints[rule];
     }
   });

@@ -175,7 +175,7 @@ class _Writer:
         yield from self._answer.outputs(self._inner, explain)
         if explain:
             for number in range(len(self._circuit.rules)):
-                yield output(f"rule({number})", "boolean", self._inner.ref(f"r{number}"))
+                yield output(f"rule({number + 1})", "boolean", self._inner.ref(f"r{number}"))
         yield "    </Output>"
 
     # -- derived fields -------------------------------------------------------------------------

@@ -113,7 +113,7 @@ class Program:
                 end = []
             case _:
                 assert_never(readout)
-        for number, (what, text) in enumerate(zip(given, self.rule_texts, strict=True)):
+        for number, (what, text) in enumerate(zip(given, self.rule_texts, strict=True), start=1):
             lines.append(f"rule {number}: {what} if {text}")
         lines += ["where"] * bool(self.parts)
         lines += [f"  {name}: {text}" for name, text in self.parts]

@@ -114,7 +114,8 @@ def explain(row):
         for place, vote in enumerate(_RULE_VOTES[rule]):
             counts[place] += vote
     winner = counts.index(max(counts))
-    return {"class": CLASSES[winner], "votes": counts, "rules": fired}
+    numbers = [rule + 1 for rule in fired]
+    return {"class": CLASSES[winner], "votes": counts, "rules": numbers}
 
 
 @probabilities@def predict_batch(columns, n_rows=None):
@@ -229,7 +230,8 @@ def explain(row):
     """Return the prediction, the points and the numbers of the rules that fired."""
     fired = [rule for rule, word in enumerate(_run(_row_columns(row), 1)) if word]
     total = _OFFSET + sum(_RULE_POINTS[rule] for rule in fired)
-    return {"prediction": _prediction(total), "points": total, "rules": fired}
+    numbers = [rule + 1 for rule in fired]
+    return {"prediction": _prediction(total), "points": total, "rules": numbers}
 
 
 def predict_batch(columns, n_rows=None):

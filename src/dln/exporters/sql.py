@@ -310,7 +310,7 @@ class _Writer:
         listed = _joined(texts, " || ")
         fired = [
             f"CASE WHEN {self._program.wire_name(rule.wire)} THEN ',{number}' ELSE '' END"
-            for number, rule in enumerate(circuit.rules)
+            for number, rule in enumerate(circuit.rules, start=1)
         ]
         rules = f" || substr({_joined(fired, ' || ')}, 2)" if fired else ""
         return f"""'{{{first}' || {listed} || '{last},"rules":['{rules} || ']}}'"""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,17 +21,17 @@ from dln.core.readout import target_name
 from dln.errors import CircuitError
 from dln.prove.claim import Claim
 from dln.prove.clock import Clock
-from dln.prove.search import BoxProof
+from dln.prove.search import BoxProof, Search
 
 
 def write_certificate(
-    claim: Claim, model: str, path: str, *, time_limit: float | None = 60.0
+    claims: Sequence[Claim], model: str, path: str, *, time_limit: float | None = 60.0
 ) -> bool:
-    """Write the proof of a claim about a model file; False if the time limit was reached.
+    """Write the proofs of claims about a model file; False if the time limit was reached.
 
-    The claim must be true.
+    The claims must be true.
     """
-    document = certificate_of(claim, Path(model).read_bytes(), Clock(time_limit))
+    document = certificate_of(claims, Path(model).read_bytes(), Clock(time_limit))
     if document is None:
         return False
     with open_atomically(path) as file:
@@ -72,29 +72,36 @@ def constraints_certificate(
     return _document("; ".join(constraints.lines(target)), model, question)
 
 
-def certificate_of(claim: Claim, model: bytes, clock: Clock) -> dict[str, Any] | None:
-    """Return the certificate as plain values; None if the time is over."""
-    search = claim.search
+def certificate_of(claims: Sequence[Claim], model: bytes, clock: Clock) -> dict[str, Any] | None:
+    """Return the certificate as plain values; None if the time is over.
+
+    Several claims must be about single rows of the same circuit.
+    """
+    first, search = claims[0], claims[0].search
     if search.tables.has_definitions:
         raise CircuitError(
             "a rule has too many literals for a certificate; train with fewer layers, or prune"
         )
     proofs = []
-    for goal in claim.goals:
-        left = math.inf if clock.left is None else clock.left
-        proof = search.prove(claim.region.box, goal, seconds=left)
-        if proof is None:
-            return None
-        proofs.append(_proof_to_json(proof))
+    for claim in claims:
+        for goal in claim.goals:
+            left = math.inf if clock.left is None else clock.left
+            proof = search.prove(claim.region.box, goal, seconds=left)
+            if proof is None:
+                return None
+            proofs.append(_proof_to_json(proof))
     atoms = [
         ["".join("01"[int(bit)] for bit in atom) for atom in truths.T.tolist()]
         for truths in search.variables.truths
     ]
+    question: Mapping[str, Any] = first.question
+    if len(claims) > 1:
+        question = {"kind": "all", "questions": [dict(claim.question) for claim in claims]}
     return {
-        **_document(claim.text, model, claim.question),
+        **_document("; ".join(claim.text for claim in claims), model, question),
         "columns": search.names,
         "atoms": atoms,
-        "tables": _tables(claim),
+        "tables": _tables(search),
         "proofs": proofs,
     }
 
@@ -118,8 +125,8 @@ def _document(text: str, model: bytes, question: Mapping[str, Any]) -> dict[str,
     }
 
 
-def _tables(claim: Claim) -> list[dict[str, Any]]:
-    given, rules = claim.search.tables.arguments, claim.search.tables.rules
+def _tables(search: Search) -> list[dict[str, Any]]:
+    given, rules = search.tables.arguments, search.tables.rules
     sizes, starts = given["n_atoms"].tolist(), given["factor_start"].tolist()
     tables, at = [], 0
     for number, of_table in enumerate(rules):
@@ -129,7 +136,4 @@ def _tables(claim: Claim) -> list[dict[str, Any]]:
             patterns.append(given["pattern"][at : at + sizes[column]].tolist())
             at += sizes[column]
         tables.append({"rules": list(of_table), "columns": scope, "patterns": patterns})
-    used = {rule for of_table in rules for rule in of_table}
-    # Constant rules without votes have no table.
-    left = [rule for rule in range(len(claim.search.circuit.rules)) if rule not in used]
-    return [*tables, *([{"rules": left, "columns": [], "patterns": []}] if left else [])]
+    return tables

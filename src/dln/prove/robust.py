@@ -17,7 +17,8 @@ from dln.data.cells import readable_cells
 from dln.data.codes import encode_cells, places_of
 from dln.data.table import RawColumn, Table, read_table
 from dln.errors import OptionError, TableError
-from dln.prove.claim import violation
+from dln.prove.certify import rule_claim
+from dln.prove.claim import Claim, violation
 from dln.prove.clock import Clock, check_time_limit
 from dln.prove.region import Region, check_names, narrowed
 from dln.prove.search import Atoms, Box
@@ -143,6 +144,17 @@ def certified_radius(
     return radii
 
 
+def robust_claims(
+    circuit: Circuit, X: Any, tolerances: Mapping[str, float], found: Robustness
+) -> list[Claim]:
+    """Return the claim about each certified row: its class, for all values in the tolerances."""
+    rows = _Rows(circuit, X, tolerances, ())
+    return [
+        rule_claim(circuit, circuit.classes[rows.winners[place]], rows.where(place), False, None)
+        for place in np.flatnonzero(found.certified).tolist()
+    ]
+
+
 class _Rows:
     """Rows with the boxes around them."""
 
@@ -240,11 +252,8 @@ class _Rows:
 
     def violation(self, row: int, atoms: Atoms, clock: Clock) -> Violation:
         """Return the row and the changed values that give it another class."""
-        region = Region(self.search, self._where(row))
-        first: dict[str, Cell] = {}
-        for index, raw in zip(self.search.variables.read, self._raw, strict=True):
-            column, own = self.search.circuit.columns[index], raw.values[row : row + 1]
-            first[column.name] = readable_cells(column, RawColumn(raw.kind, own))[0]
+        region = Region(self.search, self._ranges(row))
+        first = self._cells(row)
         after = region.cells(atoms)
         changed = {
             name: after[name]
@@ -253,7 +262,18 @@ class _Rows:
         }
         return violation(self.search.circuit, first, clock, changed)
 
-    def _where(self, row: int) -> dict[str, tuple[float, float]]:
+    def where(self, row: int) -> dict[str, Any]:
+        """Return the box around a row as conditions."""
+        return {**self._cells(row), **self._ranges(row)}
+
+    def _cells(self, row: int) -> dict[str, Cell]:
+        cells: dict[str, Cell] = {}
+        for index, raw in zip(self.search.variables.read, self._raw, strict=True):
+            column, own = self.search.circuit.columns[index], raw.values[row : row + 1]
+            cells[column.name] = readable_cells(column, RawColumn(raw.kind, own))[0]
+        return cells
+
+    def _ranges(self, row: int) -> dict[str, tuple[float, float]]:
         return {
             self.search.names[place]: self._bounds(row, place)
             for place, numbers in self._numbers.items()

@@ -204,8 +204,7 @@ class _Builder:
             true = self._evaluate(rule.wire, leaves, support)
             table += true[..., np.newaxis] * np.array(rule.votes, dtype=np.int64)
         flat = table.reshape(-1, self._circuit.n_classes)
-        if scope or flat.any():
-            self.factors.append(_Factor(scope, patterns, flat, rules=tuple(rules)))
+        self.factors.append(_Factor(scope, patterns, flat, rules=tuple(rules)))
 
     def _axes(
         self, support: Support, n_more: int

@@ -6,6 +6,7 @@ import datetime
 import math
 import os
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -275,7 +276,20 @@ def _trained_cases() -> list[Case]:
         model = DLNClassifier(layers=(12, 12), n_networks=2, epochs=40, random_state=seed)
         circuit = model.fit(_frame(rows), y).circuit_
         found.append(Case(circuit, nasty_rows(circuit, 60, seed)))
+    model = DLNClassifier(layers=(8,), n_networks=1, epochs=10, rules=GIVEN, random_state=0)
+    circuit = model.fit(_frame(rows), y).circuit_
+    assert len(circuit.locked) == 1
+    found.append(Case(circuit, nasty_rows(circuit, 60, 2)))
     return found
+
+
+GIVEN = "top:\n  +5  count > 4 and class = red"
+"""A rule that one of the trained circuits was given."""
+
+
+def given_holds(row: Sequence[Any]) -> bool:
+    """Evaluate the given rule without dln."""
+    return bool(row[1] is not None and row[1] > 4 and row[4] == "red")
 
 
 def _frame(rows: Rows) -> Any:

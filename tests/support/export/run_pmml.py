@@ -100,7 +100,9 @@ def answer(case: Case, load: Load) -> Answers:
     export = dln.export(case.circuit, to="pmml", explain=True)
     ask = load(export)
     said = [ask(row) for row in given_rows(case, export)]
-    bits = [[row[f"rule({number})"] for number in range(len(case.circuit.rules))] for row in said]
+    bits = [
+        [row[f"rule({number + 1})"] for number in range(len(case.circuit.rules))] for row in said
+    ]
     fired = [[number for number, bit in enumerate(row) if bit] for row in bits]
     if case.predicts_number:
         numbers = [row["prediction"] for row in said]

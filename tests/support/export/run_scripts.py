@@ -33,12 +33,13 @@ for number in range(int(sys.argv[2])):
     answer = "class" if hasattr(model, "CLASSES") else "prediction"
     assert [model.predict(row) for row in rows] == [one[answer] for one in said] == batch
     for one, row in zip(said, rows):
+        fired = [rule - 1 for rule in one["rules"]]
         if answer == "prediction":
             assert model.points(row) == one["points"] and type(one["prediction"]) is float
-            print(json.dumps([one["prediction"], [one["points"]], one["rules"], None]))
+            print(json.dumps([one["prediction"], [one["points"]], fired, None]))
             continue
         place = [repr(label) for label in model.CLASSES].index(repr(one["class"]))
-        print(json.dumps([place, one["votes"], one["rules"], model.probabilities(row)]))
+        print(json.dumps([place, one["votes"], fired, model.probabilities(row)]))
 heavy = {"numpy", "dln", "pandas", "sklearn"} & set(sys.modules)
 assert not heavy, heavy
 """
@@ -52,15 +53,16 @@ for (let number = 0; number < Number(count); number += 1) {
   const { rows } = await import(`${folder}/rows${number}.mjs`);
   for (const row of rows) {
     const said = model.explain(row);
+    const fired = said.rules.map((rule) => rule - 1);
     if (!("classes" in model)) {
       if (!Object.is(model.predict(row), said.prediction)) throw new Error("predict differs");
       if (model.points(row) !== said.points) throw new Error("points differ");
-      console.log(JSON.stringify([String(said.prediction), [said.points], said.rules, null]));
+      console.log(JSON.stringify([String(said.prediction), [said.points], fired, null]));
       continue;
     }
     if (!Object.is(model.predict(row), said.class)) throw new Error("predict differs");
     const place = model.classes.findIndex((label) => Object.is(label, said.class));
-    console.log(JSON.stringify([place, said.votes, said.rules, model.probabilities(row)]));
+    console.log(JSON.stringify([place, said.votes, fired, model.probabilities(row)]));
   }
 }
 """

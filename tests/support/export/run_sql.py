@@ -79,12 +79,16 @@ def _answer(
     parts = [json.loads(row[1]) for row in said]
     if case.predicts_number:
         points = [[part["points"]] for part in parts]
-        return Answers([row[0] for row in said], points, [part["rules"] for part in parts])
+        return Answers(
+            [row[0] for row in said],
+            points,
+            [[rule - 1 for rule in part["rules"]] for part in parts],
+        )
     labels = expected_labels(case)
     return Answers(
         [labels.index(row[0]) for row in said],
         [part["votes"] for part in parts],
-        [part["rules"] for part in parts],
+        [[rule - 1 for rule in part["rules"]] for part in parts],
         [list(row[2:]) for row in said] if proba else None,
     )
 

@@ -1,0 +1,37 @@
+"""Write certificates for check_certificate.py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dln.cli.files import STANDARD, check_output
+from dln.cli.output import print_message
+from dln.errors import OptionError
+from dln.prove.certificate import write_certificate
+from dln.prove.claim import Claim
+
+
+def check_certificate_output(certificate: str, model: str, data: str | None) -> None:
+    """Raise `OptionError` if a certificate cannot be written to a file."""
+    if STANDARD in (model, certificate):
+        raise OptionError("--certificate needs a model file and an output file, not -")
+    check_output(certificate, model, data)
+
+
+def write_checked_certificate(
+    claims: Sequence[Claim], model: str, certificate: str, time_limit: float, *, quiet: bool
+) -> None:
+    """Write the proofs of claims, and say how to check them."""
+    if not write_certificate(claims, model, certificate, time_limit=time_limit):
+        raise OptionError(
+            "the certificate was not written within the time limit; raise --time-limit"
+        )
+    print_written(certificate, model, quiet=quiet)
+
+
+def print_written(certificate: str, model: str, *, quiet: bool) -> None:
+    """Say which file was written, and how to check it."""
+    if not quiet:
+        print_message(
+            f"wrote {certificate}; check it: python check_certificate.py {model} {certificate}"
+        )
