@@ -11,12 +11,13 @@ SANITIZE := build/sanitize
 # Two layers of the same environment: the command dln, and on top of it what development needs.
 COMMAND  := $(VENV)/.command-installed
 STAMP    := $(VENV)/.installed
+SPARK    := $(VENV)/.spark-installed
 
 # Tests and benchmarks read the paper's tables from this folder, if it exists.
 DLN_DATA ?= $(abspath $(wildcard ../shared/data))
 export DLN_DATA
 
-.PHONY: setup demo test lint tools check test-oldest docs wheels wheel-arm fuzz test-gpu bench sanitize pictures clean
+.PHONY: setup demo test lint tools check test-oldest test-autogluon docs wheels wheel-arm fuzz test-gpu bench sanitize pictures clean
 
 setup: $(STAMP)
 
@@ -60,6 +61,15 @@ tools:
 check: setup tools
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
+# 400 MB, for the tests of exported SQL in Spark. Elsewhere: make .venv/.spark-installed
+ifeq ($(CI),true)
+check: $(SPARK)
+endif
+
+$(SPARK): $(STAMP)
+	$(PIP) --no-build-isolation --editable ".[test-spark]"
+	@touch $@
+
 test: lint check
 
 # Builds the documentation in build/site; a broken link or a notebook that fails is an error.
@@ -85,6 +95,13 @@ test-oldest:
 	CI=false build/oldest/bin/python -m pytest -p no:cacheprovider --override-ini "testpaths=" \
 	  tests/core tests/data tests/draw tests/encode tests/estimators tests/evaluate tests/explain \
 	  tests/shrink tests/cli/test_cli.py tests/search/test_search.py
+
+# Tests the model for AutoGluon, in an environment of its own.
+test-autogluon: $(COMMAND)
+	$(PYTHON) -m venv build/autogluon
+	build/autogluon/bin/python -m pip install --quiet --disable-pip-version-check ".[test-autogluon]"
+	build/autogluon/bin/python -m pytest -p no:cacheprovider --override-ini "addopts=" \
+	  --confcutdir=tests/integrations tests/integrations/test_autogluon.py
 
 # Compare dln with independent computations for MINUTES; a failure prints how to repeat it.
 MINUTES ?= 5

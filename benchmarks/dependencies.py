@@ -24,7 +24,9 @@ from packaging.requirements import Requirement
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))[
     "project"
 ]
-OURS = {"bench", "dev", "docs", "reproduction", "test"}  # for working on dln itself
+OURS = {"bench", "dev", "docs", "reproduction", "test", "test-autogluon", "test-spark"}
+"""The extras for working on dln itself."""
+
 EXTRAS: dict[str, list[str]] = {"": PROJECT["dependencies"]} | {
     name: requirements
     for name, requirements in PROJECT["optional-dependencies"].items()

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,25 @@ def add_options(parser: argparse.ArgumentParser, output: Path) -> None:
     )
     parser.add_argument("--no-run", action="store_true", help="only print what is stored")
     parser.add_argument("--output", type=Path, default=output, help="JSON Lines")
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise `TimeoutError` in the main thread of this process after some seconds.
+
+    Native code that is running then is not stopped before it returns.
+    """
+
+    def stop(*_: object) -> None:
+        raise TimeoutError(f"stopped after {seconds:g} seconds")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def read_results(path: Path) -> list[Result]:

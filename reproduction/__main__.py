@@ -28,7 +28,7 @@ from typing import get_args
 
 from dln import DlnError, DlnWarning, OptionError
 from reproduction.ablations.runner import run_ablations
-from reproduction.datasets import download
+from reproduction.datasets import NAMES, download
 from reproduction.experiment import (
     FULL,
     QUICK,
@@ -78,10 +78,10 @@ def _run(options: argparse.Namespace) -> int:
 
 def _ablations(options: argparse.Namespace) -> int:
     left = run_ablations(
-        FULL.datasets if options.datasets is None else _split("datasets", options.datasets),
+        NAMES if options.datasets is None else _split("datasets", options.datasets),
         _folder(options),
         _say,
-        threads=make_budget(quick=False, jobs=1).threads,
+        jobs=options.jobs,
         engine=options.engine,
         seconds=None if options.minutes is None else 60 * options.minutes,
     )
@@ -158,10 +158,10 @@ def _parser() -> argparse.ArgumentParser:
     runs.set_defaults(command=_run)
     runs.add_argument("--models", metavar="NAMES", help="default: the paper's models")
     runs.add_argument("--seeds", metavar="NUMBERS", help="default: 0,1,2,3, or 0 with --quick")
-    runs.add_argument("--jobs", type=_positive, default=1, metavar="N", help="cells at a time")
     ablations = commands.add_parser("ablations", help="run the ablations; write the tables")
     ablations.set_defaults(command=_ablations, quick=False)
     for each in (runs, ablations):
+        each.add_argument("--jobs", type=_positive, default=1, metavar="N", help="runs at a time")
         each.add_argument("--datasets", metavar="NAMES", help="default: the paper's tables")
         each.add_argument("--engine", choices=get_args(EngineName), default="native")
         each.add_argument("--minutes", type=float, help="time after which nothing more starts")

@@ -122,5 +122,5 @@ def write_everything(results: Path, budget: Budget, folder: Path) -> list[Path]:
         written += write_sheet(lgn_sheet(everything, inputs), folder / "lgn")
     ablations = read_ablations(results)
     if ablations:
-        written += write_sheet(ablation_sheet(ablations), folder / "ablations")
+        written += write_sheet(ablation_sheet(ablations, found), folder / "ablations")
     return written + write_plots(found, folder)

@@ -11,7 +11,8 @@ from typing import Literal as OneOf
 
 Measure = OneOf["accuracy", "operations", "gate_operations", "parameters", "bytes"]
 
-_USUAL_SIZE = 10_000
+_USUAL_SIZE, _USUAL_ROWS = 10_000, 500
+"""Size and rows of a table that the paper does not have."""
 
 
 @cache
@@ -31,14 +32,28 @@ def figures(measure: Measure) -> dict[str, dict[str, float]]:
     return {name: dict(table[measure]) for name, table in published()["tables"].items()}
 
 
+def train_rows_of(dataset: str) -> int:
+    """Return the number of training rows of a table, from the figures in the paper.
+
+    >>> train_rows_of("Heart")
+    219
+    """
+    shape = _shape_of(dataset)
+    return _USUAL_ROWS if shape is None else int(shape["train"])
+
+
 def size_of(dataset: str) -> int:
     """Return training rows x columns of a table, from the figures in the paper.
 
     >>> size_of("Heart")
     4161
     """
-    base = dataset.removesuffix("-honest")
-    shape = published()["tables"].get(base)
+    shape = _shape_of(dataset)
     if shape is None:
         return _USUAL_SIZE
     return int(shape["train"] * (shape["continuous"] + shape["categorical"]))
+
+
+def _shape_of(dataset: str) -> Mapping[str, Any] | None:
+    shape: Mapping[str, Any] | None = published()["tables"].get(dataset.removesuffix("-honest"))
+    return shape

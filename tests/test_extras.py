@@ -60,6 +60,19 @@ LINES = {
     "dln.DLNClassifier(engine='cuda').fit([[0.0], [1.0]], [0, 1])": (
         "engine 'cuda' requires cupy-cuda13x[ctk]; install with: pip install 'cupy-cuda13x[ctk]'"
     ),
+    "dln.integrations.mlflow.make_model()": (
+        "a model for MLflow requires mlflow-skinny; install with: pip install mlflow-skinny"
+    ),
+    "dln.integrations.mlflow.save_model(circuit, 'model')": (
+        "a model for MLflow requires mlflow-skinny; install with: pip install mlflow-skinny"
+    ),
+    "dln.integrations.skl2onnx.register()": (
+        "a converter for skl2onnx requires skl2onnx; install with: pip install skl2onnx"
+    ),
+    "dln.integrations.autogluon.DLNModel": (
+        "a model for AutoGluon requires autogluon.tabular; "
+        "install with: pip install autogluon.tabular"
+    ),
     "import dln.cli.arrow": "reading tables requires pyarrow; install with: pip install pyarrow",
     "dln.cli.main([])": (
         "dln: the command line requires typer, rich, pyarrow and openpyxl; "
@@ -82,6 +95,7 @@ sys.meta_path.insert(0, Absent())
 
 ASK = """
 import dln, dln.cli, dln.draw, dln.report, dln.search.on_ray
+import dln.integrations.autogluon, dln.integrations.mlflow, dln.integrations.skl2onnx
 circuit = dln.Circuit((dln.Column("x", "number"),), (dln.Above(0, 1.0), dln.Above(0, 2.0)),
                       (dln.Node(dln.core.gates.GATE_BY_NAME["OR"], 0, 1),),
                       (dln.Rule(2, (0, 1)),), (0, 0), ("no", "yes"))
@@ -111,8 +125,9 @@ print(json.dumps(said))
 """
 
 HIDDEN = [
-    *("aigverse", "cupy", "imodels", "interpret", "lightgbm", "matplotlib"),
+    *("aigverse", "autogluon", "cupy", "imodels", "interpret", "lightgbm", "matplotlib"),
     *(
+        "mlflow",
         "onnx",
         "openpyxl",
         "optuna",
@@ -121,6 +136,7 @@ HIDDEN = [
         "pysat",
         "ray",
         "rich",
+        "skl2onnx",
         "sympy",
         "torch",
         "typer",

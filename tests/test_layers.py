@@ -32,6 +32,7 @@ LAYERS = (
     "report",
     "estimators",
     "search",
+    "integrations",
     "cli",
 )
 """From the lowest to the highest."""

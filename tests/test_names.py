@@ -62,6 +62,7 @@ FOREIGN = {
     *(
         "astimezone",
         "datetime64",
+        "joblib",
         "us",
         "mapInPandas",
         "map_partitions",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -49,3 +50,36 @@ def test_the_summary_counts_the_verdicts() -> None:
         )
     }
     assert stated == dict(found)
+
+
+# -- the authors' program ---------------------------------------------------------------------
+
+DOCS = {
+    path: read(path)
+    for path in sorted((ROOT / "docs").rglob("*.md"))
+    if path.parent.name != "reference"  # generated from the texts of options
+}
+PROGRAM = ROOT / "docs" / "explanation" / "program.md"
+FACTS = [int(number) for number in re.findall(r"^\| P(\d+) \| \S", DOCS[PROGRAM], re.M)]
+ABOUT = re.compile(r"authors' program\b|\b(its|the) program\b|\bProgram:|\(program")
+REFERENCE = re.compile(r"\bP(\d+)\b")
+
+
+def paragraphs(text: str) -> list[str]:
+    """Split a page into paragraphs, items and rows of tables; code and titles are left out."""
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+    text = re.sub(r"^(    |#).*$", "", text, flags=re.M)
+    return [part for part in re.split(r"\n\n|\n(?=[-|])", text) if part.strip()]
+
+
+def test_facts_about_the_program_are_numbered() -> None:
+    assert list(range(1, len(FACTS) + 1)) == FACTS
+
+
+@pytest.mark.parametrize("path", [path for path in DOCS if path != PROGRAM], ids=lambda p: p.stem)
+def test_what_is_said_of_the_program_refers_to_a_fact(path: Path) -> None:
+    for part in paragraphs(DOCS[path]):
+        numbers = [int(number) for number in REFERENCE.findall(part)]
+        assert set(numbers) <= set(FACTS), part
+        if ABOUT.search(part):
+            assert numbers or "program.md" in part, f"needs its place: {part}"

@@ -1,8 +1,8 @@
-"""Results of the ablations: one for each dataset and variant, with all its seeds."""
+"""Results of the ablations: one for each dataset, variant and seed."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 
 from reproduction.ablations.variants import VARIANTS, Ablated, device_of
@@ -13,34 +13,39 @@ from reproduction.store import Document, Key, Store
 
 def ablation_store(folder: Path) -> Store:
     """Return the results of all ablations."""
-    return Store(folder, "ablations", _key_of)
+    return Store(folder, "ablations", lambda document: key_of(_result_of(document)))
 
 
-def _key_of(document: Document) -> Key:
-    (pair,) = {(result.dataset, result.variant) for result in _results_of(document)}
-    return pair
+def key_of(result: Ablated) -> Key:
+    """Return the key of a result in its store."""
+    return split_key(result.dataset, result.variant, result.seed)
 
 
-def _results_of(document: Document) -> list[Ablated]:
-    return [Ablated(**result) for result in document["results"]]
+def split_key(dataset: str, variant: str, seed: int) -> Key:
+    """Return the key of a split; keys sort by dataset, variant and seed."""
+    return dataset, f"{variant}-{seed:02}"
 
 
-def write_ablations(results: list[Ablated], folder: Path, engine: EngineName = "native") -> None:
-    """Write the results of one variant on one dataset."""
-    variant = VARIANTS[results[0].variant]
+def _result_of(document: Document) -> Ablated:
+    return Ablated(**{field.name: document[field.name] for field in fields(Ablated)})
+
+
+def write_ablated(result: Ablated, folder: Path, engine: EngineName) -> None:
+    """Write the result of one variant on one split."""
+    variant = VARIANTS[result.variant]
+    effort = variant.effort(result.dataset)
     ablation_store(folder).add(
         {
-            "draws": variant.draws,
-            "epochs": variant.epochs,
+            **asdict(result),
+            "draws": effort.draws,
+            "epochs": effort.epochs,
             "engine": variant.engine or engine,
             "device": device_of(engine),
             **provenance(),
-            "results": [asdict(result) for result in results],
         }
     )
 
 
 def read_ablations(folder: Path) -> list[Ablated]:
     """Read the results of all ablations."""
-    documents = ablation_store(folder).read()
-    return [result for document in documents for result in _results_of(document)]
+    return [_result_of(document) for document in ablation_store(folder).read()]

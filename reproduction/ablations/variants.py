@@ -4,7 +4,8 @@ For each seed, the training rows are split into 60 % for training, 20 % for sele
 evaluation. The test rows are not used. Hyperparameters are drawn at random from the paper's space;
 all variants get the same draws. The selection rows choose the best epoch of each draw and the
 better half of the draws. The result is the mean accuracy of these draws on the evaluation rows;
-a single draw would be too noisy.
+a single draw would be too noisy. For freezing and pruning, as in the paper, only their own options
+are drawn; the other hyperparameters are those of the original's better half.
 
 Differs from the paper: it runs a separate Optuna search for each variant and uses test rows.
 """
@@ -13,23 +14,46 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.model_selection import train_test_split
 
 from dln import DLNClassifier, Freezing, Gumbel, Pruning, cost, preset_options
 from reproduction.datasets import Dataset
 from reproduction.models.outcome import EngineName, percent
 from reproduction.protocol import Task, batch_size, first_layers, layer_sizes
-
-_MANY_ROWS = 4_000
-"""Number of rows from which a table counts as large."""
+from reproduction.published import train_rows_of
 
 Draw = Callable[[np.random.Generator], Mapping[str, Any]]
 """Draws the parameters that a variant changes."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Draws of hyperparameters and epochs for each split of a table; number of its splits."""
+
+    draws: int
+    epochs: int
+    seeds: int
+
+
+Efforts = Sequence[tuple[float, Effort]]
+"""Efforts by the number of training rows below which they apply, ascending."""
+
+_FULL: Efforts = (
+    (750, Effort(draws=8, epochs=300, seeds=10)),
+    (3_000, Effort(draws=8, epochs=300, seeds=4)),
+    (inf, Effort(draws=2, epochs=100, seeds=4)),
+)
+_SHORT: Efforts = (
+    (750, Effort(draws=2, epochs=100, seeds=10)),
+    (3_000, Effort(draws=2, epochs=100, seeds=4)),
+    (inf, Effort(draws=1, epochs=50, seeds=4)),
+)
+"""For the variants that only PyTorch trains: it is many times slower."""
 
 
 @dataclass(frozen=True)
@@ -38,45 +62,31 @@ class Variant:
 
     Attributes
     ----------
+    change
+        Draws the parameters that it changes.
     original
         Name of the variant that it is compared with; it has the same draws and epochs.
+    searched
+        Whether only the changed parameters are searched; the others are those of the better half
+        of the original's draws.
     engine
         The only engine that can train it; None if every engine can.
-    draws, epochs, seeds
-        Number of hyperparameter draws, maximal number of epochs, number of splits.
-    seeds_of_many_rows
-        Number of splits for large tables; None for the same number as other tables.
     """
 
     change: Draw
     original: str = "original"
+    searched: bool = False
     engine: EngineName | None = None
-    draws: int = 8
-    epochs: int = 300
-    seeds: int = 20
-    seeds_of_many_rows: int | None = None
 
-    def seeds_for(self, n_rows: int) -> range:
-        """Return the seeds of the splits for a table."""
-        fewer = self.seeds_of_many_rows if n_rows >= _MANY_ROWS else None
-        return range(self.seeds if fewer is None else fewer)
+    def effort(self, dataset: str) -> Effort:
+        """Return the effort for a table."""
+        n_rows = train_rows_of(dataset)
+        efforts = _SHORT if self.original == SHORT else _FULL
+        return next(effort for end, effort in efforts if n_rows < end)
 
 
 def _fixed(**changes: Any) -> Draw:
     return lambda rng: changes
-
-
-def _relaxed(relaxation: Any) -> Variant:
-    """Make a variant that only PyTorch trains; it is 200 times slower, so it runs less."""
-    return Variant(
-        _fixed(relaxation=relaxation),
-        SHORT,
-        "torch",
-        draws=2,
-        epochs=100,
-        seeds=10,
-        seeds_of_many_rows=4,
-    )
 
 
 ORIGINAL, SHORT = "original", "original, short"
@@ -90,13 +100,15 @@ VARIANTS: Mapping[str, Variant] = MappingProxyType(
         "shared thresholds": Variant(_fixed(concatenation="shared")),
         "unified phases": Variant(_fixed(phases="unified")),
         "fixed thresholds": Variant(_fixed(threshold_rate=0.0)),
-        "freezing": Variant(lambda rng: {"freezing": Freezing(float(rng.uniform(0.2, 0.8)))}),
-        "pruning": Variant(lambda rng: {"pruning": _draw_pruning(rng)}),
+        "freezing": Variant(
+            lambda rng: {"freezing": Freezing(float(rng.uniform(0.2, 0.8)))}, searched=True
+        ),
+        "pruning": Variant(lambda rng: {"pruning": _draw_pruning(rng)}, searched=True),
         # Not in the paper: a steeper slope, so that fewer rows move a threshold.
         "slope 20": Variant(_fixed(slope=20.0, threshold_rate=0.1)),
-        SHORT: Variant(_fixed(), SHORT, draws=2, epochs=100, seeds=10),
-        "no straight-through": _relaxed("soft"),
-        "gumbel": _relaxed(Gumbel(0.5)),
+        SHORT: Variant(_fixed(), SHORT),
+        "no straight-through": Variant(_fixed(relaxation="soft"), SHORT, engine="torch"),
+        "gumbel": Variant(_fixed(relaxation=Gumbel(0.5)), SHORT, engine="torch"),
     }
 )
 """The paper's columns by the names of its figures, and one of ours."""
@@ -123,23 +135,71 @@ def device_of(engine: EngineName) -> str:
     return "cuda" if engine == "cuda" else "cpu"
 
 
-def run_variant(
-    dataset: Dataset, name: str, *, threads: int = 1, engine: EngineName = "native"
-) -> list[Ablated]:
-    """Run a variant on all its splits of a dataset."""
-    variant = VARIANTS[name]
-    fixed = {"engine": variant.engine or engine, "device": device_of(engine), "n_jobs": 1}
-    results = []
-    # Threads are enough: training releases Python's lock. A GPU is used by one fit at a time.
-    with Parallel(threads if fixed["engine"] == "native" else 1, prefer="threads") as parallel:
-        for task in (Task(dataset, seed) for seed in variant.seeds_for(len(dataset.y))):
-            draws = [{**_draw(task, variant, number), **fixed} for number in range(variant.draws)]
-            runs = parallel(delayed(_fit)(task, draw, n) for n, draw in enumerate(draws))
-            results.append(Ablated(dataset.name, name, task.seed, *_summary(runs)))
-    return results
+def run_split(dataset: Dataset, name: str, seed: int, engine: EngineName = "native") -> Ablated:
+    """Run a variant on one split of a dataset."""
+    task, variant = Task(dataset, seed), VARIANTS[name]
+    effort = variant.effort(dataset.name)
+    hyperparameters = [_draw(task, number, effort.epochs) for number in range(effort.draws)]
+    original = [_Run(number, number) for number in range(effort.draws)]
+
+    def fit(runs: Sequence[_Run], change: Draw) -> list[_Fitted]:
+        fixed = {"engine": variant.engine or engine, "device": device_of(engine), "n_jobs": 1}
+        return [
+            _fit(
+                task,
+                {
+                    **hyperparameters[run.hyperparameters],
+                    **change(np.random.default_rng([seed, run.options, 1])),
+                    **fixed,
+                },
+                run,
+            )
+            for run in runs
+        ]
+
+    if variant.searched:
+        better = _better_half(fit(original, VARIANTS[variant.original].change))
+        runs = [
+            _Run(better[number % len(better)].run.hyperparameters, number)
+            for number in range(effort.draws)
+        ]
+    else:
+        runs = original
+    chosen = _better_half(fit(runs, variant.change))
+    return Ablated(
+        dataset.name,
+        name,
+        seed,
+        accuracy=round(float(np.mean([one.accuracy for one in chosen])), 4),
+        gate_operations=round(float(np.mean([one.gate_operations for one in chosen])), 1),
+    )
 
 
-def _draw(task: Task, variant: Variant, number: int) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Run:
+    """Numbers of a fit's draws: its hyperparameters, and the options that a variant draws."""
+
+    hyperparameters: int
+    options: int
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """Accuracy of a fit on the selection rows and, in percent, on the evaluation rows; its size."""
+
+    run: _Run
+    selection: float
+    accuracy: float
+    gate_operations: int
+
+
+def _better_half(fitted: Sequence[_Fitted]) -> list[_Fitted]:
+    """Return the better half by the selection rows, at least one."""
+    ordered = sorted(fitted, key=lambda one: -one.selection)
+    return ordered[: max(1, len(ordered) // 2)]
+
+
+def _draw(task: Task, number: int, epochs: int) -> dict[str, Any]:
     """Draw the hyperparameters of a fit from the paper's space; all variants draw the same."""
     rng = np.random.default_rng([task.seed, number])
     learning_rate = _draw_log(rng, 0.01, 0.3)
@@ -163,9 +223,8 @@ def _draw(task: Task, variant: Variant, number: int) -> dict[str, Any]:
         "n_cutoffs": n_cutoffs,
         "tau": tau,
         "grad_factor": grad_factor,
-        "epochs": variant.epochs,
+        "epochs": epochs,
         "batch_size": batch_size(task.n_classes),
-        **variant.change(rng),
     }
 
 
@@ -173,22 +232,16 @@ def _draw_log(rng: np.random.Generator, low: float, high: float) -> float:
     return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 
 
-def _fit(task: Task, params: Mapping[str, Any], number: int) -> tuple[float, float, int]:
-    """Fit one draw; return its accuracy on the selection rows and on the others, and its size."""
+def _fit(task: Task, params: Mapping[str, Any], run: _Run) -> _Fitted:
     X, y = task.train
     X_fit, X_judge, y_fit, y_judge = train_test_split(
         X, y, test_size=0.2, stratify=y, random_state=task.seed
     )
-    model = DLNClassifier(**params, validation_fraction=0.25, random_state=number)
+    model = DLNClassifier(**params, validation_fraction=0.25, random_state=run.hyperparameters)
     model.fit(X_fit, y_fit)
-    chosen = float(np.nanmax(model.history_["valid_accuracy"]))
-    accuracy = percent(y_judge, model.predict(X_judge))
-    return chosen, accuracy, cost(model.circuit_).gate_operations
-
-
-def _summary(runs: Sequence[tuple[float, float, int]]) -> tuple[float, float]:
-    """Return the mean accuracy and size of the better half of the draws."""
-    order = np.argsort([-chosen for chosen, _, _ in runs], kind="stable")
-    better = [runs[place][1:] for place in order[: max(1, len(runs) // 2)]]
-    accuracy, size = np.mean(better, axis=0).tolist()
-    return round(accuracy, 4), round(size, 1)
+    return _Fitted(
+        run,
+        selection=float(np.nanmax(model.history_["valid_accuracy"])),
+        accuracy=percent(y_judge, model.predict(X_judge)),
+        gate_operations=cost(model.circuit_).gate_operations,
+    )

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import balanced_accuracy_score
 
-from dln import Circuit, DLNClassifier, simplify
+from dln import Circuit, DLNClassifier, preset_options, simplify
 from dln.core.literals import LiteralKind
 from dln.core.model_file import circuit_from_json, circuit_to_json
 from dln.data.table import read_table
@@ -81,8 +81,16 @@ def measure_convergence(
 
 
 def _classifier(result: Result, **change: Any) -> DLNClassifier:
-    """Return the classifier that the search of a cell fitted at the end."""
-    params = {**result.params, "layers": tuple(result.params["layers"])}
+    """Return the classifier that the search of a cell fitted at the end.
+
+    Results do not name options that are younger than they are; the preset has them.
+    """
+    preset = {
+        name: value
+        for name, value in preset_options("paper").items()
+        if not name.startswith("validation_")  # `find_best_epoch` chooses the epoch
+    }
+    params = {**preset, **result.params, "layers": tuple(result.params["layers"])}
     return DLNClassifier(**{**params, "random_state": draw_seed(result.seed), **change})
 
 

@@ -6,7 +6,6 @@ import traceback
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from multiprocessing.connection import Connection
 from pathlib import Path
 from time import monotonic, perf_counter, process_time
 
@@ -28,7 +27,7 @@ from reproduction.run.results import (
     write_result,
 )
 from reproduction.run.time_left import TimeLeft
-from reproduction.run.workers import Workers
+from reproduction.run.workers import run_items
 
 
 @dataclass(frozen=True)
@@ -107,21 +106,13 @@ def _finish(plan: Plan, cells: Sequence[Cell]) -> Iterator[Finished]:
     def next_beside(running: Collection[Cell]) -> Cell | None:
         return None if end is not None and monotonic() >= end else queue.take(running)
 
-    if plan.jobs == 1:
-        while (cell := next_beside(())) is not None:
-            yield run_cell(cell, plan.folder, plan.budget)
-        return
-    budget = replace(plan.budget, threads=max(1, count_cores() // plan.jobs))
-    with Workers[Finished]() as workers:
-        running: dict[Connection, Cell] = {}
-        while True:
-            while len(running) < plan.jobs and (cell := next_beside(running.values())) is not None:
-                running[workers.begin(partial(run_cell, cell, plan.folder, budget))] = cell
-            if not running:
-                return
-            for call, ended in workers.wait().items():
-                cell = running.pop(call)
-                yield ended.value or Finished(cell, None, ended.error)
+    threads = plan.budget.threads if plan.jobs == 1 else max(1, count_cores() // plan.jobs)
+    budget = replace(plan.budget, threads=threads)
+    calls = run_items(
+        next_beside, lambda cell: partial(run_cell, cell, plan.folder, budget), plan.jobs
+    )
+    for cell, ended in calls:
+        yield ended.value or Finished(cell, None, ended.error)
 
 
 def run_cell(cell: Cell, folder: Path, budget: Budget) -> Finished:

@@ -7,7 +7,7 @@ the parent ends all workers at once.
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -16,6 +16,7 @@ from multiprocessing.process import BaseProcess
 from typing import Generic, TypeVar
 
 Given = TypeVar("Given")
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,31 @@ class Workers(Generic[Given]):
             return Ended(None, _fate(worker.process.exitcode or 0))
         self._idle.append(worker)
         return Ended(value)
+
+
+def run_items(
+    take: Callable[[Collection[Item]], Item | None],
+    call_of: Callable[[Item], Callable[[], Given]],
+    jobs: int,
+) -> Iterator[tuple[Item, Ended[Given]]]:
+    """Run items until `take` returns None; yield each with what its call returned.
+
+    `take` gets the items that are running and returns the next one. With one job, the calls run in
+    this process; otherwise they must be picklable.
+    """
+    if jobs == 1:
+        while (item := take(())) is not None:
+            yield item, Ended(call_of(item)())
+        return
+    with Workers[Given]() as workers:
+        running: dict[Connection, Item] = {}
+        while True:
+            while len(running) < jobs and (item := take(running.values())) is not None:
+                running[workers.begin(call_of(item))] = item
+            if not running:
+                return
+            for call, ended in workers.wait().items():
+                yield running.pop(call), ended
 
 
 def _start() -> _Worker:

@@ -33,7 +33,7 @@ def test_a_path_is_saved_shown_and_chosen_from(run: Run, tmp_path: Path) -> None
     assert json.loads(run("path", "p.json", "--json")[1]) == path.to_dict()
     status, out, err = run("path", "p.json", "--max-rules", 1, "-o", "small.json")
     assert status == 0
-    assert "Cross-validated balanced accuracy: " in out
+    assert "Balanced accuracy, cross-validated: " in out
     assert "saved small.json" in err
     assert Circuit.load(tmp_path / "small.json") == path.at(max_rules=1).circuit
 

@@ -140,7 +140,7 @@ def test_claims_about_a_number(run: Run, table: Path, model: Path) -> None:
     [
         (("--task", "number", "--tau", "3"), "--tau is for classes, but a number is predicted"),
         (("--task", "classes", "--loss", "absolute"), "--loss is for a number, but classes are"),
-        (("--task", "number", "-t", "town"), "column 'town' holds 'south' (row 1), expected num"),
+        (("--task", "number", "-t", "town"), "the target 'town' holds 'south' (row 1), expected"),
         (("--task", "classes"), "too many for classes; for numbers, add --task number"),
         (("--loss", "quantile", "--quantile", "2"), "quantile is 2"),
     ],

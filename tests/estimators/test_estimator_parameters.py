@@ -107,7 +107,7 @@ def test_every_parameter_is_tested() -> None:
     elsewhere |= {"gates"}  # test_readable.py
     elsewhere |= {"max_rules", "max_literals", "max_literals_per_rule", "max_columns"}
     elsewhere |= {"column_costs", "max_cost", "path"}  # tests/paths
-    elsewhere |= {"rules"}  # test_given_rules.py
+    elsewhere |= {"rules", "soft_rules"}  # test_given_rules.py
     elsewhere |= {"monotone", "interactions", "forbidden_pairs", "unused_columns"}
     elsewhere |= {"max_columns_per_rule"}  # test_constraints.py
     assert {name for name, _ in OTHER_VALUES} | elsewhere == set(DLNClassifier().get_params())
@@ -123,6 +123,7 @@ BAD_VALUES: dict[str, list[Any]] = {
     "max_cost": [-1, "much"],
     "path": ["yes", 1],
     "rules": [3, ["ill:"]],
+    "soft_rules": [3, ["ill:"]],
     "monotone": [3, {"nobody": "+"}, "+"],
     "interactions": [3, [["nobody"]]],
     "forbidden_pairs": [3, [("nobody", "no one")]],

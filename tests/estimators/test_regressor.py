@@ -104,6 +104,11 @@ OTHER_VALUES: list[tuple[str, Any]] = [
     ("pruning", Pruning(0.3, 0.6, convergence=0.9)),
     ("simplify", None),
     ("loss", "absolute"),
+    ("monotone", {"x0": "-"}),
+    ("interactions", []),
+    ("forbidden_pairs", [("x0", "x1")]),
+    ("unused_columns", ["x1"]),
+    ("max_columns_per_rule", 1),
     ("random_state", 1),
 ]
 """For every parameter of networks, a value that gives another circuit."""
@@ -347,7 +352,7 @@ def test_a_path_is_saved_and_chosen_from(tmp_path: Any) -> None:
     X, y = table(80)
     model = DLNRegressor(max_literals=3, random_state=0).fit(X, y)
     assert len(model.at(max_rules=1).rules) == 1
-    assert "R², validated" in str(model.path_)
+    assert "R², cross-validated" in str(model.path_)
     model.path_.save(tmp_path / "path.json")
     assert load_path(tmp_path / "path.json") == model.path_
     both = small(path=True).fit(X[:40], y[:40])

@@ -281,3 +281,19 @@ def test_immutable_columns_are_left_out_and_the_other_changes_stay(
         assert set(kept.immutable) == names & set(free.row)
         if not kept.changes:
             assert ("that is not immutable" in str(kept)) == bool(kept.immutable)
+
+
+def test_fixed_columns_hold_for_the_change_of_one_feature() -> None:
+    import pytest
+
+    from dln.errors import OptionError
+    from tests.prove.test_certify import biased
+
+    circuit, row = biased(), {"age": 50, "sex": "m", "chol": 100.0}
+    first = circuit.explain(row).change
+    assert first is not None
+    found = circuit.explain(row, fixed=[first.feature])
+    assert found.change is None or found.change.feature != first.feature
+    assert first.feature in found.immutable
+    with pytest.raises(OptionError, match="there is no column 'size'"):
+        circuit.explain(row, fixed=["size"])

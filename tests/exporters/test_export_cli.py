@@ -177,6 +177,7 @@ def test_a_model_of_a_number_is_exported_with_its_testbench(run: Run) -> None:
         (("--to", "c", "--name", "a b"), "expected an identifier"),
         (("--to", "c", "--name", ""), "expected an identifier"),
         (("--to", "cobol"), "'cobol' is not one of 'c', 'verilog'"),
+        (("--to", "sql"), "for SQL, choose a database: sqlite, duckdb, postgresql, mysql, spark, "),
         (("--to", "c", "-o", "none/x.h"), "there is no folder"),
     ],
 )

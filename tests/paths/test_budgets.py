@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from dln import Circuit, DLNClassifier, DLNSearchCV, OptionError, measure_size, rule_table
+from dln import Circuit, DLNClassifier, OptionError, measure_size, rule_table
 from dln.paths.budget import Budget
 from tests.support.strategies import law, logic_circuits
 
@@ -65,6 +65,7 @@ def test_every_circuit_of_a_path_keeps_every_limit(
     for point in model.path_:
         assert budget.allows(point.size)
         assert_is_readable(point.circuit)
+        assert_rules_differ(point.circuit, X, y)
         # What is kept is what is printed.
         texts = [rule.text for rule in rule_table(point.circuit).rules]
         assert sum(map(count_written, texts)) == point.size.n_literals
@@ -78,6 +79,21 @@ def assert_is_readable(circuit: Circuit) -> None:
     assert all(node.gate.form.operation in ("and", "or", "copy") for node in circuit.nodes)
     assert len({rule.wire for rule in circuit.rules}) == len(circuit.rules)
     assert all(abs(vote) <= 9 for rule in circuit.rules for vote in rule.votes)
+
+
+def assert_rules_differ(circuit: Circuit, X: pd.DataFrame, y: Any) -> None:
+    """No rule fires for everybody or nobody, and no two rules say nearly the same."""
+    weight = 1.0 / y.map(y.value_counts()).to_numpy()
+    weight /= weight.sum()
+    wires = circuit.readout.wires
+    evaluation = circuit.evaluate(X, wires=wires)
+    held = [evaluation.wire(wire) for wire in wires]
+    for place, own in enumerate(held):
+        assert 0.01 - 1e-6 <= weight @ own <= 0.99 + 1e-6
+        for other in held[:place]:
+            assert 0.025 - 1e-6 < weight @ (own == other) < 0.975 + 1e-6
+    for rule in rule_table(circuit).rules:  # categories of one column are one set
+        assert len(re.findall(r"city (?:=|!=|in|not in) ", rule.text)) <= 1
 
 
 def count_written(text: str) -> int:
@@ -166,8 +182,3 @@ def test_impossible_budgets_are_refused_before_training(
     monkeypatch.setattr("dln.estimators.classifier.fit_circuit", never)
     with pytest.raises(OptionError, match=message):
         DLNClassifier(**parameters).fit(*random_table(0))
-
-
-def test_a_search_refuses_a_budget_before_it_starts() -> None:
-    with pytest.raises(OptionError, match="max_rules is not possible in a search"):
-        DLNSearchCV(fixed={"max_rules": 3}).fit(*random_table(0))

@@ -12,7 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from dln import CircuitFileError, CircuitPath, DLNClassifier, OptionError, PathPoint, load_path
+from dln import (
+    CircuitFileError,
+    CircuitPath,
+    DLNClassifier,
+    OptionError,
+    PathPoint,
+    load_path,
+    prune,
+)
 from dln.core.builder import CircuitBuilder
 from dln.core.literals import Above, Column
 from dln.core.readout import Votes
@@ -182,3 +190,25 @@ def test_tables_without_anything_to_learn_give_an_empty_page() -> None:
     with pytest.warns(UserWarning, match="never predicts"):
         model = DLNClassifier(max_rules=3).fit(X, [0, 1] * 10)
     assert model.circuit_.rules == ()
+
+
+def test_the_steps_of_pruning_are_a_path(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(120, 4)), columns=list("abcd"))
+    y = (X["a"] + X["b"] > 0) & (X["c"] > -1)
+    model = DLNClassifier(layers=(12, 6), n_networks=1, epochs=20, random_state=0).fit(X, y)
+    curve = prune(model.circuit_, X, y, tolerance=0.05)
+    path = CircuitPath.from_pruning(curve)
+    assert path.circuit == curve.circuit
+    assert path[-1].circuit == curve.steps[0].circuit
+    literals = [point.size.n_literals for point in path]
+    assert literals == sorted(set(literals))
+    accuracies = {step.accuracy for step in curve.steps}
+    assert {point.accuracy for point in path} <= accuracies
+    assert path.at(max_rules=2).size.n_rules <= 2
+    assert "balanced accuracy on the rows of pruning" in str(path)
+    path.save(tmp_path / "path.json")
+    again = load_path(tmp_path / "path.json")
+    assert again.validation == path.validation
+    assert [point.circuit for point in again] == [point.circuit for point in path]
+    draw_path(path)

@@ -11,15 +11,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from reproduction.ablations.variants import ORIGINAL, Ablated
 from reproduction.datasets import NAMES, Dataset
 from reproduction.experiment import FULL, write_everything
 from reproduction.models.outcome import Budget
 from reproduction.models.registry import BASELINES, DLN_COLUMNS, MODELS
-from reproduction.protocol import Task, make_folds, prepare
+from reproduction.protocol import SEEDS, Task, make_folds, prepare
 from reproduction.published import Measure, figures, published
 from reproduction.run.cells import Cell, choose_cells
 from reproduction.run.results import Result, read_results, write_result
 from reproduction.run.time_left import TimeLeft
+from reproduction.tables.ablations import ablation_sheet
 from reproduction.tables.accuracy_and_cost import accuracy_sheet, beyond_sheet, cost_sheet
 from reproduction.tables.means import average_ranks
 from reproduction.tables.targets import target_sheet
@@ -299,3 +301,22 @@ def test_seconds_of_a_card_stand_apart() -> None:
 
 def test_every_model_of_the_tables_is_known_and_stands_for_a_column_of_the_paper() -> None:
     assert {MODELS[name].published for name in (*BASELINES, DLN_COLUMNS[0])} == set(COLUMNS)
+
+
+def test_the_table_of_ablations_has_accuracies_and_ranks_beside_those_of_the_paper() -> None:
+    found = [
+        replace(RESULT, dataset="Heart", model=model, seed=seed, accuracy=points, gate_operations=9)
+        for model, points in (*((name, 71.0) for name in BASELINES), ("paper", 70.0))
+        for seed in SEEDS
+    ]
+    ablations = [
+        Ablated("Heart", ORIGINAL, 0, 60.0, 100),
+        Ablated("Heart", "16 links", 0, 61.1, 200),
+    ]
+    _, ranks, accuracies, _ = ablation_sheet(ablations, found).sections
+    assert ranks.rows == (
+        (ORIGINAL, "8.0", "2.3", "4.5", "2.3"),
+        ("16 links", "1.0", "2.7", "8.0", "2.2"),  # 1.1 points better, twice as large
+    )
+    assert accuracies.header == ("dataset", ORIGINAL, "16 links")
+    assert accuracies.rows == (("Heart", "60.0 (81.5)", "61.1 (79.7)"),)

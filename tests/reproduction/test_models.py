@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
+from dln import DLNClassifier
 from dln.data.table import read_table
 from dln.encode.encoder import EncodeOptions, fit_encoder
 from dln.errors import ExtraMissingError, OptionError
@@ -19,10 +19,17 @@ from dln.train.jobs import Job, TrainingRows
 from dln.train.native import train_population
 from dln.train.options import TrainOptions
 from dln.train.settings import Alternating
-from reproduction.ablations.results import read_ablations, write_ablations
-from reproduction.ablations.runner import run_ablations
-from reproduction.ablations.variants import ORIGINAL, SHORT, VARIANTS, Ablated, run_variant
-from reproduction.datasets import Dataset, load
+from reproduction.ablations.results import read_ablations
+from reproduction.ablations.runner import missing_splits, run_ablations
+from reproduction.ablations.variants import (
+    ORIGINAL,
+    VARIANTS,
+    Ablated,
+    Effort,
+    Variant,
+    run_split,
+)
+from reproduction.datasets import NAMES, Dataset, load
 from reproduction.models.dln_search import best, paper, small
 from reproduction.models.gate_network import draw_gate_network, gate_network
 from reproduction.models.optuna_batches import Params, propose_in_batches
@@ -175,35 +182,51 @@ def test_the_budget_says_which_engine_trains(model: Model, task: Task) -> None:
 
 def test_every_column_of_the_paper_has_a_variant() -> None:
     assert set(published()["ablations"]["Heart"]) <= set(VARIANTS)
-    for variant in VARIANTS.values():
-        original = VARIANTS[variant.original]
-        assert (variant.draws, variant.epochs) == (original.draws, original.epochs)
-        assert 10 <= variant.seeds == original.seeds
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_slow_variants_have_fewer_splits_of_large_tables(name: str) -> None:
+def test_a_variant_is_trained_as_much_as_its_original(name: str) -> None:
     variant = VARIANTS[name]
-    assert variant.seeds_for(3_999) == range(variant.seeds)
-    few = 4 if variant.engine == "torch" else variant.seeds
-    assert variant.seeds_for(4_000) == range(few)
+    original = VARIANTS[variant.original]
+    for dataset in (*NAMES, "iris"):
+        assert variant.effort(dataset) == original.effort(dataset)
+        assert variant.effort(dataset).seeds >= 4
 
 
 @pytest.mark.parametrize("name", [ORIGINAL, "pruning", "freezing", "fixed thresholds"])
 @UNDERTRAINED
-def test_a_variant_is_judged_on_rows_of_its_own(
+def test_a_split_of_a_variant_depends_on_its_seed_alone(
     name: str, task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def run(seeds: int) -> list[Ablated]:
-        short = replace(VARIANTS[name], draws=2, epochs=20, seeds=seeds)
-        monkeypatch.setattr("reproduction.ablations.variants.VARIANTS", {name: short})
-        return run_variant(task.dataset, name)
+    few = Effort(draws=2, epochs=20, seeds=2)
+    monkeypatch.setattr(Variant, "effort", lambda variant, dataset: few)
+    result = run_split(task.dataset, name, 1)
+    assert (result.variant, result.seed) == (name, 1)
+    assert 0 <= result.accuracy <= 100
+    assert result.gate_operations >= 0
+    assert run_split(task.dataset, name, 1) == result
 
-    results = run(2)
-    assert results[:1] == run(1)  # networks that train together do not influence each other
-    assert [result.seed for result in results] == [0, 1]
-    assert all(0 <= result.accuracy <= 100 for result in results)
-    assert all(result.gate_operations >= 0 for result in results)
+
+@UNDERTRAINED
+def test_only_the_options_of_freezing_are_searched(
+    task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = Effort(draws=4, epochs=10, seeds=1)
+    monkeypatch.setattr(Variant, "effort", lambda variant, dataset: few)
+    given: list[dict[str, Any]] = []
+
+    def recorded(**params: Any) -> DLNClassifier:
+        given.append(params)
+        return DLNClassifier(**params)
+
+    monkeypatch.setattr("reproduction.ablations.variants.DLNClassifier", recorded)
+    run_split(task.dataset, "freezing", 0)
+    original, freezing = given[:4], given[4:]
+    assert len(freezing) == 4
+    starts = {params.pop("freezing").start for params in freezing}
+    assert len(starts) == 4
+    assert all(params in original for params in freezing)
+    assert len({params["learning_rate"] for params in freezing}) == 2  # the better half
 
 
 def pairs(variant: str, differences: list[float], dataset: str = "Heart") -> list[Ablated]:
@@ -248,21 +271,41 @@ def test_directions_are_told_plainly(
 def test_ablations_are_written_read_and_not_run_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fake(dataset: Dataset, name: str, threads: int, engine: EngineName) -> list[Ablated]:
-        seeds = range(VARIANTS[name].seeds)
-        return [Ablated(dataset.name, name, seed, 70.0, 100) for seed in seeds]
+    def fake(dataset: Dataset, name: str, seed: int, engine: EngineName) -> Ablated:
+        return Ablated(dataset.name, name, seed, 70.0, 100)
 
-    monkeypatch.setattr("reproduction.ablations.runner.run_variant", fake)
+    monkeypatch.setattr("reproduction.ablations.runner.run_split", fake)
+    n_splits = sum(variant.effort("iris").seeds for variant in VARIANTS.values())
     said: list[str] = []
-    assert run_ablations(["iris"], tmp_path, said.append, seconds=0.0) == len(VARIANTS)
+    assert run_ablations(["iris"], tmp_path, said.append, seconds=0.0) == n_splits
     assert run_ablations(["iris"], tmp_path, said.append) == 0
-    assert len(said) == len(VARIANTS)
+    assert len(said) == n_splits
     assert run_ablations(["iris"], tmp_path, said.append) == 0
-    assert len(said) == len(VARIANTS)
-    found = read_ablations(tmp_path)
-    assert len(found) == sum(variant.seeds for variant in VARIANTS.values())
-    write_ablations([one for one in found if one.variant == SHORT], tmp_path)
-    assert len(read_ablations(tmp_path)) == len(found)
+    assert len(said) == n_splits
+    assert len(read_ablations(tmp_path)) == n_splits
+
+
+def test_a_split_that_fails_is_reported_and_does_not_stop_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fake(dataset: Dataset, name: str, seed: int, engine: EngineName) -> Ablated:
+        if (name, seed) == ("pruning", 3):
+            raise OptionError("no memory")
+        return Ablated(dataset.name, name, seed, 70.0, 100)
+
+    monkeypatch.setattr("reproduction.ablations.runner.run_split", fake)
+    said: list[str] = []
+    assert run_ablations(["iris"], tmp_path, said.append) == 1
+    assert [line for line in said if "no memory" in line] == ["[51/140] iris pruning 3: no memory"]
+    assert [str(split) for split in missing_splits(["iris"], tmp_path)] == ["iris pruning 3"]
+
+
+def test_ablations_begin_with_the_first_seeds_of_small_tables(tmp_path: Path) -> None:
+    splits = missing_splits(["wine", "iris"], tmp_path)
+    first, second = splits[: len(VARIANTS)], splits[len(VARIANTS) : 2 * len(VARIANTS)]
+    assert {(split.dataset, split.seed) for split in first} == {("iris", 0)}
+    assert [split.variant for split in first] == list(VARIANTS)
+    assert {(split.dataset, split.seed) for split in second} == {("wine", 0)}
 
 
 def test_the_table_of_ablations_shows_missing_datasets_as_missing() -> None:
@@ -270,7 +313,7 @@ def test_the_table_of_ablations_shows_missing_datasets_as_missing() -> None:
     sheet = ablation_sheet(results)
     effects = {row[0]: row for row in sheet.sections[0].rows}
     assert effects["16 links"][1:5] == ("+1.10", "0.10", "-1.80", "disagrees")
-    by_dataset = {row[0]: row[1:] for row in sheet.sections[1].rows}
+    by_dataset = {row[0]: row[1:] for row in sheet.sections[3].rows}
     assert by_dataset == {"Heart": ("+1.1", "–"), "Liver": ("–", "+0.0")}
 
 

@@ -248,11 +248,11 @@ def test_the_tables_of_the_repository_are_those_of_its_results(tmp_path: Path) -
     assert {path.name for path in written} == {path.name for path in (RESULTS / "tables").iterdir()}
     for path in written:
         stored = (RESULTS / "tables" / path.name).read_text("utf-8")
-        if path.suffix != ".svg" or f"Matplotlib v{matplotlib.__version__}," in stored:
+        if "Matplotlib" not in stored or f"Matplotlib v{matplotlib.__version__}," in stored:
             assert path.read_text("utf-8") == stored, path.name
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", '{"results": [{"seed": 0}]}', '{"results": []}'])
+@pytest.mark.parametrize("text", ["[]", "{}", '{"dataset": "Heart", "seed": 0}', "0"])
 def test_a_broken_ablation_is_told(text: str, tmp_path: Path) -> None:
     (tmp_path / "ablations.jsonl").write_text(text, "utf-8")
     with pytest.raises(TableError, match=r"ablations\.jsonl, line 1, is not a result"):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
+from dln import DLNRegressor
 from dln.core.literals import LiteralKind
 from dln.train.cuda import train_population
 from dln.train.cuda.layout import Variant
@@ -18,6 +20,7 @@ from dln.train.jobs import Engine, Job
 from dln.train.live import hard_sources
 from dln.train.losses import LOSSES
 from dln.train.network import Shape
+from dln.train.number_loss import LossName
 from dln.train.options import TrainOptions
 from dln.train.torch import Phase
 from tests.support.autograd import PARAMETERS, torch_gradients, torch_points
@@ -116,3 +119,21 @@ def count_together(
     left = train_population([make_job(options, seed) for seed in range(n_seeds)])
     right = reference([make_job(options, seed) for seed in range(n_seeds)])
     return sum(runs_agree(one, other) for one, other in zip(left, right, strict=True))
+
+
+def assert_regressor_learns(loss: LossName, n_rows: int, epochs: int, least: float) -> None:
+    """Fit a regressor with the cuda engine, twice the same and about as well as with native."""
+    rng = np.random.default_rng(0)
+    X = rng.random((n_rows, 3))
+    y = np.where(X[:, 0] > 0.5, 8.0, 2.0) + np.where(X[:, 1] > 0.3, 3.0, 1.0)
+    y = y * rng.uniform(0.95, 1.05, n_rows)
+    given: dict[str, Any] = {"layers": (12,), "n_networks": 2, "epochs": epochs, "random_state": 0}
+    models = [
+        DLNRegressor(loss=loss, engine=engine, **given).fit(X, y)
+        for engine in ("cuda", "cuda", "native")
+    ]
+    cuda, again, native = models
+    assert cuda.circuit_ == again.circuit_
+    assert cuda.history_["loss"].shape == (2, epochs)
+    assert cuda.score(X, y) > least
+    assert abs(cuda.score(X, y) - native.score(X, y)) < 0.1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -14,7 +14,7 @@ from dln.cli.output import message_printer
 from dln.cli.table_options import reads_table
 from dln.core.circuit import Circuit
 from dln.errors import OptionError
-from dln.exporters.export import TARGETS, TargetName
+from dln.exporters.export import TARGETS, TargetName, hint_of_database
 from dln.exporters.export import export as write_export
 from dln.exporters.names import name_after
 from dln.exporters.verilog import TESTBENCH_END
@@ -22,11 +22,21 @@ from dln.exporters.verilog import TESTBENCH_END
 _LIST = "; ".join(f"{name}: {target.what}" for name, target in TARGETS.items())
 
 
+def _read_target(text: str) -> str:
+    if text not in TARGETS:
+        names = ", ".join(map(repr, TARGETS))
+        raise typer.BadParameter(f"{text!r} is not one of {names}{hint_of_database(text)}.")
+    return text
+
+
 @reads_table
 def export(
     model: Model,
     to: Annotated[
-        TargetName, typer.Option("--to", metavar="TARGET", help=f"{_LIST}.", show_choices=False)
+        str,
+        typer.Option(
+            "--to", metavar="TARGET", help=f"{_LIST}.", parser=_read_target, show_default=False
+        ),
     ],
     output: ModelOutput = STANDARD,
     name: Annotated[
@@ -96,7 +106,10 @@ def export(
         "rows": None if rows is None else _read_rows(circuit, rows, layout),
     }
     options = {option: value for option, value in given.items() if value is not None}
-    found = write_export(circuit, to, name=_usual_name(output) if name is None else name, **options)
+    target = cast(TargetName, to)
+    found = write_export(
+        circuit, target, name=_usual_name(output) if name is None else name, **options
+    )
     write_message = message_printer(quiet)
     for note in found.notes:
         write_message(f"note: {note}")
@@ -104,7 +117,7 @@ def export(
         for path in found.save(output):
             write_message(f"wrote {path}")
         needed = next(iter(found.files))
-        if TARGETS[to].fixed_name and Path(output).name != needed:
+        if TARGETS[target].fixed_name and Path(output).name != needed:
             write_message(f"Rename the file to {needed} before you compile it, or use --name.")
         return
     if len(found.files) > 1:

@@ -21,7 +21,7 @@ from dln.cli.missing import remember_words
 from dln.cli.output import print_json, print_message, print_result
 from dln.core.circuit import Circuit
 from dln.core.row_sketch import RowSketch
-from dln.explain.rules import rule_table
+from dln.explain.rules import RuleTable, rule_table
 from dln.paths.size import measure_size
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _repeat_notes(sketch: RowSketch) -> tuple[str, ...]:
 
 def tested_text(circuit: Circuit, total: AnyMeasure | None, *, page: bool) -> str:
     """Describe the accuracy, if there are test rows, and the size; a page has the rules too."""
-    lines = [rule_table(circuit).to_text().rstrip("\n"), ""] if page else []
+    lines = [rules_page(circuit), ""] if page else []
     if isinstance(total, NumberMeasure):
         lines.append(f"R² on {total.n_rows:,} test rows: {total.tally.r2 or '-'}")
         lines.append(f"Mean absolute error: {total.tally.mae}")
@@ -106,6 +106,13 @@ def tested_text(circuit: Circuit, total: AnyMeasure | None, *, page: bool) -> st
         lines.append(f"Balanced accuracy on {total.n_rows:,} test rows: {accuracy}")
     lines.append(page_text(circuit) if page else size_text(circuit))
     return "\n".join(lines)
+
+
+def rules_page(circuit: Circuit) -> str:
+    """Write the rules, each once."""
+    table = rule_table(circuit)
+    text = table.to_page() if isinstance(table, RuleTable) else table.to_text()
+    return text.rstrip("\n")
 
 
 def page_text(circuit: Circuit) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from dln.cli.files import STANDARD, check_output, open_output, save_model
-from dln.cli.fit_results import page_text
+from dln.cli.fit_results import page_text, rules_page
 from dln.cli.options import (
     ColumnCost,
     Json,
@@ -88,7 +88,9 @@ def path(
         place = found.points.index(chosen)
         print_json(found.to_dict()["points"][place], to_stderr=output == STANDARD)
     else:
-        text = f"{chosen.circuit}\n\n{found.describe(chosen)}\n{page_text(chosen.circuit)}"
+        text = (
+            f"{rules_page(chosen.circuit)}\n\n{found.describe(chosen)}\n{page_text(chosen.circuit)}"
+        )
         print_result(text, to_stderr=output == STANDARD)
     if output not in (None, STANDARD) and not quiet:
         print_message(f"saved {output}; read it with: dln rules {output}")

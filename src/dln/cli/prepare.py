@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +21,14 @@ from dln.cli.labels import Targets, rows_without_class
 from dln.cli.layout import Layout
 from dln.cli.missing import MissingWords
 from dln.cli.notes import column_notes, missing_word_notes, target_notes
-from dln.cli.number_target import TaskChoice, choose_task, read_numbers, values_and_known
+from dln.cli.number_target import (
+    INSTEAD_OF_NUMBER,
+    MOST_CLASSES,
+    TaskChoice,
+    choose_task,
+    read_numbers,
+    values_and_known,
+)
 from dln.cli.read import Source, open_table, typed
 from dln.core.circuit import Circuit, Task
 from dln.core.labels import label_array
@@ -164,7 +172,13 @@ def prepare(
         written = raw.column(target)
         chosen = _choose_task(task, written, source)
         if chosen == "number":
-            numbers = read_numbers(written, target, source.words_to_train(), is_text=source.is_text)
+            numbers = read_numbers(
+                written,
+                target,
+                source.words_to_train(),
+                is_text=source.is_text,
+                instead=INSTEAD_OF_NUMBER,
+            )
             y, known = values_and_known(numbers)
         else:
             y, known = _classes(written, target, source)
@@ -264,6 +278,7 @@ def _features(
 def _classes(cells: Column, target: str, source: Source) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Return the class of each row that has one, and which rows those are."""
     read: Callable[[Any], Any] | None = None
+    kind: ColumnKind | None = None
     if source.is_text:
         words = source.words_to_train().everywhere
         cells = without_words(cells, words)
@@ -275,7 +290,12 @@ def _classes(cells: Column, target: str, source: Source) -> tuple[NDArray[Any], 
     if not labels:
         raise TableError(f"the target {target!r} has no value in any of {len(cells):,} rows")
     n_classes = len(set(labels))
-    if n_classes > max(100, len(labels) // 5):
+    if n_classes > MOST_CLASSES and (kind == "date" or isinstance(labels[0], datetime.date)):
+        raise TableError(
+            f"the target {target!r} holds {n_classes:,} different dates, expected classes or "
+            "numbers; convert them to numbers, for example to days since a first date"
+        )
+    if n_classes > max(100, len(labels) // 5) or MOST_CLASSES < n_classes == len(labels):
         raise TableError(
             f"the target {target!r} has {n_classes:,} different values in {len(labels):,} rows, "
             "too many for classes; for numbers, add --task number"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -22,6 +23,8 @@ from dln.cli.output import print_json, print_message, print_result
 from dln.cli.table_options import reads_table
 from dln.core.circuit import Circuit
 from dln.errors import OptionError
+from dln.paths.path import CircuitPath
+from dln.paths.path_file import save_path
 from dln.shrink.prune.curve import PruneCurve, PruneStep
 from dln.shrink.prune.prune import prune as prune_circuit
 
@@ -40,6 +43,14 @@ def prune(
             "that may be lost (0.01).",
         ),
     ] = "0",
+    path: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Save all sizes as a path (JSON) for dln path and dln report.",
+            show_default=False,
+        ),
+    ] = None,
     all_rows: Annotated[
         bool, typer.Option("--all-rows", help="Use every row, including test rows.")
     ] = False,
@@ -59,6 +70,8 @@ def prune(
 
     bound = _bound(tolerance)
     check_output(output, model, data)
+    if path is not None:
+        check_output(path, model, data, output)
     circuit = load_model(model)
     chosen = choose_rows(
         data,
@@ -73,6 +86,9 @@ def prune(
         print_message(chosen.choice.note)
     curve = prune_circuit(circuit, chosen.X, chosen.y, tolerance=bound)
     save_model(_with_origin(curve.circuit, data, tolerance), output)
+    if path is not None:
+        pruned = CircuitPath.from_pruning(curve)
+        save_path(pruned.changed(partial(_with_origin, data=data, tolerance=tolerance)), path)
     if json:
         print_json({**_document(curve), **chosen.choice.document()}, to_stderr=output == STANDARD)
     else:

@@ -11,10 +11,12 @@ from dln.cli.conditions import read_tolerances
 from dln.cli.files import STANDARD, check_output, load_model, open_output
 from dln.cli.holdout import data_name, digest_of, target_of
 from dln.cli.layout import DETECT, Layout
-from dln.cli.options import AllRows, KnownTarget, Model, Quiet
+from dln.cli.options import AllRows, KnownTarget, Quiet
 from dln.cli.output import print_message
 from dln.cli.table_options import reads_table
 from dln.core.circuit import Circuit
+from dln.paths.path import CircuitPath
+from dln.paths.path_file import is_path, load_path
 
 if TYPE_CHECKING:
     from dln.report import DataNote, Report
@@ -22,7 +24,14 @@ if TYPE_CHECKING:
 
 @reads_table
 def report(
-    model: Model,
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help="Model file, or a file of dln train --path (JSON). - reads a model from standard "
+            "input.",
+        ),
+    ],
     data: Annotated[
         str,
         typer.Option(
@@ -80,15 +89,18 @@ def report(
     """Write a report of a model as one web page.
 
     The page shows performance, rules and a diagram, and runs the model. It needs no network. Rows
-    that the model was trained on are left out.
+    that the model was trained on are left out. For a file of dln train --path, a slider switches
+    between models of different sizes.
 
     The page contains test rows. If they are confidential, add --no-rows or do not share the file.
 
     Example: dln report heart.json --data heart.csv --output heart.html
     """
     check_output(output, model, data)
-    circuit = load_model(model)
+    found = _load(model)
+    circuit = found.circuit if isinstance(found, CircuitPath) else found
     made, note = _make(
+        found,
         circuit,
         data,
         layout,
@@ -111,7 +123,17 @@ def report(
             print_message("The file contains rows of the table; --no-rows leaves them out.")
 
 
+def _load(file: str) -> Circuit | CircuitPath:
+    """Read a model file, or the circuits that `dln train --path` has saved."""
+    if file == STANDARD:
+        return load_model(file)
+    with open(file, encoding="utf-8", errors="replace") as stream:
+        start = stream.read(200)
+    return load_path(file) if is_path(start) else load_model(file)
+
+
 def _make(
+    found: Circuit | CircuitPath,
     circuit: Circuit,
     path: str,
     layout: Layout,
@@ -136,7 +158,7 @@ def _make(
         data_name(path), digest_of(path), choice.note, numbers, is_test=not choice.uses_own
     )
     made = make_report(
-        circuit,
+        found,
         chosen.X,
         chosen.y,
         title=title,

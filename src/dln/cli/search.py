@@ -31,6 +31,7 @@ from dln.cli.layout import DETECT, Layout
 from dln.cli.models import AnySearch, make_search, name_target
 from dln.cli.options import (
     ClassWeight,
+    ColumnCost,
     Data,
     Device,
     EngineChoice,
@@ -41,6 +42,11 @@ from dln.cli.options import (
     Json,
     Kind,
     Loss,
+    MaxColumns,
+    MaxCost,
+    MaxLiterals,
+    MaxLiteralsPerRule,
+    MaxRules,
     ModelOutput,
     NoRows,
     Only,
@@ -51,13 +57,13 @@ from dln.cli.options import (
     Target,
     TaskOption,
     TestPart,
+    read_costs,
 )
 from dln.cli.options_file import merge_options
 from dln.cli.output import print_message
 from dln.cli.table_options import reads_table
 from dln.core.labels import plain_labels
 from dln.draw.canvas import ending_of, make_axes
-from dln.errors import OptionError
 from dln.search.scores import score_text
 
 _PICTURES = ("png", "svg", "pdf")
@@ -110,6 +116,12 @@ def search(
     loss: Loss = "squared",
     quantile: Quantile = 0.5,
     exposure: Exposure = None,
+    max_rules: MaxRules = None,
+    max_literals: MaxLiterals = None,
+    max_literals_per_rule: MaxLiteralsPerRule = None,
+    max_columns: MaxColumns = None,
+    column_cost: ColumnCost = None,
+    max_cost: MaxCost = None,
     monotone: Monotone = None,
     interactions: Interactions = None,
     forbidden_pair: ForbiddenPair = None,
@@ -133,7 +145,7 @@ def search(
     The target decides whether classes or a number are predicted. Trials are compared by
     cross-validation on the training rows: by balanced accuracy, or by R² (D² with another loss
     than squared). The test rows are used once, at the end. Ctrl-C ends the search early and keeps
-    the best model so far.
+    the best model so far. With a limit such as --max-rules 8, every trial keeps it (classes only).
 
     Example: dln search heart.csv --target disease --output heart.json --storage heart.db
     """
@@ -147,7 +159,16 @@ def search(
     weight = None if class_weight == "none" else class_weight
     own = {"class_weight": weight, "engine": engine, "device": device}
     merged = merge_options(options, own)
+    limits = {
+        "max_rules": max_rules,
+        "max_literals": max_literals,
+        "max_literals_per_rule": max_literals_per_rule,
+        "max_columns": max_columns,
+        "column_costs": read_costs(column_cost),
+        "max_cost": max_cost,
+    }
     fixed = {name: value for name, value in merged.items() if name not in own}
+    fixed |= {name: value for name, value in limits.items() if value is not None}
     given = {
         "space": space,
         "n_trials": trials,
@@ -184,12 +205,8 @@ def search(
         unused=unused,
         max_columns_per_rule=max_columns_per_rule,
     )
-    if constraints and is_number:
-        raise OptionError(
-            "constraints such as --monotone are only for classes, but a number is predicted; "
-            "leave them out, or set --task classes"
-        )
     searched.set_params(fixed={**fixed, **constraints})
+    limited = [name for name in limits if name in fixed]
     rows, test_rows = prepared.split(test, seed)
     if not quiet:
         print_message(prepared.text())
@@ -215,7 +232,7 @@ def search(
         **_search_document(searched),
         **tested_document(circuit, total),
     }
-    text = f"{_search_text(searched)}\n{tested_text(circuit, total, page=False)}"
+    text = f"{_search_text(searched)}\n{tested_text(circuit, total, page=bool(limited))}"
     print_saved(output, document if json else text, quiet=quiet)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any
 from typing import Literal as OneOf
 
@@ -70,6 +72,7 @@ from dln.cli.output import print_message
 from dln.cli.price import check_price, measure_price
 from dln.cli.table_options import reads_table
 from dln.cli.traces import check_trace_path, save_trace
+from dln.core.circuit import Circuit
 from dln.core.labels import plain_labels
 from dln.decisions.goal import Probabilities
 from dln.errors import OptionError
@@ -309,7 +312,7 @@ def train(
     if output is not None:
         save_model(circuit, output)
     if path is not None and model.path_ is not None:
-        save_path(model.path_, path)
+        save_path(model.path_.changed(partial(_as_saved, saved=circuit)), path)
     if trace is not None:
         save_trace(model, trace)
     if json:
@@ -329,9 +332,20 @@ def train(
         print_saved(output, text, quiet=quiet)
     if not quiet:
         if path is not None:
-            print_message(f"saved {path}; see its circuits with: dln path {path}")
+            print_message(
+                f"saved {path}; see its circuits with: dln path {path}, or with a slider: "
+                f"dln report {path} -d {data} -o report.html"
+            )
         if layers == networks == "auto":
             print_size_hint(circuit)
+
+
+def _as_saved(circuit: Circuit, *, saved: Circuit) -> Circuit:
+    """Give a circuit of the path what the saved one has beside its rules."""
+    target = saved.origin.target if saved.origin is not None else ""
+    immutable = [column.name for column in saved.columns if column.immutable]
+    circuit = replace(name_target(circuit, target), origin=saved.origin)
+    return circuit.with_immutable(immutable)
 
 
 def _check(model: AnyModel) -> bool:

@@ -1,4 +1,4 @@
-"""Read a user's table: pandas, polars and other frames, NumPy arrays, lists of rows.
+"""Read a user's table: pandas, polars and other frames, NumPy arrays, sparse matrices, rows.
 
 Every column becomes a `RawColumn`: numbers with NaN for missing values, or Python values with None
 for missing values. Nothing is converted silently between the two.
@@ -20,12 +20,15 @@ from numpy.typing import NDArray
 
 from dln._util.messages import type_name
 from dln.core.literals import ColumnKind
+from dln.data.sparse import SparseColumns, is_sparse
 from dln.errors import ColumnTypeError, TableError
 
 _MISSING_TYPES = ("NAType", "NaTType")  # pandas' markers, recognised without importing pandas
 _CATEGORY_TYPES = (nw.String, nw.Categorical, nw.Enum)
 _WIDE_TYPES = (nw.Int128, nw.UInt128)  # NumPy has none
 _DATE_TYPES = (datetime.date, np.datetime64)
+MIN_SPARSE, MAX_SPARSE, MAX_CELLS = 200, 2000, 10**8
+"""How many columns of a sparse matrix are trained on: so many, and so many cells at most."""
 _NUMBER_TYPES = (numbers.Real, decimal.Decimal, np.bool_)
 
 
@@ -51,6 +54,10 @@ class Table:
         Column names as text; None if columns are identified by position only.
     matrix
         The whole table as one numeric array, if it was given as one.
+    sparse
+        The stored columns, if the table is a sparse matrix.
+    places
+        Positions of the columns in the table that they were chosen from; None for all columns.
     """
 
     n_rows: int
@@ -58,6 +65,8 @@ class Table:
     names: tuple[str, ...] | None
     read: Callable[[int], RawColumn]
     matrix: NDArray[Any] | None = None
+    sparse: SparseColumns | None = None
+    places: tuple[int, ...] | None = None
 
     def without_names(self) -> Table:
         """Drop the names, so that columns are matched by position."""
@@ -70,10 +79,31 @@ class Table:
             raw = self.read(index)
             return RawColumn(raw.kind, raw.values[rows])
 
-        return Table(len(rows), self.n_columns, self.names, read)
+        return replace(self, n_rows=len(rows), read=read, matrix=None)
+
+    def narrow(self) -> Table:
+        """Choose the densest columns of a sparse matrix that is too wide to be trained on.
+
+        Training holds the chosen columns in memory, with their zeros. The target is not used, so
+        that validation stays honest.
+        """
+        most = max(MIN_SPARSE, min(MAX_SPARSE, MAX_CELLS // max(1, self.n_rows)))
+        if self.sparse is None or self.n_columns <= most:
+            return self
+        places = tuple(self.sparse.densest(most).tolist())
+        names = self.column_names()
+        return replace(
+            self,
+            n_columns=most,
+            names=tuple(names[place] for place in places),
+            read=lambda index: self.read(places[index]),
+            places=places,
+        )
 
     def kept(self) -> Table:
-        """Read every column once and keep it, for repeated use."""
+        """Read every column once and keep it, for repeated use; a sparse table stays sparse."""
+        if self.sparse is not None:
+            return self
         columns = [self.read(index) for index in range(self.n_columns)]
         return replace(self, read=columns.__getitem__)
 
@@ -96,10 +126,8 @@ def read_table(X: Any) -> Table:
         return _from_array(np.asarray(X))
     if isinstance(X, (list, tuple)):
         return _from_array(_rows_to_array(X))
-    if hasattr(X, "toarray") and hasattr(X, "nnz"):
-        raise ColumnTypeError(
-            "the table is sparse; a dense table is required, use X.toarray() to convert it"
-        )
+    if is_sparse(X):
+        return _from_sparse(X)
     try:
         frame = nw.from_native(X, eager_only=True)
     except nw.exceptions.DuplicateError:
@@ -112,7 +140,7 @@ def read_table(X: Any) -> Table:
             return _from_array(np.asarray(X))
         raise ColumnTypeError(
             f"the table is {type_name(X)}; expected a pandas or polars frame, "
-            "a NumPy array or a list of rows"
+            "a NumPy array, a sparse matrix or a list of rows"
         ) from None
     return _from_frame(frame)
 
@@ -171,6 +199,19 @@ def _from_array(array: NDArray[Any]) -> Table:
     return Table(
         n_rows, n_columns, None, lambda index: _read_array(array[:, index], f"x{index}"), matrix
     )
+
+
+def _from_sparse(X: Any) -> Table:
+    if len(X.shape) != 2:
+        raise TableError(f"the sparse table has {len(X.shape)} dimension(s), expected 2")
+    if X.dtype.kind not in "fiub":
+        raise TableError(f"the sparse table holds {X.dtype}, expected numbers or booleans")
+    columns = SparseColumns(X)
+
+    def read(index: int) -> RawColumn:
+        return _read_array(columns.column(index), f"x{index}")
+
+    return Table(*columns.shape, None, read, sparse=columns)
 
 
 def _read_array(values: NDArray[Any], name: str) -> RawColumn:

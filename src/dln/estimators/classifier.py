@@ -23,6 +23,7 @@ from dln.estimators.parameters import Parameters
 from dln.estimators.plan import budget_of, constraints_of, goal_of, plan_fit, read_parameters
 from dln.estimators.presets import PresetName
 from dln.estimators.reading import draw_seed, name_of_accuracy, read_features, read_problem
+from dln.estimators.widen import widen, widen_path
 from dln.explain.importance import column_shares
 from dln.paths.fit import fit_path
 from dln.paths.path import CircuitPath
@@ -308,6 +309,7 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
             if fitted is not None:
                 path = path.continued(circuit, *_validated(fitted))
             circuit = path.circuit
+        circuit, path = widen(circuit, read.table), widen_path(path, read.table)
         # Assigned together, so that an interrupted second fit leaves a circuit with its labels.
         self.circuit_, self.classes_, self.path_ = circuit, classes, path
         self.history_ = stack_histories([] if fitted is None else fitted.histories)

@@ -20,7 +20,7 @@ from dln.shrink.simplify.simplify import Effort
 from dln.train.engines import EngineName
 from dln.train.jobs import OnInterrupt
 from dln.train.number_loss import LossName, NumberLoss
-from dln.train.options import FitOptions
+from dln.train.options import FitOptions, NumberEnsemble
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,20 +57,18 @@ class Parameters(FitOptions):
         "trains no network. `dln.paths.size` says how each is counted.",
         low=1,
         high=MOST,
-        searched=False,
     )
     max_literals: int | None = option(
         None,
         "Maximum number of literals (tests) in all rules together.",
         low=1,
         high=MOST,
-        searched=False,
     )
     max_literals_per_rule: int | None = option(
-        None, "Maximum number of literals in one rule.", low=1, high=MOST, searched=False
+        None, "Maximum number of literals in one rule.", low=1, high=MOST
     )
     max_columns: int | None = option(
-        None, "Maximum number of columns that the circuit reads.", low=1, high=MOST, searched=False
+        None, "Maximum number of columns that the circuit reads.", low=1, high=MOST
     )
     column_costs: Mapping[str, float] | None = option(
         None,
@@ -252,10 +250,23 @@ class NumberParameters(Parameters):
         searched=False,
     )
     preset: None = unused(None)
-    init: None = unused(None)
+    init: Circuit | None = option(
+        None,
+        "An earlier circuit to learn on from, for example that of a model for older rows.",
+        more="Its rules are kept, and trees are added that correct its errors. No network is "
+        "trained. Fit it on rows that the circuit was not trained on: it looks better than it is "
+        "on the others.",
+        searched=False,
+    )
     rules: None = unused(None)
     soft_rules: None = unused(None)
-    ensemble: Literal["sum"] = unused("sum")
+    ensemble: NumberEnsemble = option(
+        "sum",
+        "How networks are trained together: from different starts on all rows, on bootstrap "
+        "samples, or one after another, each on what the earlier ones leave.",
+        more='All become one circuit. Trees (`n_trees`) are grown only with "sum".',
+        searched=False,
+    )
     tau: Literal["auto"] = unused("auto")
     vote_gradient: Literal["soft"] = unused("soft")
     vote_threshold: float = unused(0.8)

@@ -146,7 +146,8 @@ def plan_number_fit(
         names = problem.table.column_names()
         recipe = recipe.within(make_limits(constraints, names, problem.outputs))
     alone = may_leave_out_networks(parameters)
-    return NumberPlan(loss, recipe, make_growths(parameters), alone, constraints)
+    growths = make_growths(parameters)
+    return NumberPlan(loss, recipe, growths, alone, constraints, parameters.init)
 
 
 def goal_of(parameters: Parameters, classes: tuple[Label, ...]) -> Goal:

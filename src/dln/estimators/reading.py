@@ -29,7 +29,7 @@ def read_problem(
     estimator: Any, X: Any, y: Any, sample_weight: Any, class_weight: Any, groups: Any = None
 ) -> tuple[Problem, NDArray[Any]]:
     """Read the training data; return it (including rows of weight 0) and the classes."""
-    table = read_features(estimator, X, reset=True)
+    table = read_features(estimator, X, reset=True).narrow()
     numbers = None if groups is None else read_groups(groups, table.n_rows)
     if is_soft(y):
         soft = read_soft(y, table.n_rows)
@@ -55,7 +55,7 @@ def read_number_problem(
     of the exposure as offset is that of rates weighted by the exposure; for gamma, the weights stay
     the same.
     """
-    table = read_features(estimator, X, reset=True)
+    table = read_features(estimator, X, reset=True).narrow()
     target = read_numbers(y, table.n_rows)
     own = None if groups is None else read_groups(groups, table.n_rows)
     everyone = np.zeros(len(target), dtype=np.int32)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from dln._util.cores import count_threads
 from dln._util.option import documented
 from dln._util.progress import live_bars
+from dln.core.circuit import Circuit
 from dln.data.number_target import read_exposure
 from dln.errors import OptionError
 from dln.estimators.base import CircuitEstimator, stack_histories
@@ -25,6 +26,7 @@ from dln.estimators.plan import (
     read_number_parameters,
 )
 from dln.estimators.reading import draw_seed, read_features, read_number_problem
+from dln.estimators.widen import widen, widen_path
 from dln.paths.fit import FittedPath
 from dln.paths.number_fit import fit_number_path
 from dln.paths.progress import search_bar
@@ -41,6 +43,7 @@ from dln.train.options import (
     Gates,
     LastBatch,
     LinkDrawing,
+    NumberEnsemble,
     Phases,
     Relaxation,
     Scaling,
@@ -101,9 +104,11 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         *,
         loss: LossName = "squared",
         quantile: float | Sequence[float] = 0.5,
+        init: Circuit | None = None,
         effort: FitEffort = "normal",
         layers: Auto | tuple[int, ...] = "auto",
         n_networks: Auto | int = "auto",
+        ensemble: NumberEnsemble = "sum",
         n_trees: Auto | int = "auto",
         n_cutoffs: Auto | int = "auto",
         scaling: Scaling = "quantiles",
@@ -134,7 +139,7 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         column_costs: Mapping[str, float] | None = None,
         max_cost: float | None = None,
         path: bool = False,
-        monotone: Mapping[str, str] | None = None,
+        monotone: Mapping[Any, Any] | None = None,
         interactions: Sequence[Sequence[str]] | None = None,
         forbidden_pairs: Sequence[tuple[str, str]] | None = None,
         unused_columns: Sequence[str] | None = None,
@@ -150,9 +155,11 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
     ) -> None:
         self.loss = loss
         self.quantile = quantile
+        self.init = init
         self.effort = effort
         self.layers = layers
         self.n_networks = n_networks
+        self.ensemble = ensemble
         self.n_trees = n_trees
         self.n_cutoffs = n_cutoffs
         self.scaling = scaling
@@ -280,6 +287,8 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
             path = path.continued(circuits[middle], fits[middle].score, np.nan)
         ended = [found.interrupted for found in fits] + [found.interrupted for found in paths]
         interrupted = any(ended)
+        circuits = tuple(widen(circuit, problem.table) for circuit in circuits)
+        path = widen_path(path, problem.table)
         self.circuits_, self.circuit_, self.path_ = circuits, circuits[middle], path
         self.validated_score_ = (
             path.points[path.chosen].accuracy if path is not None else fits[middle].score

@@ -166,6 +166,35 @@ class RuleTable(Formatted):
         table = probability_lines(self.calibration, self.classes)
         return "\n".join([*lines, *(["where"] if where else []), *where, *table])
 
+    def to_page(self) -> str:
+        """Write each rule on one line, to check a small circuit line by line.
+
+        With more than two classes, the votes of a rule for all classes are in columns, and the
+        table of probabilities is left out. Else the same as `to_text`.
+        """
+        if len(self.classes) == 2:
+            return self.to_text()
+        heads = [label_text(label) for label in self.classes]
+        rows = [("always", self.base_votes)] if any(self.base_votes) else []
+        rows += [(rule.text, rule.votes) for rule in self.rules]
+        cells = [[f"{vote:+d}" if vote else "" for vote in votes] for _, votes in rows]
+        widths = [max(len(text) for text in column) for column in zip(heads, *cells, strict=True)]
+        lines = [
+            "  ".join(text.rjust(width) for text, width in zip(own, widths, strict=True))
+            for own in (heads, *cells)
+        ]
+        texts = ["", *(text for text, _ in rows)]
+        where = [f"  {name}: {text}" for name, text in self.parts]
+        return "\n".join(
+            [
+                decision_note(self.classes),
+                *self.notes,
+                *(f"  {line}  {text}".rstrip() for line, text in zip(lines, texts, strict=True)),
+                *(["where"] if where else []),
+                *where,
+            ]
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; docs/guides/explain.md describes the schema."""
         return {

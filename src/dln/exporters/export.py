@@ -11,6 +11,7 @@ from typing import Literal as OneOf
 from dln.core.circuit import Circuit, check_is_circuit
 from dln.errors import OptionError
 from dln.exporters.c import export_c
+from dln.exporters.databases import DATABASES
 from dln.exporters.java import export_java
 from dln.exporters.javascript import export_javascript
 from dln.exporters.names import check_name
@@ -35,6 +36,11 @@ TargetName = OneOf[
     "sqlite",
     "duckdb",
     "postgresql",
+    "mysql",
+    "spark",
+    "bigquery",
+    "snowflake",
+    "tsql",
     "pmml",
 ]
 
@@ -68,9 +74,23 @@ TARGETS: dict[TargetName, Target] = {
     "sqlite": Target("SQL for SQLite", write_sql("sqlite")),
     "duckdb": Target("SQL for DuckDB", write_sql("duckdb")),
     "postgresql": Target("SQL for PostgreSQL", write_sql("postgresql")),
+    "mysql": Target("SQL for MySQL and MariaDB", write_sql("mysql")),
+    "spark": Target("SQL for Spark and Databricks", write_sql("spark")),
+    "bigquery": Target("SQL for BigQuery", write_sql("bigquery")),
+    "snowflake": Target("SQL for Snowflake", write_sql("snowflake")),
+    "tsql": Target("SQL for SQL Server", write_sql("tsql")),
     "pmml": Target("PMML 4.4, a rule set or a regression", export_pmml),
 }
 """A target in this table is documented, offered on the command line and tested."""
+
+
+_SQL = ("sql", "mariadb", "postgres", "databricks", "mssql", "sqlserver", "redshift", "oracle")
+"""What users may ask for who want SQL."""
+
+
+def hint_of_database(to: str) -> str:
+    """Return a hint for a target that is SQL, but no database of `TARGETS`."""
+    return f"; for SQL, choose a database: {', '.join(DATABASES)}" if to in _SQL else ""
 
 
 def export(circuit: Circuit, to: TargetName, *, name: str = "model", **options: Any) -> Export:
@@ -87,13 +107,13 @@ def export(circuit: Circuit, to: TargetName, *, name: str = "model", **options: 
     ----------
     to
         "c", "verilog", "onnx", "python", "javascript", "rust", "java", "sqlite", "duckdb",
-        "postgresql" or "pmml".
+        "postgresql", "mysql", "spark", "bigquery", "snowflake", "tsql" or "pmml".
     name
         The name of the module, of the class, or the prefix of the functions: an identifier.
     options
         c: `integer_bits` (8, 16, 32 or 64), `fraction_bits` (numbers in fixed point), `word_bits`
         (32 or 64). verilog: `integer_bits`, `fraction_bits`, `stages` (of a pipeline), `explain`,
-        `rows` (a table, for a testbench). onnx: `explain`. sqlite, duckdb, postgresql: `table` (to
+        `rows` (a table, for a testbench). onnx: `explain`. The targets for databases: `table` (to
         read), `view` (to create), `explain`, `proba`. pmml: `explain`. With `explain`, the export
         also returns the rules that fired, with `proba` also probabilities of classes. The other
         targets always have functions for this.
@@ -124,7 +144,8 @@ def export(circuit: Circuit, to: TargetName, *, name: str = "model", **options: 
     """
     check_is_circuit(circuit, "export")
     if to not in TARGETS:
-        raise OptionError(f"to is {to!r}, expected one of {', '.join(map(repr, TARGETS))}")
+        names = ", ".join(map(repr, TARGETS))
+        raise OptionError(f"to is {to!r}, expected one of {names}{hint_of_database(to)}")
     target = TARGETS[to]
     for option in options:
         if option not in target.options:

@@ -2,26 +2,29 @@
 
 The statement computes its values in stages, each from the stage before: columns as float64 or text,
 literals as truth values, gates, votes. `sql_schedule` chooses the stages, so that the text grows
-with the number of gates and not with the number of paths through them.
+with the number of gates and not with the number of paths through them. In some databases a stage is
+a common table expression that repeats what later stages read. In others, which form a chain, a
+stage is a table of one row. It is joined to the row and reads all stages before it.
 
 No column of the user's table can change the answer. Only the first stage reads the table, and it
 qualifies every name with the alias of the table. Later stages read only columns that the statement
-itself defines.
+itself defines. In a chain, all names are qualified.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from typing import assert_never
 
 from dln.core.literals import Above, Among, Column, Literal, Missing
 from dln.errors import OptionError
 from dln.exporters.categories import choose, holds_numbers, spelled_categories
+from dln.exporters.databases import DATABASES, DatabaseName
+from dln.exporters.databases.database import Database, StageColumn
 from dln.exporters.program import Program
 from dln.exporters.result import Export, Input
 from dln.exporters.sql_answers import write_answer
-from dln.exporters.sql_dialects import DATABASES, Database, DatabaseName
+from dln.exporters.sql_lookups import VOTES, Stage
 from dln.exporters.sql_schedule import check_width, make_schedule
 from dln.exporters.text import comment, head
 
@@ -72,14 +75,7 @@ def _type(column: Column, database: Database) -> str:
     return database.types["number" if is_number else column.kind]
 
 
-@dataclass(frozen=True)
-class _Stage:
-    """The columns of a stage: names and expressions over the columns of the stage before."""
-
-    columns: tuple[tuple[str, str], ...]
-
-
-_NOTHING = (("c0", "0"),)
+_NOTHING = (StageColumn("c0", "0"),)
 """Stands in for an empty stage: a SELECT needs a column."""
 _ROW = "dln_row"
 """The alias of the table."""
@@ -110,9 +106,9 @@ class _Writer:
         values = dict([prediction, *explanation, *others])
         outputs = tuple(values)
         self._check_names(outputs)
-        names = [database.name(column.name) for column in self._program.columns]
-        stages = self._stages(names)
+        stages = self._chain() if database.around == "chain" else self._stages()
         write = {
+            "chain": self._by_chain,
             "lateral": self._by_lateral_join,
             "struct": self._by_struct,
             "subquery": self._by_subqueries,
@@ -133,8 +129,9 @@ class _Writer:
         names = [column.name for column in self._program.columns]
         # SQLite folds ASCII letters only, DuckDB folds all letters. This check covers both.
         fold = str.lower if self._database.folds_case else str
+        taken = {fold(self._database.stored(output)) for output in outputs}
         for name in names:
-            if fold(name) in outputs:
+            if fold(name) in taken:
                 raise OptionError(
                     f"the circuit reads the column {name!r}, and the statement adds a column "
                     f"{fold(name)!r}; rename the column of the table and train again"
@@ -165,23 +162,30 @@ class _Writer:
         note = f"-- Fails if the table has a column {' or '.join(outputs)}."
         return f"{source} CROSS JOIN (SELECT {names}) AS {_CHECK}\n{note}\nWHERE {tests}"
 
-    def _by_lateral_join(self, source: str, stages: list[_Stage], outputs: dict[str, str]) -> str:
+    def _by_chain(self, source: str, stages: list[Stage], outputs: dict[str, str]) -> str:
+        """Join each row with one stage after the other."""
+        join = self._database.stage
+        assert join is not None
+        joins = "\n".join(join(stage.columns, stage.name) for stage in stages if stage.columns)
+        return f"SELECT {_ROW}.*, {_listed(outputs)}\n{source}\n{joins}"
+
+    def _by_lateral_join(self, source: str, stages: list[Stage], outputs: dict[str, str]) -> str:
         """Join each row with the values computed from it."""
         answers = f"{self._chained(stages)}\nSELECT {_listed(outputs)}\n{self._from(stages)}"
         listed = "".join(f", r.{name}" for name in outputs)
         return f"SELECT {_ROW}.*{listed}\n{source}\nCROSS JOIN LATERAL (\n{answers}\n) AS r"
 
-    def _by_struct(self, source: str, stages: list[_Stage], outputs: dict[str, str]) -> str:
+    def _by_struct(self, source: str, stages: list[Stage], outputs: dict[str, str]) -> str:
         """Carry the row through the stages as one value, and unpack it at the end."""
-        # The plain alias would be a column of that name, if the table has one.
-        whole = (_ROW, f"struct_pack(*COLUMNS({_ROW}.*))")
+        whole = StageColumn(_ROW, self._database.whole.format(row=_ROW))
         first, *others = stages
-        carried = [_Stage((whole, *first.columns))]
-        carried += [_Stage(((_ROW, _ROW), *stage.columns)) for stage in others]
+        carried = [Stage(first.name, (whole, *first.columns))]
+        again = StageColumn(_ROW, _ROW)
+        carried += [Stage(stage.name, (again, *stage.columns)) for stage in others]
         chain = self._chained(carried, f"\n{source}")
         return f"{chain}\nSELECT {_ROW}.*, {_listed(outputs)}\n{self._from(stages)}"
 
-    def _by_subqueries(self, source: str, stages: list[_Stage], outputs: dict[str, str]) -> str:
+    def _by_subqueries(self, source: str, stages: list[Stage], outputs: dict[str, str]) -> str:
         """Compute each output by a separate subquery."""
         end = f"\n{self._from(stages)}"
         columns = "".join(
@@ -190,74 +194,95 @@ class _Writer:
         )
         return f"SELECT {_ROW}.*{columns}\n{source}"
 
-    def _from(self, stages: list[_Stage]) -> str:
-        return f"FROM s{len(stages) - 1}{self._fence}"
+    def _from(self, stages: list[Stage]) -> str:
+        return f"FROM {stages[-1].name}{self._fence}"
 
     @property
     def _fence(self) -> str:
         return f" {self._database.fence}" if self._database.fence else ""
 
-    def _chained(self, stages: list[_Stage], first_source: str = "") -> str:
+    def _chained(self, stages: list[Stage], first_source: str = "") -> str:
         """Write the stages as common table expressions; some parsers limit nested subqueries."""
         every = self._database.stored_every
         written = []
         for number, stage in enumerate(stages):
             listed = ",\n    ".join(
-                value if value == name else f"{value} AS {name}" for name, value in stage.columns
+                x.name if x.value == x.name else f"{x.value} AS {x.name}" for x in stage.columns
             )
-            source = f"\n  FROM s{number - 1}" if number else first_source
+            source = f"\n  FROM {stages[number - 1].name}" if number else first_source
             stored = " MATERIALIZED" if every and number and number % every == 0 else ""
             body = f"\n  SELECT\n    {listed}{source}{self._fence}\n"
-            written.append(f"s{number} AS{stored} ({body})")
+            written.append(f"{stage.name} AS{stored} ({body})")
         return f"WITH {', '.join(written)}"
 
     # -- stages ---------------------------------------------------------------------------------
 
-    def _stages(self, names: list[str]) -> list[_Stage]:
-        program, circuit = self._program, self._program.circuit
+    def _stages(self) -> list[Stage]:
+        """Return stages that repeat what later stages read."""
+        circuit, wires = self._program.circuit, self._schedule.wires
+        stages = [tuple(self._cells()) or _NOTHING]
+        for number, live in enumerate(wires, start=1):
+            stages.append(tuple(self._column(wire, number) for wire in live) or _NOTHING)
         kept = sorted({rule.wire for rule in circuit.rules}) if self._explain else []
-        added = self._answer.stages
-        width = len(circuit.base_votes) + len(kept) + sum(map(len, added))
-        check_width(width, self._database)
-        stages = [_Stage(tuple(self._cells(names)) or _NOTHING)]
-        for number, live in enumerate(self._schedule.wires, start=1):
-            columns = tuple((program.wire_name(wire), self._value(wire, number)) for wire in live)
-            stages.append(_Stage(columns or _NOTHING))
-        votes = tuple((f"v{place}", text) for place, text in enumerate(self._votes()))
-        rules = tuple((program.wire_name(wire), program.wire_name(wire)) for wire in kept)
-        stages.append(_Stage((*votes, *rules)))
-        for columns in added:
-            before = tuple((name, name) for name, _ in stages[-1].columns)
-            stages.append(_Stage((*before, *columns)))
+        rules = tuple(_again(self._program.wire_name(wire)) for wire in kept)
+        stages.append((*self._votes(), *rules))
+        for added in self._answer.stages:
+            stages.append((*(_again(x.name) for x in stages[-1]), *added.columns))
+        check_width(max(map(len, stages)), self._database)
+        return [Stage(f"s{number}", columns) for number, columns in enumerate(stages)]
+
+    def _chain(self) -> list[Stage]:
+        """Return stages that read all stages before them."""
+        started: list[list[int]] = [[] for _ in self._schedule.wires]
+        for wire, number in self._schedule.stage_of.items():
+            started[number - 1].append(wire)
+        stages = [
+            Stage(f"s{number}", tuple(self._column(wire, number) for wire in wires))
+            for number, wires in enumerate(started, start=1)
+        ]
+        stages += [Stage(VOTES, tuple(self._votes())), *self._answer.stages]
+        check_width(max(len(stage.columns) for stage in stages), self._database)
         return stages
 
-    def _cells(self, names: list[str]) -> list[tuple[str, str]]:
-        return [
-            (f"c{place}", self._cell(column, f"{_ROW}.{name}"))
-            for place, (column, name) in enumerate(zip(self._program.columns, names, strict=True))
-        ]
+    def _cells(self) -> Iterator[StageColumn]:
+        for place in range(len(self._program.columns)):
+            yield StageColumn(f"c{place}", self._cell(place), "number")
 
-    def _cell(self, column: Column, name: str) -> str:
+    def _cell(self, place: int) -> str:
+        """Write a column of the table as float64 or text."""
+        column = self._program.columns[place]
+        name = f"{_ROW}.{self._database.name(column.name)}"
         if column.kind != "category":
             return self._database.cells[column.kind].format(x=name)
         if holds_numbers(column):
             return self._database.cells["number"].format(x=name)
         return self._database.read_text(name, column.name, spelled_categories(column))
 
-    def _value(self, wire: int, stage: int) -> str:
+    def _column(self, wire: int, stage: int) -> StageColumn:
         """Write the column of a wire: computed in one stage, repeated in later stages."""
+        name = self._program.wire_name(wire)
         if self._schedule.stage_of[wire] < stage:
-            return self._program.wire_name(wire)
+            return _again(name)
         if wire < self._program.logic.n_literals:
             literal = self._program.logic.literals[wire]
-            return self._literal(literal, f"c{self._program.place[literal.column]}")
-        return self._written_out(wire)
+            place = self._program.place[literal.column]
+            # A stage of a chain may be unable to hold text, so the column is read here.
+            in_chain = self._database.around == "chain"
+            return StageColumn(
+                name, self._literal(literal, self._cell(place) if in_chain else f"c{place}")
+            )
+        return StageColumn(name, self._written_out(wire))
+
+    def _wire(self, wire: int) -> str:
+        """Write a wire that has a column, or a name for one that no gate reads."""
+        stage = self._schedule.stage_of.get(wire, 0)
+        return self._database.read(f"s{stage}", self._program.wire_name(wire))
 
     def _written_out(self, wire: int) -> str:
         circuit = self._program.circuit
         gate, a, b = circuit.nodes[wire - circuit.n_literals]
         sources = [
-            self._program.wire_name(source)
+            self._wire(source)
             if source in self._schedule.stage_of or not reads
             else self._written_out(source)
             for source, reads in ((a, gate.reads_a), (b, gate.reads_b))
@@ -265,17 +290,20 @@ class _Writer:
         return self._database.logic.gate(gate, *sources)
 
     def _literal(self, literal: Literal, cell: str) -> str:
-        never = self._database.logic.never
+        database = self._database
         match literal:
             case Above():
-                return f"COALESCE({cell} > {self._database.float64(literal.cutoff)}, {never})"
+                test = f"{cell} > {database.float64(literal.cutoff)}"
             case Among():
                 chosen = self._choice(literal)
-                return f"COALESCE({cell} IN ({', '.join(chosen)}), {never})" if chosen else never
+                if not chosen:
+                    return database.logic.never
+                test = f"{cell} IN ({', '.join(chosen)})"
             case Missing():
-                return f"({cell} IS NULL)"
+                test = f"{cell} IS NULL"
             case _:
                 assert_never(literal)
+        return database.wire.format(test=test)
 
     def _choice(self, literal: Among) -> list[str]:
         """Write the categories of a set, without those that no value in the database equals."""
@@ -287,38 +315,46 @@ class _Writer:
         if spelled is None:
             numbers = [float(column.categories[code]) for code in literal.categories]
             return [self._database.float64(number) for number in numbers]
-        texts = choose(spelled, literal.categories)
+        texts = (text + self._database.mark for text in choose(spelled, literal.categories))
         return [found for text in texts if (found := self._database.literal(text)) is not None]
 
     # -- results --------------------------------------------------------------------------------
 
-    def _votes(self) -> list[str]:
+    def _votes(self) -> Iterator[StageColumn]:
         """Write the votes of each class, or the points."""
         circuit = self._program.circuit
         terms = [[str(base)] for base in circuit.base_votes]
         for rule in circuit.rules:
-            wire = self._program.wire_name(rule.wire)
+            fires = self._database.holds.format(wire=self._wire(rule.wire))
             for place, vote in enumerate(rule.votes):
                 if vote:
-                    terms[place].append(f"CASE WHEN {wire} THEN {vote} ELSE 0 END")
-        return [_joined(found, " + ") for found in terms]
+                    terms[place].append(f"CASE WHEN {fires} THEN {vote} ELSE 0 END")
+        for place, found in enumerate(terms):
+            yield StageColumn(f"v{place}", _joined(found, " + ".join), "integer")
 
     def _explanation(self) -> str:
         """Write votes or points, and rules, as JSON, by concatenating text only."""
-        circuit = self._program.circuit
-        first, texts, last = self._answer.explained
-        listed = _joined(texts, " || ")
+        texts = self._database.texts
+        first, listed, last = self._answer.explained
+        parts = [f"'{{{first}'", _joined(listed, texts.join), f"""'{last},"rules":['"""]
         fired = [
-            f"CASE WHEN {self._program.wire_name(rule.wire)} THEN ',{number}' ELSE '' END"
-            for number, rule in enumerate(circuit.rules, start=1)
+            f"CASE WHEN {self._database.holds.format(wire=self._wire(rule.wire))}"
+            f" THEN ',{number}' ELSE '' END"
+            for number, rule in enumerate(self._program.circuit.rules, start=1)
         ]
-        rules = f" || substr({_joined(fired, ' || ')}, 2)" if fired else ""
-        return f"""'{{{first}' || {listed} || '{last},"rules":['{rules} || ']}}'"""
+        if fired:
+            parts.append(texts.tail.format(x=_joined(fired, texts.join)))
+        return texts.join([*parts, "']}'"])
 
 
-def _joined(terms: Sequence[str], operator: str) -> str:
-    """Join terms by an associative operator, in nested groups."""
+def _again(name: str) -> StageColumn:
+    """Repeat a column of the stage before."""
+    return StageColumn(name, name)
+
+
+def _joined(terms: Sequence[str], join: Callable[[Sequence[str]], str]) -> str:
+    """Join terms by an associative operation, in nested groups."""
     while len(terms) > _GROUP:
         groups = (terms[at : at + _GROUP] for at in range(0, len(terms), _GROUP))
-        terms = [f"({operator.join(group)})" for group in groups]
-    return operator.join(terms)
+        terms = [f"({join(group)})" for group in groups]
+    return join(terms)

@@ -1,4 +1,4 @@
-"""What the readout adds to SQL: stages after the votes `v0`, `v1`, …, and the output columns."""
+"""What the readout adds to SQL: stages after that of the votes, and the output columns."""
 
 from __future__ import annotations
 
@@ -8,16 +8,12 @@ from typing import assert_never
 from dln.core.readout import Readout, Votes
 from dln.core.score import Score
 from dln.errors import OptionError
-from dln.exporters.sql_dialects import Database
+from dln.exporters.databases.database import Database, StageColumn
 from dln.exporters.sql_labels import label_expressions
-from dln.exporters.sql_lookups import Columns, Lookups
+from dln.exporters.sql_lookups import VOTES, Lookups, Stage
 
 PROBABILITY = "probability_"
 """The columns of probabilities begin with this and end with the number of the class."""
-_MOST = "most"
-"""The column with the most votes of any class, if there are more than two classes."""
-_SCORE = "score"
-"""The column with the score, if a link turns it into the prediction."""
 _FEW_CLASSES = 2
 
 
@@ -36,7 +32,7 @@ class SqlAnswer:
         The votes or points as the first member of a JSON object: text, texts to join, text.
     """
 
-    stages: tuple[Columns, ...]
+    stages: tuple[Stage, ...]
     outputs: dict[str, str]
     explained: tuple[str, list[str], str]
 
@@ -58,11 +54,13 @@ def write_answer(readout: Readout, database: Database, proba: bool) -> SqlAnswer
 
 def _write_classes(readout: Votes, database: Database, proba: bool) -> SqlAnswer:
     labels = label_expressions(readout.classes, database)
-    votes = [f"v{place}" for place in range(len(labels))]
-    stages: list[Columns] = []
+    votes = [database.read(VOTES, f"v{place}") for place in range(len(labels))]
+    stages: list[Stage] = []
+    most = database.read("leader", "most")
     if len(labels) > _FEW_CLASSES:
-        stages.append(((_MOST, database.greatest(votes)),))
-    outputs = {"predicted_class": _winner(labels)}
+        column = StageColumn("most", database.greatest(votes), "integer")
+        stages.append(Stage("leader", (column,)))
+    outputs = {"predicted_class": _winner(labels, votes, most)}
     if proba:
         if readout.calibration is None:
             raise OptionError(
@@ -70,29 +68,36 @@ def _write_classes(readout: Votes, database: Database, proba: bool) -> SqlAnswer
                 "calibrate it first: dln.calibrate(circuit, X, y)"
             )
         lookups = Lookups(readout, database)
-        stages += lookups.stages(_MOST)
+        stages += lookups.stages(votes, most)
         for number, value in enumerate(lookups.results()):
             outputs[f"{PROBABILITY}{number}"] = value
-    texts = [f"CAST({vote} AS TEXT)" for vote in votes]
-    listed = [texts[0], *(f"',' || {text}" for text in texts[1:])]
+    first, *others = (database.texts.cast.format(x=vote) for vote in votes)
+    listed = [first, *(part for text in others for part in ("','", text))]
     return SqlAnswer(tuple(stages), outputs, ('"votes":[', listed, "]"))
 
 
-def _winner(labels: list[str]) -> str:
+def _winner(labels: list[str], votes: list[str], most: str) -> str:
     """Write the expression for the first class with the most votes."""
     if len(labels) == 1:
         return labels[0]
     if len(labels) <= _FEW_CLASSES:
-        return f"CASE WHEN v0 >= v1 THEN {labels[0]} ELSE {labels[1]} END"
+        return f"CASE WHEN {votes[0]} >= {votes[1]} THEN {labels[0]} ELSE {labels[1]} END"
     cases = " ".join(
-        f"WHEN v{place} = {_MOST} THEN {label}" for place, label in enumerate(labels[:-1])
+        f"WHEN {vote} = {most} THEN {label}"
+        for vote, label in zip(votes[:-1], labels[:-1], strict=True)
     )
     return f"CASE {cases} ELSE {labels[-1]} END"
 
 
 def _write_number(score: Score, database: Database) -> SqlAnswer:
     arithmetic = database.arithmetic
+    points = database.read(VOTES, "v0")
     # A stage of its own, because an expression of the link may read the score several times.
-    stage = ((_SCORE, arithmetic.score(score, "v0")),)
-    outputs = {"prediction": arithmetic.linked(score, _SCORE)}
-    return SqlAnswer((stage,), outputs, ('"points":', ["CAST(v0 AS TEXT)"], ""))
+    column = StageColumn("score", arithmetic.score(score, points), "number")
+    prediction = arithmetic.linked(score, database.read("scores", "score"))
+    if score.link == "logit" and database.infinity == "NULL":
+        prediction = f"COALESCE({prediction}, {database.float64(0.0)})"
+    text = database.texts.cast.format(x=points)
+    return SqlAnswer(
+        (Stage("scores", (column,)),), {"prediction": prediction}, ('"points":', [text], "")
+    )

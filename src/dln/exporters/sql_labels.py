@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from dln.core.labels import Label
 from dln.errors import OptionError
-from dln.exporters.sql_dialects import Database
+from dln.exporters.databases.database import Database
 from dln.exporters.text import label_words
 
 INTEGERS = range(-(2**63), 2**63)
@@ -16,9 +17,16 @@ def label_expressions(classes: Sequence[Label], database: Database) -> list[str]
     """Write labels as numbers or booleans if all are, and as text otherwise."""
     types = {type(label) for label in classes}
     write = _WRITERS.get(types.pop() if len(types) == 1 else str, _as_text)
-    if any(type(label) is int and label not in INTEGERS for label in classes):
+    if any(_is_beyond(label, database) for label in classes):
         write = _as_text
     return [write(label, database) for label in classes]
+
+
+def _is_beyond(label: Label, database: Database) -> bool:
+    """Return whether a number is beyond what the database can hold."""
+    if isinstance(label, float):
+        return math.isinf(label) and database.infinity == "NULL"
+    return type(label) is int and label not in INTEGERS
 
 
 def _as_text(label: Label, database: Database) -> str:
@@ -39,7 +47,7 @@ def _as_float(label: Label, database: Database) -> str:
 
 
 def _as_boolean(label: Label, database: Database) -> str:
-    return database.logic.always if label else database.logic.never
+    return database.labels[bool(label)]
 
 
 _WRITERS: dict[type, Callable[[Label, Database], str]] = {

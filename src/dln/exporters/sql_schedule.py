@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from dln.core.circuit import Circuit
 from dln.errors import OptionError
-from dln.exporters.sql_dialects import Database
+from dln.exporters.databases.database import Database
 
 _MOST_COLUMNS = 2_000_000
 """The most columns of all stages together."""
@@ -38,12 +38,12 @@ class Schedule:
 
 def make_schedule(circuit: Circuit, database: Database) -> Schedule:
     """Plan the stages; raises `OptionError` if the database cannot run that many."""
-    stage_of = _choose_columns(circuit, database.deepest)
+    stage_of = _choose_columns(circuit, database.limits.deepest)
     last_stage = max(stage_of.values(), default=0)
-    if last_stage > database.most_stages:
+    if last_stage > database.limits.stages:
         raise OptionError(
             f"{database.title} would need {last_stage} stages, one computed from the other, "
-            f"but at most {database.most_stages} work; {_WHAT_TO_DO}"
+            f"but at most {database.limits.stages} work; {_WHAT_TO_DO}"
         )
     starting: list[list[int]] = [[] for _ in range(last_stage + 1)]
     for wire, stage in stage_of.items():
@@ -67,10 +67,10 @@ def make_schedule(circuit: Circuit, database: Database) -> Schedule:
 
 def check_width(width: int, database: Database) -> None:
     """Refuse a stage with more columns than the database can keep."""
-    if width > database.most_columns:
+    if width > database.limits.columns:
         raise OptionError(
             f"{database.title} would have to keep {width} values of a row at a time, but at most "
-            f"{database.most_columns} are possible; {_WHAT_TO_DO}"
+            f"{database.limits.columns} are possible; {_WHAT_TO_DO}"
         )
 
 

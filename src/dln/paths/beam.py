@@ -22,16 +22,8 @@ from dln.paths.given import GivenRules
 from dln.paths.loss import Bounds, Floats, PathLoss, Slopes
 from dln.paths.pool import Pool
 
-_WIDTH = 2
-"""Number of states that are kept for each number of literals."""
 _N_SCREENED = 100
 """Number of rules of each length that are compared with the rules of a state."""
-_N_TRIED = 4
-"""Number of rules of each length that are tried."""
-_N_EXTENDED = 12
-"""Maximum number of rules of a state that are extended."""
-_POLISHED = 16
-"""Up to this number of literals every state is polished, above every fourth."""
 _SIMILAR = 0.975
 """Two rules that agree, or disagree, on this share of the weight say nearly the same."""
 _STALL = 8
@@ -45,6 +37,35 @@ There are many more pairs of tests than single tests, so the best pair fits by c
 """
 _LITERAL_COST = 1.0
 """A literal has to reduce the loss by as much as this number of effective rows can."""
+
+
+@dataclass(frozen=True)
+class _Effort:
+    """How much is tried at one number of literals.
+
+    Attributes
+    ----------
+    width
+        Number of states that are kept.
+    n_tried
+        Number of rules of each length that are tried.
+    n_extended
+        Maximum number of rules of a state that are extended.
+    polish_every
+        The best state is polished at each multiple of this number of literals.
+    """
+
+    width: int
+    n_tried: int
+    n_extended: int
+    polish_every: int
+
+
+_SMALL = 16
+"""Up to this number of literals, much is tried. Larger states are slower, and depend less on each
+choice."""
+_THOROUGH = _Effort(width=2, n_tried=4, n_extended=12, polish_every=1)
+_FAST = _Effort(width=1, n_tried=2, n_extended=6, polish_every=4)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,16 +139,17 @@ class Search:
         best = {0: root}
         lowest = root.loss
         for size in range(self._most + 1):
-            here = _distinct(waiting.pop(size, []))[:_WIDTH]
-            if size and here and (size <= _POLISHED or size % 4 == 0):
-                here = _distinct([self._polished(here[0]), *here])[:_WIDTH]
+            effort = _THOROUGH if size <= _SMALL else _FAST
+            here = _distinct(waiting.pop(size, []))[: effort.width]
+            if size and here and size % effort.polish_every == 0:
+                here = _distinct([self._polished(here[0]), *here])[: effort.width]
             needed = _LITERAL_COST * (size - max(best)) * self._loss.price
             if size and here and here[0].loss < lowest - needed:
                 best[size], lowest = here[0], here[0].loss
             if self._stop() or size - max(best) > _STALL:
                 break
             for place, state in enumerate(here):
-                for larger in self._larger(state, grow=place == 0):
+                for larger in self._larger(state, effort, grow=place == 0):
                     waiting.setdefault(larger.n_literals, []).append(larger)
         return {size: self._refitted(state, 12) for size, state in best.items()}
 
@@ -168,7 +190,7 @@ class Search:
 
     # -- moves --------------------------------------------------------------------------------
 
-    def _larger(self, state: State, *, grow: bool) -> list[State]:
+    def _larger(self, state: State, effort: _Effort, *, grow: bool) -> list[State]:
         """Return states with more literals: with one rule more, or with a longer rule."""
         slopes = self._slopes(state)
         if grow:
@@ -177,10 +199,10 @@ class Search:
         left = self._most - state.n_literals
         if len(state.rules) < self._max_rules:
             lengths = range(1, min(self._pool.longest, left) + 1)
-            numbers = self._best_rules(state, slopes, lengths, _N_TRIED)
+            numbers = self._best_rules(state, slopes, lengths, effort.n_tried)
             found += [self._with(state, number) for number in numbers]
         if left:
-            for place in self._places_to_extend(state):
+            for place in self._places_to_extend(state, effort.n_extended):
                 found += self._extended(state, place)
         return found
 
@@ -226,10 +248,10 @@ class Search:
                 break
         return state
 
-    def _places_to_extend(self, state: State) -> list[int]:
+    def _places_to_extend(self, state: State, n_most: int) -> list[int]:
         """Choose the rules to extend: those with the most votes, if there are many."""
         strength = np.abs(state.votes[1:]).max(axis=1)
-        places: list[int] = np.argsort(-strength, kind="stable")[:_N_EXTENDED].tolist()
+        places: list[int] = np.argsort(-strength, kind="stable")[:n_most].tolist()
         return places
 
     # -- choice of rules ----------------------------------------------------------------------

@@ -35,6 +35,7 @@ from dln.paths.searches import (
     longest,
     most_literals,
     n_folds,
+    n_repeats,
     run_searches,
 )
 from dln.paths.whole_votes import MOST_POINTS, WholeVotes, round_votes, round_votes_at
@@ -86,7 +87,13 @@ def fit_path(
         given.check_budget(budget)
     problem = problem.kept()
     seed = int(rng.integers(2**31))
-    folds = make_folds(problem.target, n_folds(len(problem.target)), seed, problem.groups)
+    n_rows, n_classes = len(problem.target), len(problem.classes)
+    repeats = n_repeats(n_rows, 1 if n_classes == 2 else n_classes)
+    folds = [
+        fold
+        for number in range(repeats)
+        for fold in make_folds(problem.target, n_folds(n_rows), seed + number, problem.groups)
+    ]
     parts = [(problem, None), *((problem.take(train), problem.take(rest)) for train, rest in folds)]
 
     def search(part: tuple[Problem, Problem | None], stop: Stop) -> _Found:
@@ -94,11 +101,12 @@ def fit_path(
 
     searched = run_searches(search, parts, n_threads, on_progress, on_interrupt)
     complete, *validated = searched.found
-    left_out = FoldRows(problem, [rest for _, rest in folds])
+    left_out = FoldRows(problem, [rest for _, rest in folds], repeats)
     points, missed = [], []
     for size in complete.sizes:
         scores = np.array([part.score_at(size) for part in validated])
-        error = scores.std() / np.sqrt(len(scores)) if len(scores) else np.nan
+        # Repeated folds have the same rows, so they do not make the standard error smaller.
+        error = scores.std() / np.sqrt(len(scores) / repeats) if len(scores) else np.nan
         mean = scores.mean() if len(scores) else np.nan
         mean = min(mean, 1.0)  # rounding of a mean of ones
         calibrated = left_out.calibrate(

@@ -22,12 +22,14 @@ from dln.train.problem import Problem
 
 
 class FoldRows:
-    """The rows that the folds leave out, in the order of the folds."""
+    """The rows that the folds leave out, in the order of the folds; each `n_repeats` times."""
 
-    def __init__(self, problem: Problem, folds: Sequence[NDArray[np.int64]]) -> None:
+    def __init__(
+        self, problem: Problem, folds: Sequence[NDArray[np.int64]], n_repeats: int = 1
+    ) -> None:
         rows = np.concatenate(folds) if folds else np.empty(0, dtype=np.int64)
         self._target = problem.target[rows].astype(np.int64)
-        self._weight = problem.weight[rows].astype(np.float64)
+        self._weight = problem.weight[rows].astype(np.float64) / n_repeats
         self._shares = problem.class_shares()
         self._complete = len(problem.classes) > 1 and set(np.unique(problem.target)) == set(
             np.unique(self._target)

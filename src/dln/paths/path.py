@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
+from typing import Literal as OneOf
 
 from dln._util.messages import percent
 from dln.core.circuit import Circuit
 from dln.errors import OptionError
 from dln.paths.budget import Budget
 from dln.paths.size import Size, measure_size
+from dln.shrink.prune.curve import PruneCurve
+
+Validation = OneOf["cross-validated", "on the rows of pruning"]
+"""How the accuracies of a path were found."""
 
 NUMBER_MEASURES = ("R²", "D²")
 """Measures of circuits that predict a number: the share of the squared error, or of another loss,
@@ -56,6 +61,9 @@ class CircuitPath:
         its neighbours.
     measure
         Name of the accuracy: it depends on the weights of training.
+    validation
+        How the accuracy was found: by cross-validation, or on the rows of `dln.prune`, which the
+        circuits may have been trained on.
 
     Examples
     --------
@@ -70,6 +78,7 @@ class CircuitPath:
     points: tuple[PathPoint, ...]
     chosen: int
     measure: str = "balanced accuracy"
+    validation: Validation = "cross-validated"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "points", tuple(self.points))
@@ -152,16 +161,49 @@ class CircuitPath:
     def continued(self, circuit: Circuit, accuracy: float, standard_error: float) -> CircuitPath:
         """Return the path with another circuit at its end, which is chosen."""
         points = (*self.points, PathPoint(circuit, accuracy, standard_error))
-        return CircuitPath(points, len(points) - 1, self.measure)
+        return replace(self, points=points, chosen=len(points) - 1)
+
+    @classmethod
+    def from_pruning(cls, curve: PruneCurve) -> CircuitPath:
+        """Return the steps of `dln.prune` as a path, the smallest first.
+
+        The path can be searched by `at(max_rules=…)`, drawn, saved and shown in a report. Steps
+        with as many literals as a smaller one are left out. The largest circuit and the one that
+        `prune` chose are always kept.
+        """
+        points: list[PathPoint] = []
+        chosen = 0
+        for step in reversed(curve.steps):
+            point = PathPoint(step.circuit, step.accuracy, math.nan)
+            if points and point.size.n_literals <= points[-1].size.n_literals:
+                if step is not curve.chosen:
+                    continue
+                points.pop()
+            if step is curve.chosen:
+                chosen = len(points)
+            points.append(point)
+        return cls(tuple(points), chosen, curve.measure, "on the rows of pruning")
+
+    def changed(self, change: Callable[[Circuit], Circuit]) -> CircuitPath:
+        """Return the path with every circuit changed, for example its origin or its names."""
+        points = [replace(point, circuit=change(point.circuit)) for point in self.points]
+        return replace(self, points=tuple(points))
+
+    @property
+    def label(self) -> str:
+        """What the accuracies are: "balanced accuracy, cross-validated"."""
+        return self.measure + _JOINED[self.validation]
 
     def describe(self, point: PathPoint) -> str:
-        """Write the validated accuracy of a point."""
-        return f"Cross-validated {self.measure}: {_accuracy(point, self.measure)}"
+        """Write the accuracy of a point."""
+        label = self.label[0].upper() + self.label[1:]
+        return f"{label}: {_accuracy(point, self.measure)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the sizes and accuracies as plain values."""
         return {
             "measure": self.measure,
+            "validation": self.validation,
             "points": [
                 {
                     "rules": point.size.n_rules,
@@ -179,7 +221,7 @@ class CircuitPath:
 
     def __str__(self) -> str:
         rows = [
-            (*_HEADINGS, f"{self.measure}, validated"),
+            (*_HEADINGS, self.label),
             *(_figures(point, self.measure) for point in self.points),
         ]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -215,6 +257,10 @@ def best_place(points: tuple[PathPoint, ...], among: list[int] | None = None) ->
     return max(places, key=lambda place: (smooth(place), -place))
 
 
+_JOINED: dict[Validation, str] = {
+    "cross-validated": ", cross-validated",
+    "on the rows of pruning": " on the rows of pruning",
+}
 _HEADINGS = ("rules", "literals", "columns")
 
 
@@ -227,6 +273,8 @@ def _figures(point: PathPoint, measure: str) -> tuple[str, ...]:
 def _accuracy(point: PathPoint, measure: str) -> str:
     if math.isnan(point.accuracy):
         return "unknown"
+    if math.isnan(point.standard_error):
+        return f"{point.accuracy:.3f}" if measure in NUMBER_MEASURES else percent(point.accuracy)
     if measure in NUMBER_MEASURES:
         return f"{point.accuracy:.3f} ± {point.standard_error:.3f}"
     return f"{percent(point.accuracy)} ± {percent(point.standard_error)}"

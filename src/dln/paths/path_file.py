@@ -1,5 +1,7 @@
 """CircuitPath <-> JSON: one file with all circuits, each as in a model file.
 
+All circuits of a path have the same origin, which is written once.
+
 Reading runs no code and checks every circuit, as for model files.
 """
 
@@ -8,14 +10,16 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from dln._util.atomic_file import write_atomically
 from dln.core.model_file import circuit_from_json, circuit_to_json
+from dln.core.origin import Origin
 from dln.errors import CircuitFileError, DlnError
-from dln.paths.path import NUMBER_MEASURES, CircuitPath, PathPoint
+from dln.paths.path import NUMBER_MEASURES, CircuitPath, PathPoint, Validation
 
 FORMAT = "dln path"
 VERSION = 1
@@ -23,6 +27,11 @@ VERSION = 1
 
 def path_to_json(path: CircuitPath) -> str:
     """Write a path as JSON, one line for each circuit."""
+    origin = path.circuit.origin
+    if any(point.circuit.origin != origin for point in path):
+        origin = None
+    if origin is not None:
+        path = path.changed(lambda circuit: replace(circuit, origin=None))
     points = ",\n".join(
         json.dumps(
             {
@@ -37,7 +46,15 @@ def path_to_json(path: CircuitPath) -> str:
         for point in path
     )
     head = json.dumps(
-        {"format": FORMAT, "version": VERSION, "measure": path.measure, "chosen": path.chosen}
+        {
+            "format": FORMAT,
+            "version": VERSION,
+            "measure": path.measure,
+            "chosen": path.chosen,
+            "validation": path.validation,
+            **({} if origin is None else {"origin": origin.to_dict()}),
+        },
+        ensure_ascii=False,
     )
     return f'{head[:-1]}, "points": [\n{points}\n]}}\n'
 
@@ -62,7 +79,18 @@ def path_from_json(text: str) -> CircuitPath:
     points = _get(document, "points", lambda value: isinstance(value, list) and bool(value))
     chosen = _get(document, "chosen", lambda value: type(value) is int and 0 <= value < len(points))
     measure = _get(document, "measure", lambda value: isinstance(value, str))
-    return CircuitPath(tuple(_read_point(point, measure) for point in points), chosen, measure)
+    validation = document.get("validation", "cross-validated")  # the only one at first
+    if validation not in get_args(Validation):
+        raise CircuitFileError(f"the path file has {str(validation)[:60]!r} for 'validation'")
+    points = tuple(_read_point(point, measure) for point in points)
+    path = CircuitPath(points, chosen, measure, validation)
+    if "origin" not in document:
+        return path
+    try:
+        origin = Origin.from_dict(document["origin"])
+    except ValueError as error:
+        raise CircuitFileError(f"the path file has an invalid origin: {error}") from None
+    return path.changed(lambda circuit: replace(circuit, origin=origin))
 
 
 def _read_point(part: Any, measure: str) -> PathPoint:
@@ -89,6 +117,11 @@ def _get(part: Any, key: str, is_valid: Callable[[Any], bool]) -> Any:
         found = part.get(key, "nothing") if isinstance(part, dict) else part
         raise CircuitFileError(f"the path file has {str(found)[:60]!r} for {key!r}; train again")
     return part[key]
+
+
+def is_path(text: str) -> bool:
+    """Check whether a text claims to hold a path, not a single circuit."""
+    return f'"format": "{FORMAT}"' in text[:100]
 
 
 def save_path(path: CircuitPath, target: str | PathLike[str]) -> None:

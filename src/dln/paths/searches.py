@@ -83,6 +83,15 @@ def most_literals(budget: Budget) -> int:
     return min(MOST_LITERALS, by_rules, budget.max_literals or MOST_LITERALS)
 
 
+def n_repeats(n_rows: int, n_outputs: int) -> int:
+    """Return how often the folds are drawn anew: the fewer rows, the noisier is one accuracy.
+
+    `n_outputs` is the number of votes of a rule. Each makes the search slower.
+    """
+    cells = n_rows * n_outputs
+    return 3 if cells < 1_500 else 2 if cells < 3_000 else 1
+
+
 def n_folds(n_rows: int) -> int:
     """Return the number of folds: fewer for large tables."""
     return 5 if n_rows < 5_000 else 3

@@ -1,4 +1,4 @@
-"""Report: one HTML file about a circuit and the rows that it was tested on.
+"""Report: one HTML file about a circuit, or several of a path, and the rows of their test.
 
 The file needs nothing else and sends no requests; its content security policy forbids them. The
 model in the page is the circuit's own JSON, and the page's script evaluates it.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.resources import files
@@ -35,9 +35,11 @@ from dln.explain.rules import RuleTable, describe_rules
 from dln.explain.text import readout_note
 from dln.explain.trends import NUMBER_TREND_WORDS, TREND_WORDS, Trend, Trends, find_trends
 from dln.exporters.identity import circuit_id
-from dln.report.certificates import certify
+from dln.paths.path import CircuitPath
+from dln.report.certificates import Certified, certify
 from dln.report.content import make_content
 from dln.report.curves import make_curves, mean_auc
+from dln.report.dial import describe_sizes, points_to_show
 from dln.report.intervals import accuracy, balanced_accuracy, by_class
 from dln.report.numbers import measure_numbers
 from dln.report.policy import content_policy, embed_json
@@ -47,6 +49,7 @@ _SCRIPTS = (
     "circuit.js",
     "change.js",
     "dom.js",
+    "dial.js",
     "text.js",
     "statistics.js",
     "bars.js",
@@ -71,6 +74,7 @@ _NUMBER_SCRIPTS = (
     "number_circuit.js",
     "change.js",
     "dom.js",
+    "dial.js",
     "text.js",
     "statistics.js",
     "bars.js",
@@ -155,7 +159,7 @@ class DataNote:
 
 
 def make_report(
-    circuit: Circuit,
+    circuit: Circuit | CircuitPath,
     X: Any,
     y: Any,
     *,
@@ -175,7 +179,9 @@ def make_report(
     Parameters
     ----------
     circuit
-        Any circuit; simplify it first for the shortest rules.
+        Any circuit; simplify it first for the shortest rules. Or a path, such as
+        `DLNClassifier.path_`: the report then has a slider, which switches between up to 8 sizes
+        of the model.
     X, y
         Rows and their classes or numbers, in any form that `DLNClassifier.fit` accepts.
     title
@@ -205,70 +211,139 @@ def make_report(
     >>> report.html[:15], len(report.html) < 2_000_000
     ('<!doctype html>', True)
     """
-    check_is_circuit(circuit, "make_report")
-    is_number = circuit.task == "number"
-    template = _template("number.html.jinja" if is_number else "report.html.jinja")
+    if isinstance(circuit, CircuitPath):
+        path, points = circuit, points_to_show(circuit)
+        circuits = [point.circuit for point in points]
+    else:
+        check_is_circuit(circuit, "make_report")
+        path, points, circuits = None, [], [circuit]
+    is_number = circuits[0].task == "number"
     if is_number and tolerances:
         raise OptionError(
             "tolerances are proven for classes, but the circuit predicts a number; leave them out, "
             "or use independent, at_least or at_most"
         )
     if not is_number:
-        check_no_limits(circuit, at_least, at_most)
+        check_no_limits(circuits[0], at_least, at_most)
     data = data or DataNote()
     table = read_table(X)
     table = replace(table, read=cache(table.read))  # for the evaluation and for `read_rows`
     _check_numbers(data.numbers, table.n_rows)
+    pages = [
+        _make_page(
+            # The hashes of rows are the same for all sizes, and would take most of the file.
+            one if rows and path is None else _without_row_hashes(one),
+            table,
+            y,
+            title=title,
+            data=data,
+            rows=rows,
+            certificates=certify(
+                one,
+                X,
+                independent,
+                tolerances or {},
+                limits=(at_least, at_most),
+                rows=rows,
+                numbers=data.numbers,
+                row_word=data.row_word,
+            ),
+        )
+        for one in circuits
+    ]
+    script = "\n".join(_asset(name) for name in (_NUMBER_SCRIPTS if is_number else _SCRIPTS))
+    style = _style()
+    styles = [style, *(own for page in pages for own in _styles_in(page.diagram))]
+    write = partial(
+        _template("document.html.jinja").render,
+        title=pages[0].title,
+        version=dln.__version__,
+        policy=content_policy([script], styles),
+        n_colours=len(CLASS_COLOURS),
+        sizes="" if path is None else embed_json(json.dumps(describe_sizes(path, points))),
+        style=style,
+        script=script,
+    )
+    if rows:
+        empty = write(bodies=[page.body() for page in pages])
+        left = (_MOST_BYTES - len(empty.encode(errors="surrogatepass"))) // len(pages)
+        max_bytes = min(max(left, _LEAST_ROW_BYTES), _MOST_ROW_BYTES)
+        for page in pages:
+            page.content["test"] |= page.rows.to_json(max_bytes, data.numbers)
+    return Report(write(bodies=[page.body() for page in pages]))
+
+
+@dataclass(frozen=True)
+class _Page:
+    """The page of one circuit.
+
+    Attributes
+    ----------
+    title
+        The heading.
+    content
+        The object that the page reads, still without rows.
+    rows
+        The rows that the page can load.
+    diagram
+        The drawing, "" if it is left out.
+    write
+        Renders the page, given `content` as JSON.
+    """
+
+    title: str
+    content: dict[str, Any]
+    rows: LabelledRows
+    diagram: str
+    write: Callable[..., str]
+
+    def body(self) -> str:
+        """Write what is between the tags of the body."""
+        return self.write(page=_to_json(self.content))
+
+
+def _make_page(
+    circuit: Circuit,
+    table: Table,
+    y: Any,
+    *,
+    title: str,
+    data: DataNote,
+    rows: bool,
+    certificates: Sequence[Certified],
+) -> _Page:
+    is_number = circuit.task == "number"
     measure = _measure_number if is_number else _measure_classes
     facts = measure(circuit, table, y, row_word=data.row_word, with_rows=rows)
-    content = facts.content
     diagram = _diagram(circuit)
-    names = _NUMBER_SCRIPTS if is_number else _SCRIPTS
-    style, script = _style(), "\n".join(_asset(name) for name in names)
     write = partial(
-        template.render,
+        _template("number.html.jinja" if is_number else "report.html.jinja").render,
         title=title or facts.title,
         version=dln.__version__,
-        policy=content_policy([script], [style, *_styles_in(diagram)]),
         circuit=circuit,
         model_id=circuit_id(circuit),
         n_rows=table.n_rows,
-        classes=content["classes"],
+        classes=facts.content["classes"],
         n_colours=len(CLASS_COLOURS),
         data=data,
         row_word=data.row_word,
         rules=facts.rules,
         decision=readout_note(circuit.readout),
         trends=_trends(circuit),
-        certificates=certify(
-            circuit,
-            X,
-            independent,
-            tolerances or {},
-            limits=(at_least, at_most),
-            rows=rows,
-            numbers=data.numbers,
-            row_word=data.row_word,
-        ),
+        certificates=certificates,
         trend_words=NUMBER_TREND_WORDS if is_number else TREND_WORDS,
         trend_signs=_TREND_SIGNS,
-        n_features=len(content["features"]),
+        n_features=len(facts.content["features"]),
         with_constraints=circuit.constraints is not None,
         with_rows=rows,
         with_edits=rows and circuit.task == "classes",
         cost=cost(circuit),
         diagram=diagram,
         is_small=_is_small(circuit),
-        model=embed_json(circuit_to_json(circuit if rows else _without_row_hashes(circuit))),
-        style=style,
-        script=script,
+        model=embed_json(circuit_to_json(circuit)),
         **facts.context,
     )
-    if rows:
-        left = _MOST_BYTES - len(write(page=_to_json(content)).encode(errors="surrogatepass"))
-        max_bytes = min(max(left, _LEAST_ROW_BYTES), _MOST_ROW_BYTES)
-        content["test"] |= facts.rows.to_json(max_bytes, data.numbers)
-    return Report(write(page=_to_json(content)))
+    return _Page(title or facts.title, facts.content, facts.rows, diagram, write)
 
 
 @dataclass(frozen=True)

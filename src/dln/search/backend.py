@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from dln.encode.encoder import EncodeOptions
+from dln.search.budget_tasks import BudgetTask, run_budget_tasks
 from dln.search.folds import Fold
 from dln.search.number_tasks import NumberTask, run_number_task, run_number_tasks
 from dln.search.tasks import FoldRows, Outcome, RowsOf, Task, encode_fold, run_tasks
@@ -18,7 +19,7 @@ from dln.train.engines import EngineName, find_engine
 from dln.train.jobs import Histories
 from dln.train.problem import NumberProblem, Problem
 
-AnyTask = Task | NumberTask
+AnyTask = Task | NumberTask | BudgetTask
 
 BackendName = OneOf["local", "ray"]
 
@@ -57,6 +58,17 @@ class LocalBackend:
 
     def run(self, tasks: Sequence[AnyTask], on_done: OnDone | None = None) -> list[Outcome]:
         """Train networks of classes as one population, and fits of numbers side by side."""
+        limited = [task for task in tasks if isinstance(task, BudgetTask)]
+        if limited:
+            context = self._context
+            assert isinstance(context.problem, Problem)
+            return run_budget_tasks(
+                limited,
+                context.problem,
+                context.folds,
+                n_threads=context.n_threads,
+                on_done=on_done,
+            )
         numbers = [task for task in tasks if isinstance(task, NumberTask)]
         if numbers:
             return self._run_numbers(numbers, on_done)

@@ -30,7 +30,7 @@ from dln.search.results import make_results
 from dln.search.run import DIRECTIONS, Objective, Search, SearchState, TaskOfFold
 from dln.search.scoring import Scoring
 from dln.search.smooth import smooth
-from dln.search.space import Between, check_space, describe, import_optuna
+from dln.search.space import COSTS, Between, check_space, describe, import_optuna
 from dln.search.storage import Storage, StudyStorage
 from dln.search.trial import CHOICES, Choice, Trial, find_front
 from dln.shrink.simplify.simplify import Effort
@@ -188,7 +188,7 @@ class CircuitSearch(BaseEstimator):  # type: ignore[misc]
                 n_folds=len(folds),
                 objective=self.objective,
                 seed=self.seed_,
-                n_trials=self.n_trials,
+                n_trials=min(self.n_trials, preset.most_trials),
                 batch_size=self.batch_size,
                 backend=backend,
                 storage=storage,
@@ -207,8 +207,8 @@ class CircuitSearch(BaseEstimator):  # type: ignore[misc]
     def _fixed(self) -> dict[str, Any]:
         fixed = {} if self.fixed is None else dict(self.fixed)
         for name, value in fixed.items():
-            if name in CONSTRAINTS:
-                # A list of columns is one value here, not a choice. `plan_fit` checks it.
+            if name in (*CONSTRAINTS, *COSTS):
+                # A list of columns is one value here, not a choice. The plan checks it.
                 fixed[name] = tuple(value) if isinstance(value, list) else value
                 continue
             if isinstance(value, (list, Between)):
@@ -296,6 +296,7 @@ class CircuitSearch(BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags

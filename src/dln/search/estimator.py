@@ -15,10 +15,17 @@ from dln.data.target import ClassWeight
 from dln.errors import TableError
 from dln.estimators.classifier import DLNClassifier
 from dln.estimators.parameters import Parameters
-from dln.estimators.plan import plan_fit
+from dln.estimators.plan import (
+    budget_of,
+    constraints_of,
+    goal_of,
+    plan_fit,
+    read_parameters,
+)
 from dln.estimators.reading import read_problem
 from dln.search.backend import BackendName
 from dln.search.base import CircuitSearch, Reading
+from dln.search.budget_tasks import BudgetPlan, make_budget_task
 from dln.search.final import FinalFit
 from dln.search.folds import Fold, count_folds, group_folds, sample_rows
 from dln.search.paper import preset_class_weight
@@ -51,7 +58,9 @@ class DLNSearchCV(ClassifierMixin, CircuitSearch):  # type: ignore[misc]
         text of the paper, or the authors' program. A dict maps parameters of `DLNClassifier` to a
         `Between`, a list of values, or a fixed value.
     fixed : dict or None, default=None
-        Parameters of `DLNClassifier` that every trial has, instead of those of the space.
+        Parameters of `DLNClassifier` that every trial has, instead of those of the space. With a
+        limit such as {"max_rules": 8}, every trial keeps it and trains no network. The default
+        space then has the lengths of rules and the number of literals, each tried once.
     n_trials : int, default=32
         Number of parameter settings that are tried.
     objective : {"accuracy", "pareto"}, default="accuracy"
@@ -230,10 +239,18 @@ class DLNSearchCV(ClassifierMixin, CircuitSearch):  # type: ignore[misc]
         return Reading(read, {"classes_": classes})
 
     def _find_preset(self, problem: Problem) -> Preset:
-        return find_preset(self.space, problem)
+        return find_preset(self.space, problem, self._fixed())
 
     def _plan(self, params: Mapping[str, Any], problem: Problem, scoring: Scoring) -> TaskOfFold:
-        recipe = plan_fit(self._make_model(params), problem).candidates.usual
+        model = self._make_model(params)
+        parameters = read_parameters(model)
+        budget = budget_of(parameters)
+        if budget.is_limited:
+            budget.check_columns(problem.table.column_names())
+            goal = goal_of(parameters, problem.classes)
+            plan = BudgetPlan(budget, goal, constraints_of(parameters, problem))
+            return lambda fold: make_budget_task(plan, fold, self.seed_)
+        recipe = plan_fit(model, problem).candidates.usual
         return lambda fold: make_task(recipe, fold, scoring, self.seed_)
 
     def _draw_sample(self, problem: Problem, n_rows: int) -> NDArray[np.int64]:

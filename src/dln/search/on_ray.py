@@ -13,6 +13,7 @@ from typing import Any
 from dln._util.extras import import_extra
 from dln.encode.encoder import EncodeOptions
 from dln.search.backend import AnyTask, OnDone, TaskContext
+from dln.search.budget_tasks import BudgetTask, run_budget_task
 from dln.search.folds import Fold
 from dln.search.number_tasks import NumberTask, run_number_task
 from dln.search.tasks import FoldRows, Outcome, Task, encode_fold, run_tasks
@@ -36,6 +37,7 @@ class RayBackend:
         self._encode = ray.remote(encode_fold).options(max_retries=_RETRIES, num_cpus=1)
         self._run = ray.remote(_run_one).options(max_retries=_RETRIES, **resources_of(context))
         self._fit = ray.remote(_fit_number).options(max_retries=_RETRIES, **resources_of(context))
+        self._search = ray.remote(run_budget_task).options(max_retries=_RETRIES, num_cpus=1)
         self._context = context
         self._problem = ray.put(context.problem)
         self._rows: dict[tuple[int, EncodeOptions], Any] = {}
@@ -73,6 +75,8 @@ class RayBackend:
             rows = self._rows_of(task)
             return self._run.remote(rows, task, context.engine, context.device)
         fold = context.folds[task.fold]
+        if isinstance(task, BudgetTask):
+            return self._search.remote(self._problem, fold, task)
         return self._fit.remote(self._problem, fold, task, context.engine, context.device)
 
     def _rows_of(self, task: Task) -> Any:

@@ -41,6 +41,8 @@ class Preset:
         Fits an estimator with the chosen parameters.
     complete
         Completes the parameters of a trial.
+    most_trials
+        Number of different settings, if each is tried once at most.
     """
 
     space: Space
@@ -49,6 +51,7 @@ class Preset:
     first: tuple[dict[str, Any], ...] = ()
     final: FinalFit = fit_all_rows
     complete: Callable[[dict[str, Any]], dict[str, Any]] = one_setting
+    most_trials: int = 10**12
 
     def with_fixed(self, fixed: Mapping[str, Any]) -> Preset:
         """Return the search with parameters that every trial has."""

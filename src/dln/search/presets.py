@@ -6,26 +6,48 @@ The default search starts from two layers of usual widths, each with several tem
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 from typing import Literal as OneOf
 
 from dln.errors import OptionError
 from dln.estimators.parameters import Parameters
+from dln.search.budget_preset import budget_preset
 from dln.search.folds import repeated_folds
 from dln.search.paper import paper_preset, program_preset
 from dln.search.preset import Preset, Values
 from dln.search.scoring import MakeFolds, Scoring
-from dln.search.space import Between, check_space
+from dln.search.space import LIMITS, Between, check_space
 from dln.train.problem import Problem
 from dln.train.recipe import MAX_WIDTH, widen
 
 SpaceName = OneOf["default", "paper", "program"]
 
 
-def find_preset(space: Any, problem: Problem) -> Preset:
-    """Return the preset with a name, or make one from a user's space."""
+def find_preset(
+    space: Any, problem: Problem, fixed: Mapping[str, Any] = MappingProxyType({})
+) -> Preset:
+    """Return the preset with a name, or make one from a user's space.
+
+    Limits in `fixed` or in the space are a budget, and trials with a budget train no network.
+    """
+    limits = [name for name in LIMITS if fixed.get(name) is not None]
+    if limits and space == "default":
+        return budget_preset(problem, fixed)
+    if limits and isinstance(space, str) and space in _PRESETS:
+        raise OptionError(
+            f"fixed has {limits[0]}, but space={space!r} compares networks, and a fit with a "
+            'budget trains none; use space="default"'
+        )
+    preset = _named_preset(space, problem)
+    if limits or any(name in LIMITS for name in preset.space):
+        return replace(preset, complete=dict)
+    return preset
+
+
+def _named_preset(space: Any, problem: Problem) -> Preset:
     if isinstance(space, str):
         if space not in _PRESETS:
             raise OptionError(

@@ -73,8 +73,11 @@ Space = Mapping[str, Any]
 """Maps a parameter to a `Between`, a list of values, or one fixed value."""
 
 
-_OF_A_BUDGET = (*(own.name for own in fields(Budget)), "path")
-"""Parameters of fits that train no network."""
+LIMITS = tuple(own.name for own in fields(Budget))
+"""Parameters of a budget."""
+
+COSTS = ("column_costs", "max_cost")
+"""Those that are the same in every trial."""
 
 
 def check_space(space: Any, parameters: type = Parameters) -> None:
@@ -90,15 +93,15 @@ def check_space(space: Any, parameters: type = Parameters) -> None:
     also = ("effort",) if is_number else ()
     known = {name: own for name, own in every.items() if own.facts.searched or name in also}
     for name, choices in space.items():
-        if name in _OF_A_BUDGET:
+        if is_number and name in LIMITS:
             raise OptionError(
                 f"{name} is not possible in a search; a fit with a budget "
                 f"chooses its size by cross-validation itself: use {estimator} or dln train"
             )
-        if name in CONSTRAINTS:
+        if name in (*CONSTRAINTS, *COSTS):
             raise OptionError(
                 f"{name} is not possible in a search space, as every trial keeps the same "
-                f"constraints; give it as fixed={{{name!r}: ...}}"
+                f"constraints and costs; give it as fixed={{{name!r}: ...}}"
             )
         if name in every and name not in known:
             raise OptionError(f"the space has {name!r}, which is a parameter of the search itself")

@@ -14,10 +14,13 @@ from numpy.typing import NDArray
 
 from dln._util.messages import list_names
 from dln.core.circuit import Circuit
+from dln.core.constraints import Constraints
 from dln.core.labels import Label
 from dln.core.literals import Above, Among, Column, Literal, Missing
+from dln.core.obedience import find_breach
 from dln.core.parts import Rule
 from dln.core.readout import Votes
+from dln.core.score import Link, Score
 from dln.data.codes import UNSEEN_CODE, encode_cells, places_of
 from dln.data.table import RawColumn, Table
 from dln.decisions.points import Floats
@@ -45,6 +48,19 @@ class Earlier:
         """Return votes / temperature of rows, (n_rows, n_classes)."""
         return self.circuit.votes(table)[:, self.order] / self.circuit.temperature
 
+    def scores(self, table: Table) -> Floats:
+        """Return the scores of rows by a circuit that predicts a number, (n_rows,)."""
+        return self.circuit.number_readout.scores(self.circuit.votes(table))
+
+    def check(self, columns: tuple[Column, ...], wanted: Constraints) -> None:
+        """Raise `OptionError` if a rule of the circuit may break constraints."""
+        moved = self.move(columns, 1)
+        breach = find_breach(wanted, moved.logic, moved.rules, moved.readout.outputs)
+        if breach is not None:
+            raise OptionError(
+                f"init does not satisfy the constraints: {breach}; leave out init or the constraint"
+            )
+
     def extend(self, encoder: Encoder, cells: NDArray[np.float32]) -> Encoder:
         """Add the circuit's categories to the columns of an encoder; the encoded cells stay."""
         codes = list(encoder.codes)
@@ -59,7 +75,8 @@ class Earlier:
     def move(self, columns: tuple[Column, ...], factor: int) -> Circuit:
         """Return the circuit on the columns of an extended encoder, with `factor` times its votes.
 
-        The temperature is that of votes times the factor, and there is no calibration.
+        The temperature is that of votes times the factor, and there is no calibration. Points of a
+        number get as many more decimals as the factor, a power of ten, has zeros.
         """
         circuit = self.circuit
 
@@ -67,16 +84,18 @@ class Earlier:
             return tuple(factor * votes[number] for number in self.order)
 
         literals = [_on(literal, self.places[literal.column]) for literal in circuit.literals]
+        logic = replace(circuit.logic, columns=columns, literals=tuple(literals))
+        rules = tuple(Rule(rule.wire, scaled(rule.votes)) for rule in circuit.rules)
+        base = scaled(circuit.base_votes)
+        score = circuit.readout
+        if isinstance(score, Score):
+            digits = score.digits + len(str(factor)) - 1
+            return Circuit(
+                logic=logic, readout=replace(score, rules=rules, base_votes=base, digits=digits)
+            )
         classes = tuple(circuit.classes[number] for number in self.order)
-        return Circuit(
-            logic=replace(circuit.logic, columns=columns, literals=tuple(literals)),
-            readout=Votes(
-                tuple(Rule(rule.wire, scaled(rule.votes)) for rule in circuit.rules),
-                scaled(circuit.base_votes),
-                classes,
-                factor * circuit.temperature,
-            ),
-        )
+        temperature = factor * circuit.temperature
+        return Circuit(logic=logic, readout=Votes(rules, base, classes, temperature))
 
 
 def find_earlier(circuit: Circuit, table: Table, classes: tuple[Label, ...]) -> Earlier:
@@ -98,6 +117,25 @@ def find_earlier(circuit: Circuit, table: Table, classes: tuple[Label, ...]) -> 
     order = tuple(circuit.classes.index(label) for label in classes)
     places = places_of(table, circuit.columns, circuit.logic.used_columns)
     return Earlier(circuit, order, places)
+
+
+def find_earlier_number(circuit: Circuit, table: Table, link: Link) -> Earlier:
+    """Find the columns of a circuit that predicts a number in new rows.
+
+    Raises `MissingColumnError` if the table lacks a column that the circuit reads, and
+    `OptionError` if it predicts classes or has another link.
+    """
+    if not isinstance(circuit.readout, Score):
+        raise OptionError(
+            "init predicts classes, expected the circuit of a regressor; leave out init"
+        )
+    if circuit.readout.link != link:
+        raise OptionError(
+            f"init has the link {circuit.readout.link!r}, but this loss has {link!r}; give the "
+            "loss that init was trained with, or leave out init"
+        )
+    places = places_of(table, circuit.columns, circuit.logic.used_columns)
+    return Earlier(circuit, (0,), places)
 
 
 def _merge(old: Column, code: ColumnCode) -> ColumnCode:

@@ -1,5 +1,8 @@
 """Networks that vote together in one circuit: from different starts, bagged or boosted.
 
+Boosting gives weight to rows that are wrong, or lets each network learn from residual points: what
+the earlier ones leave.
+
 Promise: "sum" trains what `train_with_restarts` trains. Every member votes with a whole number of
 votes, so that all of them become one circuit.
 """
@@ -16,7 +19,9 @@ from numpy.typing import NDArray
 from dln.train.jobs import Job, Trained
 from dln.train.options import Ensemble
 from dln.train.restart import train_with_restarts
-from dln.train.votes import count_all_votes
+from dln.train.votes import count_all_votes, count_votes
+
+Floats = NDArray[np.float64]
 
 MOST_VOTES = 8
 """Maximum number of votes that a rule of a boosted network gives."""
@@ -26,6 +31,9 @@ LEAST_ERROR = 0.02
 
 RATE = 0.5
 """Part of the step that boosting takes when it changes the weights of rows."""
+
+STEP = 0.5
+"""Part of its votes with which a network counts that learns from residual points."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +59,17 @@ def train_members(
     draw_job
         Draws a network with its start; all have the same rows.
     rng
-        Draws bootstrap samples; "sum" and "boosting" draw nothing from it.
+        Draws bootstrap samples; the other ensembles draw nothing from it.
     """
     if ensemble == "boosting":
         return _boost(draw_job, train, n_networks)
+    if ensemble == "residuals":
+        chain = train_chains(lambda: [draw_job()], train, n_networks)
+        return [Member(result) for (result,) in chain]
 
     def draw() -> Job:
         job = draw_job()
-        return _bag(job, rng) if ensemble == "bagging" else job
+        return replace(job, rows=_bag(job, rng)) if ensemble == "bagging" else job
 
     trained = train_with_restarts(
         lambda n: [draw() for _ in range(n)], train, n_networks, n_restarts
@@ -66,11 +77,52 @@ def train_members(
     return [Member(result) for result in trained]
 
 
-def _bag(job: Job, rng: np.random.Generator) -> Job:
-    """Replace the rows of a job by a bootstrap sample with as many rows of each class."""
+def temperature_of(ensemble: Ensemble, tau: float, votes: Sequence[int]) -> float:
+    """Return the temperature of a circuit of networks that give so many votes for each rule.
+
+    Networks share one prediction, but those of residuals add to it, each with a part of its votes.
+    """
+    return tau / STEP if ensemble == "residuals" else tau * sum(votes)
+
+
+def train_chains(
+    draw_jobs: Callable[[], Sequence[Job]],
+    train: Callable[[Sequence[Job]], list[Trained]],
+    n_networks: int,
+) -> list[list[Trained]]:
+    """Train chains of networks: each learns from the points that the earlier ones leave.
+
+    `draw_jobs` draws the next network of each chain. Return the networks of all chains, step by
+    step. Chains do not influence each other.
+    """
+    found: list[list[Trained]] = []
+    points: list[Floats] = []
+    for _ in range(n_networks):
+        jobs = list(draw_jobs())
+        if points:
+            jobs = [_start_from(job, own) for job, own in zip(jobs, points, strict=True)]
+        found.append(train(jobs))
+        if any(result.interrupted for result in found[-1]):
+            break
+        new: list[Floats] = [
+            (STEP * count_votes([job.network], job.data.cells)).astype(np.float64) for job in jobs
+        ]
+        points = [a + b for a, b in zip(points, new, strict=True)] if points else new
+    return found
+
+
+def _start_from(job: Job, points: Floats) -> Job:
+    """Add points to those that the rows of a job have beforehand."""
+    before = 0.0 if job.data.offset is None else job.data.offset
+    offset = np.asarray(before + points, dtype=np.float32)
+    return replace(job, data=replace(job.data, offset=offset))
+
+
+def _bag(job: Job, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw a bootstrap sample of the rows of a job, with as many rows of each class."""
     classes = job.data.target[job.rows]
     parts = [job.rows[classes == number] for number in np.unique(classes)]
-    return replace(job, rows=np.concatenate([rng.choice(part, len(part)) for part in parts]))
+    return np.concatenate([rng.choice(part, len(part)) for part in parts])
 
 
 def _boost(

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from dln.core.circuit import Circuit
 from dln.core.constraints import Constraints
-from dln.core.obedience import find_breach
 from dln.decisions.calibrate import Calibrated, calibrate_votes
 from dln.decisions.goal import Goal
 from dln.decisions.points import Points
@@ -24,7 +23,7 @@ from dln.encode.encoder import Encoder, fit_encoder
 from dln.errors import OptionError, TableError
 from dln.train.discretise import discretise
 from dln.train.earlier import find_earlier
-from dln.train.ensemble import Member, train_members
+from dln.train.ensemble import Member, temperature_of, train_members
 from dln.train.folds import make_folds
 from dln.train.given import Given, scales_in_units
 from dln.train.growth import SCALES, Grown, grow, start_from_circuit, start_from_networks
@@ -156,7 +155,7 @@ class _Fit:
         self.interrupted |= any(member.trained.interrupted for member in members)
         grown = self._grow(recipe, make_features(encoder.literals, cells))
         votes = [member.votes for member in voting]
-        unit = 1.0 / (recipe.options.tau * sum(votes))
+        unit = 1.0 / temperature_of(recipe.ensemble, recipe.options.tau, votes)
         given = self.plan.given
         if grown is not None:  # all networks have one vote then
             each, unit = grown.units(recipe.options.tau, len(voting))
@@ -182,8 +181,10 @@ class _Fit:
             parts = self._leave_out(recipe, scores, grown)
             if grown is None and parts:
                 # A network with several votes counts several times. The networks that leave rows
-                # out are trained without boosting.
+                # out are trained without boosting, but residual points come from whole chains.
                 networks = [x.trained.network for x in voting for _ in range(x.votes)]
+                if recipe.ensemble == "residuals":
+                    networks = networks[:1]
                 factor = 1 if given is None else votes[0]
                 before = None if given is None else given.votes(problem.table)
                 points = make_points(parts, problem, networks, cells, factor, before)
@@ -215,7 +216,7 @@ class _Fit:
         features = make_features(encoder.literals, cells)
         if self.plan.constraints is not None:
             columns = earlier.extend(encoder, cells).columns
-            _check_earlier(earlier.move(columns, 1), self.plan.constraints)
+            earlier.check(columns, self.plan.constraints)
         start = partial(start_from_circuit, earlier=earlier)
         growth = candidates.growth
         assert growth is not None
@@ -300,6 +301,8 @@ class _Fit:
     ) -> tuple[HeldOut, ...]:
         """Return the votes of the recipe's networks on rows that they were not trained on."""
         parts = next((score.held_out for score in scores if score.chosen), ())
+        if recipe.ensemble == "residuals":  # a comparison trains single networks
+            parts = ()
         wanted = self.plan.candidates.n_fits > 0 or self.plan.goal.decides
         if parts or grown is not None or not wanted:
             return parts
@@ -353,15 +356,6 @@ class _Fit:
                 raise
             self.interrupted = True
             return default
-
-
-def _check_earlier(moved: Circuit, wanted: Constraints) -> None:
-    """Raise `OptionError` if a rule of an earlier circuit may break constraints."""
-    breach = find_breach(wanted, moved.logic, moved.rules, moved.readout.outputs)
-    if breach is not None:
-        raise OptionError(
-            f"init does not satisfy the constraints: {breach}; leave out init or the constraint"
-        )
 
 
 def _split_validation(

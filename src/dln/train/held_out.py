@@ -25,20 +25,21 @@ _MAX_ROWS = 2_000
 
 
 class HeldOut(NamedTuple):
-    """The votes (n, n_classes) of one network on rows that it was not trained on (n,)."""
+    """Votes (n, n_classes) of a network, or of a chain, on rows that it was not trained on (n,)."""
 
     rows: NDArray[np.int64]
     votes: NDArray[np.int64]
 
 
-def held_out(job: Job, numbers: NDArray[np.int64]) -> HeldOut:
-    """Count the votes of a trained network on its validation rows.
+def held_out(jobs: Sequence[Job], numbers: NDArray[np.int64]) -> HeldOut:
+    """Count the votes of a trained network, or of several together, on their validation rows.
 
-    `numbers` are the numbers, in the whole table, of the rows that the job knows.
+    `numbers` are the numbers, in the whole table, of the rows that the jobs know.
     """
-    assert job.valid_rows is not None
-    votes = count_votes([job.network], job.data.cells[job.valid_rows])
-    return HeldOut(numbers[job.valid_rows], votes)
+    rows = jobs[0].valid_rows
+    assert rows is not None
+    votes = count_votes([job.network for job in jobs], jobs[0].data.cells[rows])
+    return HeldOut(numbers[rows], votes)
 
 
 def points_of(

@@ -15,8 +15,10 @@ from dln.core.circuit import Circuit
 from dln.core.constraints import Constraints
 from dln.core.score import Score
 from dln.encode.encoder import Encoder, fit_encoder
+from dln.errors import TableError
 from dln.train.balance import balance
 from dln.train.discretise import RuledNetwork, build_circuit
+from dln.train.earlier import Earlier, find_earlier_number
 from dln.train.folds import draw_number_folds
 from dln.train.jobs import Engine, Job, OnInterrupt, OnProgress, Trained
 from dln.train.levels import Level
@@ -80,6 +82,8 @@ class NumberPlan:
         Whether cross-validation may choose trees without networks.
     constraints
         What the circuit satisfies; the recipe is within their limits.
+    init
+        An earlier circuit that is kept and corrected by trees; no networks are trained then.
     """
 
     loss: NumberLoss
@@ -87,6 +91,7 @@ class NumberPlan:
     growths: tuple[Growth, ...]
     alone: bool
     constraints: Constraints | None = None
+    init: Circuit | None = None
 
 
 @dataclass(frozen=True)
@@ -119,7 +124,8 @@ def fit_number(
     With on_interrupt="keep", Ctrl-C ends the stage that runs, and the circuit is what was learned
     so far.
     """
-    return _NumberFit(problem, plan, engine, rng, n_threads, show, on_interrupt).run()
+    fit = _NumberFit(problem, plan, engine, rng, n_threads, show, on_interrupt)
+    return fit.run() if plan.init is None else fit.learn_on(plan.init)
 
 
 @dataclass(frozen=True)
@@ -177,6 +183,44 @@ class _NumberFit:
             [one.history for one in trained],
             [one.trace for one in trained if one.trace is not None],
         )
+
+    def learn_on(self, init: Circuit) -> FittedNumber:
+        """Keep the rules of an earlier circuit, and grow trees that correct its errors."""
+        problem, loss, plan = self.problem, self.plan.loss, self.plan
+        earlier = find_earlier_number(init, problem.table, loss.link)
+        standard = Standard.of(problem, loss)
+        target = standard.targets(problem.target)
+        encoder, cells = fit_encoder(
+            problem.table, target.astype(np.float32), problem.weight, plan.recipe.encode
+        )
+        features = make_features(encoder.literals, cells)
+        rows = np.sort(self.rng.permutation(len(target))[:MAX_ROWS])
+        sample = problem if len(rows) == len(target) else problem.take(rows)
+        fold = draw_number_folds(target[rows], N_FOLDS, self.rng, sample.groups)
+        if len(np.unique(fold)) < 3:
+            raise TableError(
+                "init is corrected on three parts of the rows, but there are fewer rows or groups; "
+                "give more rows, or leave out init"
+            )
+        # The circuit was not trained on these rows, so its scores are honest.
+        scores = standard.standardised(earlier.scores(sample.table))
+        starts = FoldScores(fold, scores, np.tile(scores, (int(fold.max()) + 1, 1)))
+        model = _Model(None, (), scores)
+        try:
+            if plan.growths:
+                grown = self._grow(features, rows, sample, target[rows], starts)
+                model = _Model(None, grown.trees, grown.held_out)
+        except KeyboardInterrupt:
+            if self.on_interrupt == "raise":
+                raise
+            self.interrupted = True
+        parts = _Parts((), model.trees, features, cells)
+        encoder = earlier.extend(encoder, cells)
+        if plan.constraints is not None:
+            earlier.check(encoder.columns, plan.constraints)
+        circuit = parts.build(standard, 0.0, loss, problem, encoder, earlier)
+        circuit = replace(balance(circuit, problem, loss), constraints=plan.constraints)
+        return FittedNumber(circuit, self._score(model, rows, target), self.interrupted)
 
     def _choose(self, features: Features, rows: NDArray[np.int64], target: Floats) -> _Model:
         """Compare networks and trees, and trees alone, on rows left out."""
@@ -310,7 +354,7 @@ class _NumberFit:
 
 @dataclass(frozen=True)
 class _Parts:
-    """Networks whose mean counts, and trees that are added; with the encoded training rows."""
+    """Networks and trees that are added up; with the encoded training rows."""
 
     networks: Sequence[Refitted]
     trees: Sequence[Tree]
@@ -324,18 +368,28 @@ class _Parts:
         loss: NumberLoss,
         problem: NumberProblem,
         encoder: Encoder,
+        earlier: Earlier | None = None,
     ) -> Circuit:
-        """Round the coefficients and build the circuit; `base` is added to all scores."""
-        share = 1.0 / max(1, len(self.networks))
-        own = [share * one.coefficients[1:] for one in self.networks]
+        """Round the coefficients and build the circuit; `base` is added to all scores.
+
+        If there is an earlier circuit, its rules and its offset are added.
+        """
+        own = [one.coefficients[1:] for one in self.networks]
         own += [tree.points[:, 0] for tree in self.trees]
         starts = np.cumsum([0, *map(len, own)]).tolist()
         coefficients = np.concatenate([np.zeros(0), *own]) * standard.unit
-        base += share * sum(float(one.coefficients[0]) for one in self.networks)
-        rounded = round_coefficients(
-            coefficients, standard.offset(base), self._scorer(starts), TOLERANCE * standard.unit
+        base += sum(float(one.coefficients[0]) for one in self.networks)
+        start_at = standard.offset(base) if earlier is None else base * standard.unit
+        points, offset, digits = round_coefficients(
+            coefficients, start_at, self._scorer(starts), TOLERANCE * standard.unit
         )
-        points, offset, digits = rounded
+        moved = None
+        if earlier is not None:
+            known = earlier.circuit.number_readout.digits
+            finest = max(digits, known) if self.trees else known
+            factor = 10 ** max(0, finest - digits)
+            points, offset, digits = points * factor, offset * factor, finest
+            moved = earlier.move(encoder.columns, 10 ** (finest - known))
         ruled = []
         for start, one in zip(starts, self.networks, strict=False):
             given = points[start : start + len(one.coefficients) - 1].tolist()
@@ -358,7 +412,7 @@ class _Parts:
             offset += shift
             rules += _leaves(paths, own_points - shift)
         readout = Score((), (offset,), digits, loss.link, problem.name)
-        return build_circuit(readout, ruled, rules, encoder, problem.table, self.cells)
+        return build_circuit(readout, ruled, rules, encoder, problem.table, self.cells, moved)
 
     def _scorer(self, starts: list[int]) -> Callable[[Floats], Floats]:
         """Return the function from coefficients to scores, on some of the rows."""

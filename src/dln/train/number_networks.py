@@ -3,6 +3,9 @@
 Training finds the rules. Their coefficients are then fitted again by ridge regression, or its
 counterpart for another loss, with a penalty that is chosen on rows left out. To leave rows out
 honestly, networks are trained without each fold, and without each pair of folds.
+
+Networks of residuals are trained one after another, each on what the earlier ones leave; the
+coefficients of all are fitted together.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from dln.train.jobs import Engine, Job, OnInterrupt, OnProgress, Trained, Traini
 from dln.train.network import Network, Shape, build_network
 from dln.train.number_growth import FoldScores
 from dln.train.number_loss import Floats, NumberLoss
-from dln.train.options import TrainOptions
+from dln.train.options import NumberEnsemble, TrainOptions
 from dln.train.problem import NumberProblem
 from dln.train.refit import fit_coefficients
 from dln.train.votes import evaluate_rules
@@ -45,6 +48,7 @@ class NumberRecipe:
     encode: EncodeOptions
     n_networks: int
     limits: Limits | None = None
+    ensemble: NumberEnsemble = "sum"
 
     def within(self, limits: Limits) -> NumberRecipe:
         """Return the recipe for circuits that satisfy limits."""
@@ -74,7 +78,10 @@ class NumberRecipe:
 
 @dataclass(frozen=True)
 class Refitted:
-    """A trained network, and the coefficients of its rules after the bias (1 + n_rules,)."""
+    """A trained network, and the coefficients of its rules after the bias (1 + n_rules,).
+
+    The model is the sum of its networks.
+    """
 
     network: Network
     coefficients: Floats
@@ -94,32 +101,47 @@ class CrossFitted:
 
 
 def refit(
-    network: Network,
+    networks: Sequence[Network],
     cells: NDArray[np.float32],
     target: Floats,
     weight: NDArray[np.float32],
     loss: NumberLoss,
     ridges: Sequence[float],
-) -> list[Refitted]:
-    """Fit the coefficients of a network's rules with each penalty.
+) -> list[list[Refitted]]:
+    """Fit the coefficients of the rules of networks together, with each penalty.
 
     A large table is sampled: there are far fewer coefficients than rows.
     """
     some = slice(None, None, max(1, len(target) // MAX_ROWS))
     cells, target, weight = cells[some], target[some], weight[some]
-    rules = evaluate_rules(network, cells)
-    fires = np.hstack([np.ones((len(rules), 1)), rules])
+    rules = [evaluate_rules(network, cells) for network in networks]
+    fires = np.hstack([np.ones((len(cells), 1)), *rules])
     share = weight.astype(np.float64) / weight.sum(dtype=np.float64)
     start = np.zeros(fires.shape[1])
     start[0] = loss.constant(target, weight)
-    low, high = np.roll(network.weight_limits, 1, axis=1).astype(np.float64)  # the bias first
-    bounds = (low, high) if np.isfinite([low, high]).any() else None
+    bounds = _bounds(networks)
 
-    def fit(ridge: float) -> Floats:
+    def fit(ridge: float) -> list[Refitted]:
         penalty = ridge / len(target)
-        return fit_coefficients(loss, fires, target, share, penalty, start, _N_STEPS, bounds)
+        bias, *coefficients = np.split(
+            fit_coefficients(loss, fires, target, share, penalty, start, _N_STEPS, bounds),
+            np.cumsum([1, *(own.shape[1] for own in rules[:-1])]),
+        )
+        biases = [bias, *[np.zeros(1)] * (len(rules) - 1)]
+        return [
+            Refitted(network, np.concatenate(own))
+            for network, *own in zip(networks, biases, coefficients, strict=True)
+        ]
 
-    return [Refitted(network, fit(ridge)) for ridge in ridges]
+    return [fit(ridge) for ridge in ridges]
+
+
+def _bounds(networks: Sequence[Network]) -> tuple[Floats, Floats] | None:
+    """Return the limits of the bias and of all rules of networks; None if there are none."""
+    first = networks[0].weight_limits[:, -1:]
+    rules = [network.weight_limits[:, :-1] for network in networks]  # the bias is last there
+    low, high = np.hstack([first, *rules]).astype(np.float64)
+    return (low, high) if np.isfinite([low, high]).any() else None
 
 
 def cross_fit(
@@ -152,7 +174,12 @@ def cross_fit(
     engine(jobs, n_threads=n_threads, on_progress=on_progress(jobs))
     fitted = [
         refit(
-            job.network, job.data.cells[job.rows], target[job.rows], weight[job.rows], loss, RIDGES
+            [job.network],
+            job.data.cells[job.rows],
+            target[job.rows],
+            weight[job.rows],
+            loss,
+            RIDGES,
         )
         for job in jobs
     ]
@@ -161,7 +188,7 @@ def cross_fit(
     for absent, job, by_ridge in zip(left_out, jobs, fitted, strict=True):
         for own in absent:
             rows = np.flatnonzero(fold == own)
-            for place, one in enumerate(by_ridge):
+            for place, (one,) in enumerate(by_ridge):
                 scores = one.scores(job.data.cells[rows])
                 if len(absent) == 1:
                     honest[place, rows] = scores
@@ -187,14 +214,51 @@ def train_networks(
     on_progress: Callable[[list[Job]], OnProgress | None],
     on_interrupt: OnInterrupt,
 ) -> tuple[list[Refitted], list[Trained]]:
-    """Train the networks of a recipe on all rows and refit them; their mean is the model."""
+    """Train the networks of a recipe and refit them; the model is the sum of what is returned."""
     data = TrainingRows(cells, target.astype(np.float32), weight)
     rows = np.arange(len(target))
-    jobs = [recipe.draw_job(encoder, data, rows, loss, rng) for _ in range(recipe.n_networks)]
-    trained = engine(
-        jobs, n_threads=n_threads, on_progress=on_progress(jobs), on_interrupt=on_interrupt
-    )
+
+    def draw() -> Job:
+        own = rng.choice(rows, len(rows)) if recipe.ensemble == "bagging" else rows
+        return recipe.draw_job(encoder, data, own, loss, rng)
+
+    def train(jobs: list[Job]) -> list[Trained]:
+        return engine(
+            jobs, n_threads=n_threads, on_progress=on_progress(jobs), on_interrupt=on_interrupt
+        )
+
+    def refit_on(networks: Sequence[Network], own: NDArray[np.int64]) -> list[Refitted]:
+        return refit(networks, cells[own], target[own], weight[own], loss, (ridge,))[0]
+
+    if recipe.ensemble == "residuals":
+        return _chain(draw, train, lambda networks: refit_on(networks, rows), recipe.n_networks)
+    jobs = [draw() for _ in range(recipe.n_networks)]
+    trained = train(jobs)
     # After Ctrl-C some networks may not have started. They have learned nothing.
-    known = [one for one in trained if len(one.history)] or trained[:1]
-    found = [refit(one.network, cells, target, weight, loss, (ridge,))[0] for one in known]
+    known = [job for job, one in zip(jobs, trained, strict=True) if len(one.history)] or jobs[:1]
+    each = [refit_on([job.network], job.rows)[0] for job in known]
+    share = 1.0 / len(each)
+    return [replace(one, coefficients=share * one.coefficients) for one in each], trained
+
+
+def _chain(
+    draw: Callable[[], Job],
+    train: Callable[[list[Job]], list[Trained]],
+    refit_all: Callable[[Sequence[Network]], list[Refitted]],
+    n_networks: int,
+) -> tuple[list[Refitted], list[Trained]]:
+    """Train networks one after another, each on what the earlier ones leave."""
+    found: list[Refitted] = []
+    trained: list[Trained] = []
+    for _ in range(n_networks):
+        job = draw()
+        if found:
+            scores = sum(one.scores(job.data.cells) for one in found)
+            offset = np.asarray(scores, dtype=np.float32)[:, None]
+            job = replace(job, data=replace(job.data, offset=offset))
+        trained += train([job])
+        if len(trained[-1].history) or not found:
+            found = refit_all([*(one.network for one in found), job.network])
+        if trained[-1].interrupted:
+            break
     return found, trained

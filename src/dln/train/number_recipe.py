@@ -38,8 +38,11 @@ LEVELS: dict[FitEffort, NumberLevel] = {
 def make_growths(requested: FitOptions) -> tuple[Growth, ...]:
     """Return the trees that may be grown, one for each size.
 
-    There are none beside networks of a stated size, unless asked for.
+    There are none beside networks of a stated size, unless asked for, and none beside bagged or
+    boosted networks.
     """
+    if requested.ensemble != "sum":
+        return ()
     level = LEVELS[requested.effort]
     n_trees = requested.n_trees
     if n_trees == "auto":
@@ -51,17 +54,20 @@ def make_growths(requested: FitOptions) -> tuple[Growth, ...]:
 
 def may_leave_out_networks(requested: FitOptions) -> bool:
     """Return whether trees without networks may be chosen: if nothing is stated of networks."""
-    return requested.layers == requested.n_networks == "auto"
+    is_open = requested.layers == requested.n_networks == "auto"
+    return is_open and requested.ensemble == "sum"
 
 
 def make_recipe(requested: FitOptions, n_rows: int, n_columns: int) -> NumberRecipe:
     """Return the networks to train on a table of this size: like those of two classes."""
     usual = make_candidates(requested, n_rows, 2, n_columns).usual
     wanted = LEVELS[requested.effort].n_networks
+    assert requested.ensemble != "boosting"  # by weights of classes
     return NumberRecipe(
         usual.shape,
         usual.options,
         usual.slope,
         usual.encode,
         wanted if requested.n_networks == "auto" else requested.n_networks,
+        ensemble=requested.ensemble,
     )

@@ -15,7 +15,8 @@ from dln.train.settings import Alternating, Annealing, Freezing, Gumbel, Pruning
 
 Auto = OneOf["auto"]
 Concatenation = OneOf["separate", "shared", "none"]
-Ensemble = OneOf["sum", "bagging", "boosting"]
+NumberEnsemble = OneOf["sum", "bagging", "residuals"]
+Ensemble = NumberEnsemble | OneOf["boosting"]
 FitEffort = OneOf["quick", "normal", "high", "best"]
 GateGradient = OneOf["hard", "mixture"]
 Gates = OneOf["all", "readable"]
@@ -142,8 +143,8 @@ class FitOptions(SharedOptions):
     ensemble: Ensemble = option(
         "sum",
         "How networks that vote together are trained: from different starts on all rows, on "
-        "bootstrap samples, or one after another with more weight on rows that the last one got "
-        "wrong.",
+        "bootstrap samples, or one after another, with more weight on rows that the last one got "
+        "wrong or from the points that the earlier ones leave.",
         more="All become one circuit. Boosted networks give more votes if they are more accurate. "
         'Trees (`n_trees`) are grown only with "sum".',
         searched=False,

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from dln.encode.encoder import fit_encoders
 from dln.errors import ColumnTypeError
+from dln.train.ensemble import train_chains
 from dln.train.folds import Fold, make_folds
 from dln.train.halving import KEPT, best_candidates, estimate, plan_rounds
 from dln.train.held_out import HeldOut, held_out
-from dln.train.jobs import Engine, Job, OnProgress, TrainingRows
+from dln.train.jobs import Engine, Job, OnProgress, Trained, TrainingRows
 from dln.train.problem import Problem
 from dln.train.recipe import SELECTION_ROWS, Candidates, Recipe
 from dln.train.votes import count_all_votes
@@ -84,7 +85,7 @@ def compare(
         found[kept], jobs = _validate(short, sample, folds, engine, rng, n_threads, on_progress)
         if len(short) <= KEPT:
             for job, place in zip(jobs, cycle(kept)):
-                held.setdefault(place, []).append(held_out(job, np.sort(some)))
+                held.setdefault(place, []).append(held_out([job], np.sort(some)))
         accuracy = np.hstack([accuracy, found])
     if accuracy.shape[1] == 0:
         return ()
@@ -117,6 +118,20 @@ def _validate(
 
     The trained jobs are returned too, all recipes of the first fold first.
     """
+    jobs = _draw_jobs(recipes, problem, folds, rng)
+    trained = engine(jobs, n_threads=n_threads, on_progress=on_progress(jobs))
+    if problem.top is None:
+        found = [result.valid_score[-1] for result in trained]
+    else:
+        found = [_weighted_accuracy(job) for job in jobs]
+    accuracy = np.array(found, dtype=np.float64)
+    return accuracy.reshape(len(folds), len(recipes)).T, jobs
+
+
+def _draw_jobs(
+    recipes: Sequence[Recipe], problem: Problem, folds: Sequence[Fold], rng: np.random.Generator
+) -> list[Job]:
+    """Draw the networks of recipes for folds, all recipes of the first fold first."""
     jobs: list[Job] = []
     table = problem.table.kept()
     for train, valid in folds:
@@ -135,13 +150,7 @@ def _validate(
             own = recipe.options
             options = replace(own.untraced(), seed=seed, eval_every=own.epochs)
             jobs.append(Job(network, data[own.tau], train, options, valid_rows=valid))
-    trained = engine(jobs, n_threads=n_threads, on_progress=on_progress(jobs))
-    if problem.top is None:
-        found = [result.valid_score[-1] for result in trained]
-    else:
-        found = [_weighted_accuracy(job) for job in jobs]
-    accuracy = np.array(found, dtype=np.float64)
-    return accuracy.reshape(len(folds), len(recipes)).T, jobs
+    return jobs
 
 
 def _weighted_accuracy(job: Job) -> float:
@@ -168,15 +177,25 @@ def leave_out(
 ) -> tuple[HeldOut, ...]:
     """Train a recipe without the rows of some folds, and count its votes on them.
 
-    As many folds are trained as needed to leave out `HELD_OUT_ROWS` rows.
+    As many folds are trained as needed to leave out `HELD_OUT_ROWS` rows. One network is trained
+    for each of them, or a whole chain if each network learns what the earlier ones leave.
     """
     n_rows = len(problem.target)
     folds = make_folds(problem.target, 5, int(rng.integers(2**31)), problem.groups)
     folds = folds[: max(1, -(-HELD_OUT_ROWS * 5 // n_rows))]
     if not folds:
         return ()
+    steps: list[list[Job]] = []
+
+    def draw() -> list[Job]:
+        steps.append(_draw_jobs([recipe], problem, folds, rng))
+        return steps[-1]
+
+    def train(jobs: Sequence[Job]) -> list[Trained]:
+        return engine(jobs, n_threads=n_threads, on_progress=on_progress(list(jobs)))
+
     try:
-        _, jobs = _validate([recipe], problem, folds, engine, rng, n_threads, on_progress)
+        train_chains(draw, train, recipe.n_networks if recipe.ensemble == "residuals" else 1)
     except ColumnTypeError:  # without some rows, a column has another type
         return ()
-    return tuple(held_out(job, np.arange(n_rows)) for job in jobs)
+    return tuple(held_out(chain, np.arange(n_rows)) for chain in zip(*steps, strict=True))

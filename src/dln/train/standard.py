@@ -51,6 +51,12 @@ class Standard:
         """Return a score on the scale of the circuit."""
         return score + float(np.log(self.scale)) if self.link == "log" else self.original(score)
 
+    def standardised(self, scores: Floats) -> Floats:
+        """Return scores on the scale of the circuit as those of standardised targets."""
+        if self.link == "log":
+            return np.asarray(scores - np.log(self.scale))
+        return self.targets(scores)
+
     def original(self, score: float) -> float:
         """Return a standardised number in the units of the target."""
         return score * self.scale + self.shift

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tests.support.export.mysql import mysql
 from tests.support.export.postgres import postgresql
 from tests.support.tools import find_module
 
-DATABASES = ("sqlite", "duckdb", "postgresql")
+DATABASES = ("sqlite", "duckdb", "postgresql", "mysql")
 
 
 @contextmanager
@@ -25,6 +26,10 @@ def connect(target: str) -> Iterator[Any]:
         with duckdb.connect(":memory:") as connection:
             connection.execute("SET threads = 1")
             yield connection
+    elif target == "mysql":
+        with mysql() as opened:
+            opened.execute("SET sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES'")
+            yield opened
     else:
         with postgresql() as connection:
             connection.execute("SET standard_conforming_strings = off")

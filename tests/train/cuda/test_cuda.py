@@ -25,7 +25,7 @@ cupy = pytest.importorskip("cupy", reason="needs CuPy and an NVIDIA GPU")
 if not cupy.cuda.is_available():
     pytest.skip("needs an NVIDIA GPU", allow_module_level=True)
 
-from dln import DLNClassifier  # noqa: E402
+from dln import DLNClassifier, DLNRegressorSearchCV  # noqa: E402
 from dln.errors import TrainingError  # noqa: E402
 from dln.train import torch as readable  # noqa: E402
 from dln.train.cuda import engine as cuda_engine  # noqa: E402
@@ -34,12 +34,14 @@ from dln.train.cuda.gpu import compile_kernel  # noqa: E402
 from dln.train.cuda.layout import BLOCK_STATIC, THREADS, Limits, Sizes, Variant  # noqa: E402
 from dln.train.jobs import Engine, Job  # noqa: E402
 from dln.train.network import Shape  # noqa: E402
+from dln.train.number_loss import LossName  # noqa: E402
 from dln.train.options import TrainOptions  # noqa: E402
 from dln.train.torch import Phase  # noqa: E402
 from tests.support.cuda_laws import (  # noqa: E402
     assert_all_thresholds_are_pulled,
     assert_head_is_right,
     assert_loss_of_sure_classes_is_exact,
+    assert_regressor_learns,
     assert_same_bits,
     assert_step_agrees,
     count_together,
@@ -238,6 +240,21 @@ def test_the_estimator_learns_on_the_gpu() -> None:
     model = DLNClassifier(layers=(12, 6), tau=2.0, epochs=40, random_state=0, engine="cuda")
     assert model.fit(X, y).score(X, y) > 0.95
     assert model.history_["loss"].shape == (3, 40)
+
+
+@pytest.mark.parametrize("loss", ["squared", "absolute", "quantile", "poisson", "gamma"])
+def test_the_regressor_learns_on_the_gpu(loss: LossName) -> None:
+    assert_regressor_learns(loss, 400, 40, least=0.8)
+
+
+def test_a_search_for_numbers_on_the_gpu_is_reproducible() -> None:
+    X = np.random.default_rng(0).random((200, 3))
+    y = np.where(X[:, 0] > 0.5, 8.0, 2.0) + X[:, 1]
+    space = {"layers": [(8,), (16,)], "epochs": 20, "n_networks": 1, "n_trees": 0}
+    search = DLNRegressorSearchCV(space=space, n_trials=3, cv=2, engine="cuda", random_state=0)
+    first = search.fit(X, y).trials_
+    assert search.fit(X, y).trials_ == first
+    assert search.best_score_ > 0.8
 
 
 def test_ctrl_c_keeps_what_was_learned_so_far() -> None:

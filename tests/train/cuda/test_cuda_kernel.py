@@ -38,6 +38,7 @@ from tests.support.cuda_laws import (
     assert_all_thresholds_are_pulled,
     assert_head_is_right,
     assert_loss_of_sure_classes_is_exact,
+    assert_regressor_learns,
     assert_same_bits,
     assert_step_agrees,
     count_together,
@@ -195,6 +196,10 @@ def test_a_full_gpu_is_reported(room: int, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(cuda_engine, "memory_of_any", lambda *_: (0, 2**50))
     with pytest.raises(DeviceMemoryError, match=r"for 1 networks \(no more\); train fewer of them"):
         train_population([random_job(0)])
+
+
+def test_the_regressor_learns() -> None:
+    assert_regressor_learns("squared", 80, 8, least=0.6)
 
 
 # -- the emulation itself -----------------------------------------------------------------------

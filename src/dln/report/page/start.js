@@ -6,6 +6,7 @@ load(typicalCells());
 startPerformance();
 startRules();
 startRows();
+startDial();
 startDiagram();
 for (const box of document.querySelectorAll(".scroll")) hintScroll(box);
 
