@@ -86,7 +86,7 @@ def test_rows_that_do_not_fit_are_refused(old: DLNRegressor) -> None:
     X, y = drifted(1, 50, 0.0)
     with pytest.raises(MissingColumnError, match="age"):
         DLNRegressor(init=old.circuit_).fit(X[["city"]], y)
-    with pytest.raises(TableError, match="init is corrected on three parts of the rows"):
+    with pytest.raises(TableError, match="init needs at least three rows or groups"):
         DLNRegressor(init=old.circuit_).fit(X[:2], y[:2])
     classes = DLNClassifier(max_rules=1).fit(X, y > 15).circuit_
     with pytest.raises(OptionError, match="init predicts classes, expected the circuit of a regr"):

@@ -83,7 +83,7 @@ def test_refit_may_be_a_bool_as_in_scikit_learn(iris: Any, found: DLNSearchCV) -
     assert quick(refit=True).fit(*iris).circuit_ == found.circuit_
     without = quick(refit=False).fit(*iris)
     assert without.best_params_ == found.best_params_
-    with pytest.raises(AttributeError, match="refit is False, so that no model was fitted"):
+    with pytest.raises(AttributeError, match="refit is False, so no model was fitted"):
         without.predict(iris[0])
 
 

@@ -185,7 +185,7 @@ def _flat(kind: Any) -> Iterable[Any]:
     elif get_origin(kind) is OneOf:
         yield from get_args(kind)
     else:
-        # What a sequence has is documented.
+        # The documentation also names the type of the elements of a sequence.
         yield kind if get_origin(kind) is Sequence else get_origin(kind) or kind
 
 

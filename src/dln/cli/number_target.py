@@ -18,7 +18,7 @@ from dln.errors import TableError
 TaskChoice = OneOf["auto", "classes", "number"]
 
 MOST_CLASSES = 20
-"""A target of numbers with more distinct values is predicted as a number, unless told otherwise."""
+"""A target of numbers with more distinct values is predicted as a number by default."""
 
 
 def choose_task(asked: TaskChoice, kind: ColumnKind, n_values: int) -> Task:

@@ -19,7 +19,7 @@ _OPERATIONS: dict[Operation, int] = {"constant": 0, "copy": 0, "and": 1, "or": 1
 
 
 INT_BITS = 16
-"""Bits of an integer, unless told otherwise."""
+"""Default number of bits of an integer."""
 
 
 def cost(circuit: Circuit, float_bits: int = 16, int_bits: int = INT_BITS) -> Cost:

@@ -28,7 +28,7 @@ _CATEGORY_TYPES = (nw.String, nw.Categorical, nw.Enum)
 _WIDE_TYPES = (nw.Int128, nw.UInt128)  # NumPy has none
 _DATE_TYPES = (datetime.date, np.datetime64)
 MIN_SPARSE, MAX_SPARSE, MAX_CELLS = 200, 2000, 10**8
-"""How many columns of a sparse matrix are trained on: so many, and so many cells at most."""
+"""Limits of the part of a sparse matrix that is trained on: columns, and cells."""
 _NUMBER_TYPES = (numbers.Real, decimal.Decimal, np.bool_)
 
 

@@ -1,7 +1,7 @@
 """DLNClassifier and DLNRegressor as `DLNModel`, a model of AutoGluon, and so of TabArena.
 
 Give the class to AutoGluon: `hyperparameters={DLNModel: {}}` in the fit of a TabularPredictor.
-The hyperparameters are those of the estimators. The class is made when it is first asked for,
+The hyperparameters are those of the estimators. The class is made at its first use,
 because AutoGluon is large and optional.
 """
 

@@ -1,7 +1,7 @@
 """Rules that are given: the search for small circuits learns the others around them.
 
-What one vote is worth is chosen first, as it suits the given rules best. All learned votes are then
-worth the same.
+The worth of one vote is chosen first, so that the given rules fit the rows best. All learned votes
+are then worth the same.
 """
 
 from __future__ import annotations

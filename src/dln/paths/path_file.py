@@ -81,7 +81,10 @@ def path_from_json(text: str) -> CircuitPath:
     measure = _get(document, "measure", lambda value: isinstance(value, str))
     validation = document.get("validation", "cross-validated")  # the only one at first
     if validation not in get_args(Validation):
-        raise CircuitFileError(f"the path file has {str(validation)[:60]!r} for 'validation'")
+        known = " or ".join(map(repr, get_args(Validation)))
+        raise CircuitFileError(
+            f"the path file has {str(validation)[:60]!r} for 'validation', expected {known}"
+        )
     points = tuple(_read_point(point, measure) for point in points)
     path = CircuitPath(points, chosen, measure, validation)
     if "origin" not in document:

@@ -65,8 +65,8 @@ def constraints_certificate(
     breach = find_breach(constraints, circuit.logic, readout.rules, readout.outputs, target)
     if breach is not None:
         raise CircuitError(
-            f"there is no certificate: {breach}, even if all rules together do not; train the "
-            "model with the constraints"
+            "there is a certificate only if every rule satisfies the constraints, but "
+            f"{breach}; train the model with the constraints"
         )
     question = {"kind": "constraints", **constraints.to_dict()}
     return _document("; ".join(constraints.lines(target)), model, question)

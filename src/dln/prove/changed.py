@@ -20,7 +20,7 @@ from dln.core.parts import Rule
 from dln.core.readout import Votes
 
 MOST_CHANGED = 4
-"""Maximum number of conditions whose combinations are told apart."""
+"""Maximum number of conditions whose combinations are examined."""
 
 _AND, _OR = GATE_BY_NAME["AND"], GATE_BY_NAME["OR"]
 
@@ -118,7 +118,7 @@ def _alone(builder: LogicBuilder, signal: Signal) -> Circuit:
 
 
 def _is_possible(alone: Circuit) -> bool:
-    """Return whether some row is in a region; if that cannot be told, it is assumed."""
+    """Return whether some row is in a region; True if that is not known."""
     search = alone._search
     found = search.find(search.all_rows, [search.beats(1, 0)], seconds=1.0)
     return found.row is not None or not found.complete

@@ -288,7 +288,7 @@ class CircuitSearch(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "trials_")
         if not self.refit:
             raise AttributeError(
-                "refit is False, so that no model was fitted; "
+                "refit is False, so no model was fitted; "
                 'use fit_trial(best_index_, X, y), or refit="best"'
             )
         return self.best_estimator_

@@ -224,8 +224,8 @@ class DLNRegressorSearchCV(RegressorMixin, CircuitSearch):  # type: ignore[misc]
         folds = super()._folds(read, sample, scoring, groups)
         if any(np.ptp(sample.target[fold.train]) == 0 for fold in folds):
             raise TableError(
-                "a fold of the search trains on rows with a single number; use fewer folds, or "
-                "more rows"
+                "all training rows of a fold have the same target, so nothing can be learned; use "
+                "fewer folds, or more rows"
             )
         return folds
 

@@ -16,7 +16,7 @@ Values = Mapping[str, Any]
 def one_setting(params: dict[str, Any]) -> dict[str, Any]:
     """Switch the classifier's own comparison of settings off, because a trial is one setting.
 
-    So is its dial: "quick" has the usual number of networks.
+    Effort "quick" then means the usual number of networks.
     """
     if "auto" in (params.get("layers", "auto"), params.get("tau", "auto")):
         params["selection_fits"] = 0

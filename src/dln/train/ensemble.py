@@ -78,7 +78,7 @@ def train_members(
 
 
 def temperature_of(ensemble: Ensemble, tau: float, votes: Sequence[int]) -> float:
-    """Return the temperature of a circuit of networks that give so many votes for each rule.
+    """Return the temperature of a circuit whose networks give these votes for each rule.
 
     Networks share one prediction, but those of residuals add to it, each with a part of its votes.
     """

@@ -227,8 +227,8 @@ class _Fit:
         if grown is None:
             if not self.interrupted:
                 raise TableError(
-                    "init is corrected on three parts of the rows, but a class has fewer than "
-                    "three rows or groups; give more rows, or leave out init"
+                    "init needs at least three rows or groups of each class to correct it on; give "
+                    "more rows, or leave out init"
                 )
             moved = earlier.move(encoder.columns, 1)
             moved = replace(moved, constraints=self.plan.constraints)

@@ -199,8 +199,8 @@ class _NumberFit:
         fold = draw_number_folds(target[rows], N_FOLDS, self.rng, sample.groups)
         if len(np.unique(fold)) < 3:
             raise TableError(
-                "init is corrected on three parts of the rows, but there are fewer rows or groups; "
-                "give more rows, or leave out init"
+                "init needs at least three rows or groups to correct it on; give more rows, or "
+                "leave out init"
             )
         # The circuit was not trained on these rows, so its scores are honest.
         scores = standard.standardised(earlier.scores(sample.table))

@@ -2,8 +2,8 @@
 
 All votes of a soft rule are multiplied by one factor. The factors are those of the largest
 posterior probability: each is expected to be the one that suits all soft rules together, give or
-take one unit of log odds. So a rule keeps about its stated votes if few rows tell of it, and loses
-them if many rows contradict it. A rule without votes is dropped.
+take one unit of log odds. So a rule keeps about its stated votes if it applies to few rows, and
+loses them if many rows contradict it. A rule without votes is dropped.
 """
 
 from __future__ import annotations
