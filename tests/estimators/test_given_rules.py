@@ -338,3 +338,10 @@ def test_a_demand_on_a_circuit_with_directions_is_proven() -> None:
     edited = dln.edit(circuit.fit(X, Y).circuit_).force("age > 85", never="well")
     assert "well" not in edited.circuit.predict(X[X["age"] > 85])
     assert edited.circuit.constraints is not None
+
+
+def test_a_refit_of_a_number_is_refused() -> None:
+    text = "y is 1 plus what the rules add.\n  +2  x0 > 0.5"
+    circuit = Circuit.from_rules(text, columns=[dln.Column("x0", "number")])
+    with pytest.raises(TaskError, match=r"refit is for classes, .* \(y\); fit a DLNRegressor"):
+        dln.refit(circuit, [[0.0], [1.0]], [1, 3])

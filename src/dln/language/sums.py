@@ -11,14 +11,12 @@ from dln.core.score import MAX_DIGITS, Link
 from dln.language.scanner import Scanner
 
 _START = r"(?P<start>[+-]?(?:\d+\.?\d*|\.\d+)) plus what the rules add"
-_SUMS: dict[Link, re.Pattern[str]] = {
-    link: re.compile(rf" is {form}\.", re.ASCII)
-    for link, form in (
-        ("identity", _START),
-        ("log", rf"exp\({_START}\)(?:: \S+ times the factors of the rules)?"),
-        ("logit", rf"1 / \(1 \+ exp\(-s\)\), where s is {_START}"),
-    )
+_FORMS: dict[Link, str] = {
+    "identity": _START,
+    "log": rf"exp\({_START}\)(?:: \S+ times the factors of the rules)?",
+    "logit": rf"1 / \(1 \+ exp\(-s\)\), where s is {_START}",
 }
+_SUMS = {link: re.compile(rf" is {form}\.", re.ASCII) for link, form in _FORMS.items()}
 _FACTOR = re.compile(r"\((?:odds )?× [\d.e+-]+\)(?=\s|$)", re.ASCII)
 
 
