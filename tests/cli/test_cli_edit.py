@@ -175,7 +175,7 @@ def test_rules_are_printed_with_their_numbers(model: Path, number_model: Path, r
     for options in (["--card"], ["--format", "json"], ["--data", "t.csv"]):
         status, _out, err = run("rules", model, "--numbers", *options)
         assert status == 2
-        assert "--numbers prints a plain list; leave out --card, --data and --format" in err
+        assert "--numbers prints a list; leave out --card, --data and --format" in err
 
 
 def test_demands_can_be_released(model: Path, run: Run) -> None:

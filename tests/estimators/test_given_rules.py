@@ -16,7 +16,7 @@ from sklearn.base import clone
 import dln
 from dln.core.circuit import Circuit
 from dln.data.table import read_table
-from dln.errors import DlnError, OptionError, RuleTextError
+from dln.errors import DlnError, OptionError, RuleTextError, TaskError
 from dln.estimators.classifier import DLNClassifier
 from dln.train.given import loss_with_base
 from dln.train.problem import Problem

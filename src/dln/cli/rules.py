@@ -56,9 +56,7 @@ def rules(
     circuit = load_model(model)
     if numbers:
         if card or data is not None or format != "text":
-            raise OptionError(
-                "--numbers prints a plain list; leave out --card, --data and --format"
-            )
+            raise OptionError("--numbers prints a list; leave out --card, --data and --format")
         print_result(str(edit(circuit)))
         return
     make = score_card if card else rule_table
