@@ -25,6 +25,7 @@ from dln.decisions.calibrate import calibrate
 from dln.edits.editing import Editing, edit
 from dln.edits.edits_file import load_edits, save_edits
 from dln.edits.effect import EditEffect
+from dln.edits.number_effect import NumberEditEffect
 from dln.errors import (
     CircuitError,
     CircuitFileError,
@@ -131,6 +132,7 @@ __all__ = [
     "MissingColumnError",
     "Monotone",
     "Node",
+    "NumberEditEffect",
     "NumberExplanation",
     "NumberRule",
     "NumberRuleTable",

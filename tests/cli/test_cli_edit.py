@@ -75,6 +75,87 @@ def test_an_edit_is_made_recorded_and_printed(
     assert Circuit.load(again) == edited
 
 
+NUMBER = """
+risk is 1.5 plus what the rules add.
+  +2  age > 54
+  +0.5  smoker
+"""
+NUMBER_EDITS: list[tuple[list[str], str]] = [
+    (["--drop", "2"], "drop: rule 2, text 'smoker'"),
+    (["--add", "+2.5: age > 70"], "add: text 'age > 70', adds 2.5"),
+    (["--votes", "1: -0.25"], "votes: rule 1, text 'age > 54', adds -0.25"),
+    (["--base", "2"], "base: adds 2.0"),
+    (["--move", "age 54 to 60"], "cutoff: column 'age'"),
+    (["--lock", "1"], "lock: rule 1"),
+    (["--at-least", "3: smoker"], "at least 3 where smoker (proven by"),
+    (["--at-most", "1: not smoker"], "at most 1 where not smoker (proven by"),
+    (["--rename-target", "hazard"], "rename target: to 'hazard'"),
+]
+
+
+@pytest.fixture
+def number_model(tmp_path: Path) -> Path:
+    path = tmp_path / "n.json"
+    Circuit.from_rules(NUMBER, columns=COLUMNS).save(path)
+    return path
+
+
+@pytest.mark.parametrize(("options", "said"), NUMBER_EDITS, ids=lambda value: str(value)[:30])
+def test_an_edit_of_a_number_is_made_recorded_and_printed(
+    options: list[str], said: str, number_model: Path, run: Run
+) -> None:
+    test_an_edit_is_made_recorded_and_printed(options, said, number_model, run)
+
+
+def test_the_rules_rows_and_demands_of_a_number(number_model: Path, run: Run) -> None:
+    assert run("edit", number_model)[1].splitlines() == [
+        "   -  +1.5  always",
+        "   1  +2  age > 54",
+        "   2  +0.5  smoker",
+    ]
+    listed = json.loads(run("edit", number_model, "--json")[1])
+    assert listed["rules"][1] == {"rule": 2, "text": "smoker", "adds": "0.5", "locked": False}
+    table = number_model.with_name("t.csv")
+    table.write_text("age,smoker,day,risk\n60,True,,4\n80,False,,3\n20,False,,1.5\n")
+    options = ["--drop", "2", "--data", table, "--target", "risk"]
+    _status, out, _err = run("edit", number_model, *options)
+    assert "1 of 3 rows changed their prediction (33.3 %)." in out
+    assert "Change of these rows: -0.5 to -0.5, mean -0.5." in out
+    assert "R²: 0.9211 before, 0.8421 after." in out
+    assert "the first is higher: smoker (33.3 %)" in out
+    one, two = number_model.with_name("1.json"), number_model.with_name("2.json")
+    assert run("edit", number_model, "--at-least", "3: smoker", "-o", one)[0] == 0
+    status, _, err = run("edit", one, "--add", "-1: smoker", "-o", two)
+    assert status == 2
+    assert 'the demand "at least 3 where smoker" would be broken' in err
+    assert not two.exists()
+    assert run("edit", one, "--release", "at least 3: smoker", "-o", two)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--add", "ill +2: smoker"], "has the amount 'ill +2', expected a number"),
+        (["--add", "smoker"], "expected an amount, a colon and a condition"),
+        (["--votes", "1: much"], "has the amount 'much'"),
+        (["--never", "ill: smoker"], "use --at-least or --at-most"),
+        (["--at-least", "smoker"], "expected a number, a colon and a condition"),
+        (["--release", "never ill: smoker"], "expected a demand: 'at least 3: age <= 18'"),
+        (["--release", "at most 3: smoker"], "there is no demand"),
+        (["--rename-class", "a=b"], "has no classes"),
+    ],
+)
+def test_a_mistake_in_an_edit_of_a_number_is_one_line(
+    options: list[str], message: str, number_model: Path, run: Run
+) -> None:
+    new = number_model.with_name("new.json")
+    status, _, err = run("edit", number_model, *options, "-o", new)
+    assert status == 2
+    assert message in err
+    assert len(err.strip().splitlines()) == 1
+    assert not new.exists()
+
+
 def test_without_edits_the_rules_are_listed(model: Path, run: Run) -> None:
     _status, out, _err = run("edit", model)
     assert out.splitlines()[:2] == [
@@ -83,6 +164,18 @@ def test_without_edits_the_rules_are_listed(model: Path, run: Run) -> None:
     ]
     listed = json.loads(run("edit", model, "--json")[1])
     assert listed["rules"][1] == {"rule": 2, "text": "age > 70", "votes": [0, 2], "locked": False}
+
+
+def test_rules_are_printed_with_their_numbers(model: Path, number_model: Path, run: Run) -> None:
+    for path in (model, number_model):
+        status, out, _err = run("rules", path, "--numbers")
+        assert status == 0
+        assert out == run("edit", path)[1]
+        assert [line.split()[0] for line in out.splitlines()[:3]] == ["-", "1", "2"]
+    for options in (["--card"], ["--format", "json"], ["--data", "t.csv"]):
+        status, _out, err = run("rules", model, "--numbers", *options)
+        assert status == 2
+        assert "--numbers prints a list; leave out --card, --data and --format" in err
 
 
 def test_demands_can_be_released(model: Path, run: Run) -> None:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import dln
 from dln import _native
 from dln.core.circuit import Circuit
+from dln.core.labels import label_text
 from dln.core.model_file import circuit_from_json, circuit_to_json
 from dln.core.parts import MAX_VOTES, Rule
 from dln.core.score import Score
@@ -119,7 +120,7 @@ def test_printed_decimals_are_the_points(circuit: Circuit) -> None:
     for points in (score.offset, *(rule.votes[0] for rule in score.rules)):
         printed = Decimal(f"{score.decimal(points):f}")
         assert printed * Decimal(10) ** score.digits == points
-    assert str(circuit).startswith(f"{score.name} is ")
+    assert str(circuit).startswith(f"{label_text(score.name)} is ")
 
 
 @law

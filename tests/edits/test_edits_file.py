@@ -25,6 +25,7 @@ from dln.core.edit_record import (
     Release,
     RenameClass,
     RenameColumn,
+    RenameTarget,
     SetBase,
     SetVotes,
     Unlock,
@@ -41,6 +42,7 @@ VOTES = st.dictionaries(st.text(max_size=3), st.integers(-9, 9), min_size=1, max
 ONE_RULE = {"rule": st.integers(1, 99), "text": st.one_of(st.none(), TEXTS)}
 CUTOFFS = st.one_of(st.floats(allow_nan=False, allow_infinity=False, width=32), TEXTS)
 LABEL = LABELS.map(lambda labels: labels[0])
+AMOUNTS = st.floats(-1e9, 1e9)
 DEMAND = {"where": TEXTS, "label": LABEL, "never": st.booleans()}
 EDITS = st.one_of(
     st.builds(Drop, **ONE_RULE),
@@ -51,6 +53,12 @@ EDITS = st.one_of(
     st.builds(SetVotes, **ONE_RULE, votes=VOTES),
     st.builds(AddRule, TEXTS, VOTES, st.booleans()),
     st.builds(SetBase, VOTES),
+    st.builds(SetVotes, **ONE_RULE, adds=AMOUNTS),
+    st.builds(AddRule, TEXTS, locked=st.booleans(), adds=AMOUNTS),
+    st.builds(SetBase, adds=AMOUNTS),
+    st.builds(RenameTarget, st.text()),
+    st.builds(Force, TEXTS, at_least=AMOUNTS),
+    st.builds(Release, TEXTS, at_least=AMOUNTS, at_most=AMOUNTS),
     st.builds(MoveCutoff, st.text(), CUTOFFS, CUTOFFS, NUMBERS),
     st.builds(RenameColumn, st.text(), st.text()),
     st.builds(RenameClass, LABEL, LABEL),

@@ -16,7 +16,7 @@ from sklearn.base import clone
 import dln
 from dln.core.circuit import Circuit
 from dln.data.table import read_table
-from dln.errors import DlnError, OptionError, RuleTextError
+from dln.errors import DlnError, OptionError, RuleTextError, TaskError
 from dln.estimators.classifier import DLNClassifier
 from dln.train.given import loss_with_base
 from dln.train.problem import Problem
@@ -338,3 +338,10 @@ def test_a_demand_on_a_circuit_with_directions_is_proven() -> None:
     edited = dln.edit(circuit.fit(X, Y).circuit_).force("age > 85", never="well")
     assert "well" not in edited.circuit.predict(X[X["age"] > 85])
     assert edited.circuit.constraints is not None
+
+
+def test_a_refit_of_a_number_is_refused() -> None:
+    text = "y is 1 plus what the rules add.\n  +2  x0 > 0.5"
+    circuit = Circuit.from_rules(text, columns=[dln.Column("x0", "number")])
+    with pytest.raises(TaskError, match=r"refit is for classes, .* \(y\); fit a DLNRegressor"):
+        dln.refit(circuit, [[0.0], [1.0]], [1, 3])

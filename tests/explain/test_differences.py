@@ -235,3 +235,14 @@ def test_differences_of_numbers_are_named() -> None:
         dln.find_differences(classifier, classifier, tolerance=1)
     with pytest.raises(dln.TaskError, match="predicts 2 classes"):
         dln.find_differences(classifier, price(50.0))
+
+
+def test_circuits_that_differ_on_every_row_and_read_nothing() -> None:
+    one, two = (
+        Circuit.from_rules(f"y is {start} plus what the rules add.", columns=()) for start in (1, 2)
+    )
+    found = find_differences(one, two)
+    assert found.complete
+    assert [(rule.first, rule.condition) for rule in found.rules] == [
+        ("the second is higher", "always")
+    ]

@@ -14,7 +14,9 @@ import dln
 from dln.core.circuit import Circuit
 from dln.core.gates import GATE_BY_NAME
 from dln.core.literals import Above, Among, Column, Missing
+from dln.core.logic import Logic
 from dln.core.parts import Node, Rule
+from dln.core.score import Link, Score
 from dln.errors import RuleTextError
 from tests.support.strategies import (
     as_objects,
@@ -24,6 +26,7 @@ from tests.support.strategies import (
     logic_circuits,
     plain_votes,
     rows_for,
+    score_circuits,
 )
 
 AGE = Column("age", "integer")
@@ -32,6 +35,9 @@ HUE = Column("hue", "category", ("blue", "dark green", "7", 7, "a, b"))
 DAY = Column("day", "date")
 DOSE = Column("dose (mg)", "number")
 COLUMNS = (AGE, SMOKER, HUE, DAY, DOSE)
+
+
+SUM = "price is 12.5 plus what the rules add."
 
 
 def read(text: str, *columns: Column) -> Circuit:
@@ -62,6 +68,62 @@ def test_what_a_circuit_prints_is_read_as_the_same_votes(
         assert [*map(type, back.classes)] == [*map(type, circuit.classes)]
         assert back.classes == circuit.classes
         np.testing.assert_array_equal(plain_votes(back, rows), expected)
+
+
+@law
+@given(score_circuits(), st.data())
+def test_what_a_number_circuit_prints_is_read_as_the_same_number(
+    circuit: Circuit, data: st.DataObject
+) -> None:
+    score = circuit.number_readout
+    rows = data.draw(rows_for(circuit))
+    table = as_objects(circuit, rows)
+    texts = [str(circuit), dln.rule_table(circuit).to_text()]
+    if rows:
+        texts.append(dln.rule_table(circuit, table, [1.0] * len(rows)).to_text())
+    for text in texts:
+        back = Circuit.from_rules(text, columns=circuit.columns)
+        own = back.number_readout
+        assert (own.name, own.link) == (score.name, score.link)
+        points, expected = plain_votes(back, rows), plain_votes(circuit, rows)
+        assert [own.decimal(int(one)) for (one,) in points] == [
+            score.decimal(int(one)) for (one,) in expected
+        ]
+        np.testing.assert_array_equal(back.predict(table), circuit.predict(table))
+
+
+@pytest.mark.parametrize(
+    ("name", "link"),
+    [
+        ("a is exp(2 plus what the rules add)", "identity"),
+        ("x is 1 plus what the rules add. y", "log"),
+        ("z is 1 / (1 + exp(-s)), where s", "identity"),
+        ("is", "logit"),
+        ("", "log"),
+        ("(unnamed)", "identity"),
+        ("where", "identity"),
+        ("# 1", "logit"),
+        ("Most votes win;", "identity"),
+        ("Missing values fail ", "identity"),
+        ("Missing values fail a", "identity"),
+        ("Satisfied by every rule: a", "log"),
+    ],
+)
+def test_the_name_of_a_number_is_read_back(name: str, link: Link) -> None:
+    score = Score((Rule(0, (3,)),), (-25,), 1, link, name)
+    circuit = Circuit(logic=Logic((AGE,), (Above(0, 1.0),), ()), readout=score)
+    assert read(str(circuit), AGE) == circuit
+
+
+def test_the_note_on_constraints_is_skipped() -> None:
+    for text in (
+        "no: no votes\nyes:\n  +1  age > 54",
+        "y is 1 plus what the rules add.\n  +2  age > 54",
+    ):
+        circuit = read(text)
+        kept = replace(circuit, constraints=dln.Constraints(max_columns_per_rule=1))
+        assert "Satisfied by every rule" in str(kept)
+        assert read(str(kept)) == circuit
 
 
 TESTS = (
@@ -304,6 +366,15 @@ def test_a_mistake_is_marked_in_the_line_below(text: str, message: str, place: i
         ("ill:\nwhere\n  a: smoker\n  a: smoker", "part 'a' is defined twice"),
         ("ill:\n  +1  b\nwhere\n  a: b\n  b: not a", "part 'a' is defined by itself"),
         ("ill:\n  +1  c\nwhere\n  a: smoker", "there is no column 'c'"),
+        (f"{SUM}\n  smoker", "expected what the rule adds, such as +3.2"),
+        (f"{SUM}\n  +1 (× 2)  smoker", "there is no column '× 2'"),
+        (f"{SUM}\n{SUM}", "states twice what the rules are for"),
+        (f"ill:\n{SUM}", "states twice what the rules are for"),
+        (f"{SUM}\nill:", "a class among the rules of a number"),
+        (f"{SUM}\n  +3000000000  smoker\n  +1  age > 3", "the rules cannot be added up: "),
+        (f"{SUM}\n  +0.{'1' * 25}  smoker", "the rules cannot be added up: "),
+        (SUM.replace("12.5", "4000000001"), "the rules cannot be added up: "),
+        (SUM.replace("12.5", "much"), "expected a class followed by a colon"),
     ],
 )
 def test_a_mistake_in_the_layout_is_marked(text: str, message: str) -> None:
@@ -331,6 +402,8 @@ def test_a_class_that_is_not_among_the_given_ones() -> None:
     for text in ("il:", "ill:\nill:"):
         with pytest.raises(RuleTextError, match=r"did you mean 'ill'|occurs twice"):
             Circuit.from_rules(text, columns=COLUMNS, classes=("healthy", "ill"))
+    with pytest.raises(RuleTextError, match="add up to a number; expected rules for classes"):
+        Circuit.from_rules(SUM, columns=COLUMNS, classes=("healthy", "ill"))
 
 
 @law

@@ -15,10 +15,12 @@ from dln.cli.output import print_json, print_message, print_result
 from dln.cli.people import login_name, time_now
 from dln.cli.table_options import reads_table
 from dln.core.edit_record import Lock, Release, RenameClass, RenameColumn, Unlock
+from dln.core.score import Score
 from dln.edits.editing import Editing
 from dln.edits.editing import edit as start_editing
 from dln.edits.edits_file import load_edits, save_edits
 from dln.errors import OptionError
+from dln.explain.amounts import decimal_text
 
 Texts = list[str] | None
 
@@ -43,13 +45,26 @@ def edit(
     drop: Annotated[Texts, _option("RULE", "Drop a rule, by its number or its text.")] = None,
     change: Annotated[Texts, _option("N: RULE", "Replace the condition of a rule.")] = None,
     add: Annotated[
-        Texts, _option("VOTES: RULE", 'Add a rule, such as "ill +2: age > 54 and smoker".')
+        Texts,
+        _option(
+            "VOTES: RULE",
+            'Add a rule, such as "ill +2: age > 54 and smoker". For a number, state what it adds: '
+            '"+2.5: age > 54".',
+        ),
     ] = None,
     votes: Annotated[
-        Texts, _option("N: VOTES", 'Set the votes of a rule, such as "3: ill +2".')
+        Texts,
+        _option(
+            "N: VOTES",
+            'Set the votes of a rule, such as "3: ill +2", or what it adds to a number: "3: +2.5".',
+        ),
     ] = None,
     base: Annotated[
-        Texts, _option("VOTES", 'Set the votes that every row has, such as "ill +1".')
+        Texts,
+        _option(
+            "VOTES",
+            'Set the votes that every row has, such as "ill +1", or the start of a number: "12.5".',
+        ),
     ] = None,
     move: Annotated[
         Texts, _option("CUTOFF", 'Move a cutoff: "age 54 to 60", or "3: age 54 to 60" in rule 3.')
@@ -74,11 +89,27 @@ def edit(
             "added if needed, and the result is proven.",
         ),
     ] = None,
+    at_least: Annotated[
+        Texts,
+        _option(
+            "NUMBER: CONDITION",
+            'Predict at least a number under a condition, such as "3: pregnant". A rule is added '
+            "if needed, and the result is proven. For models that predict a number.",
+        ),
+    ] = None,
+    at_most: Annotated[
+        Texts,
+        _option("NUMBER: CONDITION", 'Predict at most a number there, such as "9: pregnant".'),
+    ] = None,
     release: Annotated[
-        Texts, _option("DEMAND", 'Take a demand back: "never ill: age <= 18".')
+        Texts,
+        _option("DEMAND", 'Take a demand back: "never ill: age <= 18", or "at least 3: pregnant".'),
     ] = None,
     rename_column: Annotated[Texts, _option("OLD=NEW", "Rename a column.")] = None,
     rename_class: Annotated[Texts, _option("OLD=NEW", "Rename a class.")] = None,
+    rename_target: Annotated[
+        str | None, _option("NEW", "Rename the number that is predicted.")
+    ] = None,
     apply: Annotated[
         str | None, _option("FILE", "Apply the edits of a file first, such as one of a report.")
     ] = None,
@@ -102,8 +133,8 @@ def edit(
         str | None,
         _option(
             "DATA",
-            "Table with known classes. Prints how many of its rows change their class, and the "
-            "accuracy before and after.",
+            "Table with known classes or numbers. Prints how many of its rows change, and the "
+            "accuracy or R² before and after.",
         ),
     ] = None,
     target: KnownTarget = None,
@@ -118,12 +149,12 @@ def edit(
     Without an edit, prints the rules with their numbers. A rule keeps its number while others are
     dropped; an added rule gets the next one. Edits are recorded in the model file with who, when
     and why. Prints the exact conditions under which the predictions change, and with --data the
-    rows that change and the accuracy before and after. Rows that the model was trained on are left
-    out.
+    rows that change and the accuracy, or R², before and after. Rows that the model was trained on
+    are left out.
 
     Options are applied in the order: --apply, --change, --move, --votes, --base, --add, --drop,
-    --lock, --unlock, --release, --never, --always, --rename-column, --rename-class. All are
-    repeatable, except --apply.
+    --lock, --unlock, --release, --never, --always, --at-least, --at-most, --rename-column,
+    --rename-class, --rename-target. All are repeatable, except --apply and --rename-target.
 
     Example: dln edit heart.json --drop 3 --why "not causal" --data heart.csv -o new.json
     """
@@ -154,8 +185,11 @@ def edit(
         "release": release,
         "never": never,
         "always": always,
+        "at_least": at_least,
+        "at_most": at_most,
         "rename_column": rename_column,
         "rename_class": rename_class,
+        "rename_target": None if rename_target is None else [rename_target],
     }
     editing = editing.apply(*read_edits(circuit, options), why=why)
     if not editing.records:
@@ -184,7 +218,8 @@ def edit(
         save_model(editing.circuit, output)
     if save_edits_to is not None:
         save_edits(save_edits_to, editing.records, circuit)
-    if circuit.calibration is not None and not quiet and _changes_votes(editing):
+    is_calibrated = circuit.task == "classes" and circuit.calibration is not None
+    if is_calibrated and not quiet and _changes_votes(editing):
         print_message(
             "Probabilities are those measured before the edits; dln.calibrate measures them again."
         )
@@ -213,11 +248,16 @@ def _show_rules(editing: Editing, json: bool) -> None:
         print_result("\n".join(lines))
         return
     circuit = editing.circuit
+    score = circuit.readout if isinstance(circuit.readout, Score) else None
     rules = [
         {
             "rule": editing.draft.numbers[place],
             "text": editing.draft.text(place),
-            "votes": list(rule.votes),
+            **(
+                {"votes": list(rule.votes)}
+                if score is None
+                else {"adds": decimal_text(score, rule.votes[0])}
+            ),
             "locked": place in circuit.locked,
         }
         for place, rule in enumerate(circuit.rules)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 from dln.core.circuit import Circuit
@@ -16,6 +17,7 @@ from dln.core.edit_record import (
     Release,
     RenameClass,
     RenameColumn,
+    RenameTarget,
     SetBase,
     SetVotes,
     Unlock,
@@ -49,21 +51,31 @@ def _change(_: Circuit, text: str) -> Edit:
     return ChangeRule(number, to=rule)
 
 
-def _votes(_: Circuit, text: str) -> Edit:
-    number, votes = _numbered(text, "--votes", "3: ill +2")
+def _votes(circuit: Circuit, text: str) -> Edit:
+    is_number = circuit.task == "number"
+    number, votes = _numbered(text, "--votes", "3: +2.5" if is_number else "3: ill +2")
+    if is_number:
+        return SetVotes(number, adds=_read_amount(votes, "--votes"))
     return SetVotes(number, votes=_read_votes(votes, "--votes"))
 
 
-def _base(_: Circuit, text: str) -> Edit:
+def _base(circuit: Circuit, text: str) -> Edit:
+    if circuit.task == "number":
+        return SetBase(adds=_read_amount(text, "--base"))
     return SetBase(_read_votes(text, "--base"))
 
 
-def _add(_: Circuit, text: str) -> Edit:
+def _add(circuit: Circuit, text: str) -> Edit:
+    is_number = circuit.task == "number"
     votes, colon, rule = text.partition(": ")
     if not colon or not rule.strip():
+        expected = "an amount" if is_number else "votes"
+        example = "+2.5: age > 54" if is_number else "ill +2: age > 54"
         raise OptionError(
-            f"--add is {text!r}, expected votes, a colon and a condition: 'ill +2: age > 54'"
+            f"--add is {text!r}, expected {expected}, a colon and a condition: {example!r}"
         )
+    if is_number:
+        return AddRule(rule.strip(), adds=_read_amount(votes, "--add"))
     return AddRule(rule.strip(), _read_votes(votes, "--add"))
 
 
@@ -91,6 +103,20 @@ def _rename_class(circuit: Circuit, text: str) -> Edit:
     return RenameClass(_label(circuit, old), new)
 
 
+def _rename_target(_: Circuit, text: str) -> Edit:
+    return RenameTarget(text)
+
+
+def _at_least(_: Circuit, text: str) -> Edit:
+    where, limit = _bound(text, "--at-least")
+    return Force(where, at_least=limit)
+
+
+def _at_most(_: Circuit, text: str) -> Edit:
+    where, limit = _bound(text, "--at-most")
+    return Force(where, at_most=limit)
+
+
 def _never(circuit: Circuit, text: str) -> Edit:
     return Force(*_demand(circuit, text, "--never"), never=True)
 
@@ -100,6 +126,14 @@ def _always(circuit: Circuit, text: str) -> Edit:
 
 
 def _release(circuit: Circuit, text: str) -> Edit:
+    if circuit.task == "number":
+        if text.startswith("at least "):
+            where, limit = _bound(text.removeprefix("at least "), "--release")
+            return Release(where, at_least=limit)
+        if text.startswith("at most "):
+            where, limit = _bound(text.removeprefix("at most "), "--release")
+            return Release(where, at_most=limit)
+        raise OptionError(f"--release is {text!r}, expected a demand: 'at least 3: age <= 18'")
     word, _, rest = text.partition(" ")
     if word not in ("never", "always"):
         raise OptionError(f"--release is {text!r}, expected a demand: 'never ill: age <= 18'")
@@ -118,8 +152,11 @@ _READERS: dict[str, Read] = {
     "release": _release,
     "never": _never,
     "always": _always,
+    "at_least": _at_least,
+    "at_most": _at_most,
     "rename_column": _rename_column,
     "rename_class": _rename_class,
+    "rename_target": _rename_target,
 }
 """How each option is read, in the order of application."""
 
@@ -160,11 +197,36 @@ def _read_votes(text: str, option: str) -> tuple[tuple[str, int], ...]:
     return tuple(votes.items())
 
 
+def _read_amount(text: str, option: str) -> float:
+    amount = text.strip()
+    if not NUMBER.fullmatch(amount) or not math.isfinite(float(amount)):
+        raise OptionError(
+            f"{option} has the amount {amount!r}, expected a number, since the model predicts one: "
+            "'+2.5'"
+        )
+    return float(amount)
+
+
+def _bound(text: str, option: str) -> tuple[str, float]:
+    limit, colon, where = text.partition(":")
+    is_number = NUMBER.fullmatch(limit.strip()) and math.isfinite(float(limit))
+    if not colon or not is_number or not where.strip():
+        raise OptionError(
+            f"{option} is {text!r}, expected a number, a colon and a condition: '3: age <= 18'"
+        )
+    return where.strip(), float(limit)
+
+
 def _cutoff(text: str) -> float | str:
     return float(text) if NUMBER.fullmatch(text) else text
 
 
 def _demand(circuit: Circuit, text: str, option: str) -> tuple[str, Label]:
+    if circuit.task == "number":
+        raise OptionError(
+            f"{option} is for classes, and the model predicts a number; use --at-least or "
+            "--at-most, such as --at-least '3: age <= 18'"
+        )
     # A class may contain a colon: the longest label that fits is meant.
     fits = [label for label in circuit.classes if text.startswith(f"{label}: ")]
     if not fits:
@@ -177,4 +239,5 @@ def _demand(circuit: Circuit, text: str, option: str) -> tuple[str, Label]:
 
 
 def _label(circuit: Circuit, text: str) -> Label:
-    return next((label for label in circuit.classes if str(label) == text), text)
+    labels = circuit.classes if circuit.task == "classes" else ()
+    return next((label for label in labels if str(label) == text), text)

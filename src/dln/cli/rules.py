@@ -14,6 +14,7 @@ from dln.cli.layout import DETECT, Layout
 from dln.cli.options import AllRows, KnownTarget, Model, Quiet
 from dln.cli.output import print_json, print_message, print_result
 from dln.cli.table_options import reads_table
+from dln.edits.editing import edit
 from dln.errors import OptionError
 from dln.explain.formatted import Formatted
 from dln.explain.rules import rule_table, score_card
@@ -27,6 +28,13 @@ def rules(
     format: Annotated[Format, typer.Option("--format", "-f", help="Output format.")] = "text",
     card: Annotated[
         bool, typer.Option("--card", help="Print a score card. For two classes.")
+    ] = False,
+    numbers: Annotated[
+        bool,
+        typer.Option(
+            "--numbers",
+            help="Print each rule once with its number, which dln edit and the exports use.",
+        ),
     ] = False,
     data: Annotated[
         str | None,
@@ -46,6 +54,11 @@ def rules(
     Example: dln rules heart.json --data test.csv --format markdown
     """
     circuit = load_model(model)
+    if numbers:
+        if card or data is not None or format != "text":
+            raise OptionError("--numbers prints a list; leave out --card, --data and --format")
+        print_result(str(edit(circuit)))
+        return
     make = score_card if card else rule_table
     if data is None:
         for option, given in (("--target", target is not None), ("--all-rows", all_rows)):

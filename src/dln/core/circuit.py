@@ -643,9 +643,9 @@ class Circuit:
     ) -> Circuit:
         """Read a circuit from rules as text, as `print(circuit)` and `dln rules` write them.
 
-        Every text that a classifier prints gives a circuit with the same votes on every possible
-        row. Statistics and probabilities in the text are skipped. The grammar is in
-        docs/reference/rules-language.md.
+        Every text that a circuit prints gives a circuit with the same votes, or the same number,
+        on every possible row. Statistics and probabilities in the text are skipped. The grammar is
+        in docs/reference/rules-language.md.
 
         Parameters
         ----------
@@ -655,6 +655,7 @@ class Circuit:
             The columns of the table, such as those of another circuit.
         classes
             The classes in the order that decides ties; by default those of the text, in its order.
+            Only for rules of classes.
 
         Raises
         ------
@@ -678,6 +679,15 @@ class Circuit:
         ... )
         >>> circuit.predict([[60, False, "Bern"], [60, False, "Genf"]]).tolist()
         ['ill', 'healthy']
+        >>> price = Circuit.from_rules(
+        ...     '''
+        ... price is 12.5 plus what the rules add.
+        ...   +3.25  age > 54
+        ... ''',
+        ...     columns=[Column("age", "integer")],
+        ... )
+        >>> price.predict([[60], [50]]).tolist()
+        [15.75, 12.5]
         """
         from dln.language.rules import read_rules
 

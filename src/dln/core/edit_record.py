@@ -13,9 +13,12 @@ from typing import Any, ClassVar
 from dln.core.labels import Label, label_from_json, label_to_json
 
 
-def _part(name: str, read: Callable[[Any], Any]) -> dict[str, Any]:
-    """Describe a field: its name in JSON and the function that checks its value."""
-    return {"name": name, "read": read}
+def _part(name: str, read: Callable[[Any], Any], *instead: str) -> dict[str, Any]:
+    """Describe a field: its name in JSON, the function that checks its value, and replacements.
+
+    A field without a value may be left out of a file if one of the replacements is there.
+    """
+    return {"name": name, "read": read, "instead": instead}
 
 
 def _text(value: Any) -> str:
@@ -48,6 +51,12 @@ def _number_or_date(value: Any) -> float | str:
     if type(value) in (int, float) and abs(value) < 2.0**1023:
         return float(value)
     raise ValueError("expected a number, or a date as text")
+
+
+def _number(value: Any) -> float:
+    if type(value) in (int, float) and abs(value) < 2.0**1023:
+        return float(value)
+    raise ValueError("expected a number")
 
 
 def _count(value: Any) -> int:
@@ -108,27 +117,33 @@ class ChangeRule(_OfRule):
 
 @dataclass(frozen=True)
 class SetVotes(_OfRule):
-    """Set the votes of a rule; classes that are not named get none."""
+    """Set the votes of a rule; classes that are not named get none. For a number: what it adds."""
 
-    votes: tuple[tuple[str, int], ...] = field(default=(), metadata=_part("votes", _votes))
+    votes: tuple[tuple[str, int], ...] = field(default=(), metadata=_part("votes", _votes, "adds"))
+    adds: float | None = field(default=None, metadata=_part("adds", _number))
     action: ClassVar = "votes"
 
 
 @dataclass(frozen=True)
 class AddRule:
-    """Add a rule."""
+    """Add a rule with votes by class or, for a number, with what it adds."""
 
     text: str = field(metadata=_part("text", _some_text))
-    votes: tuple[tuple[str, int], ...] = field(metadata=_part("votes", _votes))
+    votes: tuple[tuple[str, int], ...] = field(default=(), metadata=_part("votes", _votes, "adds"))
     locked: bool = field(default=False, metadata=_part("locked", _truth))
+    adds: float | None = field(default=None, metadata=_part("adds", _number))
     action: ClassVar = "add"
 
 
 @dataclass(frozen=True)
 class SetBase:
-    """Set the votes that every row has; classes that are not named keep theirs."""
+    """Set the votes that every row has; classes that are not named keep theirs.
 
-    votes: tuple[tuple[str, int], ...] = field(metadata=_part("votes", _votes))
+    For a number: what the score is before any rule adds to it.
+    """
+
+    votes: tuple[tuple[str, int], ...] = field(default=(), metadata=_part("votes", _votes, "adds"))
+    adds: float | None = field(default=None, metadata=_part("adds", _number))
     action: ClassVar = "base"
 
 
@@ -162,22 +177,47 @@ class RenameClass:
 
 
 @dataclass(frozen=True)
-class Force:
-    """Demand that a class is never, or always, predicted under a condition."""
+class RenameTarget:
+    """Give the number that is predicted another name."""
+
+    to: str = field(metadata=_part("to", _text))
+    action: ClassVar = "rename target"
+
+
+@dataclass(frozen=True)
+class _Demand:
+    """A class is never, or always, predicted under a condition; or a number stays within limits."""
 
     where: str = field(metadata=_part("where", _some_text))
-    label: Label = field(metadata=_part("class", label_from_json))
+    label: Label | None = field(
+        default=None, metadata=_part("class", label_from_json, "at least", "at most")
+    )
     never: bool = field(default=True, metadata=_part("never", _truth))
+    at_least: float | None = field(default=None, metadata=_part("at least", _number))
+    at_most: float | None = field(default=None, metadata=_part("at most", _number))
+
+    @property
+    def limits(self) -> tuple[float | None, float | None]:
+        """The least and the largest number that may be predicted."""
+        return self.at_least, self.at_most
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What is demanded; a demand and its release have the same key."""
+        return self.where, self.label, self.never, *self.limits
+
+
+@dataclass(frozen=True)
+class Force(_Demand):
+    """Make a demand."""
+
     action: ClassVar = "force"
 
 
 @dataclass(frozen=True)
-class Release:
+class Release(_Demand):
     """Take a demand back; its rule, if it needed one, can then be dropped."""
 
-    where: str = field(metadata=_part("where", _some_text))
-    label: Label = field(metadata=_part("class", label_from_json))
-    never: bool = field(default=True, metadata=_part("never", _truth))
     action: ClassVar = "release"
 
 
@@ -190,15 +230,14 @@ class Refit:
 
 
 OfRule = Drop | Lock | Unlock | ChangeRule | SetVotes
-Edit = (
-    OfRule | AddRule | SetBase | MoveCutoff | RenameColumn | RenameClass | Force | Release | Refit
-)
+Rename = RenameColumn | RenameClass | RenameTarget
+Edit = OfRule | AddRule | SetBase | MoveCutoff | Rename | Force | Release | Refit
 
 _KINDS: dict[str, type[Any]] = {
     kind.action: kind
     for kind in (
         *(Drop, ChangeRule, AddRule, SetVotes, SetBase, Lock, Unlock, MoveCutoff),
-        *(RenameColumn, RenameClass, Force, Release, Refit),
+        *(RenameColumn, RenameClass, RenameTarget, Force, Release, Refit),
     )
 }
 _ABOUT = ("who", "when", "why")
@@ -268,7 +307,9 @@ class EditRecord:
         for name, part in parts.items():
             if name in document:
                 values[part.name] = _read(name, document[name], part.metadata["read"])
-            elif part.default is MISSING or part.default in ("", ()):
+            elif not any(other in document for other in part.metadata["instead"]) and (
+                part.default is MISSING or part.default in ("", ()) or part.metadata["instead"]
+            ):
                 raise ValueError(f'"{name}" is missing')
         about = {name: _read(name, document.get(name, ""), _text) for name in _ABOUT}
         return cls(kind(**values), **about)

@@ -82,6 +82,16 @@ class Score:
         """Return a readout of the same answers with other rules."""
         return replace(self, rules=rules, base_votes=base_votes)
 
+    def with_digits(self, digits: int) -> Score:
+        """Return the same score with more decimals; raises `CircuitError` if points do not fit.
+
+        >>> Score((Rule(0, (12,)),), (-5,), digits=1).with_digits(3).base_votes
+        (-500,)
+        """
+        factor = 10 ** (digits - self.digits)
+        rules = tuple(Rule(rule.wire, (factor * rule.votes[0],)) for rule in self.rules)
+        return replace(self, rules=rules, base_votes=(factor * self.offset,), digits=digits)
+
     @property
     def wires(self) -> tuple[int, ...]:
         """The wires that add points, one for each rule."""

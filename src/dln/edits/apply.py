@@ -19,8 +19,10 @@ from dln.core.edit_record import (
     MoveCutoff,
     Refit,
     Release,
+    Rename,
     RenameClass,
     RenameColumn,
+    RenameTarget,
     SetBase,
     SetVotes,
     Unlock,
@@ -43,11 +45,11 @@ def apply_edit(draft: Draft, edit: Edit) -> tuple[Draft, Edit]:
         case AddRule():
             return _add(draft, edit), edit
         case SetBase():
-            given = class_votes(draft.circuit, dict(edit.votes), draft.circuit.base_votes)
+            draft, given = _amounts(draft, edit, draft.circuit.base_votes)
             return draft.rebuilt(lambda entries, _: entries, base_votes=given), edit
         case MoveCutoff():
             return _move(draft, edit), edit
-        case RenameColumn() | RenameClass():
+        case RenameColumn() | RenameClass() | RenameTarget():
             return draft.with_circuit(rename(draft.circuit, edit)), edit
         case Force() | Release():
             return draft, edit
@@ -72,8 +74,7 @@ def _edit_rule(
             return draft.replaced(place, locked=False)
         case SetVotes():
             _refuse_locked(draft, place, "changed")
-            nobody = (0,) * draft.circuit.n_classes
-            votes = class_votes(draft.circuit, dict(edit.votes), nobody)
+            draft, votes = _amounts(draft, edit, _nothing(draft.circuit))
             return draft.replaced(place, votes=votes)
         case ChangeRule():
             _refuse_locked(draft, place, "changed")
@@ -97,8 +98,9 @@ def _refuse_locked(draft: Draft, place: int, what: str) -> None:
 
 
 def _add(draft: Draft, edit: AddRule) -> Draft:
-    nobody = (0,) * draft.circuit.n_classes
-    votes = class_votes(draft.circuit, dict(edit.votes), nobody)
+    draft, votes = _amounts(draft, edit, _nothing(draft.circuit))
+    if not any(votes) and draft.circuit.task == "number":
+        raise OptionError(f"the rule {edit.text!r} adds nothing; give another amount than 0")
     if not any(votes):
         raise OptionError(f"the rule {edit.text!r} has no votes; give at least one class a vote")
 
@@ -117,6 +119,33 @@ def _condition(text: str, circuit: Circuit, builder: LogicBuilder) -> Signal:
             "use base votes for votes that every row gets, and drop a rule that never fires"
         )
     return signal
+
+
+def _amounts(
+    draft: Draft, edit: AddRule | SetVotes | SetBase, others: tuple[int, ...]
+) -> tuple[Draft, tuple[int, ...]]:
+    """Return the votes or points that an edit states.
+
+    The draft of a number gets as many decimals as the points need.
+    """
+    if draft.circuit.task == "classes":
+        if edit.adds is not None:
+            raise OptionError(
+                "the model predicts classes; give votes by class instead of an amount, such as "
+                f"{str(draft.circuit.classes[0])!r} +1"
+            )
+        return draft, class_votes(draft.circuit, dict(edit.votes), others)
+    if edit.adds is None or edit.votes:
+        raise OptionError(
+            "the model predicts a number and has no classes; give what is added instead of votes, "
+            "such as +3.2"
+        )
+    draft, points = draft.amount(edit.adds)
+    return draft, (points,)
+
+
+def _nothing(circuit: Circuit) -> tuple[int, ...]:
+    return (0,) * circuit.readout.n_outputs
 
 
 def class_votes(
@@ -211,8 +240,8 @@ def _number(circuit: Circuit, index: int, value: float | str) -> float:
 # -- names ------------------------------------------------------------------------------------
 
 
-def rename(circuit: Circuit, edit: RenameColumn | RenameClass) -> Circuit:
-    """Rename a column or a class."""
+def rename(circuit: Circuit, edit: Rename) -> Circuit:
+    """Rename a column, a class or the number that is predicted."""
     match edit:
         case RenameColumn():
             index = _find_column(circuit, edit.column)
@@ -231,6 +260,8 @@ def rename(circuit: Circuit, edit: RenameColumn | RenameClass) -> Circuit:
                 edit.to if place == number else label for place, label in enumerate(circuit.classes)
             )
             return replace(circuit, readout=replace(circuit.class_readout, classes=classes))
+        case RenameTarget():
+            return replace(circuit, readout=replace(circuit.number_readout, name=edit.to))
         case _:
             assert_never(edit)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import NamedTuple
 
 from dln._util.messages import list_names, nearest_name
@@ -16,7 +17,7 @@ from dln.core.circuit import Circuit
 from dln.core.literals import Literal
 from dln.core.locked import with_entries
 from dln.core.parts import Rule
-from dln.errors import OptionError, RuleTextError
+from dln.errors import CircuitError, OptionError, RuleTextError
 from dln.language.rules import read_condition
 from dln.prove.equal import prove_equal
 
@@ -177,6 +178,30 @@ class Draft:
             return [*entries[:place], new, *entries[place + 1 :]]
 
         return self.rebuilt(change)
+
+    def guarded(self, where: str, votes: tuple[int, ...]) -> Draft:
+        """Add a locked rule with a condition as text."""
+
+        def change(entries: list[Entry], builder: LogicBuilder) -> list[Entry]:
+            signal = read_condition(where, self.circuit.columns, builder)
+            return [*entries, Entry(self.last + 1, signal, votes, True)]
+
+        return self.rebuilt(change)
+
+    def amount(self, value: float) -> tuple[Draft, int]:
+        """Return what a rule of a number adds as points, and the draft with decimals for them."""
+        score = self.circuit.number_readout
+        exact = Decimal(repr(float(value))).normalize()
+        digits = max(score.digits, -int(exact.as_tuple().exponent))
+        if digits > score.digits and exact:
+            try:
+                finer = replace(self.circuit, readout=score.with_digits(digits))
+            except CircuitError as error:
+                raise OptionError(
+                    f"{value!r} has too many decimals for this model ({error}); round it"
+                ) from error
+            return self.with_circuit(finer), int(exact.scaleb(digits))
+        return self, int(exact.scaleb(score.digits))
 
     def with_circuit(self, circuit: Circuit) -> Draft:
         """Return a draft of a circuit with the same rules."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from decimal import Decimal
+from typing import Any, TypedDict
 
 from dln._util.messages import type_name
 from dln.core.circuit import Circuit, check_is_circuit
@@ -19,20 +20,26 @@ from dln.core.edit_record import (
     Lock,
     MoveCutoff,
     Release,
+    Rename,
     RenameClass,
     RenameColumn,
+    RenameTarget,
     SetBase,
     SetVotes,
     Unlock,
 )
 from dln.core.labels import Label, label_text
+from dln.core.readout import Readout
+from dln.core.score import Score
 from dln.core.verdict import Proof
 from dln.data.table import read_table
-from dln.edits.apply import apply_edit, find_label, rename
-from dln.edits.demands import check_demands, meet_demand, release_demand
+from dln.edits.apply import apply_edit, rename
+from dln.edits.demands import check_demands, checked_demand, meet_demand, release_demand
 from dln.edits.draft import Draft
 from dln.edits.effect import EditEffect, compare_circuits
+from dln.edits.number_effect import NumberEditEffect, compare_numbers
 from dln.errors import OptionError
+from dln.explain.amounts import amount_text
 from dln.prove.clock import check_time_limit
 
 RuleName = int | str
@@ -85,18 +92,26 @@ class Editing:
         return self.apply(ChangeRule(*_named(rule), to=to), why=why)
 
     def add(
-        self, text: str, votes: Mapping[Any, int], *, locked: bool = False, why: str = ""
+        self, text: str, votes: Mapping[Any, int] | float, *, locked: bool = False, why: str = ""
     ) -> Editing:
-        """Add a rule: its condition as text, and its votes by class."""
-        return self.apply(AddRule(text, _votes(votes), locked), why=why)
+        """Add a rule: its condition as text, and its votes by class; for a number what it adds."""
+        return self.apply(AddRule(text, locked=locked, **_amount(votes)), why=why)
 
-    def set_votes(self, rule: RuleName, votes: Mapping[Any, int], *, why: str = "") -> Editing:
-        """Set the votes of a rule by class; classes that are not named get none."""
-        return self.apply(SetVotes(*_named(rule), votes=_votes(votes)), why=why)
+    def set_votes(
+        self, rule: RuleName, votes: Mapping[Any, int] | float, *, why: str = ""
+    ) -> Editing:
+        """Set the votes of a rule by class; classes that are not named get none.
 
-    def set_base_votes(self, votes: Mapping[Any, int], *, why: str = "") -> Editing:
-        """Set the votes that every row has; classes that are not named keep theirs."""
-        return self.apply(SetBase(_votes(votes)), why=why)
+        For a number: what the rule adds, such as 3.2.
+        """
+        return self.apply(SetVotes(*_named(rule), **_amount(votes)), why=why)
+
+    def set_base_votes(self, votes: Mapping[Any, int] | float, *, why: str = "") -> Editing:
+        """Set the votes that every row has; classes that are not named keep theirs.
+
+        For a number: the score before any rule adds to it.
+        """
+        return self.apply(SetBase(**_amount(votes)), why=why)
 
     def lock(self, rule: RuleName, *, why: str = "") -> Editing:
         """Lock a rule: `simplify`, `prune`, later edits and `refit` keep it and its votes."""
@@ -126,20 +141,27 @@ class Editing:
         """Give a class another label."""
         return self.apply(RenameClass(label, to), why=why)
 
+    def rename_target(self, to: str, *, why: str = "") -> Editing:
+        """Give the number that is predicted another name."""
+        return self.apply(RenameTarget(to), why=why)
+
     def force(
         self,
         where: str,
         *,
         never: Label | None = None,
         always: Label | None = None,
+        at_least: float | None = None,
+        at_most: float | None = None,
         why: str = "",
     ) -> Editing:
         """Demand that a class is never, or always, predicted under a condition.
 
-        A locked rule is added with as few votes as it takes; none if the circuit meets the demand
+        For a number: demand that the prediction is at least, or at most, a number there. A locked
+        rule is added with as few votes or points as it takes; none if the circuit meets the demand
         already. The proof is in `proofs`. Later edits must keep the demand, until `release`.
         """
-        return self.apply(Force(where, *_label_of(never, always)), why=why)
+        return self.apply(Force(where, *_demand(never, always, at_least, at_most)), why=why)
 
     def release(
         self,
@@ -147,10 +169,12 @@ class Editing:
         *,
         never: Label | None = None,
         always: Label | None = None,
+        at_least: float | None = None,
+        at_most: float | None = None,
         why: str = "",
     ) -> Editing:
         """Take a demand back; the locked rule that met it can then be unlocked and dropped."""
-        return self.apply(Release(where, *_label_of(never, always)), why=why)
+        return self.apply(Release(where, *_demand(never, always, at_least, at_most)), why=why)
 
     def apply(self, *edits: Edit | EditRecord, why: str = "") -> Editing:
         """Apply edits, for example those of a file (`dln.load_edits`).
@@ -166,10 +190,10 @@ class Editing:
     def _applied(self, given: EditRecord, why: str) -> Editing:
         draft, edit = apply_edit(self.draft, given.edit)
         if isinstance(edit, Force):
-            edit = replace(edit, label=_known(draft.circuit, edit.label))
+            edit = checked_demand(draft.circuit, edit)
             draft = meet_demand(draft, edit, self.time_limit)
         if isinstance(edit, Release):
-            edit = replace(edit, label=_known(draft.circuit, edit.label))
+            edit = checked_demand(draft.circuit, edit)
             release_demand(draft.circuit, edit)
         record = EditRecord(edit, given.who or self.who, given.when or self.when, given.why or why)
         circuit = replace(draft.circuit, edits=(*draft.circuit.edits, record))
@@ -180,25 +204,27 @@ class Editing:
 
     def effect(
         self, X: Any = None, y: Any = None, *, n: int = 10, time_limit: float | None = 60.0
-    ) -> EditEffect:
+    ) -> EditEffect | NumberEditEffect:
         """Show what the edits changed.
 
         Parameters
         ----------
         X
-            Rows, to count those that changed their class; None for the conditions alone. Columns
-            may have the names before or after the edits.
+            Rows, to count those that changed their class or number; None for the conditions alone.
+            Columns may have the names before or after the edits.
         y
-            The class of each row, for the accuracy before and after.
+            The class of each row, for the accuracy before and after; or its number, for R².
         n, time_limit
             As for `dln.find_differences`.
         """
         before = self.original
         for record in self.records:
-            if isinstance(record.edit, (RenameColumn, RenameClass)):
+            if isinstance(record.edit, Rename):
                 before = rename(before, record.edit)
         if X is not None:
             X = _renamed_table(X, self.original, before)
+        if before.task == "number":
+            return compare_numbers(before, self.circuit, X, y, n=n, time_limit=time_limit)
         if y is not None and before.classes != self.original.classes:
             new = dict(zip(self.original.classes, before.classes, strict=True))
             y = [new.get(label, label) for label in y]
@@ -207,13 +233,12 @@ class Editing:
     def __str__(self) -> str:
         """List the rules with their numbers."""
         draft, circuit = self.draft, self.circuit
-        labels = [label_text(label) for label in circuit.classes]
         lines = []
         if any(circuit.base_votes):
-            lines.append(f"   -  {_votes_text(circuit.base_votes, labels)}  always")
+            lines.append(f"   -  {_votes_text(circuit.base_votes, circuit.readout)}  always")
         for place, rule in enumerate(circuit.rules):
             mark = "  (locked)" if place in circuit.locked else ""
-            votes = _votes_text(rule.votes, labels)
+            votes = _votes_text(rule.votes, circuit.readout)
             lines.append(f"{draft.numbers[place]:>4}  {votes}  {draft.text(place)}{mark}")
         parts = circuit._written_rules.parts
         lines += ["where", *(f"  {name}: {text}" for name, text in parts)] if parts else []
@@ -259,7 +284,6 @@ def edit(
       ill and healthy: 54 < age <= 60 and not smoker (33.3 %)
     """
     check_is_circuit(circuit, "edit")
-    _ = circuit.class_readout  # raises an error if the circuit predicts a number
     check_time_limit(time_limit)
     for name, value in (("who", who), ("when", when)):
         if not isinstance(value, str):
@@ -278,28 +302,52 @@ def _named(rule: RuleName) -> tuple[int | None, str | None]:
 def _cutoff(value: float | str) -> float | str:
     if isinstance(value, str):
         return value
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    if not _is_number(value):
         raise OptionError(f"the cutoff is {value!r}, expected a number, or a date as text")
     return float(value)
 
 
-def _votes(votes: Mapping[Any, int]) -> tuple[tuple[str, int], ...]:
-    if not isinstance(votes, Mapping) or any(type(vote) is not int for vote in votes.values()):
-        raise OptionError(f"votes are {votes!r}, expected whole numbers by class: {{'ill': 2}}")
-    return tuple((str(label), vote) for label, vote in votes.items())
+class _Amount(TypedDict, total=False):
+    votes: tuple[tuple[str, int], ...]
+    adds: float
 
 
-def _label_of(never: Label | None, always: Label | None) -> tuple[Label, bool]:
-    if never is not None and always is None:
-        return never, True
-    if always is not None and never is None:
-        return always, False
-    raise OptionError("give the class as never=… or always=…, one of the two")
+def _amount(votes: Mapping[Any, int] | float) -> _Amount:
+    """Return the votes by class, or what a rule of a number adds."""
+    if isinstance(votes, Mapping):
+        if all(type(vote) is int for vote in votes.values()):
+            return {"votes": tuple((str(label), vote) for label, vote in votes.items())}
+    elif _is_number(votes):
+        return {"adds": float(votes)}
+    raise OptionError(
+        f"votes are {votes!r}, expected whole numbers by class: {{'ill': 2}}, or for a model that "
+        "predicts a number what is added: 3.2"
+    )
 
 
-def _known(circuit: Circuit, label: Label) -> Label:
-    """Return the class that a label, or the text of one, stands for."""
-    return circuit.classes[find_label(circuit, label)]
+def _demand(
+    never: Label | None, always: Label | None, at_least: Any, at_most: Any
+) -> tuple[Label | None, bool, float | None, float | None]:
+    limits = _limit("at_least", at_least), _limit("at_most", at_most)
+    if (never is not None) + (always is not None) + (limits != (None, None)) != 1:
+        raise OptionError(
+            "give the class as never=… or always=…, one of the two; for a number give at_least=… "
+            "or at_most=…"
+        )
+    return always if never is None else never, always is None, *limits
+
+
+def _limit(name: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    if not _is_number(value):
+        raise OptionError(f"{name} is {value!r}, expected a number")
+    return float(value)
+
+
+def _is_number(value: Any) -> bool:
+    is_number = isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
+    return is_number and math.isfinite(value)
 
 
 def _renamed_table(X: Any, old: Circuit, new: Circuit) -> Any:
@@ -313,7 +361,11 @@ def _renamed_table(X: Any, old: Circuit, new: Circuit) -> Any:
     return replace(table, names=tuple(names.get(name, name) for name in table.names))
 
 
-def _votes_text(votes: Iterable[int], labels: list[str]) -> str:
+def _votes_text(votes: tuple[int, ...], readout: Readout) -> str:
+    if isinstance(readout, Score):
+        return amount_text(readout, votes[0])
     return ", ".join(
-        f"{label} {vote:+d}" for label, vote in zip(labels, votes, strict=True) if vote
+        f"{label_text(label)} {vote:+d}"
+        for label, vote in zip(readout.classes, votes, strict=True)
+        if vote
     )

@@ -13,7 +13,7 @@ from dln.core.edit_record import EditRecord, Refit
 from dln.core.locked import split_locked
 from dln.edits.demands import active_demands, check_demands, guards, meet_demand
 from dln.edits.draft import Draft
-from dln.errors import OptionError
+from dln.errors import OptionError, TaskError
 from dln.estimators.classifier import DLNClassifier
 
 
@@ -54,10 +54,17 @@ def refit(
 
     Raises
     ------
+    TaskError
+        If the circuit predicts a number.
     OptionError
         If a number is not that of a rule, or a demand cannot be met.
     """
     check_is_circuit(circuit, "refit")
+    if circuit.task == "number":
+        raise TaskError(
+            f"refit is for classes, but the circuit predicts a number "
+            f"({circuit.number_readout.name}); fit a DLNRegressor and edit its circuit instead"
+        )
     learner = clone(model if model is not None else DLNClassifier(random_state=0))
     if learner.rules is not None:
         raise OptionError("the model of a refit has rules already; lock them in the circuit")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from dln._util.messages import plain_text
+from dln.core.labels import label_text
 from dln.core.score import Score
 
 
@@ -112,14 +113,15 @@ def sum_note(score: Score) -> str:
     >>> print(sum_note(Score((), (25,), digits=1, link="log", name="price")))
     price is exp(2.5 plus what the rules add): 12.1825 times the factors of the rules.
     """
+    name = label_text(score.name)
     start = f"{decimal_text(score, score.offset)} plus what the rules add"
     match score.link:
         case "identity":
-            return f"{score.name} is {start}."
+            return f"{name} is {start}."
         case "log":
             first = number_text(score, score.answer(score.offset))
-            return f"{score.name} is exp({start}): {first} times the factors of the rules."
+            return f"{name} is exp({start}): {first} times the factors of the rules."
         case "logit":
-            return f"{score.name} is 1 / (1 + exp(-s)), where s is {start}."
+            return f"{name} is 1 / (1 + exp(-s)), where s is {start}."
         case _:
             assert_never(score.link)

@@ -302,7 +302,7 @@ def _outside(joint: Joint, boxes: list[Box]) -> Circuit:
     """Add two classes: the first has no votes, the second a vote for each box of the row."""
     circuit = joint.circuit
     search = circuit._search
-    nodes, rules = list(circuit.nodes), []
+    nodes, rules, everywhere = list(circuit.nodes), [], 0
     for rule in circuit.rules:
         rules.append(Rule(rule.wire, (*rule.votes, 0, 0)))
     for box in boxes:
@@ -311,12 +311,12 @@ def _outside(joint: Joint, boxes: list[Box]) -> Circuit:
             part = search.part(box, place)
             if not part.all():
                 wires.append(_membership(circuit, nodes, search, place, part))
-        wire = _chain(circuit, nodes, "AND", wires) if wires else None
-        if wire is None:
-            wire = circuit.n_literals + len(nodes)
-            nodes.append(Node(GATE_BY_NAME["TRUE"], 0, 0))
+        if not wires:  # the box of all rows
+            everywhere += 1
+            continue
+        wire = _chain(circuit, nodes, "AND", wires)
         rules.append(Rule(wire, (*(0,) * 2 * joint.n_classes, 0, 1)))
-    base = (*circuit.base_votes, 0, 0)
+    base = (*circuit.base_votes, 0, everywhere)
     return Circuit(circuit.columns, circuit.literals, nodes, rules, base, tuple(range(len(base))))
 
 

@@ -1,8 +1,8 @@
 """Rules as text, as `print(circuit)` and `dln rules` write them -> Circuit.
 
-Promise: what a circuit prints is read as a circuit with the same votes on every possible row.
-Notes, statistics, probabilities and comments are skipped. The grammar is in
-docs/reference/rules-language.md.
+Promise: what a circuit prints is read as a circuit with the same votes, or the same number, on
+every possible row. Notes, statistics, probabilities, factors and comments are skipped. The grammar
+is in docs/reference/rules-language.md.
 """
 
 from __future__ import annotations
@@ -11,23 +11,28 @@ import datetime
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import NamedTuple
 
 from dln._util.messages import no_such_name
-from dln.core.builder import CircuitBuilder, LogicBuilder, Signal
+from dln.core.builder import TRUE, CircuitBuilder, LogicBuilder, Signal
 from dln.core.circuit import Circuit
 from dln.core.labels import DATE, Label, label_text, plain_labels
 from dln.core.literals import Column
-from dln.core.readout import Votes
-from dln.errors import RuleTextError
+from dln.core.readout import Readout, Votes
+from dln.core.score import Score
+from dln.errors import CircuitError, RuleTextError
 from dln.language.comparison import plain_value
 from dln.language.condition import ConditionReader
 from dln.language.expression import Condition, add_condition, names_in
 from dln.language.scanner import Scanner
+from dln.language.sums import Sum, points_and_digits, read_sum, skip_factor
 
-_NOTES = ("Most votes win;", "Missing values fail ")
+_NOTES = ("Most votes win;", "Missing values fail ", "Satisfied by every rule: ")
 _PROBABILITIES = re.compile(r"(Probability of .*|Weight of a class) by its lead in votes ")
 _EVIDENCE = re.compile(r"\s*(\d+ of \d+ rows|fires in none of \d+ rows)")
 _VOTES = re.compile(r"([+-]\d+)(?=\s|$)", re.ASCII)
+_ADDS = re.compile(r"([+-](?:\d+\.?\d*|\.\d+))(?=\s|$)", re.ASCII)
 _PART = re.compile(r"([^\W\d]\w*):")
 
 
@@ -40,25 +45,50 @@ def read_rules(
     for number, line in enumerate(text.splitlines(), start=1):
         if not found.add(line, number):
             break
-    if not found.classes:
+    if not found.classes and found.sum is None:
         raise RuleTextError(
             'the text has no class; write a class, a colon, and its rules, such as "ill:" and '
-            '"  +1  age > 54"'
+            '"  +1  age > 54"; rules of a number start with a line such as '
+            '"price is 12.5 plus what the rules add."'
         )
     reader = ConditionReader(table, frozenset(found.parts))
     for name, scanner in found.parts.items():
         if any(column.name == name for column in table):
             raise scanner.error(f"part {name!r} has the name of a column; use another name", 0)
     parts = {name: reader.read(scanner) for name, scanner in found.parts.items()}
-    rules = [(reader.read(scanner), votes) for scanner, votes in found.rules]
-    readout = Votes.without_rules(tuple(found.classes))
+    conditions = [reader.read(rule.scanner) for rule in found.rules]
+    readout, given = _readout(found)
     builder = CircuitBuilder(table, readout)
     signals = _add_parts(parts, found.parts, builder)
-    for condition, (place, vote) in rules:
-        votes = [0] * len(found.classes)
-        votes[place] = vote
-        builder.vote(add_condition(condition, builder, signals), tuple(votes))
-    return builder.finish()
+    builder.vote(TRUE, readout.base_votes)
+    try:
+        for condition, votes in zip(conditions, given, strict=True):
+            builder.vote(add_condition(condition, builder, signals), votes)
+        return builder.finish()
+    except CircuitError as error:
+        raise RuleTextError(f"the rules cannot be added up: {error}") from error
+
+
+def _readout(found: _Lines) -> tuple[Readout, list[tuple[int, ...]]]:
+    """Return what the rules answer, without the rules, and the votes or points of each rule."""
+    if found.sum is None:
+        votes = [
+            tuple(
+                int(rule.amount) if place == rule.section else 0
+                for place in range(len(found.classes))
+            )
+            for rule in found.rules
+        ]
+        return Votes.without_rules(tuple(found.classes)), votes
+    stated = found.sum
+    (start, *points), digits = points_and_digits(
+        [stated.start, *(rule.amount for rule in found.rules)]
+    )
+    try:
+        readout = Score((), (start,), digits, stated.link, stated.name)
+    except CircuitError as error:
+        raise RuleTextError(f"the rules cannot be added up: {error}") from error
+    return readout, [(each,) for each in points]
 
 
 def read_condition(text: str, columns: tuple[Column, ...], builder: LogicBuilder) -> Signal:
@@ -66,13 +96,25 @@ def read_condition(text: str, columns: tuple[Column, ...], builder: LogicBuilder
     return add_condition(ConditionReader(columns).read(Scanner(text)), builder, {})
 
 
+class _RuleLine(NamedTuple):
+    """A rule: its condition is still to be read. `section` is the number of its class."""
+
+    scanner: Scanner
+    section: int
+    amount: Decimal
+
+
 @dataclass
 class _Lines:
-    """The lines of a text, sorted into classes, rules and parts."""
+    """The lines of a text, sorted into classes, rules and parts.
+
+    `sum` is how the rules add up to a number; None if they vote for classes.
+    """
 
     given: tuple[Label, ...] | None
     classes: list[Label] = field(init=False)
-    rules: list[tuple[Scanner, tuple[int, int]]] = field(default_factory=list)
+    sum: Sum | None = None
+    rules: list[_RuleLine] = field(default_factory=list)
     parts: dict[str, Scanner] = field(default_factory=dict)
     _seen: set[int] = field(default_factory=set)
     _section: int | None = None
@@ -92,13 +134,18 @@ class _Lines:
             self._add_part(scanner)
         elif self._section is None:
             raise scanner.error(
-                'a rule comes before the first class; start with a class, such as "ill:"'
+                'a rule comes before the first class; start with a class, such as "ill:", or with '
+                '"price is 12.5 plus what the rules add."'
             )
         elif not _EVIDENCE.match(line):
             self._add_rule(scanner, self._section)
         return True
 
     def _add_heading(self, line: str, scanner: Scanner) -> bool:
+        stated = read_sum(line, scanner)
+        if stated is not None:
+            self._add_sum(stated, scanner)
+            return True
         if line.startswith(_NOTES) and line.endswith("."):
             return True
         if _PROBABILITIES.match(line):
@@ -114,7 +161,17 @@ class _Lines:
             'expected a class followed by a colon, such as "ill:", or an indented rule'
         )
 
+    def _add_sum(self, stated: Sum, scanner: Scanner) -> None:
+        if self.given is not None:
+            raise scanner.error("the rules add up to a number; expected rules for classes", 0)
+        if self.sum is not None or self.classes:
+            raise scanner.error("the text states twice what the rules are for", 0)
+        self.sum = stated
+        self._section = 0
+
     def _add_class(self, label: Label, scanner: Scanner) -> None:
+        if self.sum is not None:
+            raise scanner.error("a class among the rules of a number; give one or the other", 0)
         if self.given is None:
             if label in self.classes:
                 raise scanner.error(f"class {label_text(label)} occurs twice")
@@ -131,10 +188,14 @@ class _Lines:
         self._section = place
 
     def _add_rule(self, scanner: Scanner, section: int) -> None:
-        votes = scanner.take(_VOTES)
-        if votes is None:
+        amount = scanner.take(_VOTES if self.sum is None else _ADDS)
+        if amount is None and self.sum is None:
             raise scanner.error("expected the votes of the rule, such as +1 or -2")
-        self.rules.append((scanner, (section, int(votes[1]))))
+        if amount is None:
+            raise scanner.error("expected what the rule adds, such as +3.2 or -1")
+        if self.sum is not None:
+            skip_factor(scanner, self.sum.link)
+        self.rules.append(_RuleLine(scanner, section, Decimal(amount[1])))
 
     def _add_part(self, scanner: Scanner) -> None:
         start = scanner.place

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -16,7 +17,7 @@ from dln._util.messages import list_names
 from dln.core.bands import first_above, least_points, points_as_votes
 from dln.core.circuit import Circuit
 from dln.core.literals import format_name
-from dln.core.parts import MAX_VOTES, Rule
+from dln.core.parts import MAX_VOTES
 from dln.core.score import Score
 from dln.errors import CircuitError, OptionError
 from dln.prove.claim import Claim, PairClaim, plain_where, where_text
@@ -123,14 +124,11 @@ def on_one_scale(a: Circuit, b: Circuit) -> tuple[Circuit, Circuit]:
 
 
 def _with_digits(circuit: Circuit, digits: int) -> Circuit:
-    score = circuit.number_readout
-    factor = 10 ** (digits - score.digits)
-    rules = tuple(Rule(rule.wire, (factor * rule.votes[0],)) for rule in score.rules)
     try:
-        finer = Score(rules, (factor * score.offset,), digits, score.link)
+        finer = circuit.number_readout.with_digits(digits)
     except CircuitError as error:
         raise CircuitError(f"the numbers of decimals differ too much: {error}") from None
-    return Circuit(logic=circuit.logic, readout=finer)
+    return Circuit(logic=circuit.logic, readout=replace(finer, name=Score.name))
 
 
 def _limit(name: str, given: Any) -> float | None:

@@ -1,0 +1,114 @@
+"""A number circuit before and after edits -> what changed: rows, by how much, R², and where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dln._util.messages import count_of, percent, plain_text
+from dln.core.circuit import Circuit
+from dln.data.number_target import read_numbers
+from dln.data.table import read_table
+from dln.explain.differences import Differences, find_differences
+from dln.explain.document import Document
+from dln.explain.formatted import Formatted
+
+_DIGITS = 4
+
+
+@dataclass(frozen=True)
+class NumberEditEffect(Formatted):
+    """What edits changed in a model that predicts a number; returned by `Editing.effect`.
+
+    Attributes
+    ----------
+    n_rows, n_changed
+        The number of rows given, and of rows whose prediction changed; None without rows.
+    changes
+        The smallest, the mean and the largest change (after minus before) of the rows whose
+        prediction changed; None if there are none.
+    r2
+        R² before and after the edits; None without the numbers of the rows, or if these are all
+        the same.
+    differences
+        The conditions under which the prediction changed, proven: exactly these, if it is
+        `complete`.
+    """
+
+    n_rows: int | None
+    n_changed: int | None
+    changes: tuple[float, float, float] | None
+    r2: tuple[float, float] | None
+    differences: Differences
+
+    def to_text(self) -> str:
+        """Write some lines."""
+        return "\n".join([*self._figures(), self.differences.to_text()])
+
+    def _figures(self) -> list[str]:
+        lines = []
+        if self.n_rows is not None and self.n_changed is not None:
+            share = percent(self.n_changed / self.n_rows if self.n_rows else 0.0)
+            rows = count_of(self.n_rows, "row")
+            lines.append(f"{self.n_changed:,} of {rows} changed their prediction ({share}).")
+        if self.changes is not None:
+            low, mean, high = (_signed(change) for change in self.changes)
+            lines.append(f"Change of these rows: {low} to {high}, mean {mean}.")
+        if self.r2 is not None:
+            before, after = (plain_text(each, _DIGITS) for each in self.r2)
+            lines.append(f"R²: {before} before, {after} after.")
+        return lines
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "format": "dln-number-edit-effect",
+            "version": 1,
+            "n_rows": self.n_rows,
+            "n_changed": self.n_changed,
+            "changes": None if self.changes is None else list(self.changes),
+            "r2": None if self.r2 is None else list(self.r2),
+            "differences": self.differences.to_dict(),
+        }
+
+    def _document(self) -> Document:
+        inner = self.differences._document()
+        head = () if inner.headline is None else (inner.headline,)
+        return Document((*self._figures(), *head), inner.sections)
+
+
+def _signed(change: float) -> str:
+    return f"{'+' if change >= 0 else ''}{plain_text(change, _DIGITS)}"
+
+
+def compare_numbers(
+    before: Circuit,
+    after: Circuit,
+    X: Any = None,
+    y: Any = None,
+    *,
+    n: int = 10,
+    time_limit: float | None = 60.0,
+) -> NumberEditEffect:
+    """Compare two circuits of the same number on rows and on every possible row."""
+    found = find_differences(before, after, X, n=n, time_limit=time_limit)
+    if X is None:
+        return NumberEditEffect(None, None, None, None, found)
+    table = read_table(X).kept()
+    old, new = before.predict(table), after.predict(table)
+    # Infinite predictions (link log) may change by no number that can be written.
+    with np.errstate(invalid="ignore"):
+        change = (new - old)[new != old]
+    changes = None
+    if len(change) and np.isfinite(change).all():
+        changes = float(change.min()), float(change.mean()), float(change.max())
+    r2 = None
+    if y is not None and table.n_rows:
+        target = read_numbers(y, table.n_rows)
+        spread = float(np.sum((target - target.mean()) ** 2))
+        if spread:
+            errors = [float(np.sum((target - each) ** 2)) for each in (old, new)]
+            r2 = 1 - errors[0] / spread, 1 - errors[1] / spread
+    return NumberEditEffect(table.n_rows, int(np.sum(new != old)), changes, r2, found)
