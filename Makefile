@@ -17,7 +17,7 @@ SPARK    := $(VENV)/.spark-installed
 DLN_DATA ?= $(abspath $(wildcard ../shared/data))
 export DLN_DATA
 
-.PHONY: setup demo test lint tools check test-oldest test-autogluon docs wheels wheel-aarch64 fuzz test-gpu bench sanitize pictures clean
+.PHONY: setup demo test lint tools check test-oldest test-autogluon docs wheels wheel-arm fuzz test-gpu bench sanitize pictures clean
 
 setup: $(STAMP)
 
@@ -82,8 +82,8 @@ wheels:
 	@bash .ci/wheels
 
 # Cross-compiles the wheel for 64-bit ARM and tests it in an emulator.
-wheel-aarch64:
-	@bash .ci/wheel-aarch64
+wheel-arm:
+	@bash .ci/wheel-arm
 
 # Tests the oldest supported versions of the dependencies, in an environment of its own. Tests that
 # need a program or package that is missing there are skipped; `make test` runs them.

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 import typer
 
+from benchmarks.dependencies import OURS
 from dln import GATES, Above, Circuit, CircuitPath, Column, Node, Origin, PathPoint, Rule
 from dln.cli.app import app
 from tests.conftest import Run
@@ -266,8 +267,7 @@ def test_extras_that_are_named_exist() -> None:
     assert {extra for names in named for extra in names.split(",")} <= extras
     install = (ROOT / "docs" / "install.md").read_text("utf-8")
     table = install.partition("| extra |")[2].partition("\n\n")[0]
-    ours = {"bench", "dev", "docs", "reproduction", "test"}  # for working on dln itself
-    assert set(re.findall(r"^\| `(\w+)`", table, re.M)) == extras - ours
+    assert set(re.findall(r"^\| `(\w+)`", table, re.M)) == extras - OURS
 
 
 def test_the_layout_names_every_module() -> None:
