@@ -293,6 +293,15 @@ def test_a_fit_keeps_the_ranges_of_the_columns_that_are_read() -> None:
     assert model.circuit_.columns[0].range.missing
 
 
+def test_a_refit_has_the_ranges_of_its_rows() -> None:
+    circuit = one_column(Column("x0", "number"), 10.0, 30.0)
+    table = np.arange(60.0).reshape(-1, 1)
+    model = dln.DLNClassifier(max_rules=2, random_state=0)
+    labels = np.where(table[:, 0] > 30, "yes", "no")
+    again = dln.refit(circuit, table, labels, locked=[1], model=model)
+    assert ranges(again) == [measure_range(RawColumn("number", table[:, 0]))]
+
+
 def test_a_fit_of_a_number_keeps_ranges() -> None:
     table = np.arange(60.0).reshape(-1, 1)
     model = dln.DLNRegressor(max_rules=1, random_state=0).fit(table, 2 * table[:, 0])

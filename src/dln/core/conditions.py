@@ -98,7 +98,7 @@ class Gap:
         >>> Gap("integer", -math.inf, 240.0, likely=likely).cell
         230
         >>> Gap("integer", -math.inf, 150.0, likely=likely).cell
-        130
+        140
         """
         for interval in self.likely:
             part = self.narrowed(*interval)

@@ -52,7 +52,7 @@ def measure_range(raw: RawColumn) -> ValueRange:
     """Measure the values of a column.
 
     >>> measure_range(RawColumn("integer", np.array([29.0, 41.0, 55.0, np.nan, 77.0])))
-    ValueRange(quantiles=(28.0, 28.0, 40.0, 40.0, 56.0, 78.0, 78.0), missing=True)
+    ValueRange(quantiles=(28.0, 28.0, 28.0, 40.0, 56.0, 76.0, 78.0), missing=True)
     """
     if raw.kind == "category":
         return ValueRange(missing=any(cell is None for cell in raw.values))

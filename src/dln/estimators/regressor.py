@@ -290,7 +290,9 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         interrupted = any(ended)
         with_ranges = ranges_of(problem.table)
         circuits = tuple(widen(with_ranges(circuit), problem.table) for circuit in circuits)
-        path = None if path is None else widen_path(path.changed(with_ranges), problem.table)
+        if path is not None:
+            path = widen_path(path.changed(with_ranges), problem.table)
+            circuits = (*circuits[:middle], path.circuit, *circuits[middle + 1 :])
         self.circuits_, self.circuit_, self.path_ = circuits, circuits[middle], path
         self.validated_score_ = (
             path.points[path.chosen].accuracy if path is not None else fits[middle].score
