@@ -32,7 +32,8 @@ FasterRisk on 2,000; dln searches on 5,000 at most.
 A peer that is stopped by `--fit-seconds-limit` keeps the sizes that it has finished; its larger
 sizes count as the largest of these.
 
-FasterRisk 0.1.10 needs NumPy below 2.3, or `tostring` in its rounding.py renamed to `tobytes`.
+FasterRisk 0.1.10 calls a method of arrays, tostring, that NumPy 2.3 removed: install an older
+NumPy, or rename the call to tobytes.
 """
 
 from __future__ import annotations

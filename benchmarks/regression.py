@@ -5,7 +5,7 @@
     … --jobs 16 --seconds-limit 500
 
 FOLDER has `more/regression/` with one CSV file for each table, target `y`. For each table and seed:
-the first 12,000 rows after `sample(frac=1, random_state=0)`, a 75/25 split, a fit on the training
+at most 12,000 rows, shuffled by pandas with the seed 0, a 75/25 split, a fit on the training
 rows with one thread, and R² on the test rows. Everything is chosen on training rows. Each result is
 written to the output file at once, so a stopped run is resumed by the same command. The tables at
 the end have the splits that every model has finished.

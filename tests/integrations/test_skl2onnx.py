@@ -53,7 +53,13 @@ def test_a_classifier_behind_a_scaler_predicts_the_same(labels: tuple[Any, ...])
 def test_probabilities_may_be_dictionaries() -> None:
     pipeline = make_pipeline(StandardScaler(), DLNClassifier(**SMALL)).fit(X, LEVEL > 0)
     pipeline[-1].classes_ = pipeline[-1].classes_.astype(int)
-    (_, found) = run(pipeline, X[:3])
+    import onnxruntime
+    from skl2onnx import to_onnx
+    from skl2onnx.common.data_types import FloatTensorType
+
+    made = to_onnx(pipeline, initial_types=[("X", FloatTensorType([None, 4]))])
+    session = onnxruntime.InferenceSession(made.SerializeToString())
+    (_, found) = session.run(None, {"X": X[:3].astype(np.float32)})
     assert set(found[0]) == {0, 1}
 
 
@@ -74,6 +80,6 @@ def test_what_does_not_fit_is_refused() -> None:
     model = DLNClassifier(**SMALL).fit(words, [1, 0] * 40)
     with pytest.raises(OptionError, match=r"'word' is text.*encode it in the step before"):
         to_onnx(model, initial_types=[("word", StringTensorType([None, 1]))])
-    several = DLNRegressor(**SMALL, loss="quantile", quantiles=(0.1, 0.9)).fit(X, LEVEL)
+    several = DLNRegressor(**SMALL, loss="quantile", quantile=(0.1, 0.9)).fit(X, LEVEL)
     with pytest.raises(OptionError, match="2 quantiles, skl2onnx expects one"):
         run(several, X)

@@ -193,7 +193,7 @@ def test_the_command_chooses_by_the_target(run: Run, rows: Any, tmp_path: Path) 
     assert (status, again) == (0, shown)
     status, _, said = run(*command, "--class-weight", "none")
     assert status != 0
-    assert "class_weight is for classes, but a number is predicted" in said
+    assert "--class-weight is for classes, but a number is predicted" in said
     status, _, said = run(*command, "--task", "classes", "--loss", "poisson")
     assert status != 0
     assert len(said.splitlines()) == 1

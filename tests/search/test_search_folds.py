@@ -93,9 +93,9 @@ def test_folds_refer_to_the_given_rows(seed: int) -> None:
     rows_left = np.flatnonzero(counts)
     if not all(counts[part].any() for part in parts[0]):
         with pytest.raises(OptionError, match="whose rows all have weight 0"):
-            user_folds(np.zeros(n_rows, dtype=np.int32), counts, parts, None)
+            user_folds(n_rows, np.zeros(n_rows, dtype=np.int32), counts, parts, None)
         return
-    (fold,) = user_folds(np.zeros(n_rows, dtype=np.int32), counts, parts, None)
+    (fold,) = user_folds(n_rows, np.zeros(n_rows, dtype=np.int32), counts, parts, None)
     for found, part in zip((fold.train, fold.valid), parts[0], strict=True):
         assert_array_equal(rows_left[found], part[counts[part]])
 
@@ -104,7 +104,8 @@ def test_groups_stay_together() -> None:
     rng = np.random.default_rng(0)
     target, groups = rng.integers(0, 2, 90), rng.integers(0, 9, 90)
     X = np.column_stack([target + rng.normal(size=90), rng.normal(size=90)])
-    folds = user_folds(target.astype(np.int32), np.ones(90, dtype=bool), GroupKFold(3), groups)
+    counts = np.ones(90, dtype=bool)
+    folds = user_folds(90, target.astype(np.int32), counts, GroupKFold(3), groups)
     assert all(not set(groups[fold.train]) & set(groups[fold.valid]) for fold in folds)
     search = DLNSearchCV(
         space={**SPACE, "layers": (4,)}, n_trials=1, cv=LeaveOneGroupOut(), random_state=0

@@ -201,5 +201,6 @@ def constrained_circuits(draw: st.DrawFn) -> tuple[Circuit, Constraints]:
     pairs: tuple[Any, ...] = ()
     if len(names) > 1:
         pairs = (tuple(draw(st.permutations(names))[:2]),)
-    unused = tuple(names[:1]) if len(names) > 3 and names[0] not in str((monotone, pairs)) else ()
+    named = {own.column for own in monotone} | {name for pair in pairs for name in pair}
+    unused = tuple(names[:1]) if len(names) > 3 and names[0] not in named else ()
     return circuit, Constraints(monotone, None, pairs, unused, most)

@@ -222,7 +222,7 @@ def _number_text(measured: NumberMeasure) -> str:
             f"R² on {measured.n_rows:,} rows: {tally.r2 or '-'}",
             f"Mean absolute error: {tally.mae}",
             f"Root mean squared error: {tally.rmse}",
-            f"Mean of true minus predicted: {-tally.mean_error}",
+            f"Mean of actual minus predicted: {-tally.mean_error}",
             "",
             table_text(["prediction", "rows", "mean", "mean true", "mean absolute error"], groups),
         ]

@@ -134,8 +134,8 @@ Exposure = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN",
-        help="Column with the exposure of each row, such as years. It is not learned from: the "
-        "model predicts the target for one unit of it. Needs --loss poisson or gamma.",
+        help="Column with the exposure of each row, such as years. The model predicts the target "
+        "for one unit of it, and no rule reads it. Needs --loss poisson or gamma.",
         show_default=False,
     ),
 ]

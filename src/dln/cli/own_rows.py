@@ -304,7 +304,7 @@ def nothing_left(choice: Choice, part: Part) -> Choice:
 
 
 def load_earlier(model: str, path: str, layout: Layout, target: str) -> Circuit:
-    """Load a model to learn on from; refuse a file with rows that it is known to be trained on."""
+    """Load a model to continue from; refuse a file with rows that it is known to be trained on."""
     circuit = load_model(model)
     # Standard input can be read only once. A missing target is reported later.
     if circuit.origin is None or path == STANDARD or target not in _names(path, layout):

@@ -20,9 +20,15 @@ from dln.estimators.plan import CONSTRAINTS
 def check_price(model: Any, test: float) -> None:
     """Refuse to measure a price without constraints or without test rows."""
     if all(getattr(model, name, None) is None for name in CONSTRAINTS):
-        raise OptionError("--price compares with and without constraints, but there are none")
+        raise OptionError(
+            "--price compares with and without constraints, but there are none; state one, or "
+            "leave out --price"
+        )
     if test == 0:
-        raise OptionError("--price compares scores on test rows; --test 0 keeps none")
+        raise OptionError(
+            "--price compares scores on test rows, but --test 0 keeps none; leave out one of "
+            "the two"
+        )
 
 
 @dataclass(frozen=True)
@@ -41,11 +47,11 @@ class Price:
         if self.with_them is None or self.without is None:
             return "Without the constraints: R² -"
         lost = self.without - self.with_them
-        verb = "gained" if lost < 0 else "lost"
+        verb = "gain" if lost < 0 else "cost"
+        score, difference = percent(self.without), f"{100 * abs(lost):.1f} points"
         if self.task == "number":
-            return f"Without the constraints: R² {self.without:.3f} ({abs(lost):.3f} {verb})"
-        points = f"{100 * abs(lost):.1f} points {verb}"
-        return f"Without the constraints: {percent(self.without)} ({points})"
+            score, difference = f"R² {self.without:.3f}", f"{abs(lost):.3f}"
+        return f"Without the constraints: {score} (the constraints {verb} {difference})"
 
 
 def measure_price(model: Any, split: Split, total: AnyMeasure | None, *, quiet: bool) -> Price:

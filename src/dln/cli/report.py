@@ -81,7 +81,11 @@ def report(
     ] = None,
     at_most: Annotated[
         float | None,
-        typer.Option(metavar="NUMBER", help="The same for at most this.", show_default=False),
+        typer.Option(
+            metavar="NUMBER",
+            help="Prove or refute that every possible prediction of a number is at most this.",
+            show_default=False,
+        ),
     ] = None,
     layout: Layout = DETECT,
     quiet: Quiet = False,

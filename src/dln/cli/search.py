@@ -145,9 +145,10 @@ def search(
     """Search for the best parameters, test the model and save it.
 
     The target decides whether classes or a number are predicted. Trials are compared by
-    cross-validation on the training rows: by balanced accuracy, or by R² (D² with another loss
-    than squared). The test rows are used once, at the end. Ctrl-C ends the search early and keeps
-    the best model so far. With a limit such as --max-rules 8, every trial keeps it (classes only).
+    cross-validation on the training rows: by balanced accuracy, or by R² (D² if the loss is
+    not squared). The test rows are used once, at the end. Ctrl-C ends the search early and keeps
+    the best model so far. With a limit such as --max-rules 8, every trial stays within it
+    (classes only).
 
     Example: dln search heart.csv --target disease --output heart.json --storage heart.db
     """

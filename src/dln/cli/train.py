@@ -139,8 +139,8 @@ def train(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Rules that the model starts from, in the same form. Their votes are learned, and "
-            "rules that the rows contradict are dropped.",
+            help="Like --rules, but the rules are only a starting point: their votes are learned, "
+            "and rules that the rows contradict are dropped.",
             show_default=False,
         ),
     ] = None,

@@ -59,7 +59,7 @@ def draw_path(path: CircuitPath, *, axes: Axes | None = None) -> Figure:
         canvas.annotate(f"chosen: {rules}", place, xytext=(4, -14), textcoords="offset points")
     canvas.set_xscale("log")
     canvas.set_xlabel("literals")
-    canvas.set_ylabel(f"{path.label} (%)")
+    canvas.set_ylabel(f"{path.accuracy_name} (%)")
     _label_sizes(canvas, sizes)
     return figure_of(canvas)
 

@@ -36,7 +36,7 @@ class Parameters(FitOptions):
     )
     init: Circuit | None = option(
         None,
-        "An earlier circuit to learn on from, for example that of a model for older rows.",
+        "An earlier circuit to continue from, for example that of a model for older rows.",
         more="Its rules are kept, trees are added that correct its errors, and probabilities are "
         "calibrated again. No network is trained. Fit it on rows that the circuit was not trained "
         "on: it looks better than it is on the others.",
@@ -252,7 +252,7 @@ class NumberParameters(Parameters):
     preset: None = unused(None)
     init: Circuit | None = option(
         None,
-        "An earlier circuit to learn on from, for example that of a model for older rows.",
+        "An earlier circuit to continue from, for example that of a model for older rows.",
         more="Its rules are kept, and trees are added that correct its errors. No network is "
         "trained. Fit it on rows that the circuit was not trained on: it looks better than it is "
         "on the others.",
@@ -262,8 +262,9 @@ class NumberParameters(Parameters):
     soft_rules: None = unused(None)
     ensemble: NumberEnsemble = option(
         "sum",
-        "How networks are trained together: from different starts on all rows, on bootstrap "
-        "samples, or one after another, each on what the earlier ones leave.",
+        'How networks are trained together. "sum": from different starts on all rows. '
+        '"bagging": on bootstrap samples. "residuals": one after another, each corrects the '
+        "earlier ones.",
         more='All become one circuit. Trees (`n_trees`) are grown only with "sum".',
         searched=False,
     )

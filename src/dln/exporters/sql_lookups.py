@@ -9,7 +9,7 @@ from dln.core.readout import Votes
 from dln.exporters.databases.database import Database, StageColumn, ValueType
 
 VOTES = "votes"
-"""The name of the stage with the votes `v0`, `v1`, …"""
+"""The name of the stage with the votes, in columns v0, v1 and so on."""
 _TWO = 2
 
 

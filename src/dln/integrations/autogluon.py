@@ -1,6 +1,6 @@
 """DLNClassifier and DLNRegressor as `DLNModel`, a model of AutoGluon, and so of TabArena.
 
-Give the class to AutoGluon: `TabularPredictor(...).fit(data, hyperparameters={DLNModel: {}})`.
+Give the class to AutoGluon: `hyperparameters={DLNModel: {}}` in the fit of a TabularPredictor.
 The hyperparameters are those of the estimators. The class is made when it is first asked for,
 because AutoGluon is large and optional.
 """

@@ -6,6 +6,7 @@ numbers, from the step before.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dln._util.extras import import_extra
@@ -22,8 +23,10 @@ _PURPOSE = "a converter for skl2onnx"
 def register() -> None:
     """Let `skl2onnx.to_onnx` convert pipelines that end with a model of dln.
 
-    Give the pipeline doubles (`DoubleTensorType`): then the ONNX model predicts the same classes,
-    probabilities and numbers. Floats of 32 bits may end up on the other side of a threshold.
+    Give the pipeline doubles, of the type `skl2onnx.common.data_types.DoubleTensorType`. Then the
+    ONNX model predicts the same classes, probabilities and numbers. Floats of 32 bits may end up on
+    the other side of a threshold. With doubles, a classifier needs the option `zipmap: False`,
+    because ONNX has no dictionaries of doubles.
 
     Raises
     ------
@@ -35,16 +38,32 @@ def register() -> None:
     skl2onnx.update_registered_converter(
         DLNClassifier,
         "DLNClassifier",
-        shapes.calculate_linear_classifier_output_shapes,
+        _after_check(shapes.calculate_linear_classifier_output_shapes),
         _convert_classifier,
         options={"zipmap": [True, False, "columns"], "nocl": [True, False]},
     )
     skl2onnx.update_registered_converter(
         DLNRegressor,
         "DLNRegressor",
-        shapes.calculate_linear_regressor_output_shapes,
+        _after_check(shapes.calculate_linear_regressor_output_shapes),
         _convert_number,
     )
+
+
+def _after_check(find_shapes: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Refuse columns of text before skl2onnx refuses their type, with a line that says more."""
+
+    def find(operator: Any) -> None:
+        texts = [x.name for x in operator.raw_operator.circuit_.columns if is_text(x)]
+        if texts:
+            raise OptionError(
+                f"the column {texts[0]!r} is text, but a step of a pipeline in ONNX reads numbers; "
+                "encode it in the step before, or export the circuit alone: "
+                'dln.export(circuit, "onnx")'
+            )
+        find_shapes(operator)
+
+    return find
 
 
 def _convert_classifier(scope: Any, operator: Any, container: Any) -> None:
@@ -85,12 +104,6 @@ def _add_array(scope: Any, container: Any, values: list[int]) -> str:
 def _add_circuit(circuit: Circuit, scope: Any, operator: Any, container: Any) -> dict[str, str]:
     """Add the nodes of a circuit; return the names of its outputs in the graph."""
     onnx = import_extra("onnx", _PURPOSE)
-    texts = [column.name for column in circuit.columns if is_text(column)]
-    if texts:
-        raise OptionError(
-            f"the column {texts[0]!r} is text, but a step of a pipeline in ONNX reads numbers; "
-            'encode it in the step before, or export the circuit alone: dln.export(circuit, "onnx")'
-        )
     made = export(circuit, to="onnx")
     graph = onnx.load_from_string(made.data).graph
     names = _split_columns(circuit, made.inputs, scope, operator, container)

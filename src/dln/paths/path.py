@@ -190,14 +190,14 @@ class CircuitPath:
         return replace(self, points=tuple(points))
 
     @property
-    def label(self) -> str:
+    def accuracy_name(self) -> str:
         """What the accuracies are: "balanced accuracy, cross-validated"."""
         return self.measure + _JOINED[self.validation]
 
     def describe(self, point: PathPoint) -> str:
         """Write the accuracy of a point."""
-        label = self.label[0].upper() + self.label[1:]
-        return f"{label}: {_accuracy(point, self.measure)}"
+        name = self.accuracy_name
+        return f"{name[0].upper()}{name[1:]}: {_accuracy(point, self.measure)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the sizes and accuracies as plain values."""
@@ -221,7 +221,7 @@ class CircuitPath:
 
     def __str__(self) -> str:
         rows = [
-            (*_HEADINGS, self.label),
+            (*_HEADINGS, self.accuracy_name),
             *(_figures(point, self.measure) for point in self.points),
         ]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

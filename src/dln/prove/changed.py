@@ -41,6 +41,7 @@ def cancelled(circuit: Circuit) -> Circuit:
     """Return a circuit in which the rules of one condition are one rule, or none if they cancel.
 
     >>> from dln.core.literals import Above, Column
+    >>> from dln.core.logic import Logic
     >>> rules = (Rule(0, (3,)), Rule(0, (-3,)))
     >>> x = Logic((Column("x", "number"),), (Above(0, 1.0),), ())
     >>> from dln.core.score import Score

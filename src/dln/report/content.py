@@ -13,7 +13,7 @@
 | `curves` | per class against the rest: see `curves.py` |
 | `test` | `total` and `wrong`: numbers of rows; `word`: what the page calls a row; `rows`: [number, true class, values…] or null; `start`: the row to open on |
 
-Values of single rows are in `test.rows`, and in each feature's `range` and slider ends. Both are left out if the report has no rows.
+Values of single rows are in the `rows` of `test`, and in each feature's `range` and slider ends. Both are left out if the report has no rows.
 """  # noqa: E501
 
 from __future__ import annotations

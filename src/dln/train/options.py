@@ -142,9 +142,10 @@ class FitOptions(SharedOptions):
     )
     ensemble: Ensemble = option(
         "sum",
-        "How networks that vote together are trained: from different starts on all rows, on "
-        "bootstrap samples, or one after another, with more weight on rows that the last one got "
-        "wrong or from the points that the earlier ones leave.",
+        'How networks that vote together are trained. "sum": from different starts on all rows. '
+        '"bagging": on bootstrap samples. "boosting": one after another, with more weight on rows '
+        'that the last one got wrong. "residuals": one after another, each corrects the earlier '
+        "ones.",
         more="All become one circuit. Boosted networks give more votes if they are more accurate. "
         'Trees (`n_trees`) are grown only with "sum".',
         searched=False,

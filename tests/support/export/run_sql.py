@@ -6,6 +6,7 @@ import datetime
 import json
 import math
 import sqlite3
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -125,8 +126,13 @@ def to_duckdb(text: str, dialect: str) -> str:
         return node.this if isinstance(node, exp.Collate) else node
 
     text = text.replace("NCHAR(", "CHAR(")  # sqlglot does not know it
-    tree = parse_one(text, dialect=dialect).transform(adapt).transform(without_collation)
-    return tree.sql("duckdb", unsupported_level=ErrorLevel.IGNORE, comments=False)
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(20_000)  # sqlglot reads and writes nested expressions by recursion
+    try:
+        tree = parse_one(text, dialect=dialect).transform(adapt).transform(without_collation)
+        return tree.sql("duckdb", unsupported_level=ErrorLevel.IGNORE, comments=False)
+    finally:
+        sys.setrecursionlimit(usual)
 
 
 def without_nul(case: Case) -> Case:
