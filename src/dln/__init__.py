@@ -18,6 +18,7 @@ from dln.core.origin import Origin
 from dln.core.parts import Node, Rule
 from dln.core.readout import Votes
 from dln.core.score import Score
+from dln.core.value_range import ValueRange
 from dln.core.verdict import Counterexample, Meeting, Proof, Reversal, Undecided, Violation
 from dln.costs.circuit import cost
 from dln.costs.report import Cost, PartCost
@@ -163,6 +164,7 @@ __all__ = [
     "TrainingError",
     "Trends",
     "Undecided",
+    "ValueRange",
     "Violation",
     "Votes",
     "calibrate",

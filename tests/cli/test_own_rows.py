@@ -287,6 +287,18 @@ def test_no_rows_leaves_the_hashes_out(run: Run, tmp_path: Path) -> None:
     assert err.startswith("The model file holds no row hashes, so its training rows are recognised")
 
 
+def test_no_ranges_leaves_the_ranges_out(run: Run, tmp_path: Path) -> None:
+    data = training_table(tmp_path)
+    run("train", data, "-t", "state", "-o", "with.json", *QUICK)
+    run("train", data, "-t", "state", "-o", "without.json", "--no-ranges", *QUICK)
+    with_ranges, without = Circuit.load("with.json"), Circuit.load("without.json")
+    read = with_ranges.logic.used_columns
+    assert read
+    assert [n for n, column in enumerate(with_ranges.columns) if column.range is not None] == read
+    assert all(column.range is None for column in without.columns)
+    assert with_ranges == without
+
+
 # -- sketch -----------------------------------------------------------------------------------
 
 

@@ -63,6 +63,14 @@ NoRows = Annotated[
         "row they know was used.",
     ),
 ]
+NoRanges = Annotated[
+    bool,
+    typer.Option(
+        "--no-ranges",
+        help="Save no ranges of columns (rounded minimum, maximum and quantiles). Counterexamples "
+        "and changes are less plausible without them.",
+    ),
+]
 ModelOutput = Annotated[
     str,
     typer.Option(

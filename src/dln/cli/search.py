@@ -48,6 +48,7 @@ from dln.cli.options import (
     MaxLiteralsPerRule,
     MaxRules,
     ModelOutput,
+    NoRanges,
     NoRows,
     Only,
     OptionsFile,
@@ -138,6 +139,7 @@ def search(
     layout: Layout = DETECT,
     json: Json = False,
     no_rows: NoRows = False,
+    no_ranges: NoRanges = False,
     quiet: Quiet = False,
 ) -> None:
     """Search for the best parameters, test the model and save it.
@@ -218,6 +220,8 @@ def search(
     split = Split(data, layout, prepared, rows, test_rows, test, seed)
     circuit = name_target(searched.circuit_, prepared.predicted_name)
     circuit, notes = add_origin(circuit, searched.best_estimator_, split, no_rows=no_rows)
+    if no_ranges:
+        circuit = circuit.without_ranges()
     if not quiet:
         for note in notes:
             print_message(f"note: {note}")

@@ -55,6 +55,7 @@ from dln.cli.options import (
     MaxLiteralsPerRule,
     MaxRules,
     MaybeModelOutput,
+    NoRanges,
     NoRows,
     Only,
     OptionsFile,
@@ -187,6 +188,7 @@ def train(
     layout: Layout = DETECT,
     json: Json = False,
     no_rows: NoRows = False,
+    no_ranges: NoRanges = False,
     immutable: Annotated[
         list[str] | None,
         typer.Option(
@@ -303,6 +305,8 @@ def train(
     if before is not None:
         circuit = record_refit(before, circuit, len(rows))
     circuit, notes = add_origin(circuit, model, split, no_rows=no_rows)
+    if no_ranges:
+        circuit = circuit.without_ranges()
     if not quiet:
         for note in notes:
             print_message(f"note: {note}")
@@ -345,6 +349,8 @@ def _as_saved(circuit: Circuit, *, saved: Circuit) -> Circuit:
     target = saved.origin.target if saved.origin is not None else ""
     immutable = [column.name for column in saved.columns if column.immutable]
     circuit = replace(name_target(circuit, target), origin=saved.origin)
+    if all(column.range is None for column in saved.columns):
+        circuit = circuit.without_ranges()
     return circuit.with_immutable(immutable)
 
 

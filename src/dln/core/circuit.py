@@ -529,7 +529,8 @@ class Circuit:
         The answer is exact: no allowed change costs less. The cost of a change is the sum over the
         changed features of one plus the share of the feature's thresholds that are crossed (one
         half for categories and booleans), times its entry in `costs`. Values never become missing
-        or an unknown category.
+        or an unknown category. Numbers outside the range of the training rows, if the circuit has
+        it, are proposed only if no change within the ranges gives the class.
 
         Parameters
         ----------
@@ -546,7 +547,8 @@ class Circuit:
             Columns that may only grow, or only shrink.
         within
             For columns of numbers (lowest, highest), None for no limit; for columns of categories
-            the allowed ones. The present value is always allowed.
+            the allowed ones. The present value is always allowed. It replaces the range of the
+            training rows.
         costs
             Factors of columns, by default 1.
         n
@@ -625,6 +627,27 @@ class Circuit:
             )
         columns = (replace(column, immutable=column.name in wanted) for column in self.columns)
         return replace(self, logic=replace(self.logic, columns=tuple(columns)))
+
+    def without_ranges(self) -> Circuit:
+        """Return the circuit without the ranges of the training rows.
+
+        Its file then says less about the rows; counterexamples and changes are less plausible.
+
+        Examples
+        --------
+        >>> from dln import Above, ValueRange
+        >>> known = ValueRange((120, 180, 210, 240, 280, 320, 580))
+        >>> circuit = Circuit(
+        ...     (Column("chol", "integer", range=known),), (Above(0, 240.0),), (),
+        ...     (Rule(0, (0, 1)),), (0, 0), ("healthy", "ill"),
+        ... )
+        >>> circuit.changes({"chol": 300}).options[0].changes[0].after
+        240
+        >>> print(circuit.without_ranges().columns[0].range)
+        None
+        """
+        columns = tuple(replace(column, range=None) for column in self.columns)
+        return replace(self, logic=replace(self.logic, columns=columns))
 
     # -- files --------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 import numpy as np
@@ -46,12 +46,14 @@ class Gap:
     """The numbers of a column above `low` and not above `high`.
 
     If the training values of the column were 0 and 1 only (`binary`), one of these is the example.
+    Otherwise it is in the first of the intervals `likely` that reaches into the gap.
     """
 
     kind: ColumnKind
     low: float
     high: float
     binary: bool = False
+    likely: tuple[tuple[float, float], ...] = field(default=(), compare=False, repr=False)
 
     @property
     def bit(self) -> int | None:
@@ -67,8 +69,46 @@ class Gap:
         return least
 
     @property
+    def is_likely(self) -> bool:
+        """Whether the gap has values in the range of the training rows, or that is not known."""
+        return not self.likely or self.narrowed(*self.likely[-1]) is not None
+
+    def narrowed(self, lowest: float | None, highest: float | None) -> Gap | None:
+        """Restrict the gap to a range that includes its ends; None if nothing is left.
+
+        >>> Gap("integer", 50.0, 60.0).narrowed(58.5, None)
+        Gap(kind='integer', low=58.49999999999999, high=60.0, binary=False)
+        >>> Gap("integer", 50.0, 60.0).narrowed(60.5, None) is None
+        True
+        """
+        low = self.low
+        if lowest is not None:
+            low = max(low, math.nextafter(float(lowest), -math.inf))
+        high = self.high if highest is None else min(self.high, float(highest))
+        least = least_above(low, self.kind)
+        return None if least is None or least > high else replace(self, low=low, high=high)
+
+    @property
     def cell(self) -> Cell:
-        """Return the most readable value in the gap."""
+        """Return a likely value in the gap, or the most readable one if none is known.
+
+        >>> Gap("integer", -math.inf, 240.0).cell
+        0
+        >>> likely = ((210.0, 280.0), (120.0, 580.0))
+        >>> Gap("integer", -math.inf, 240.0, likely=likely).cell
+        230
+        >>> Gap("integer", -math.inf, 150.0, likely=likely).cell
+        140
+        """
+        for interval in self.likely:
+            part = self.narrowed(*interval)
+            if part is not None:
+                return part._readable
+        return self._readable
+
+    @property
+    def _readable(self) -> Cell:
+        """The most readable value in the gap."""
         if self.bit is not None:
             return self.bit if self.kind == "integer" else float(self.bit)
         if self.kind == "boolean":
@@ -135,13 +175,14 @@ def column_atoms(column: Column, literals: Sequence[Literal]) -> ColumnAtoms:
 
 def _atoms_of_cutoffs(column: Column, literals: Sequence[Literal]) -> ColumnAtoms:
     cutoffs = sorted_cutoffs(literals)
+    likely = () if column.range is None else column.range.intervals
     gaps: list[Atom] = []
     n_below = {}
     for low, high in zip((-math.inf, *cutoffs), (*cutoffs, math.inf), strict=True):
         n_below[low] = len(gaps)
         least = least_above(low, column.kind)
         if least is not None and least <= high:
-            gaps.append(Gap(column.kind, low, high, column.binary))
+            gaps.append(Gap(column.kind, low, high, column.binary, likely))
     # Missing values are like values below all cutoffs, unless a literal tests for missing values or
     # no value is below all cutoffs.
     below_all = not cutoffs or n_below[cutoffs[0]] > 0

@@ -18,6 +18,9 @@ from enum import IntEnum
 from typing import ClassVar
 from typing import Literal as OneOf
 
+from dln.core.value_range import ValueRange
+from dln.errors import CircuitError
+
 ColumnKind = OneOf["number", "integer", "boolean", "date", "category"]
 Category = str | int | float | bool
 
@@ -51,6 +54,9 @@ class Column:
     immutable
         Whether nobody can change the value, such as an age. `Circuit.changes` never proposes to.
         It is saved but not compared.
+    range
+        The values in the training rows, if known. Examples of rows take values from it; predictions
+        do not use it. It is saved but not compared.
 
     Examples
     --------
@@ -63,6 +69,11 @@ class Column:
     categories: tuple[Category, ...] = ()
     binary: bool = False
     immutable: bool = field(default=False, compare=False)
+    range: ValueRange | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.range is not None and self.range.quantiles and not self.is_numeric:
+            raise CircuitError(f"column {self.name!r} has categories, but its range has quantiles")
 
     @property
     def is_numeric(self) -> bool:

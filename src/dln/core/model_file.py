@@ -35,6 +35,7 @@ from dln.core.origin import Origin
 from dln.core.parts import Node, Rule
 from dln.core.readout import Readout, Votes
 from dln.core.score import LINKS, Link, Score
+from dln.core.value_range import ValueRange
 from dln.errors import CircuitError, CircuitFileError
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def circuit_to_json(circuit: Circuit, version: int = VERSION) -> str:
     document: dict[str, Any] = {
         "format": FORMAT,
         "version": version,
-        "columns": [_column_to_json(column) for column in circuit.columns],
+        "columns": [_column_to_json(column, version) for column in circuit.columns],
         "literals": [_literal_to_json(literal) for literal in circuit.literals],
         "gates": [[node.gate.name, node.a, node.b] for node in circuit.nodes],
         **_readout_to_json(circuit.readout),
@@ -155,7 +156,7 @@ def _dump(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def _column_to_json(column: Column) -> dict[str, Any]:
+def _column_to_json(column: Column, version: int) -> dict[str, Any]:
     part: dict[str, Any] = {"name": column.name, "kind": column.kind}
     if column.categories:
         part["categories"] = [label_to_json(category) for category in column.categories]
@@ -163,6 +164,8 @@ def _column_to_json(column: Column) -> dict[str, Any]:
         part["binary"] = True
     if column.immutable:
         part["immutable"] = True
+    if column.range is not None and version > 1:
+        part["range"] = column.range.to_dict()
     return part
 
 
@@ -353,7 +356,7 @@ def _read_parts(document: dict[str, Any], key: str, read: Callable[[Any], _T]) -
 
 
 def _read_column(part: Any) -> Column:
-    _refuse_others(part, ("name", "kind", "categories", "binary", "immutable"))
+    _refuse_others(part, ("name", "kind", "categories", "binary", "immutable", "range"))
     categories = _read_list(part, "categories") if "categories" in part else []
     return Column(
         _read_text(_get(part, "name")),
@@ -361,6 +364,7 @@ def _read_column(part: Any) -> Column:
         tuple(_read_category(category) for category in categories),
         _read_truth(part.get("binary", False)),
         _read_truth(part.get("immutable", False)),
+        ValueRange.from_dict(part["range"]) if "range" in part else None,
     )
 
 

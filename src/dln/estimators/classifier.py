@@ -16,6 +16,7 @@ from dln.core.circuit import Circuit
 from dln.data.target import ClassWeight
 from dln.decisions.calibrate import missed_text
 from dln.decisions.goal import Probabilities
+from dln.encode.ranges import ranges_of
 from dln.estimators.base import CircuitEstimator, stack_histories
 from dln.estimators.fit_warnings import warn_of_lost_classes, warn_of_mixtures, warn_user
 from dln.estimators.given import read_given
@@ -309,7 +310,12 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
             if fitted is not None:
                 path = path.continued(circuit, *_validated(fitted))
             circuit = path.circuit
-        circuit, path = widen(circuit, read.table), widen_path(path, read.table)
+        with_ranges = ranges_of(problem.table)
+        if path is None:
+            circuit = widen(with_ranges(circuit), read.table)
+        else:
+            path = widen_path(path.changed(with_ranges), read.table)
+            circuit = path.circuit
         # Assigned together, so that an interrupted second fit leaves a circuit with its labels.
         self.circuit_, self.classes_, self.path_ = circuit, classes, path
         self.history_ = stack_histories([] if fitted is None else fitted.histories)

@@ -15,6 +15,7 @@ from dln._util.option import documented
 from dln._util.progress import live_bars
 from dln.core.circuit import Circuit
 from dln.data.number_target import read_exposure
+from dln.encode.ranges import ranges_of
 from dln.errors import OptionError
 from dln.estimators.base import CircuitEstimator, stack_histories
 from dln.estimators.fit_warnings import warn_of_mixtures, warn_user
@@ -287,8 +288,11 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
             path = path.continued(circuits[middle], fits[middle].score, np.nan)
         ended = [found.interrupted for found in fits] + [found.interrupted for found in paths]
         interrupted = any(ended)
-        circuits = tuple(widen(circuit, problem.table) for circuit in circuits)
-        path = widen_path(path, problem.table)
+        with_ranges = ranges_of(problem.table)
+        circuits = tuple(widen(with_ranges(circuit), problem.table) for circuit in circuits)
+        if path is not None:
+            path = widen_path(path.changed(with_ranges), problem.table)
+            circuits = (*circuits[:middle], path.circuit, *circuits[middle + 1 :])
         self.circuits_, self.circuit_, self.path_ = circuits, circuits[middle], path
         self.validated_score_ = (
             path.points[path.chosen].accuracy if path is not None else fits[middle].score

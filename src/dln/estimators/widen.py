@@ -23,9 +23,6 @@ def widen(circuit: Circuit, table: Table) -> Circuit:
     return replace(circuit, logic=Logic(tuple(columns), literals, circuit.nodes))
 
 
-def widen_path(path: CircuitPath | None, table: Table) -> CircuitPath | None:
+def widen_path(path: CircuitPath, table: Table) -> CircuitPath:
     """Do the same with every circuit of a path."""
-    if path is None or table.places is None:
-        return path
-    points = tuple(replace(point, circuit=widen(point.circuit, table)) for point in path.points)
-    return replace(path, points=points)
+    return path.changed(lambda circuit: widen(circuit, table))

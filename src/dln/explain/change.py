@@ -5,9 +5,10 @@ column flips the class at a smaller distance. (In a column of 0 and 1, only thes
 they are in the atom.) There is no nearest number above a cutoff, so the distance is measured to the
 cutoff, and the value is a readable number just above it.
 
-Changes are ranked in three tiers: known categories and numbers, then unknown categories, then
-missing values. Within a column and a tier, the smallest distance wins; from a missing value, the
-fewest cutoffs crossed. Between columns, these decide within a tier, in this order:
+Changes are ranked in three tiers: known categories and numbers, then unknown categories and numbers
+outside the range of the training rows (if the circuit has it), then missing values. Within a column
+and a tier, the smallest distance wins; from a missing value, the fewest cutoffs crossed. Between
+columns, these decide within a tier, in this order:
 
 1. The fewest cutoffs crossed. Another category counts as one, and a value that becomes missing or
    known counts as at least one.
@@ -202,13 +203,14 @@ def _step(
 
 def step_to_gap(value: float, gap: Gap, cutoffs: list[float]) -> Step:
     """Describe the step from a number, NaN if missing, to a gap."""
+    tier = _KNOWN if gap.is_likely else _UNKNOWN
     # The values of a gap are above a cutoff if the gap's low end reaches it.
     n_crossed = sum((value > cutoff) != (gap.low >= cutoff) for cutoff in cutoffs)
     if math.isnan(value):
-        return Step(gap.cell, _KNOWN, max(1, n_crossed))
+        return Step(gap.cell, tier, max(1, n_crossed))
     after, distance = _reach(value, gap)
     relative = 1.0 if gap.kind == "boolean" else _relative(value, gap.low >= value, distance)
-    return Step(after, _KNOWN, n_crossed, distance, relative)
+    return Step(after, tier, n_crossed, distance, relative)
 
 
 def _relative(value: float, upwards: bool, distance: float) -> float:

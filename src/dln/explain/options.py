@@ -8,7 +8,9 @@ plus the distance. The distance is the share of the feature's thresholds in the 
 crossed, and one half for categories and booleans. So few changed features are preferred, then small
 steps.
 
-Values never become missing or an unknown category.
+Values never become missing or an unknown category. Changed numbers are in the range of the training
+rows where the circuit has it and `within` states no other. Numbers outside are proposed only if no
+change within the ranges gives the class.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from dln.explain.formatted import Formatted
 from dln.explain.row import OneRow, read_row
 from dln.explain.why import Question, condition_of, ranks_of
 from dln.prove.clock import Clock, check_time_limit
-from dln.prove.region import check_names, members, narrowed
+from dln.prove.region import check_names, members
 from dln.prove.search import Box, Demand
 from dln.prove.votes import votes_of
 
@@ -192,6 +194,20 @@ def find_changes(
     targets = _targets(question, to)
     steps = _Steps(question, one, fixed, only_up, only_down, within or {}, costs)
     clock = Clock(time_limit)
+    found, complete = _cheapest_options(question, steps, targets, n, clock)
+    if not found and complete and steps.left_out:
+        steps = _Steps(
+            question, one, fixed, only_up, only_down, within or {}, costs, only_likely=False
+        )
+        found, complete = _cheapest_options(question, steps, targets, n, clock)
+    names = [question.search.names[place] for place in sorted(steps.fixed)]
+    return ChangeOptions(question.label, to, tuple(found), complete, tuple(names))
+
+
+def _cheapest_options(
+    question: Question, steps: _Steps, targets: list[list[Demand]], n: int, clock: Clock
+) -> tuple[list[ChangeOption], bool]:
+    """Find at most n options, and whether they are certainly the cheapest."""
     found: list[ChangeOption] = []
     sets: list[frozenset[int]] = []
     complete = True
@@ -205,8 +221,7 @@ def find_changes(
         found.append(option)
         if not changed:
             break
-    names = [question.search.names[place] for place in sorted(steps.fixed)]
-    return ChangeOptions(question.label, to, tuple(found), complete, tuple(names))
+    return found, complete
 
 
 def _targets(question: Question, to: Label | None) -> list[list[Demand]]:
@@ -252,7 +267,13 @@ def _cheapest(
 
 
 class _Steps:
-    """The allowed changes of a row, with their costs."""
+    """The allowed changes of a row, with their costs.
+
+    Attributes
+    ----------
+    left_out
+        Whether a change is left out because its values are outside the range of the training rows.
+    """
 
     def __init__(
         self,
@@ -263,8 +284,11 @@ class _Steps:
         only_down: Sequence[str],
         within: Mapping[str, Any],
         costs: Mapping[str, float] | None,
+        *,
+        only_likely: bool = True,
     ) -> None:
         self._question = question
+        self.left_out = False
         self._search = search = question.search
         self._row = row
         weights = ranks_of(search, (), costs)
@@ -282,14 +306,22 @@ class _Steps:
             own = int(question.atoms[place])
             _check_order(column, name in only_up or name in only_down)
             limits = _limits(column, within.get(name))
+            free = within.get(name) is None
             for atom in range(search.variables.sizes[place]):
                 if atom != own and not (
                     (name in only_up and atom < own)
                     or (name in only_down and atom > own)
                     or place in self.fixed
                 ):
-                    self._allow(place, atom, column, limits, float(weights[place]))
+                    if free and only_likely and not self._is_likely(place, atom):
+                        self.left_out = True
+                    else:
+                        self._allow(place, atom, column, limits, float(weights[place]))
             search.part(self.box, place)[own] = 1
+
+    def _is_likely(self, place: int, atom: int) -> bool:
+        found = self._search.atom_at(place, atom)
+        return not isinstance(found, Gap) or found.is_likely
 
     def _allow(
         self, place: int, atom: int, column: Column, limits: Range | Collection[Any], weight: float
@@ -317,7 +349,7 @@ class _Steps:
         found = self._search.atom_at(place, atom)
         if isinstance(found, Gap):
             assert isinstance(limits, tuple)
-            gap = narrowed(found, *limits)
+            gap = found.narrowed(*limits)
             number = self._row.number(self._search.variables.read[place])
             return None if gap is None else step_to_gap(number, gap, self._cutoffs(place))
         members = [

@@ -56,8 +56,10 @@ class Claim:
     def find(self, clock: Clock) -> Atoms | bool:
         """Return a row that refutes the claim, True if there is none, False if undecided."""
         complete = True
-        boxes = [self.region.likely_box] if self.region.has_data else []
-        for box in (*boxes, self.region.box):
+        every, likely = self.region.box, self.region.likely_box
+        # Likely rows come first. There are none if a column has no likely value.
+        apart = (every != likely).any() and self.search.has_rows(likely)
+        for box in (likely, every) if apart else (every,):
             complete = True
             for goal in self.goals:
                 left = math.inf if clock.left is None else clock.left

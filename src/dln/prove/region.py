@@ -7,7 +7,6 @@ contains the atom, and examples are taken from that part.
 from __future__ import annotations
 
 import datetime
-import math
 import numbers
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dln._util.messages import list_names
-from dln.core.conditions import Atom, Cell, Choice, Gap, least_above
+from dln.core.conditions import Atom, Cell, Choice, Gap
 from dln.core.literals import Column
 from dln.core.logic import Logic
 from dln.data.cells import readable_cells
@@ -26,20 +25,6 @@ from dln.errors import OptionError
 from dln.prove.search import Atoms, Box, Search, rows_of
 
 _EPOCH = datetime.datetime(1970, 1, 1)
-
-
-def narrowed(gap: Gap, lowest: float | None, highest: float | None) -> Gap | None:
-    """Restrict a gap to a range that includes its ends; None if nothing is left.
-
-    >>> narrowed(Gap("integer", 50.0, 60.0), 58.5, None)
-    Gap(kind='integer', low=58.49999999999999, high=60.0, binary=False)
-    >>> narrowed(Gap("integer", 50.0, 60.0), 60.5, None) is None
-    True
-    """
-    low = gap.low if lowest is None else max(gap.low, math.nextafter(float(lowest), -math.inf))
-    high = gap.high if highest is None else min(gap.high, float(highest))
-    least = least_above(low, gap.kind)
-    return None if least is None or least > high else Gap(gap.kind, low, high, gap.binary)
 
 
 def check_names(search: Search, names: Collection[str]) -> None:
@@ -64,7 +49,7 @@ class Region:
 
         For a column of numbers: a number, or (lowest, highest) with None for no limit. For a column
         of categories: one of them, or several. None means a missing value. `data` are rows whose
-        values are used in examples where possible.
+        values are used in examples where possible; by default the ranges of the columns are used.
         """
         check_names(search, where)
         self._search = search
@@ -81,14 +66,11 @@ class Region:
         self._observed = None if data is None else Observed(search, data)
 
     @property
-    def has_data(self) -> bool:
-        """Whether there are rows to take values from."""
-        return self._observed is not None
-
-    @property
     def likely_box(self) -> Box:
-        """The rows of the box whose values all occur in the data."""
-        return self.box if self._observed is None else self.box & self._observed.box
+        """The rows of the box whose values all occur in the data, or are in the ranges."""
+        if self._observed is not None:
+            return self.box & self._observed.box
+        return self.box & likely_box(self._search)
 
     def cells(self, atoms: Atoms) -> dict[str, Cell]:
         """Return an example of a row of atoms, by the names of the columns."""
@@ -145,7 +127,7 @@ def _number_in(atom: Atom, column: Column, given: Any) -> Cell:
             "(lowest, highest) with None for no limit"
         )
     low, high = (number_of(bound, column) for bound in bounds)
-    gap = narrowed(atom, low, high) if isinstance(atom, Gap) else None
+    gap = atom.narrowed(low, high) if isinstance(atom, Gap) else None
     return None if gap is None else gap.cell
 
 
@@ -172,6 +154,27 @@ def _category_in(known: list[Cell], column: Column, given: Any) -> Cell:
                 f"{list_names(map(repr, column.categories))}"
             )
     return next((category for category in known if category in wanted), None)
+
+
+def likely_box(search: Search) -> Box:
+    """Return the rows whose values are all in the ranges of the training rows.
+
+    Columns without a range may hold anything. Missing values are likely if some were missing, and
+    an unknown category is not.
+    """
+    box = search.all_rows
+    for place, index in enumerate(search.variables.read):
+        column = search.circuit.columns[index]
+        if column.range is not None:
+            part = search.part(box, place)
+            for number, atom in enumerate(search.variables.atoms[place].atoms):
+                if isinstance(atom, Gap):
+                    part[number] = atom.is_likely
+                elif atom.cell is None:
+                    part[number] = column.range.missing
+                else:
+                    part[number] = atom.cell in column.categories
+    return box
 
 
 class Observed:

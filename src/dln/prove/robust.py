@@ -20,7 +20,7 @@ from dln.errors import OptionError, TableError
 from dln.prove.certify import rule_claim
 from dln.prove.claim import Claim, violation
 from dln.prove.clock import Clock, check_time_limit
-from dln.prove.region import Region, check_names, narrowed
+from dln.prove.region import Region, check_names
 from dln.prove.search import Atoms, Box
 
 
@@ -199,7 +199,7 @@ class _Rows:
         return [
             number
             for number, atom in enumerate(self.search.variables.atoms[place].atoms)
-            if isinstance(atom, Gap) and narrowed(atom, low, high) is not None
+            if isinstance(atom, Gap) and atom.narrowed(low, high) is not None
         ]
 
     def box_of_factor(self, row: int, factor: float) -> Box:

@@ -160,6 +160,10 @@ class Search:
         """Return the atoms of one column, as a view."""
         return box[self.starts[place] : self.starts[place + 1]]
 
+    def has_rows(self, box: Box) -> bool:
+        """Whether a box has a row: at least one atom of each column."""
+        return all(self.part(box, place).any() for place in range(len(self.variables.read)))
+
     def box_of(self, choices: Mapping[int, Iterable[int]], base: Box | None = None) -> Box:
         """Restrict some columns to atoms; the others are as in `base`, by default free."""
         box = self.all_rows if base is None else base.copy()

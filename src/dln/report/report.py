@@ -340,7 +340,7 @@ def _make_page(
         cost=cost(circuit),
         diagram=diagram,
         is_small=_is_small(circuit),
-        model=embed_json(circuit_to_json(circuit)),
+        model=embed_json(circuit_to_json(circuit if rows else circuit.without_ranges())),
         **facts.context,
     )
     return _Page(title or facts.title, facts.content, facts.rows, diagram, write)
