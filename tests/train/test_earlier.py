@@ -139,7 +139,7 @@ def with_rare_class(y: Any) -> Any:
         (lambda X: X.drop(columns="age"), truth, MissingColumnError, "the circuit reads"),
         (lambda X: X.assign(age="old"), truth, ColumnTypeError, "'age' holds 'old'"),
         (lambda X: X, lambda X: X["age"] > 50, TableError, "init predicts the classes 'ill'"),
-        (lambda X: X, with_rare_class, TableError, "fewer than three rows"),
+        (lambda X: X, with_rare_class, TableError, "at least three rows or groups"),
     ],
 )
 def test_other_tables_are_refused(change: Any, y: Any, error: type[DlnError], message: str) -> None:
