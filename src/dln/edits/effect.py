@@ -7,18 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from dln._util.messages import count_of, percent
+from dln._util.messages import percent
 from dln.core.circuit import Circuit
 from dln.data.table import read_table
 from dln.data.target import class_numbers
+from dln.edits.effect_text import EffectText
 from dln.evaluate.scores import balanced_accuracy, count_pairs
 from dln.explain.differences import Differences, find_differences
-from dln.explain.document import Document
-from dln.explain.formatted import Formatted
 
 
 @dataclass(frozen=True)
-class EditEffect(Formatted):
+class EditEffect(EffectText):
     """What edits changed; returned by `Editing.effect`.
 
     Attributes
@@ -37,16 +36,8 @@ class EditEffect(Formatted):
     balanced_accuracy: tuple[float, float] | None
     differences: Differences
 
-    def to_text(self) -> str:
-        """Write some lines."""
-        return "\n".join([*self._figures(), self.differences.to_text()])
-
     def _figures(self) -> list[str]:
-        lines = []
-        if self.n_rows is not None and self.n_changed is not None:
-            share = percent(self.n_changed / self.n_rows if self.n_rows else 0.0)
-            rows = count_of(self.n_rows, "row")
-            lines.append(f"{self.n_changed:,} of {rows} changed their class ({share}).")
+        lines = self._changed("class")
         for name, pair in (
             ("Accuracy", self.accuracy),
             ("Balanced accuracy", self.balanced_accuracy),
@@ -68,11 +59,6 @@ class EditEffect(Formatted):
             ),
             "differences": self.differences.to_dict(),
         }
-
-    def _document(self) -> Document:
-        inner = self.differences._document()
-        head = () if inner.headline is None else (inner.headline,)
-        return Document((*self._figures(), *head), inner.sections)
 
 
 def compare_circuits(

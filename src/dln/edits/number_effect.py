@@ -7,19 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from dln._util.messages import count_of, percent, plain_text
+from dln._util.messages import plain_text
 from dln.core.circuit import Circuit
 from dln.data.number_target import read_numbers
 from dln.data.table import read_table
+from dln.edits.effect_text import EffectText
 from dln.explain.differences import Differences, find_differences
-from dln.explain.document import Document
-from dln.explain.formatted import Formatted
 
 _DIGITS = 4
 
 
 @dataclass(frozen=True)
-class NumberEditEffect(Formatted):
+class NumberEditEffect(EffectText):
     """What edits changed in a model that predicts a number; returned by `Editing.effect`.
 
     Attributes
@@ -43,16 +42,8 @@ class NumberEditEffect(Formatted):
     r2: tuple[float, float] | None
     differences: Differences
 
-    def to_text(self) -> str:
-        """Write some lines."""
-        return "\n".join([*self._figures(), self.differences.to_text()])
-
     def _figures(self) -> list[str]:
-        lines = []
-        if self.n_rows is not None and self.n_changed is not None:
-            share = percent(self.n_changed / self.n_rows if self.n_rows else 0.0)
-            rows = count_of(self.n_rows, "row")
-            lines.append(f"{self.n_changed:,} of {rows} changed their prediction ({share}).")
+        lines = self._changed("prediction")
         if self.changes is not None:
             low, mean, high = (_signed(change) for change in self.changes)
             lines.append(f"Change of these rows: {low} to {high}, mean {mean}.")
@@ -72,11 +63,6 @@ class NumberEditEffect(Formatted):
             "r2": None if self.r2 is None else list(self.r2),
             "differences": self.differences.to_dict(),
         }
-
-    def _document(self) -> Document:
-        inner = self.differences._document()
-        head = () if inner.headline is None else (inner.headline,)
-        return Document((*self._figures(), *head), inner.sections)
 
 
 def _signed(change: float) -> str:
