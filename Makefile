@@ -132,7 +132,8 @@ sanitize: setup
 	  $(SANITIZE)/bin/python -m pytest -p no:cacheprovider \
 	  tests/train/test_native_train.py tests/evaluate/test_predict.py tests/evaluate/test_evaluation.py \
 	  tests/train/test_discretise.py tests/test_bad_input.py \
-	  tests/train/test_engines.py tests/train/test_engine_runs.py -k "not too_little_memory"
+	  tests/train/test_engines.py tests/train/test_engine_runs.py tests/prove/test_certificate.py \
+	  tests/explain/test_class_reasons.py -k "not too_little_memory"
 
 # Draws the pictures of the README and the docs.
 pictures: setup tools
