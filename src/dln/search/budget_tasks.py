@@ -14,6 +14,7 @@ from dln.decisions.goal import Goal
 from dln.evaluate.scores import balanced_accuracy, count_pairs
 from dln.paths.budget import Budget
 from dln.paths.fit import fit_path
+from dln.paths.searches import one_core_each
 from dln.search.folds import Fold
 from dln.search.tasks import MEASURED_FOLDS, Outcome
 from dln.train.problem import Problem
@@ -81,7 +82,7 @@ def run_budget_tasks(
     on_done: Callable[[float], None] | None = None,
 ) -> list[Outcome]:
     """Run tasks side by side, and report the fraction that is done."""
-    with ThreadPoolExecutor(n_threads) as pool:
+    with one_core_each(), ThreadPoolExecutor(n_threads) as pool:
         waiting = [pool.submit(run_budget_task, problem, folds[task.fold], task) for task in tasks]
         try:
             for number, future in enumerate(waiting):
