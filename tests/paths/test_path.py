@@ -117,6 +117,10 @@ def test_a_path_is_drawn(model: DLNClassifier) -> None:
     assert model.path_ is not None
     figure = draw_path(model.path_)
     assert figure.axes[0].get_xlabel() == "literals"
+    assert figure.axes[0].get_ylabel() == "balanced accuracy, cross-validated (%)"
+    (of_number,) = draw_path(CircuitPath(model.path_.points, 0, "R²")).axes
+    assert of_number.get_ylabel() == "R², cross-validated"
+    assert list(of_number.lines[0].get_ydata()) == [point.accuracy for point in model.path_]
     with pytest.raises(OptionError, match="draw_path takes a CircuitPath"):
         draw_path(model)  # type: ignore[arg-type]
     unknown = CircuitPath((PathPoint(model.circuit_, np.nan, np.nan),), 0)

@@ -147,8 +147,7 @@ def search(
     The target decides whether classes or a number are predicted. Trials are compared by
     cross-validation on the training rows: by balanced accuracy, or by R² (D² if the loss is
     not squared). The test rows are used once, at the end. Ctrl-C ends the search early and keeps
-    the best model so far. With a limit such as --max-rules 8, every trial stays within it
-    (classes only).
+    the best model so far. With a limit such as --max-rules 8, every trial stays within it.
 
     Example: dln search heart.csv --target disease --output heart.json --storage heart.db
     """

@@ -25,7 +25,7 @@ from dln.estimators.plan import (
 from dln.estimators.reading import read_problem
 from dln.search.backend import BackendName
 from dln.search.base import CircuitSearch, Reading
-from dln.search.budget_tasks import BudgetPlan, make_budget_task
+from dln.search.budget_tasks import ClassBudget, make_budget_task
 from dln.search.final import FinalFit
 from dln.search.folds import Fold, count_folds, group_folds, sample_rows
 from dln.search.paper import preset_class_weight
@@ -248,7 +248,7 @@ class DLNSearchCV(ClassifierMixin, CircuitSearch):  # type: ignore[misc]
         if budget.is_limited:
             budget.check_columns(problem.table.column_names())
             goal = goal_of(parameters, problem.classes)
-            plan = BudgetPlan(budget, goal, constraints_of(parameters, problem))
+            plan = ClassBudget(budget, goal, constraints_of(parameters, problem))
             return lambda fold: make_budget_task(plan, fold, self.seed_)
         recipe = plan_fit(model, problem).candidates.usual
         return lambda fold: make_task(recipe, fold, scoring, self.seed_)
