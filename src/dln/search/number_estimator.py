@@ -86,6 +86,10 @@ class DLNRegressorSearchCV(RegressorMixin, CircuitSearch):  # type: ignore[misc]
     """
 
     parameters = NumberParameters
+    model_class = DLNRegressor
+
+    loss: LossName
+    quantile: float
 
     def __init__(
         self,
@@ -111,26 +115,7 @@ class DLNRegressorSearchCV(RegressorMixin, CircuitSearch):  # type: ignore[misc]
         verbose: int = 0,
         on_interrupt: OnInterrupt = "raise",
     ) -> None:
-        self.loss = loss
-        self.quantile = quantile
-        self.space = space
-        self.fixed = fixed
-        self.n_trials = n_trials
-        self.objective = objective
-        self.refit = refit
-        self.cv = cv
-        self.batch_size = batch_size
-        self.engine = engine
-        self.device = device
-        self.simplify = simplify
-        self.backend = backend
-        self.storage = storage
-        self.time_limit = time_limit
-        self.callback = callback
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.on_interrupt = on_interrupt
+        self._store(locals())
 
     # -- searching --------------------------------------------------------------------------------
 
@@ -251,17 +236,8 @@ class DLNRegressorSearchCV(RegressorMixin, CircuitSearch):  # type: ignore[misc]
     def _count_folds(self, problem: NumberProblem, n_folds: int) -> list[Fold]:
         return number_folds(problem.target, n_folds, self.seed_, problem.groups)
 
-    def _make_model(self, params: Mapping[str, Any]) -> DLNRegressor:
-        return DLNRegressor(
-            **{"simplify": self.simplify, **params},
-            loss=self.loss,
-            quantile=self.quantile,
-            engine=self.engine,
-            device=self.device,
-            random_state=self.seed_,
-            n_jobs=self.n_jobs,
-            on_interrupt=self.on_interrupt,
-        )
+    def _own_parameters(self) -> dict[str, Any]:
+        return {"loss": self.loss, "quantile": self.quantile}
 
     # -- prediction -------------------------------------------------------------------------------
 
