@@ -61,7 +61,7 @@ class _Effort:
     polish_every: int
 
 
-_SMALL = 16
+THOROUGH_UP_TO = 16
 """Up to this number of literals, much is tried. Larger states are slower, and depend less on each
 choice."""
 _THOROUGH = _Effort(width=2, n_tried=4, n_extended=12, polish_every=1)
@@ -139,7 +139,7 @@ class Search:
         best = {0: root}
         lowest = root.loss
         for size in range(self._most + 1):
-            effort = _THOROUGH if size <= _SMALL else _FAST
+            effort = _THOROUGH if size <= THOROUGH_UP_TO else _FAST
             here = _distinct(waiting.pop(size, []))[: effort.width]
             if size and here and size % effort.polish_every == 0:
                 here = _distinct([self._polished(here[0]), *here])[: effort.width]
