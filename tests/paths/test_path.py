@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from threadpoolctl import threadpool_info
 
 from dln import (
     CircuitFileError,
@@ -28,6 +29,7 @@ from dln.draw import draw_path
 from dln.paths.candidates import CandidateTests
 from dln.paths.formula import Formula, Step, both, build, evaluate, extend
 from dln.paths.loss import ClassLoss
+from dln.paths.searches import run_searches
 from dln.paths.whole_votes import MOST_POINTS, round_votes
 from tests.paths.test_budgets import random_table
 from tests.support.strategies import law
@@ -115,6 +117,10 @@ def test_a_path_is_drawn(model: DLNClassifier) -> None:
     assert model.path_ is not None
     figure = draw_path(model.path_)
     assert figure.axes[0].get_xlabel() == "literals"
+    assert figure.axes[0].get_ylabel() == "balanced accuracy, cross-validated (%)"
+    (of_number,) = draw_path(CircuitPath(model.path_.points, 0, "R²")).axes
+    assert of_number.get_ylabel() == "R², cross-validated"
+    assert list(of_number.lines[0].get_ydata()) == [point.accuracy for point in model.path_]
     with pytest.raises(OptionError, match="draw_path takes a CircuitPath"):
         draw_path(model)  # type: ignore[arg-type]
     unknown = CircuitPath((PathPoint(model.circuit_, np.nan, np.nan),), 0)
@@ -212,3 +218,12 @@ def test_the_steps_of_pruning_are_a_path(tmp_path: Path) -> None:
     assert again.validation == path.validation
     assert [point.circuit for point in again] == [point.circuit for point in path]
     draw_path(path)
+
+
+def test_each_search_uses_one_core() -> None:
+    def count(*_: object) -> set[int]:
+        return {own["num_threads"] for own in threadpool_info() if own["user_api"] == "blas"}
+
+    before = count()
+    assert run_searches(count, [0, 1], 2, None, "raise").found == [{1} if before else set()] * 2
+    assert count() == before

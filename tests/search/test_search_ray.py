@@ -30,6 +30,17 @@ SPACE: dict[str, Any] = {
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", [DLNSearchCV, DLNRegressorSearchCV])
+def test_budgets_on_a_cluster_are_those_of_one_machine(cluster: Any, iris: Any, kind: Any) -> None:
+    X, y = iris
+    usual = {"fixed": {"max_rules": 2}, "space": {"max_literals": [1, 2]}, "n_trials": 2, "cv": 2}
+    expected = kind(**usual, random_state=0).fit(X, y)
+    found = kind(**usual, random_state=0, backend="ray").fit(X, y)
+    assert found.trials_ == expected.trials_
+    assert found.circuit_ == expected.circuit_
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_numbers_on_a_cluster_are_those_of_one_machine(cluster: Any, iris: Any) -> None:
     X, _ = iris
     space = {"layers": [(4,), (8,)], "epochs": 5, "n_networks": 1, "n_trees": [0, 5]}

@@ -9,7 +9,6 @@ import typer
 
 from dln._util.option import options_of
 from dln.cli.number_target import TaskChoice
-from dln.errors import OptionError
 from dln.estimators.parameters import NumberParameters, Parameters
 from dln.train.engines import EngineName
 from dln.train.number_loss import LossName
@@ -153,19 +152,6 @@ ClassWeight = Annotated[
         "or rows equally (none)."
     ),
 ]
-MaxRules = Annotated[int | None, parameter("max_rules", metavar="N", show_default=False)]
-MaxLiterals = Annotated[int | None, parameter("max_literals", metavar="N", show_default=False)]
-MaxLiteralsPerRule = Annotated[
-    int | None, parameter("max_literals_per_rule", metavar="N", show_default=False)
-]
-MaxColumns = Annotated[int | None, parameter("max_columns", metavar="N", show_default=False)]
-ColumnCost = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMN=COST", help="Cost of measuring a column. Others are free. Repeatable."
-    ),
-]
-MaxCost = Annotated[float | None, parameter("max_cost", metavar="COST", show_default=False)]
 Seed = Annotated[
     int, typer.Option(min=0, metavar="N", help="Random seed, also of the choice of test rows.")
 ]
@@ -186,21 +172,3 @@ TimeLimit = Annotated[
         "--time-limit", min=0.0, metavar="SECONDS", help="Stop the proof after this time."
     ),
 ]
-
-
-def read_costs(given: list[str] | None) -> dict[str, float] | None:
-    """Read COLUMN=COST; the estimator checks the names and the numbers."""
-    if not given:
-        return None
-    costs = {}
-    for text in given:
-        name, found, cost = text.rpartition("=")
-        try:
-            costs[name] = float(cost)
-        except ValueError:
-            found = ""
-        if not found:
-            raise OptionError(
-                f"--column-cost is {text!r}, expected a column and its cost, such as age=5"
-            )
-    return costs

@@ -6,18 +6,12 @@ from typing import Annotated
 
 import typer
 
+from dln.cli.budget_options import NO_LIMITS, Limits, takes_limits
 from dln.cli.files import STANDARD, check_output, open_output, save_model
 from dln.cli.fit_results import page_text, rules_page
 from dln.cli.options import (
-    ColumnCost,
     Json,
-    MaxColumns,
-    MaxCost,
-    MaxLiterals,
-    MaxLiteralsPerRule,
-    MaxRules,
     Quiet,
-    read_costs,
 )
 from dln.cli.output import print_json, print_message, print_result
 from dln.draw.canvas import ending_of
@@ -29,6 +23,7 @@ from dln.paths.path_file import load_path
 _PICTURES = ("png", "svg", "pdf")
 
 
+@takes_limits
 def path(
     file: Annotated[
         str, typer.Argument(metavar="PATH", help="File that dln train --path has written.")
@@ -43,12 +38,7 @@ def path(
             show_default=False,
         ),
     ] = None,
-    max_rules: MaxRules = None,
-    max_literals: MaxLiterals = None,
-    max_literals_per_rule: MaxLiteralsPerRule = None,
-    max_columns: MaxColumns = None,
-    column_cost: ColumnCost = None,
-    max_cost: MaxCost = None,
+    limits: Limits = NO_LIMITS,
     picture: Annotated[
         str | None,
         typer.Option(
@@ -71,8 +61,7 @@ def path(
     if picture is not None:
         ending_of(picture, _PICTURES)
     found = load_path(file)
-    costs = read_costs(column_cost) or {}
-    budget = Budget(max_rules, max_literals, max_literals_per_rule, max_columns, costs, max_cost)
+    budget = Budget(**limits)
     if picture is not None:
         with open_output(picture) as stream:
             draw_path(found).savefig(stream, format=ending_of(picture, _PICTURES))

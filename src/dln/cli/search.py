@@ -9,6 +9,7 @@ from typing import Literal as OneOf
 import numpy as np
 import typer
 
+from dln.cli.budget_options import NO_LIMITS, Limits, takes_limits
 from dln.cli.constraints import (
     ForbiddenPair,
     Interactions,
@@ -31,7 +32,6 @@ from dln.cli.layout import DETECT, Layout
 from dln.cli.models import AnySearch, make_search, name_target
 from dln.cli.options import (
     ClassWeight,
-    ColumnCost,
     Data,
     Device,
     EngineChoice,
@@ -42,11 +42,6 @@ from dln.cli.options import (
     Json,
     Kind,
     Loss,
-    MaxColumns,
-    MaxCost,
-    MaxLiterals,
-    MaxLiteralsPerRule,
-    MaxRules,
     ModelOutput,
     NoRanges,
     NoRows,
@@ -58,7 +53,6 @@ from dln.cli.options import (
     Target,
     TaskOption,
     TestPart,
-    read_costs,
 )
 from dln.cli.options_file import merge_options
 from dln.cli.output import print_message
@@ -66,11 +60,13 @@ from dln.cli.table_options import reads_table
 from dln.core.labels import plain_labels
 from dln.draw.canvas import ending_of, make_axes
 from dln.search.scores import score_text
+from dln.search.space import LIMITS
 
 _PICTURES = ("png", "svg", "pdf")
 
 
 @reads_table
+@takes_limits
 def search(
     data: Data,
     target: Target,
@@ -117,12 +113,7 @@ def search(
     loss: Loss = "squared",
     quantile: Quantile = 0.5,
     exposure: Exposure = None,
-    max_rules: MaxRules = None,
-    max_literals: MaxLiterals = None,
-    max_literals_per_rule: MaxLiteralsPerRule = None,
-    max_columns: MaxColumns = None,
-    column_cost: ColumnCost = None,
-    max_cost: MaxCost = None,
+    limits: Limits = NO_LIMITS,
     monotone: Monotone = None,
     interactions: Interactions = None,
     forbidden_pair: ForbiddenPair = None,
@@ -147,8 +138,7 @@ def search(
     The target decides whether classes or a number are predicted. Trials are compared by
     cross-validation on the training rows: by balanced accuracy, or by R² (D² if the loss is
     not squared). The test rows are used once, at the end. Ctrl-C ends the search early and keeps
-    the best model so far. With a limit such as --max-rules 8, every trial stays within it
-    (classes only).
+    the best model so far. With a limit such as --max-rules 8, every trial stays within it.
 
     Example: dln search heart.csv --target disease --output heart.json --storage heart.db
     """
@@ -162,16 +152,8 @@ def search(
     weight = None if class_weight == "none" else class_weight
     own = {"class_weight": weight, "engine": engine, "device": device}
     merged = merge_options(options, own)
-    limits = {
-        "max_rules": max_rules,
-        "max_literals": max_literals,
-        "max_literals_per_rule": max_literals_per_rule,
-        "max_columns": max_columns,
-        "column_costs": read_costs(column_cost),
-        "max_cost": max_cost,
-    }
     fixed = {name: value for name, value in merged.items() if name not in own}
-    fixed |= {name: value for name, value in limits.items() if value is not None}
+    fixed |= limits
     given = {
         "space": space,
         "n_trials": trials,
@@ -209,7 +191,7 @@ def search(
         max_columns_per_rule=max_columns_per_rule,
     )
     searched.set_params(fixed={**fixed, **constraints})
-    limited = [name for name in limits if name in fixed]
+    limited = any(name in fixed for name in LIMITS)
     rows, test_rows = prepared.split(test, seed)
     if not quiet:
         print_message(prepared.text())
@@ -237,7 +219,7 @@ def search(
         **_search_document(searched),
         **tested_document(circuit, total),
     }
-    text = f"{_search_text(searched)}\n{tested_text(circuit, total, page=bool(limited))}"
+    text = f"{_search_text(searched)}\n{tested_text(circuit, total, page=limited)}"
     print_saved(output, document if json else text, quiet=quiet)
 
 

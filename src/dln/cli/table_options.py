@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from dln.cli.layout import Layout
 from dln.cli.missing import MissingWords
-
-_PARAMETER = "layout"
+from dln.cli.option_groups import takes
 
 
 def _options(
@@ -50,20 +46,5 @@ def _options(
     return Layout(encoding, separator, quote, not no_header, words)
 
 
-def reads_table(command: Callable[..., None]) -> Callable[..., None]:
-    """Replace the parameter `layout` of a command by the options that describe it."""
-    signature = inspect.signature(command, eval_str=True)
-    options = inspect.signature(_options, eval_str=True).parameters
-    parameters: list[inspect.Parameter] = []
-    for name, parameter in signature.parameters.items():
-        parameters.extend(options.values() if name == _PARAMETER else [parameter])
-
-    @functools.wraps(command)
-    def with_layout(**given: Any) -> None:
-        layout = _options(**{name: given.pop(name) for name in options})
-        command(**given, **{_PARAMETER: layout})
-
-    with_layout.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=parameters
-    )
-    return with_layout
+reads_table = takes("layout", _options)
+"""Replace the parameter `layout` of a command by the options that describe it."""

@@ -13,6 +13,7 @@ import typer
 
 import dln
 from dln.cli.asking import read_names
+from dln.cli.budget_options import NO_LIMITS, Limits, takes_limits
 from dln.cli.constraints import (
     ForbiddenPair,
     Interactions,
@@ -38,7 +39,6 @@ from dln.cli.layout import DETECT, Layout
 from dln.cli.models import AnyModel, make_model, name_target
 from dln.cli.options import (
     ClassWeight,
-    ColumnCost,
     Data,
     Device,
     EngineChoice,
@@ -49,11 +49,6 @@ from dln.cli.options import (
     Json,
     Kind,
     Loss,
-    MaxColumns,
-    MaxCost,
-    MaxLiterals,
-    MaxLiteralsPerRule,
-    MaxRules,
     MaybeModelOutput,
     NoRanges,
     NoRows,
@@ -66,7 +61,6 @@ from dln.cli.options import (
     TaskOption,
     TestPart,
     parameter,
-    read_costs,
 )
 from dln.cli.options_file import merge_options
 from dln.cli.output import print_message
@@ -86,6 +80,7 @@ _EffortOrNone = OneOf["quick", "normal", "high", "none"]
 
 
 @reads_table
+@takes_limits
 def train(
     data: Data,
     target: Target,
@@ -100,12 +95,7 @@ def train(
     preset: Annotated[PresetName | None, parameter("preset", show_default=False)] = None,
     init: Annotated[str | None, parameter("init", metavar="MODEL", show_default=False)] = None,
     effort: Annotated[FitEffort, parameter("effort")] = "normal",
-    max_rules: MaxRules = None,
-    max_literals: MaxLiterals = None,
-    max_literals_per_rule: MaxLiteralsPerRule = None,
-    max_columns: MaxColumns = None,
-    column_cost: ColumnCost = None,
-    max_cost: MaxCost = None,
+    limits: Limits = NO_LIMITS,
     path: Annotated[
         str | None,
         typer.Option(
@@ -233,12 +223,7 @@ def train(
         "tau": _number("--tau", tau, float),
         "epochs": _number("--epochs", epochs, int),
         "gates": gates,
-        "max_rules": max_rules,
-        "max_literals": max_literals,
-        "max_literals_per_rule": max_literals_per_rule,
-        "max_columns": max_columns,
-        "column_costs": read_costs(column_cost),
-        "max_cost": max_cost,
+        **limits,
         "path": path is not None,
         "rules": given_rules,
         "soft_rules": soft,

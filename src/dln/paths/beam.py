@@ -61,7 +61,7 @@ class _Effort:
     polish_every: int
 
 
-_SMALL = 16
+THOROUGH_UP_TO = 16
 """Up to this number of literals, much is tried. Larger states are slower, and depend less on each
 choice."""
 _THOROUGH = _Effort(width=2, n_tried=4, n_extended=12, polish_every=1)
@@ -139,7 +139,7 @@ class Search:
         best = {0: root}
         lowest = root.loss
         for size in range(self._most + 1):
-            effort = _THOROUGH if size <= _SMALL else _FAST
+            effort = _THOROUGH if size <= THOROUGH_UP_TO else _FAST
             here = _distinct(waiting.pop(size, []))[: effort.width]
             if size and here and size % effort.polish_every == 0:
                 here = _distinct([self._polished(here[0]), *here])[: effort.width]
@@ -283,39 +283,47 @@ class Search:
             allowed[self._pool.number(formula)] = False
         allowed &= self._pool.may_gain(slopes)
         gains = np.where(allowed, self._pool.gains(slopes, fires), -1.0)
+        joint = _JointGains(state, slopes, self._loss.ridge, self._pool.caution)
         found: list[int] = []
         for length in lengths:
             numbers = np.flatnonzero((length_of == length) & (gains > 0))
             numbers = numbers[np.argsort(-gains[numbers], kind="stable")[:_N_SCREENED]]
             if len(numbers) == 0:
                 continue
-            joint = self._joint_gains(state, slopes, fires[:, numbers])
-            order = numbers[np.argsort(-joint, kind="stable")].tolist()
+            order = numbers[np.argsort(-joint.of(fires[numbers]), kind="stable")].tolist()
             found += _first(order, n_best, lambda number: not self._is_similar(state, number))
         return found
-
-    def _joint_gains(self, state: State, slopes: Slopes, fires: NDArray[np.float32]) -> Floats:
-        """Estimate the fall of the loss if the votes of the state's rules change as well."""
-        own = state.fires.astype(np.float32)
-        weighted = own * slopes.second[:, None]
-        curve = (weighted.T @ own).astype(np.float64)
-        curve[np.diag_indices_from(curve)] += self._loss.ridge + 1e-9
-        across = (weighted.T @ fires).astype(np.float64)
-        alone = (slopes.second @ fires).astype(np.float64)
-        total = float(slopes.second.sum())
-        left = alone - (across * np.linalg.solve(curve, across)).sum(axis=0)
-        downhill = (fires.T @ slopes.first).astype(np.float64)
-        gain: Floats = (downhill**2).sum(axis=1)
-        gain /= 2.0 * (np.maximum(left, 0.0) + self._pool.caution * total + self._loss.ridge + 1e-9)
-        return gain
 
     def _is_similar(self, state: State, number: int) -> bool:
         """Check whether a rule says nearly the same as a rule of the state, or the opposite."""
         if not state.rules:
             return False
-        fires = self._pool.fires(number)
-        agree = self._loss.weight @ (state.fires[:, 1:] == fires[:, None])
-        return bool(np.any((agree >= _SIMILAR) | (agree <= 1 - _SIMILAR)))
+        # With 1 for "fires" and -1 for "does not", the mean product is 1 if two rules agree.
+        signs = self._loss.weight * (2.0 * self._pool.fires(number) - 1.0)
+        alike = 2.0 * (signs @ state.fires[:, 1:]) - signs.sum()
+        return bool(np.any(np.abs(alike) >= 2.0 * _SIMILAR - 1.0 - 1e-9))
+
+
+class _JointGains:
+    """The gain of a new rule next to those of a state, if their votes change as well."""
+
+    def __init__(self, state: State, slopes: Slopes, ridge: float, caution: float) -> None:
+        own = state.fires.astype(np.float32)
+        self._slopes = slopes
+        self._weighted = own * slopes.second[:, None]
+        curve = (self._weighted.T @ own).astype(np.float64)
+        curve[np.diag_indices_from(curve)] += ridge + 1e-9
+        self._curve = curve
+        self._least = caution * float(slopes.second.sum()) + ridge + 1e-9
+
+    def of(self, fires: NDArray[np.float32]) -> Floats:
+        """Estimate the fall of the loss for rules that fire (n, n_rows)."""
+        across = (fires @ self._weighted).T.astype(np.float64)
+        alone = (fires @ self._slopes.second).astype(np.float64)
+        left = alone - (across * np.linalg.solve(self._curve, across)).sum(axis=0)
+        downhill = (fires @ self._slopes.first).astype(np.float64)
+        gain: Floats = (downhill**2).sum(axis=1) / (2.0 * (np.maximum(left, 0.0) + self._least))
+        return gain
 
 
 def _distinct(states: list[State]) -> list[State]:

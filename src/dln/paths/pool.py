@@ -6,6 +6,8 @@ products, and the best pairs and chains are extended test by test.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,6 +16,8 @@ from dln.paths.candidates import CandidateTests
 from dln.paths.formula import Formula, Step, both, evaluate, extend, single
 from dln.paths.formula_limits import FormulaLimits
 from dln.paths.loss import Bounds, Floats, PathLoss, Slopes
+
+Cell = TypeVar("Cell", bound=np.generic)
 
 _MIN_SHARE = 0.01
 """A rule fires for at least this share of the weight, and not for at least as much."""
@@ -53,9 +57,11 @@ class Pool:
         self._n_columns = len(tests.columns)
         self._number: dict[Formula, int] = {}
         self.formulas: list[Formula] = []
-        self._fires: list[NDArray[np.float32]] = []
-        self._reads: list[NDArray[np.bool_]] = []
-        self._stacked: tuple[NDArray[np.float32], NDArray[np.intp], NDArray[np.bool_]] | None = None
+        # Tables of all rules, with space for more. A rule is a row, so its bits are contiguous.
+        space = max(64, 2 * bits.shape[1])
+        self._fires = np.empty((space, len(bits)), dtype=np.float32)
+        self._reads = np.empty((space, self._n_columns), dtype=bool)
+        self._lengths = np.empty(space, dtype=np.intp)
         for test in range(bits.shape[1]):
             self.add(single(test))
 
@@ -68,25 +74,19 @@ class Pool:
 
     def fires(self, number: int) -> NDArray[np.float32]:
         """Return where a rule fires (n_rows,)."""
-        return self._fires[number]
+        fires: NDArray[np.float32] = self._fires[number]
+        return fires
 
     def reads(self, number: int) -> NDArray[np.bool_]:
         """Return which columns a rule reads (n_columns,)."""
-        return self._reads[number]
+        reads: NDArray[np.bool_] = self._reads[number]
+        return reads
 
     @property
     def stacked(self) -> tuple[NDArray[np.float32], NDArray[np.intp], NDArray[np.bool_]]:
-        """Where all rules fire (n_rows, n_rules), their lengths, and the columns they read."""
-        if self._stacked is None or len(self._stacked[1]) != len(self.formulas):
-            lengths = np.array([len(formula) for formula in self.formulas], dtype=np.intp)
-            reads = np.array(self._reads, dtype=bool).reshape(-1, self._n_columns)
-            fires = (
-                np.stack(self._fires, axis=1)
-                if self._fires
-                else np.empty((len(self.bits), 0), dtype=np.float32)
-            )
-            self._stacked = (fires, lengths, reads)
-        return self._stacked
+        """Where all rules fire (n_rules, n_rows), their lengths, and the columns they read."""
+        n_rules = len(self.formulas)
+        return self._fires[:n_rules], self._lengths[:n_rules], self._reads[:n_rules]
 
     def add(self, formula: Formula) -> bool:
         """Add a rule; return whether it is in the pool. Rules that hardly vary are left out."""
@@ -101,12 +101,17 @@ class Pool:
             if bounds is None:
                 return False
             self._bounds.append(bounds)
-        reads = np.zeros(self._n_columns, dtype=bool)
-        reads[[self._column_of[step.test] for step in formula]] = True
-        self._number[formula] = len(self.formulas)
+        number = len(self.formulas)
+        if number == len(self._fires):
+            self._fires, self._reads, self._lengths = map(
+                _doubled, (self._fires, self._reads, self._lengths)
+            )
+        self._fires[number] = held
+        self._lengths[number] = len(formula)
+        self._reads[number] = False
+        self._reads[number, [self._column_of[step.test] for step in formula]] = True
+        self._number[formula] = number
         self.formulas.append(formula)
-        self._fires.append(held)
-        self._reads.append(reads)
         return True
 
     def bounds(self, rules: tuple[Formula, ...]) -> Bounds | None:
@@ -122,14 +127,14 @@ class Pool:
         if self._limits is None or not self._bounds:
             return np.ones(len(self.formulas), dtype=bool)
         low, high = (np.array(side) for side in zip(*self._bounds, strict=True))
-        downhill = self.stacked[0].T @ slopes.first
+        downhill = self.stacked[0] @ slopes.first
         return np.asarray(
             (((downhill > 0) & (high > 0)) | ((downhill < 0) & (low < 0))).any(axis=1)
         )
 
     def gains(self, slopes: Slopes, of: NDArray[np.float32]) -> Floats:
-        """Estimate how much the loss falls with each of some bits (n_rows, n) as a new rule."""
-        return _gain(of.T @ slopes.first, of.T @ slopes.second, slopes, self.caution)
+        """Estimate how much the loss falls with each of some bits (n, n_rows) as a new rule."""
+        return _gain(of @ slopes.first, of @ slopes.second, slopes, self.caution)
 
     def grow(self, slopes: Slopes, usable: NDArray[np.bool_], n_new: int = 12) -> None:
         """Add the best pairs of tests of usable columns, and the best extensions of these."""
@@ -188,7 +193,7 @@ class Pool:
     def _best_pairs(self, slopes: Slopes, usable: NDArray[np.bool_], n_new: int) -> list[Formula]:
         tests = np.flatnonzero(usable[self._column_of])
         if len(tests) > _N_PAIRED:
-            gains = self.gains(slopes, self.bits)[tests]
+            gains = self.gains(slopes, self.bits.T)[tests]
             order = np.argsort(-gains, kind="stable")
             rest = order[_N_PAIRED:]
             some = self._rng.choice(rest, min(len(rest), _N_PAIRED // 2), replace=False)
@@ -219,6 +224,11 @@ class Pool:
                 if len(new) == n_new:
                     break
         return new
+
+
+def _doubled(table: NDArray[Cell]) -> NDArray[Cell]:
+    """Return a table with as many rows again, which are not filled in."""
+    return np.concatenate([table, np.empty_like(table)])
 
 
 def _gain(

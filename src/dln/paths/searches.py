@@ -11,6 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from threadpoolctl import threadpool_limits
+
 from dln.paths.budget import Budget
 from dln.paths.path import PathPoint
 from dln.train.jobs import OnInterrupt
@@ -35,6 +37,15 @@ class Searched(Generic[Found]):
     interrupted: bool
 
 
+def one_core_each() -> threadpool_limits:
+    """Return a context in which a matrix product of NumPy uses one thread.
+
+    By default it uses as many as there are cores. Such threads wait for each other by spinning. If
+    several threads multiply small matrices, that takes several times as long as the products do.
+    """
+    return threadpool_limits(1, user_api="blas")
+
+
 def run_searches(
     search: Callable[[Part, Stop], Found],
     parts: Sequence[Part],
@@ -42,13 +53,13 @@ def run_searches(
     on_progress: Callable[[int, int], None] | None,
     on_interrupt: OnInterrupt,
 ) -> Searched[Found]:
-    """Search all parts of a table on several threads.
+    """Search all parts of a table on several threads, each of which uses one core.
 
     `on_progress` takes the number of searches that are complete and their total. With
     on_interrupt="keep", Ctrl-C ends the searches, and they return what they have found so far.
     """
     stop = threading.Event()
-    with ThreadPoolExecutor(n_threads) as pool:
+    with one_core_each(), ThreadPoolExecutor(n_threads) as pool:
         waiting = [pool.submit(search, part, stop.is_set) for part in parts]
         try:
             for number, future in enumerate(waiting):

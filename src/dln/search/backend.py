@@ -11,9 +11,10 @@ from typing import Protocol
 import numpy as np
 
 from dln.encode.encoder import EncodeOptions
-from dln.search.budget_tasks import BudgetTask, run_budget_tasks
+from dln.search.budget_tasks import BudgetTask, run_budget_task
 from dln.search.folds import Fold
-from dln.search.number_tasks import NumberTask, run_number_task, run_number_tasks
+from dln.search.number_tasks import NumberTask, run_number_task
+from dln.search.side_by_side import run_side_by_side
 from dln.search.tasks import FoldRows, Outcome, RowsOf, Task, encode_fold, run_tasks
 from dln.train.engines import EngineName, find_engine
 from dln.train.jobs import Histories
@@ -57,39 +58,26 @@ class LocalBackend:
         self._rows_of = cache(lambda: keep_rows(context))
 
     def run(self, tasks: Sequence[AnyTask], on_done: OnDone | None = None) -> list[Outcome]:
-        """Train networks of classes as one population, and fits of numbers side by side."""
-        limited = [task for task in tasks if isinstance(task, BudgetTask)]
-        if limited:
-            context = self._context
-            assert isinstance(context.problem, Problem)
-            return run_budget_tasks(
-                limited,
-                context.problem,
-                context.folds,
-                n_threads=context.n_threads,
-                on_done=on_done,
-            )
-        numbers = [task for task in tasks if isinstance(task, NumberTask)]
-        if numbers:
-            return self._run_numbers(numbers, on_done)
-        return self._run_classes([task for task in tasks if isinstance(task, Task)], on_done)
-
-    def _run_numbers(self, tasks: Sequence[NumberTask], on_done: OnDone | None) -> list[Outcome]:
+        """Train networks of classes as one population, and complete fits side by side."""
+        networks = [task for task in tasks if isinstance(task, Task)]
+        if networks:
+            return self._run_networks(networks, on_done)
         context = self._context
-        problem = context.problem
-        assert isinstance(problem, NumberProblem)
-        return run_number_tasks(
-            tasks,
-            lambda task, n_threads: run_number_task(
-                problem, context.folds[task.fold], task, self._engine, n_threads
-            ),
-            context.n_threads,
-            # Other engines are fastest if they train one population at a time.
-            context.n_threads if context.engine == "native" else 1,
-            on_done,
-        )
+        # Other engines are fastest if they train one population at a time.
+        several = context.engine == "native" or isinstance(tasks[0], BudgetTask)
+        n_together = context.n_threads if several else 1
+        return run_side_by_side(tasks, self._fit, context.n_threads, n_together, on_done)
 
-    def _run_classes(self, tasks: Sequence[Task], on_done: OnDone | None) -> list[Outcome]:
+    def _fit(self, task: AnyTask, n_threads: int) -> Outcome:
+        context = self._context
+        fold = context.folds[task.fold]
+        if isinstance(task, BudgetTask):
+            return run_budget_task(context.problem, fold, task)
+        assert isinstance(task, NumberTask)
+        assert isinstance(context.problem, NumberProblem)
+        return run_number_task(context.problem, fold, task, self._engine, n_threads)
+
+    def _run_networks(self, tasks: Sequence[Task], on_done: OnDone | None) -> list[Outcome]:
         total = sum(task.recipe.options.epochs * len(task.seeds) for task in tasks)
 
         def report(histories: Histories) -> None:

@@ -59,6 +59,8 @@ class CircuitSearch(BaseEstimator):  # type: ignore[misc]
 
     parameters: ClassVar[type]
     """The parameters that a space may have."""
+    model_class: ClassVar[type]
+    """The estimator of a trial."""
 
     space: Any
     fixed: Mapping[str, Any] | None
@@ -78,6 +80,12 @@ class CircuitSearch(BaseEstimator):  # type: ignore[misc]
     n_jobs: int | None
     verbose: int
     on_interrupt: OnInterrupt
+
+    def _store(self, given: Mapping[str, Any]) -> None:
+        """Store the parameters of the constructor, given its local variables."""
+        for name, value in given.items():
+            if name != "self":
+                setattr(self, name, value)
 
     # -- what differs -----------------------------------------------------------------------------
 
@@ -99,8 +107,8 @@ class CircuitSearch(BaseEstimator):  # type: ignore[misc]
         """Return the space and the scoring for a table."""
 
     @abstractmethod
-    def _make_model(self, params: Mapping[str, Any]) -> Any:
-        """Return an unfitted estimator with the parameters of a trial."""
+    def _own_parameters(self) -> dict[str, Any]:
+        """Return the parameters of the estimator that only this kind of search sets."""
 
     @abstractmethod
     def _plan(self, params: Mapping[str, Any], problem: Any, scoring: Scoring) -> TaskOfFold:
@@ -154,6 +162,18 @@ class CircuitSearch(BaseEstimator):  # type: ignore[misc]
             setattr(self, name, value)
         if interrupted:
             warn_user("The search was interrupted. The trials that had finished are kept.")
+
+    def _make_model(self, params: Mapping[str, Any]) -> Any:
+        """Return an unfitted estimator with the parameters of a trial."""
+        return self.model_class(
+            **{"simplify": self.simplify, **params},
+            **self._own_parameters(),
+            engine=self.engine,
+            device=self.device,
+            random_state=self.seed_,
+            n_jobs=self.n_jobs,
+            on_interrupt=self.on_interrupt,
+        )
 
     def _unfitted(self, number: int) -> Any:
         """Return an estimator with the parameters of one trial."""

@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
-from dln.search.folds import repeated_folds
 from dln.search.preset import Preset
 from dln.search.scoring import Scoring
-from dln.train.problem import Problem
 
 _LENGTHS = (4, 1, 2, 3, 6)
 """Literals of a rule that are tried, the usual number first."""
@@ -17,7 +15,7 @@ _LITERALS = (60, 40, 20, 10, 5)
 """Literals of a circuit that are tried. The first is the end of every path."""
 
 
-def budget_preset(problem: Problem, fixed: Mapping[str, Any]) -> Preset:
+def budget_preset(scoring: Scoring, fixed: Mapping[str, Any]) -> Preset:
     """Make a search whose trials have the limits in `fixed`; each setting is tried once."""
     most = fixed.get("max_literals") or _LITERALS[0]
     longest = min(fixed.get("max_literals_per_rule") or max(_LENGTHS), most)
@@ -28,12 +26,6 @@ def budget_preset(problem: Problem, fixed: Mapping[str, Any]) -> Preset:
     space = {name: values for name, values in every.items() if fixed.get(name) is None}
     settings = [dict(zip(space, values, strict=True)) for values in product(*space.values())]
     first = tuple(_distinct(settings, fixed.get("max_rules") or most))
-    n_fits, n_first = (5, 2) if len(problem.target) < 4_000 else (3, 1)
-    scoring = Scoring(
-        lambda target, seed: repeated_folds(target, n_fits, seed),
-        first_folds=n_first,
-        max_rows=6_000,
-    )
     return Preset(space, scoring, first=first, complete=dict, most_trials=len(first))
 
 

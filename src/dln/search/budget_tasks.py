@@ -2,30 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
+from dln.core.circuit import Circuit
 from dln.core.constraints import Constraints
 from dln.costs.circuit import cost
 from dln.decisions.goal import Goal
 from dln.evaluate.scores import balanced_accuracy, count_pairs
 from dln.paths.budget import Budget
 from dln.paths.fit import fit_path
+from dln.paths.number_fit import fit_number_path
 from dln.search.folds import Fold
+from dln.search.number_tasks import score_number
 from dln.search.tasks import MEASURED_FOLDS, Outcome
-from dln.train.problem import Problem
+from dln.train.number_loss import NumberLoss
+from dln.train.problem import NumberProblem, Problem
+
+
+class BudgetPlan(Protocol):
+    """What a fit with a budget does, for a target of classes or of numbers."""
+
+    def fit(self, problem: Any, rng: np.random.Generator) -> Circuit:
+        """Fit a circuit within the budget."""
+
+    def score(self, circuit: Circuit, problem: Any) -> float:
+        """Score a circuit on the rows of a problem."""
 
 
 @dataclass(frozen=True)
-class BudgetPlan:
-    """What a fit with a budget keeps and decides."""
+class ClassBudget:
+    """A budget, the decision and the constraints of circuits that predict classes."""
 
     budget: Budget
     goal: Goal
     constraints: Constraints | None
+
+    def fit(self, problem: Problem, rng: np.random.Generator) -> Circuit:
+        """Fit a circuit within the budget."""
+        return fit_path(problem, self.budget, self.goal, self.constraints, rng=rng).path.circuit
+
+    def score(self, circuit: Circuit, problem: Problem) -> float:
+        """Return the balanced accuracy."""
+        pair = len(problem.classes), len(problem.classes)
+        confusion = count_pairs(problem.target, circuit.winners(problem.table), pair)
+        return balanced_accuracy(confusion)
+
+
+@dataclass(frozen=True)
+class NumberBudget:
+    """A budget, the loss and the constraints of circuits that predict a number."""
+
+    budget: Budget
+    loss: NumberLoss
+    constraints: Constraints | None
+
+    def fit(self, problem: NumberProblem, rng: np.random.Generator) -> Circuit:
+        """Fit a circuit within the budget."""
+        fitted = fit_number_path(problem, self.budget, self.loss, self.constraints, rng=rng)
+        return fitted.path.circuit
+
+    def score(self, circuit: Circuit, problem: NumberProblem) -> float:
+        """Return R², or D² if the loss is not squared."""
+        return score_number(circuit, problem, self.loss)
 
 
 @dataclass(frozen=True)
@@ -38,58 +79,20 @@ class BudgetTask:
         Number of the fold.
     seed
         Seed of the search for rules.
-    measured
-        Whether the size of the circuit is measured.
     """
 
     fold: int
     plan: BudgetPlan
     seed: int
-    measured: bool
 
 
 def make_budget_task(plan: BudgetPlan, fold: int, seed: int) -> BudgetTask:
     """Make a task. All trials have the same seed on a fold, so they differ only in their limits."""
-    own = int(np.random.default_rng([seed, fold]).integers(2**63))
-    return BudgetTask(fold, plan, own, measured=fold < MEASURED_FOLDS)
+    return BudgetTask(fold, plan, int(np.random.default_rng([seed, fold]).integers(2**63)))
 
 
-def run_budget_task(problem: Problem, fold: Fold, task: BudgetTask) -> Outcome:
+def run_budget_task(problem: Problem | NumberProblem, fold: Fold, task: BudgetTask) -> Outcome:
     """Fit a circuit within the budget on the training rows, and score it on the others."""
-    plan = task.plan
-    fitted = fit_path(
-        problem.take(fold.train),
-        plan.budget,
-        plan.goal,
-        plan.constraints,
-        rng=np.random.default_rng(task.seed),
-    )
-    circuit = fitted.path.circuit
-    winners = circuit.winners(problem.table.take(fold.valid))
-    pair = len(problem.classes), len(problem.classes)
-    confusion = count_pairs(problem.target[fold.valid], winners, pair)
-    size = cost(circuit).gate_operations if task.measured else None
-    return Outcome((balanced_accuracy(confusion),), size)
-
-
-def run_budget_tasks(
-    tasks: Sequence[BudgetTask],
-    problem: Problem,
-    folds: Sequence[Fold],
-    *,
-    n_threads: int,
-    on_done: Callable[[float], None] | None = None,
-) -> list[Outcome]:
-    """Run tasks side by side, and report the fraction that is done."""
-    with ThreadPoolExecutor(n_threads) as pool:
-        waiting = [pool.submit(run_budget_task, problem, folds[task.fold], task) for task in tasks]
-        try:
-            for number, future in enumerate(waiting):
-                future.result()
-                if on_done is not None:
-                    on_done((number + 1) / len(waiting))
-        except BaseException:
-            for future in waiting:
-                future.cancel()
-            raise
-        return [future.result() for future in waiting]
+    circuit = task.plan.fit(problem.take(fold.train), np.random.default_rng(task.seed))
+    size = cost(circuit).gate_operations if task.fold < MEASURED_FOLDS else None
+    return Outcome((task.plan.score(circuit, problem.take(fold.valid)),), size)

@@ -25,7 +25,7 @@ from dln.estimators.plan import (
 from dln.estimators.reading import read_problem
 from dln.search.backend import BackendName
 from dln.search.base import CircuitSearch, Reading
-from dln.search.budget_tasks import BudgetPlan, make_budget_task
+from dln.search.budget_tasks import ClassBudget, make_budget_task
 from dln.search.final import FinalFit
 from dln.search.folds import Fold, count_folds, group_folds, sample_rows
 from dln.search.paper import preset_class_weight
@@ -140,6 +140,9 @@ class DLNSearchCV(ClassifierMixin, CircuitSearch):  # type: ignore[misc]
     """
 
     parameters = Parameters
+    model_class = DLNClassifier
+
+    class_weight: ClassWeight | Mapping[Any, float] | None
 
     def __init__(
         self,
@@ -164,25 +167,7 @@ class DLNSearchCV(ClassifierMixin, CircuitSearch):  # type: ignore[misc]
         verbose: int = 0,
         on_interrupt: OnInterrupt = "raise",
     ) -> None:
-        self.space = space
-        self.fixed = fixed
-        self.n_trials = n_trials
-        self.objective = objective
-        self.refit = refit
-        self.cv = cv
-        self.batch_size = batch_size
-        self.class_weight = class_weight
-        self.engine = engine
-        self.device = device
-        self.simplify = simplify
-        self.backend = backend
-        self.storage = storage
-        self.time_limit = time_limit
-        self.callback = callback
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.on_interrupt = on_interrupt
+        self._store(locals())
 
     # -- searching --------------------------------------------------------------------------------
 
@@ -248,7 +233,7 @@ class DLNSearchCV(ClassifierMixin, CircuitSearch):  # type: ignore[misc]
         if budget.is_limited:
             budget.check_columns(problem.table.column_names())
             goal = goal_of(parameters, problem.classes)
-            plan = BudgetPlan(budget, goal, constraints_of(parameters, problem))
+            plan = ClassBudget(budget, goal, constraints_of(parameters, problem))
             return lambda fold: make_budget_task(plan, fold, self.seed_)
         recipe = plan_fit(model, problem).candidates.usual
         return lambda fold: make_task(recipe, fold, scoring, self.seed_)
@@ -269,16 +254,8 @@ class DLNSearchCV(ClassifierMixin, CircuitSearch):  # type: ignore[misc]
             return plain
         return group_folds(problem.target, problem.groups, n_folds, self.seed_, n_folds)
 
-    def _make_model(self, params: Mapping[str, Any]) -> DLNClassifier:
-        return DLNClassifier(
-            **{"simplify": self.simplify, **params},
-            class_weight=self._class_weight(),
-            engine=self.engine,
-            device=self.device,
-            random_state=self.seed_,
-            n_jobs=self.n_jobs,
-            on_interrupt=self.on_interrupt,
-        )
+    def _own_parameters(self) -> dict[str, Any]:
+        return {"class_weight": self._class_weight()}
 
     def _class_weight(self) -> Any:
         return preset_class_weight(self.space, self.class_weight)

@@ -12,11 +12,17 @@ from sklearn.base import RegressorMixin
 
 from dln.errors import OptionError, TableError
 from dln.estimators.parameters import NumberParameters
-from dln.estimators.plan import plan_number_fit, read_number_parameters
+from dln.estimators.plan import (
+    budget_of,
+    constraints_of,
+    plan_number_fit,
+    read_number_parameters,
+)
 from dln.estimators.reading import read_number_problem
 from dln.estimators.regressor import DLNRegressor
 from dln.search.backend import BackendName
 from dln.search.base import AnyProblem, CircuitSearch, Reading
+from dln.search.budget_tasks import NumberBudget, make_budget_task
 from dln.search.folds import Fold, number_folds
 from dln.search.number_preset import NumberSpaceName, find_number_preset
 from dln.search.number_tasks import NumberTask
@@ -48,7 +54,8 @@ class DLNRegressorSearchCV(RegressorMixin, CircuitSearch):  # type: ignore[misc]
         with the default of `DLNRegressor`. A dict maps parameters of `DLNRegressor` to a `Between`,
         a list of values, or a fixed value.
     fixed : dict or None, default=None
-        Parameters of `DLNRegressor` that every trial has, instead of those of the space.
+        Parameters of `DLNRegressor` that every trial has, instead of those of the space. Limits
+        such as {"max_rules": 8} work as in `DLNSearchCV`.
     n_trials, objective, refit, cv, batch_size
         See `DLNSearchCV`. objective="accuracy" maximises the score.
     engine, device, simplify
@@ -79,6 +86,10 @@ class DLNRegressorSearchCV(RegressorMixin, CircuitSearch):  # type: ignore[misc]
     """
 
     parameters = NumberParameters
+    model_class = DLNRegressor
+
+    loss: LossName
+    quantile: float
 
     def __init__(
         self,
@@ -104,26 +115,7 @@ class DLNRegressorSearchCV(RegressorMixin, CircuitSearch):  # type: ignore[misc]
         verbose: int = 0,
         on_interrupt: OnInterrupt = "raise",
     ) -> None:
-        self.loss = loss
-        self.quantile = quantile
-        self.space = space
-        self.fixed = fixed
-        self.n_trials = n_trials
-        self.objective = objective
-        self.refit = refit
-        self.cv = cv
-        self.batch_size = batch_size
-        self.engine = engine
-        self.device = device
-        self.simplify = simplify
-        self.backend = backend
-        self.storage = storage
-        self.time_limit = time_limit
-        self.callback = callback
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.on_interrupt = on_interrupt
+        self._store(locals())
 
     # -- searching --------------------------------------------------------------------------------
 
@@ -204,13 +196,18 @@ class DLNRegressorSearchCV(RegressorMixin, CircuitSearch):  # type: ignore[misc]
         return {"loss": self.loss, "quantile": self._level}
 
     def _find_preset(self, problem: NumberProblem) -> Preset:
-        return find_number_preset(self.space, problem)
+        return find_number_preset(self.space, problem, self._fixed())
 
     def _plan(
         self, params: Mapping[str, Any], problem: NumberProblem, scoring: Scoring
     ) -> TaskOfFold:
         parameters = read_number_parameters(self._make_model(params))
         (loss,) = parameters.losses
+        budget = budget_of(parameters)
+        if budget.is_limited:
+            budget.check_columns(problem.table.column_names())
+            limited = NumberBudget(budget, loss, constraints_of(parameters, problem))
+            return lambda fold: make_budget_task(limited, fold, self.seed_)
         plan = plan_number_fit(parameters, loss, problem)
         return lambda fold: NumberTask(fold, plan, self.seed_)
 
@@ -239,17 +236,8 @@ class DLNRegressorSearchCV(RegressorMixin, CircuitSearch):  # type: ignore[misc]
     def _count_folds(self, problem: NumberProblem, n_folds: int) -> list[Fold]:
         return number_folds(problem.target, n_folds, self.seed_, problem.groups)
 
-    def _make_model(self, params: Mapping[str, Any]) -> DLNRegressor:
-        return DLNRegressor(
-            **{"simplify": self.simplify, **params},
-            loss=self.loss,
-            quantile=self.quantile,
-            engine=self.engine,
-            device=self.device,
-            random_state=self.seed_,
-            n_jobs=self.n_jobs,
-            on_interrupt=self.on_interrupt,
-        )
+    def _own_parameters(self) -> dict[str, Any]:
+        return {"loss": self.loss, "quantile": self.quantile}
 
     # -- prediction -------------------------------------------------------------------------------
 

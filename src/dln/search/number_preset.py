@@ -6,15 +6,18 @@ does not choose: the effort, the maximum number of trees, and networks of stated
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 from typing import Literal as OneOf
 
 from dln.errors import OptionError
 from dln.estimators.parameters import NumberParameters
+from dln.search.budget_preset import budget_preset
 from dln.search.folds import number_folds
 from dln.search.preset import Preset, Values
 from dln.search.scoring import Scoring
-from dln.search.space import Between, check_space
+from dln.search.space import LIMITS, Between, check_space
 from dln.train.problem import NumberProblem
 
 NumberSpaceName = OneOf["default"]
@@ -36,13 +39,20 @@ _NETWORKS = (
 """Networks of stated sizes, with and without trees; the last ones are small circuits."""
 
 
-def find_number_preset(space: Any, problem: NumberProblem) -> Preset:
-    """Return the default search of a table, or make one from a user's space."""
+def find_number_preset(
+    space: Any, problem: NumberProblem, fixed: Mapping[str, Any] = MappingProxyType({})
+) -> Preset:
+    """Return the default search of a table, or make one from a user's space.
+
+    Limits in `fixed` are a budget, and trials with a budget train no network.
+    """
     if isinstance(space, str):
         if space != "default":
             raise OptionError(
                 f'space is {space!r}, expected "default" or a dict of parameters of DLNRegressor'
             )
+        if any(fixed.get(name) is not None for name in LIMITS):
+            return budget_preset(_scoring(problem), fixed)
         return _default(problem)
     check_space(space, NumberParameters)
     return Preset(dict(space), _scoring(problem), complete=dict)

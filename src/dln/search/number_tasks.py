@@ -7,12 +7,11 @@ fold and the data.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 
 import numpy as np
 
+from dln.core.circuit import Circuit
 from dln.costs.circuit import cost
 from dln.errors import TrainingError
 from dln.search.folds import Fold
@@ -20,6 +19,7 @@ from dln.search.tasks import FAILED, MEASURED_FOLDS, Outcome
 from dln.shrink.simplify.simplify import simplify
 from dln.train.jobs import Engine
 from dln.train.number_fit import NumberPlan, fit_number
+from dln.train.number_loss import NumberLoss
 from dln.train.problem import NumberProblem
 
 
@@ -36,37 +36,21 @@ def run_number_task(
     problem: NumberProblem, fold: Fold, task: NumberTask, engine: Engine, n_threads: int = 1
 ) -> Outcome:
     """Fit on the training rows of a fold and score the validation rows: R², or D²."""
-    train, valid = problem.take(fold.train), problem.take(fold.valid)
     rng = np.random.default_rng([task.seed, task.fold])  # the same for all trials
     try:
-        fitted = fit_number(train, task.plan, engine=engine, rng=rng, n_threads=n_threads)
+        fitted = fit_number(
+            problem.take(fold.train), task.plan, engine=engine, rng=rng, n_threads=n_threads
+        )
     except TrainingError:
         return FAILED
-    circuit, loss = fitted.circuit, task.plan.loss
-    scores = circuit.number_readout.scores(circuit.evaluate(valid.table, wires=()).votes)
+    circuit = fitted.circuit
     size = None
     if task.fold < MEASURED_FOLDS:
         size = cost(simplify(circuit, "quick", prove=False)).gate_operations
-    return Outcome((loss.explained(scores, valid.target, valid.weight),), size)
+    return Outcome((score_number(circuit, problem.take(fold.valid), task.plan.loss),), size)
 
 
-def run_number_tasks(
-    tasks: Sequence[NumberTask],
-    run: Callable[[NumberTask, int], Outcome],
-    n_threads: int,
-    n_together: int,
-    on_done: Callable[[float], None] | None,
-) -> list[Outcome]:
-    """Run some tasks at the same time; `run` gets a task and its number of threads."""
-    each = max(1, n_threads // max(1, min(n_together, len(tasks))))
-    with ThreadPoolExecutor(n_together) as pool:
-        pending = [pool.submit(run, task, each) for task in tasks]
-        try:
-            for done, future in enumerate(as_completed(pending), start=1):
-                future.result()  # raises the error of a task at once
-                if on_done is not None:
-                    on_done(done / len(pending))
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
-    return [future.result() for future in pending]
+def score_number(circuit: Circuit, problem: NumberProblem, loss: NumberLoss) -> float:
+    """Return the score of a circuit on the rows of a problem: R², or D²."""
+    scores = circuit.number_readout.scores(circuit.evaluate(problem.table, wires=()).votes)
+    return loss.explained(scores, problem.target, problem.weight)

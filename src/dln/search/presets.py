@@ -35,7 +35,9 @@ def find_preset(
     """
     limits = [name for name in LIMITS if fixed.get(name) is not None]
     if limits and space == "default":
-        return budget_preset(problem, fixed)
+        n_fits, n_first = (5, 2) if len(problem.target) < 4_000 else (3, 1)
+        scoring = Scoring(_repeated(n_fits), first_folds=n_first, max_rows=6_000)
+        return budget_preset(scoring, fixed)
     if limits and isinstance(space, str) and space in _PRESETS:
         raise OptionError(
             f"fixed has {limits[0]}, but space={space!r} compares networks, and a fit with a "

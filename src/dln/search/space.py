@@ -93,11 +93,6 @@ def check_space(space: Any, parameters: type = Parameters) -> None:
     also = ("effort",) if is_number else ()
     known = {name: own for name, own in every.items() if own.facts.searched or name in also}
     for name, choices in space.items():
-        if is_number and name in LIMITS:
-            raise OptionError(
-                f"{name} is not possible in a search; a fit with a budget "
-                f"chooses its size by cross-validation itself: use {estimator} or dln train"
-            )
         if name in (*CONSTRAINTS, *COSTS):
             raise OptionError(
                 f"{name} is not possible in a search space, as every trial keeps the same "
