@@ -72,6 +72,8 @@ NUMBER_SIGNS = {
     "housing": {"x1": "-", "x5": "-", "x6": "+", "x11": "-", "x13": "-"},
     # Heating load of buildings: height and area of glass.
     "energy": {"x5": "+", "x7": "+"},
+    # Resistance of yachts: the Froude number, which is the speed relative to the length.
+    "yacht": {"x6": "+"},
 }
 """Tables whose target is a number, and the signs."""
 
