@@ -263,3 +263,14 @@ def possible_points(circuit: Circuit) -> tuple[int, int]:
     rows = [[age, smoker, hue] for age in (20, 40, 60) for smoker in (0, 1) for hue in HUES]
     points = circuit.votes(rows)[:, 0]
     return int(points.min()), int(points.max())
+
+
+def test_axes_have_three_to_eight_numbers(tab: Tab, tmp_path: Path) -> None:
+    page = tab.open(make_report(PRICE, *sample()).html, tmp_path / "report.html")
+    rng = np.random.default_rng(0)
+    for low, size in zip(
+        rng.normal(scale=100, size=200), 10 ** rng.uniform(-5, 6, 200), strict=True
+    ):
+        ticks = page.evaluate("([low, high]) => ticksOf(low, high)", [low, low + size])
+        assert 3 <= len(ticks) <= 8
+        assert all(low - 1e-6 * size <= tick <= low + (1 + 1e-6) * size for tick in ticks)
