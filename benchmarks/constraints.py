@@ -2,12 +2,13 @@
 
     DLN_DATA=folder python -m benchmarks.constraints                           # five tables
     DLN_DATA=folder python -m benchmarks.constraints --tables Heart --seeds 3
-    python -m benchmarks.constraints --tables concrete,autompg --regression FOLDER
+    python -m benchmarks.constraints --tables numbers --seeds 3 --regression FOLDER
 
 For each table and seed: the split of the reproduction, and fits with and without directions of
 plausible signs (`SIGNS`). LightGBM and EBM take part if they are installed. All models weight
-classes equally; the score is the balanced accuracy. Tables of numbers (`NUMBER_SIGNS`) are in
-FOLDER as for `benchmarks.regression`; their score is R² on a quarter of the rows. Violations are
+classes equally; the score is the balanced accuracy. Tables of numbers (`NUMBER_SIGNS`, all of them
+with `--tables numbers`) are in FOLDER as for `benchmarks.regression`; their score is R² on a
+quarter of the rows. Violations are
 counted on test rows: two values of a constrained column are drawn from the training rows, and the
 probability or the number must not move against the direction. For dln the directions are proven as
 well. Each result is written to the output file at once, so a stopped run is resumed by the same
@@ -39,6 +40,7 @@ from benchmarks.resume import Result, add_options, run_missing
 from dln import DLNClassifier, DLNRegressor, prove_constraints
 from reproduction import datasets
 from reproduction.protocol import split_rows
+from reproduction.run.provenance import provenance
 
 SIGNS: dict[str, tuple[Any, dict[str, str]]] = {
     "Heart": (1, {"age": "+", "trestbps": "+", "chol": "+", "thalach": "-", "oldpeak": "+"}),
@@ -66,10 +68,22 @@ NUMBER_SIGNS = {
     "concrete": {"x1": "+", "x2": "+", "x4": "-", "x8": "+"},
     # Miles per gallon: displacement, horsepower, weight and year.
     "autompg": {"x2": "-", "x3": "-", "x4": "-", "x6": "+"},
+    # Price of homes: crime, nitric oxides, rooms, pupils per teacher and lower status.
+    "housing": {"x1": "-", "x5": "-", "x6": "+", "x11": "-", "x13": "-"},
+    # Heating load of buildings: height and area of glass.
+    "energy": {"x5": "+", "x7": "+"},
+    # Resistance of yachts: the Froude number, which is the speed relative to the length.
+    "yacht": {"x6": "+"},
 }
 """Tables whose target is a number, and the signs."""
 
-MODELS = ("dln", "lightgbm", "histgradient", "ebm")
+MODELS = {
+    "dln": "dln",
+    "lightgbm": "LightGBM",
+    "histgradient": "HistGradientBoosting",
+    "ebm": "EBM",
+}
+"""How tables name the models."""
 PACKAGES = {"lightgbm": "lightgbm", "ebm": "interpret"}
 N_PAIRS = 2_000
 """Pairs of rows that are drawn for each constrained column."""
@@ -193,7 +207,7 @@ class Rows(NamedTuple):
 def read_rows(table: str, seed: int, folder: Path | None) -> Rows:
     """Read a table and split it."""
     if table in NUMBER_SIGNS:
-        assert folder is not None, "tables of numbers need --regression FOLDER"
+        assert folder is not None
         rows = pd.read_csv(find_tables(folder)[table])
         X, X_test, y, y_test = train_test_split(
             rows.drop(columns="y"), rows["y"], test_size=0.25, random_state=seed
@@ -229,29 +243,33 @@ def measure(folder: Path | None, table: str, seed: int, model_name: str) -> Resu
         "violations": count_violations(model, X_test, X, signs),
         "proven": model.proven() if isinstance(model, Ours) and constrained else None,
         "seconds": seconds,
+        "commit": provenance()["commit"],
     }
 
 
 def summary(results: list[Result]) -> str:
-    """Format means over seeds: balanced accuracy, or R², in percent; then violations."""
+    """Format means over seeds: balanced accuracy in percent, or R²; then violations."""
     frame = pd.DataFrame(results)
     lines = [
         "| table | model | seeds | without | with | violations without | violations with |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for table in frame["table"].unique():
-        for model in MODELS:
+        for model, shown in MODELS.items():
             own = [
                 frame[(frame["table"] == table) & (frame["model"] == name)]
                 for name in (model, f"{model} constrained")
             ]
             if any(part.empty for part in own):
                 continue
-            accuracy = [f"{100 * part['accuracy'].mean():.1f}" for part in own]
+            means = [part["accuracy"].mean() for part in own]
+            scores = [
+                f"{mean:.3f}" if table in NUMBER_SIGNS else f"{100 * mean:.1f}" for mean in means
+            ]
             wrong = [f"{100 * part['violations'].mean():.2f} %" for part in own]
             if model == "dln" and own[1]["proven"].all():
                 wrong[1] = "none, proven"
-            cells = [table, model, str(own[1]["seed"].nunique()), *accuracy, *wrong]
+            cells = [table, shown, str(own[1]["seed"].nunique()), *scores, *wrong]
             lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -265,15 +283,19 @@ def main() -> None:
     parser.add_argument("--regression", type=Path, help="folder with more/regression/")
     add_options(parser, DEFAULT_OUTPUT)
     given = parser.parse_args()
+    tables = list(NUMBER_SIGNS) if given.tables == "numbers" else given.tables.split(",")
+    if given.regression is None and not given.no_run and not NUMBER_SIGNS.keys().isdisjoint(tables):
+        parser.error("tables of numbers need --regression FOLDER")
     cells = [
         (table, seed, f"{name}{constrained}")
-        for table in given.tables.split(",")
+        for table in tables
         for seed in range(given.seeds)
         for name in given.models.split(",")
         if find_spec(PACKAGES.get(name, "dln")) is not None
         for constrained in ("", " constrained")
     ]
-    print(summary(run_missing(partial(measure, given.regression), cells, given)))
+    results = run_missing(partial(measure, given.regression), cells, given)
+    print(summary([result for result in results if result["table"] in tables]))
 
 
 if __name__ == "__main__":

@@ -48,9 +48,10 @@ from dln.explain.change import Change
 from dln.explain.codes import reason_codes
 from dln.explain.differences import Difference, Differences, find_differences
 from dln.explain.explanation import Explanation
-from dln.explain.number_explanation import NumberExplanation, Reach
+from dln.explain.number_explanation import NumberExplanation
 from dln.explain.number_rules import NumberRule, NumberRuleTable, NumberScoreCard
 from dln.explain.options import ChangeOption, ChangeOptions
+from dln.explain.reach import Reach
 from dln.explain.reasons import Reason
 from dln.explain.rules import RuleRow, RuleTable, rule_table, score_card
 from dln.explain.score_card import ScoreCard

@@ -183,10 +183,16 @@ def test_a_demand_is_met_kept_and_released() -> None:
 
 def test_the_effect_is_counted_and_proven() -> None:
     rows = [[60, False, 1.0], [60, True, 1.0], [20, True, 5.0], [20, False, 0.0]]
-    effect = dln.edit(CIRCUIT).set_votes(1, 3).drop(3).effect(rows, [4, 5, 1, 1.5])
+    editing = dln.edit(CIRCUIT).set_votes(1, 3).drop(3)
+    effect = editing.effect(rows, [4, 5, 1, 1.5])
     assert isinstance(effect, NumberEditEffect)
     assert (effect.n_rows, effect.n_changed) == (4, 3)
     assert effect.changes == (-0.25, 0.5, 1.0)
+    errors = [
+        np.abs(circuit.predict(rows) - [4, 5, 1, 1.5]).mean()
+        for circuit in (CIRCUIT, editing.circuit)
+    ]
+    assert effect.mae == pytest.approx(errors)
     text = effect.to_text()
     assert text.startswith(
         "3 of 4 rows changed their prediction (75.0 %).\n"
@@ -199,7 +205,7 @@ def test_the_effect_is_counted_and_proven() -> None:
     assert "R²" in effect.to_markdown()
     alone = dln.edit(CIRCUIT).drop(3).effect()
     assert isinstance(alone, NumberEditEffect)
-    assert (alone.n_rows, alone.r2) == (None, None)
+    assert (alone.n_rows, alone.r2, alone.mae) == (None, None, None)
     same = dln.edit(CIRCUIT).lock(1).effect(rows, [1, 1, 1, 1])
     assert "0 of 4 rows" in same.to_text()
     assert "predict the same number for every possible row" in same.to_text()

@@ -227,7 +227,7 @@ def test_many_rules_are_listed_on_request(tab: Tab, tmp_path: Path) -> None:
     assert page.locator("#rules-list tr[data-rule]").count() == 50
     page.evaluate("() => load([60, 1, 0])")
     assert page.locator("#fired li[data-rule]").count() == 5
-    page.get_by_role("button", name="Show all 50", exact=True).press("Enter")
+    page.locator("#fired").get_by_role("button", name="Show all 50").press("Enter")
     assert page.locator("#fired li[data-rule]").count() == 50
     assert tab.complaints == []
 
@@ -263,3 +263,14 @@ def possible_points(circuit: Circuit) -> tuple[int, int]:
     rows = [[age, smoker, hue] for age in (20, 40, 60) for smoker in (0, 1) for hue in HUES]
     points = circuit.votes(rows)[:, 0]
     return int(points.min()), int(points.max())
+
+
+def test_axes_have_three_to_eight_numbers(tab: Tab, tmp_path: Path) -> None:
+    page = tab.open(make_report(PRICE, *sample()).html, tmp_path / "report.html")
+    rng = np.random.default_rng(0)
+    for low, size in zip(
+        rng.normal(scale=100, size=200), 10 ** rng.uniform(-5, 6, 200), strict=True
+    ):
+        ticks = page.evaluate("([low, high]) => ticksOf(low, high)", [low, low + size])
+        assert 3 <= len(ticks) <= 8
+        assert all(low - 1e-6 * size <= tick <= low + (1 + 1e-6) * size for tick in ticks)

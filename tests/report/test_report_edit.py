@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -200,18 +199,16 @@ def test_a_cutoff_of_a_rule_that_is_off_is_no_edit(tab: Tab, tmp_path: Path) -> 
     assert [edit["edit"] for edit in page.evaluate("() => listEdits()")] == ["drop"]
 
 
-def test_a_sample_of_the_rows_is_weighted(tab: Tab, tmp_path: Path) -> None:
+def test_a_sample_of_the_rows_is_weighted(
+    tab: Tab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     circuit, X, y = clinic()
-    html = make_report(circuit, X, y).html
-    start = html.index('"rows":[[') + len('"rows":')
-    rows = json.loads(html[start : html.index("]]", start) + 2])
+    monkeypatch.setattr("dln.report.report._MOST_ROW_BYTES", 3_000)
+    page = tab.open(make_report(circuit, X, y).html, tmp_path / "report.html")
     wrong = circuit.predict(X) != y
-    # All errors and a third of the others, as a large report may hold.
-    kept = [row for place, row in enumerate(rows) if wrong[place] or place % 3 == 0]
-    page = tab.open(
-        html.replace(json.dumps(rows, separators=(",", ":")), json.dumps(kept)),
-        tmp_path / "report.html",
-    )
+    assert page.evaluate("() => testRows.length") < len(X)
+    share = page.evaluate("() => testRows.filter(isError).length / testRows.length")
+    assert share > wrong.mean()
     accuracy = f"{100 * np.mean(~wrong):.1f}\xa0% before"
     assert page.locator("#edit-accuracy-before").inner_text() == accuracy
     assert "Figures are estimated from the" in page.locator("#edit-sample").inner_text()
@@ -249,3 +246,53 @@ def test_rules_of_literals_alone_can_be_edited(tab: Tab, tmp_path: Path) -> None
     assert cutoff(page, "<b> > 0.25").input_value() == "0.25"
     cutoff(page, "<b> > 0.25").fill("0.5")
     assert page.locator("#edit-accuracy").inner_text() == "100.0\xa0%"
+
+
+def test_many_rules_and_cutoffs_are_listed_by_column_or_on_request(
+    tab: Tab, tmp_path: Path
+) -> None:
+    columns = (Column("age", "integer"), Column("dose", "number"))
+    circuit = Circuit(
+        columns,
+        tuple(Above(number % 2, float(number)) for number in range(50)),
+        (),
+        tuple(Rule(number, (0, 1 + number)) for number in range(50)),
+        (0, 0),
+        ("no", "yes"),
+    )
+    rows = [[30, 30.0], [10, 5.0]]
+    page = tab.open(make_report(circuit, rows, ["yes", "no"]).html, tmp_path / "r.html")
+    rules, fields = page.locator("#edit-rules input"), page.locator("#edit-cutoffs input")
+    assert (rules.count(), fields.count()) == (20, 20)
+    page.get_by_role("button", name="Show all 50").first.click()
+    assert (rules.count(), fields.count()) == (50, 20)
+    switch(page, "dose > 49").uncheck()
+    page.locator("#edit-which").select_option("age")
+    assert page.locator("#edit-rules-count").inner_text() == "25"
+    assert (rules.count(), fields.count()) == (20, 20)
+    cutoff(page, "age > 4").fill("wrong")
+    page.locator("#edit-which").select_option("what is edited")
+    assert (rules.count(), fields.count()) == (1, 1)
+    assert not rules.first.is_checked()
+    assert fields.first.get_attribute("aria-invalid") == "true"
+    assert tab.complaints == []
+
+
+def test_arrow_keys_move_a_cutoff_to_the_values_of_the_rows(tab: Tab, tmp_path: Path) -> None:
+    circuit, X, y = clinic()
+    page = tab.open(make_report(circuit, X, y).html, tmp_path / "report.html")
+    ages = np.unique(X["age"])
+    for name, above, values in (("age > 55", 55, ages), ("age > 70", 70, ages)):
+        field = cutoff(page, name)
+        field.press("ArrowUp")
+        assert float(field.input_value()) == values[values > above].min()
+        field.press("ArrowDown")
+        field.press("ArrowDown")
+        below = values[values <= above]
+        assert float(field.input_value()) == below[below < above].max()
+    field = cutoff(page, "day > 2024-05-31")
+    field.press("ArrowUp")
+    days = X["day"][X["day"] > pd.Timestamp("2024-05-31")]
+    assert field.input_value() == str(days.min().date())
+    note = page.locator("#edit-cutoffs li", has_text="day >").locator("small")
+    assert note.inner_text() == "was 2024-05-31"

@@ -42,5 +42,5 @@ def test_no_numbers_no_trends() -> None:
 
 
 def test_a_report_needs_no_solver() -> None:
-    with mock.patch("dln.report.report.find_trends", side_effect=ExtraMissingError("x")):
+    with mock.patch("dln.report.body.find_trends", side_effect=ExtraMissingError("x")):
         assert "pip install python-sat" in section(circuit_of([AGE, HUE], [Above(0, 50.0)]))

@@ -572,7 +572,7 @@ class Circuit:
         refused; changes that give granted, cheapest first:
           1. income: 20 -> 31 (income > 30); debt: 8 -> 5 (debt <= 5)
         """
-        from dln.explain.number_explanation import add_predictions, find_aim
+        from dln.explain.number_aim import add_predictions, find_aim
         from dln.explain.options import find_changes
 
         asked, aim = find_aim(self, row, to, at_least, at_most)

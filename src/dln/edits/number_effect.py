@@ -1,4 +1,4 @@
-"""A number circuit before and after edits -> what changed: rows, by how much, R², and where."""
+"""A number circuit before and after edits -> what changed: rows, by how much, errors, and where."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from dln.core.circuit import Circuit
 from dln.data.number_target import read_numbers
 from dln.data.table import read_table
 from dln.edits.effect_text import EffectText
+from dln.evaluate.number_scores import tally_numbers
 from dln.explain.differences import Differences, find_differences
 
 _DIGITS = 4
@@ -28,9 +29,9 @@ class NumberEditEffect(EffectText):
     changes
         The smallest, the mean and the largest change (after minus before) of the rows whose
         prediction changed; None if there are none.
-    r2
-        R² before and after the edits; None without the numbers of the rows, or if these are all
-        the same.
+    r2, mae
+        R² and the mean absolute error before and after the edits; None without the numbers of the
+        rows. R² is None too if these are all the same.
     differences
         The conditions under which the prediction changed, proven: exactly these, if it is
         `complete`.
@@ -40,6 +41,7 @@ class NumberEditEffect(EffectText):
     n_changed: int | None
     changes: tuple[float, float, float] | None
     r2: tuple[float, float] | None
+    mae: tuple[float, float] | None
     differences: Differences
 
     def _figures(self) -> list[str]:
@@ -47,9 +49,10 @@ class NumberEditEffect(EffectText):
         if self.changes is not None:
             low, mean, high = (_signed(change) for change in self.changes)
             lines.append(f"Change of these rows: {low} to {high}, mean {mean}.")
-        if self.r2 is not None:
-            before, after = (plain_text(each, _DIGITS) for each in self.r2)
-            lines.append(f"R²: {before} before, {after} after.")
+        for name, pair in (("R²", self.r2), ("Mean absolute error", self.mae)):
+            if pair is not None:
+                before, after = (plain_text(each, _DIGITS) for each in pair)
+                lines.append(f"{name}: {before} before, {after} after.")
         return lines
 
     def to_dict(self) -> dict[str, Any]:
@@ -61,6 +64,7 @@ class NumberEditEffect(EffectText):
             "n_changed": self.n_changed,
             "changes": None if self.changes is None else list(self.changes),
             "r2": None if self.r2 is None else list(self.r2),
+            "mae": None if self.mae is None else list(self.mae),
             "differences": self.differences.to_dict(),
         }
 
@@ -81,7 +85,7 @@ def compare_numbers(
     """Compare two circuits of the same number on rows and on every possible row."""
     found = find_differences(before, after, X, n=n, time_limit=time_limit)
     if X is None:
-        return NumberEditEffect(None, None, None, None, found)
+        return NumberEditEffect(None, None, None, None, None, found)
     table = read_table(X).kept()
     old, new = before.predict(table), after.predict(table)
     # Infinite predictions (link log) may change by no number that can be written.
@@ -90,11 +94,11 @@ def compare_numbers(
     changes = None
     if len(change) and np.isfinite(change).all():
         changes = float(change.min()), float(change.mean()), float(change.max())
-    r2 = None
+    r2 = mae = None
     if y is not None and table.n_rows:
         target = read_numbers(y, table.n_rows)
-        spread = float(np.sum((target - target.mean()) ** 2))
-        if spread:
-            errors = [float(np.sum((target - each) ** 2)) for each in (old, new)]
-            r2 = 1 - errors[0] / spread, 1 - errors[1] / spread
-    return NumberEditEffect(table.n_rows, int(np.sum(new != old)), changes, r2, found)
+        tallies = tally_numbers(target, old), tally_numbers(target, new)
+        mae = tallies[0].mae.value, tallies[1].mae.value
+        if tallies[0].r2 and tallies[1].r2:
+            r2 = tallies[0].r2.value, tallies[1].r2.value
+    return NumberEditEffect(table.n_rows, int(np.sum(new != old)), changes, r2, mae, found)

@@ -7,61 +7,25 @@ checked by predicting the changed row (`dln.explain.change`).
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dln._util.messages import percent
 from dln.core.conditions import Cell
 from dln.core.labels import Label, label_text, label_to_json
-from dln.core.literals import format_name
-from dln.core.values import cell_text, cell_to_json
+from dln.core.values import cell_to_json
 from dln.explain.change import Change, nearest_changes
-from dln.explain.document import Document, Section
-from dln.explain.formatted import Formatted
-from dln.explain.reasons import Reason, find_reason
-from dln.explain.row import OneRow, read_row
-from dln.explain.writer import MISSING_RULE
+from dln.explain.outcome import Outcome, rule_outcomes
+from dln.explain.row import read_row
+from dln.explain.row_explanation import RowExplanation, cells_by_name, immutable_names
 
 if TYPE_CHECKING:
     from dln.core.circuit import Circuit
-    from dln.evaluate.evaluation import Evaluation
-
-
-MAX_LISTED = 20
-"""Number of rules that a text lists as fired, and as not fired; `to_dict` has all of them."""
-
-_NO_CHANGE = "No change of a single feature flips the class."
-_NO_ALLOWED_CHANGE = "No change of a single feature that is not immutable flips the class."
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """The result of one rule on the row.
-
-    Attributes
-    ----------
-    text
-        The rule in the user's words.
-    votes
-        The votes for each class when the rule is true.
-    reason
-        The part that makes it true; None if it is false.
-    """
-
-    text: str
-    votes: tuple[int, ...]
-    reason: Reason | None
-
-    @property
-    def fired(self) -> bool:
-        """Whether the rule is true in the row."""
-        return self.reason is not None
-
-
-@dataclass(frozen=True)
-class Explanation(Formatted):
+class Explanation(RowExplanation):
     """Why a row gets its class.
 
     Attributes
@@ -98,20 +62,9 @@ class Explanation(Formatted):
     probabilities: tuple[float, ...] = ()
     immutable: tuple[str, ...] = ()
 
-    @property
-    def fired(self) -> tuple[Outcome, ...]:
-        """The rules that are true in the row."""
-        return tuple(rule for rule in self.rules if rule.fired)
-
-    @property
-    def silent(self) -> tuple[Outcome, ...]:
-        """The rules that are false in the row."""
-        return tuple(rule for rule in self.rules if not rule.fired)
-
-    @property
-    def change(self) -> Change | None:
-        """The smallest change of a single feature that flips the class; None if there is none."""
-        return self.changes[0] if self.changes else None
+    _rule_heads: ClassVar = ("votes", "rule")
+    _answer_head: ClassVar = "class"
+    _lesser_rules: ClassVar = "with fewer or equal votes"
 
     @property
     def runner_up(self) -> Label | None:
@@ -143,25 +96,10 @@ class Explanation(Formatted):
             "runner_up": None if runner_up is None else label_to_json(runner_up),
             "margin": self.margin,
             "probabilities": list(self.probabilities) or None,
-            "rules": [outcome_to_dict(rule, votes=list(rule.votes)) for rule in self.rules],
+            "rules": [rule.to_dict(votes=list(rule.votes)) for rule in self.rules],
             "changes": [change.to_dict() for change in self.changes],
             "parts": dict(self.parts),
         }
-
-    def to_text(self) -> str:
-        """Write the explanation line by line."""
-        lines = [self._headline(), *self._likely(), *missing_values(self.row)]
-        for title, rules in (("fired", self.fired), ("did not fire", self.silent)):
-            lines += rule_lines(title, rules, self._given, "with fewer or equal votes")
-        if any(self.base_votes):
-            lines.append(f"before any rule: {self._given(self.base_votes)}")
-        lines += change_lines(self.changes) or [self._no_change]
-        where = [f"  {name}: {text}" for name, text in named_parts(lines, self.parts)]
-        return "\n".join([*lines, *(["where"] if where else []), *where])
-
-    @property
-    def _no_change(self) -> str:
-        return _NO_ALLOWED_CHANGE if self.immutable else _NO_CHANGE
 
     def _headline(self) -> str:
         votes = zip(map(label_text, self.classes), self.votes, strict=True)
@@ -177,7 +115,7 @@ class Explanation(Formatted):
         word = "vote" if self.margin == 1 else "votes"
         return f"{label}, {self.margin} {word} ahead of {label_text(runner_up)} {counted}"
 
-    def _likely(self) -> tuple[str, ...]:
+    def _about_answer(self) -> tuple[str, ...]:
         """Write the probability of the predicted class."""
         if not self.probabilities:
             return ()
@@ -189,45 +127,15 @@ class Explanation(Formatted):
         named = zip(map(label_text, self.classes), votes, strict=True)
         return ", ".join(f"{vote:+d} {label}" for label, vote in named if vote) or "no votes"
 
-    def _document(self) -> Document:
-        cells = tuple((format_name(name), cell_text(cell)) for name, cell in self.row.items())
-        fired = tuple(
-            (self._given(rule.votes), rule.text, reason_text(rule.reason))
-            for rule in self.rules
-            if rule.reason is not None
-        )
-        silent = tuple((self._given(rule.votes), rule.text) for rule in self.silent)
-        changes = tuple(
-            (
-                format_name(change.feature),
-                cell_text(change.before),
-                cell_text(change.after),
-                change.condition,
-                label_text(change.label),
-            )
-            for change in self.changes
-        )
-        base = f"before any rule: {self._given(self.base_votes)}"
-        notes = (
-            *self._likely(),
-            *([base] if any(self.base_votes) else []),
-            *missing_values(self.row),
-        )
-        sections = (
-            Section("Row", ("feature", "value"), cells),
-            Section("Rules that fired", ("votes", "rule", "because"), fired),
-            Section("Rules that did not fire", ("votes", "rule"), silent),
-            Section(
-                "Changes of a single feature that flip the class, smallest first"
-                if changes
-                else self._no_change,
-                ("feature", "from", "to", "so that", "class"),
-                changes,
-            ),
-            Section("where", ("part", "stands for"), self.parts),
-        )
-        kept = tuple(s for s in sections if s.rows or s.title == self._no_change)
-        return Document(notes, kept, self._headline())
+    def _before_rules(self) -> tuple[str, ...]:
+        votes = self.base_votes
+        return (f"before any rule: {self._given(votes)}",) if any(votes) else ()
+
+    def _answer(self, change: Change) -> str:
+        return label_text(change.label)
+
+    def _aim(self) -> tuple[str, str]:
+        return "flips the class", "flip the class"
 
 
 def explain_row(circuit: Circuit, row: Any) -> Explanation:
@@ -277,97 +185,5 @@ def explain_row(circuit: Circuit, row: Any) -> Explanation:
     )
 
 
-def cells_by_name(circuit: Circuit, row: OneRow) -> dict[str, Cell]:
-    """Return the values of the columns that the circuit reads."""
-    return {circuit.columns[index].name: row.cell(index) for index in sorted(row.cells)}
-
-
-def immutable_names(circuit: Circuit, row: OneRow) -> tuple[str, ...]:
-    """Return the names of the immutable columns that the circuit reads."""
-    columns = (circuit.columns[index] for index in sorted(row.cells))
-    return tuple(column.name for column in columns if column.immutable)
-
-
-def rule_outcomes(circuit: Circuit, evaluation: Evaluation) -> tuple[Outcome, ...]:
-    """Return the result of each rule on the first row, with what made it true."""
-    literals = evaluation.wires(range(circuit.n_literals))[0].tolist()
-    texts, _ = circuit._written_rules
-    return tuple(
-        Outcome(
-            text,
-            rule.votes,
-            find_reason(circuit.logic, rule.wire, literals) if fired else None,
-        )
-        for text, rule, fired in zip(texts, circuit.rules, evaluation.fired[0], strict=True)
-    )
-
-
-def rule_lines(
-    title: str, rules: Sequence[Outcome], given: Callable[[tuple[int, ...]], str], rest: str
-) -> list[str]:
-    """Write the rules under a title, with what each gives; those that give least are counted."""
-    lines = [f"{title}:"] if rules else []
-    listed = weightiest(rules)
-    for rule in listed:
-        lines.append(f"  {given(rule.votes)}  {rule.text}")
-        if rule.reason is not None and str(rule.reason) != rule.text:
-            lines.append(f"      because {reason_text(rule.reason)}")
-    if len(listed) < len(rules):
-        lines.append(f"  and {len(rules) - len(listed):,} rules {rest}")
-    return lines
-
-
-def change_lines(changes: Sequence[Change]) -> list[str]:
-    """Write changes of a single feature, smallest first."""
-    if not changes:
-        return []
-    first, *others = map(str, changes)
-    more = ["other changes:", *(f"  {other}" for other in others)] if others else []
-    return [f"smallest change: {first}", *more]
-
-
-def missing_values(row: Mapping[str, Cell]) -> tuple[str, ...]:
-    """Name the columns with missing values, to show why a test such as `x != c` is true."""
-    names = [format_name(name) for name, cell in row.items() if cell is None]
-    return (f"missing: {', '.join(names)}. {MISSING_RULE}",) if names else ()
-
-
-def weightiest(rules: Sequence[Outcome]) -> Sequence[Outcome]:
-    """Return the rules to list in a text: all, or those that move the votes most, in order."""
-    if len(rules) <= MAX_LISTED:
-        return rules
-    by_weight = sorted(range(len(rules)), key=lambda place: -max(map(abs, rules[place].votes)))
-    return [rules[place] for place in sorted(by_weight[:MAX_LISTED])]
-
-
-def named_parts(lines: Sequence[str], parts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the parts that some lines name, directly or through other parts."""
-    texts = dict(parts)
-    named: set[str] = set()
-    waiting = list(lines)
-    while waiting:
-        found = {word for word in re.findall(r"\w+", waiting.pop()) if word in texts} - named
-        named |= found
-        waiting += [texts[name] for name in found]
-    return [(name, text) for name, text in parts if name in named]
-
-
 def _quoted(label: Label) -> str:
     return repr(label) if isinstance(label, str) else label_text(label)
-
-
-def reason_text(reason: Reason) -> str:
-    """Write the part that makes a rule true."""
-    return str(reason) if reason.exact else f"{reason} (there may be a shorter reason)"
-
-
-def outcome_to_dict(rule: Outcome, **given: Any) -> dict[str, Any]:
-    """Return plain values of a rule, with what it gives."""
-    reason = rule.reason
-    return {
-        "text": rule.text,
-        **given,
-        "fired": rule.fired,
-        "reason": None if reason is None else [fact.text for fact in reason.facts],
-        "reason_is_exact": None if reason is None else reason.exact,
-    }

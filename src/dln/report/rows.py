@@ -72,8 +72,22 @@ class LabelledRows:
                 [numbers[row] if numbers else row + 1, self.target_cell(row), *cells]
                 for row, cells in kept
             ],
+            "weights": self._weights(rows),
             "start": rows.index(self.typical_row(rows)) if rows else None,
         }
+
+    def _weights(self, kept: Sequence[int]) -> list[float] | None:
+        """Return how many rows each kept row stands for; None if all rows are kept.
+
+        Errors are more frequent in a sample than in the table. The weights undo that.
+        """
+        if len(kept) == len(self.target):
+            return None
+        wrong = self.wrong
+        all_counts = np.bincount(wrong, minlength=2)
+        kept_counts = np.bincount(wrong[list(kept)], minlength=2)
+        weights = all_counts / np.maximum(kept_counts, 1)
+        return [float(f"{weights[int(wrong[row])]:.6g}") for row in kept]
 
     def target_cell(self, row: int) -> float | int:
         """Return the number of the true class of a row."""
@@ -118,7 +132,7 @@ class LabelledRows:
         chosen: dict[int, list[PageCell]] = {}
         for row in rows.tolist():
             cells = self._cells(row)
-            length = len(json.dumps(cells)) + 16
+            length = len(json.dumps(cells)) + 24
             if used + length > most:
                 break
             used += length

@@ -11,16 +11,13 @@ class Circuit {
     this.model = model;
     this.nLiterals = model.literals.length;
     this.gates = model.gates.map(([name, a, b]) => ({ table: gateTables[name], a, b }));
+    this.base = model.base_votes ?? [model.offset]; // a number has points in place of votes
+    this.weights = model.rules.map(({ votes, points }) => votes ?? [points]);
   }
 
   /** Which literals are true for a row of cells, by column number. */
   literals(cells) {
-    return Uint8Array.from(this.model.literals, (literal) => {
-      const cell = cells[literal.column];
-      if (literal.missing) return cell === null;
-      if (cell === null) return 0;
-      return literal.among ? literal.among.includes(cell) : cell > literal.above;
-    });
+    return Uint8Array.from(this.model.literals, (literal) => isTrue(literal, cells[literal.column]));
   }
 
   /** The value of every wire: literals first, then gates. */
@@ -38,15 +35,20 @@ class Circuit {
   }
 
   votes(wires) {
-    const votes = [...this.model.base_votes];
-    for (const rule of this.model.rules) {
-      if (wires[rule.wire]) rule.votes.forEach((vote, number) => (votes[number] += vote));
-    }
+    const votes = [...this.base];
+    this.model.rules.forEach(({ wire }, rule) => {
+      if (wires[wire]) this.weights[rule].forEach((vote, number) => (votes[number] += vote));
+    });
     return votes;
   }
 
   winner(votes) {
     return votes.indexOf(Math.max(...votes));
+  }
+
+  /** The answer to a row: the number of its class. */
+  decide(votes) {
+    return this.winner(votes);
   }
 
   /** The class of a row whose literals are known. */
@@ -71,6 +73,13 @@ class Circuit {
       return lookUp(vote - others, leads, values[number % values.length]);
     }));
   }
+}
+
+/** Whether a literal is true for a cell of its column. */
+function isTrue(literal, cell) {
+  if (literal.missing) return cell === null;
+  if (cell === null) return false;
+  return literal.among ? literal.among.includes(cell) : cell > literal.above;
 }
 
 /** Divide weights by their sum. */

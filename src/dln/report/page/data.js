@@ -8,6 +8,8 @@ const circuit = new (model.readout === "score" ? NumberCircuit : Circuit)(model,
 const features = revive(page.features);
 const rowWord = page.test.word; // "test row", or "row" if the model was trained on some of them
 const testRows = (page.test.rows ?? []).map(readRow);
+const allCells = new ManyRows(testRows.map(({ cells }) => cells));
+allCells.votes(circuit).forEach((votes, row) => Object.assign(testRows[row], { votes, winner: circuit.winner(votes) }));
 
 /** JSON has no infinities; the page gets them as text. */
 function number(cell) {
@@ -24,13 +26,13 @@ function revive(described) {
   return described;
 }
 
-/** A row of the file: its number, true class, values by column, and what the model predicts. */
+/** A row of the file: its number, true class and values by column. */
 function readRow([rowNumber, target, ...values]) {
   const cells = circuit.model.columns.map(() => null);
   features.forEach((feature, place) => {
     cells[feature.column] = feature.kind === "category" ? values[place] : number(values[place]);
   });
-  return { number: rowNumber, target, cells, ...predict(cells) };
+  return { number: rowNumber, target, cells };
 }
 
 function predict(cells) {

@@ -2,13 +2,6 @@
 "use strict";
 
 class NumberCircuit extends Circuit {
-  /** The points of a row, as a list of one: the page calls points and votes by one name. */
-  votes(wires) {
-    let points = this.model.offset;
-    for (const rule of this.model.rules) if (wires[rule.wire]) points += rule.points;
-    return [points];
-  }
-
   /** Points as a decimal number: one division by a power of ten, as in Python. */
   score(points) {
     const { digits } = this.model;
@@ -21,9 +14,14 @@ class NumberCircuit extends Circuit {
     return this.model.link === "logit" ? 1 / (1 + Math.exp(-score)) : score;
   }
 
+  /** The answer to a row: a number. The points of a row are a list of one, as votes are. */
+  decide([points]) {
+    return this.answer(points);
+  }
+
   /** The number that a row of literals gets. */
   predict(literals) {
-    return this.answer(this.votes(this.wires(literals))[0]);
+    return this.decide(this.votes(this.wires(literals)));
   }
 }
 
@@ -56,4 +54,7 @@ function amountText(points) {
 }
 
 /** A number of the test rows with some digits. */
-const roughly = (value, digits = 4) => (value === null ? "–" : String(Number(value.toPrecision(digits))).replace("-", "−"));
+function roughly(value, digits = 4) {
+  if (value === null || Number.isNaN(value)) return "–";
+  return Number.isFinite(value) ? String(Number(value.toPrecision(digits))).replace("-", "−") : numberText(value);
+}

@@ -3,11 +3,11 @@
 
 const WIDE = 320, TALL = 260, LEFT_EDGE = 58, TOP_EDGE = 10, BELOW = 44;
 
-/** Round numbers for an axis: about five from low to high. */
+/** Round numbers for an axis: three to eight from low to high. */
 function ticksOf(low, high) {
-  const rough = (high - low) / 4 || 1;
+  const rough = (high - low) / 3 || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough);
+  const step = [5, 2, 1].map((factor) => factor * power).find((size) => size <= rough);
   const ticks = [];
   for (let at = Math.ceil(low / step); at * step <= high + step * 1e-9; at++) ticks.push(Number((at * step).toPrecision(12)));
   return ticks;
@@ -38,9 +38,9 @@ function makeChart(label, [left, right], [bottom, top], xText, yText, make) {
 /** Points of rows, or of the groups if the file has no rows. */
 function makeAgreement() {
   const { points, groups } = page.errors;
-  const dots = points ?? groups.map((group) => [group.predicted, group.actual]);
+  const dots = points ?? groups.map((group) => [group.predicted, group.actual]).filter(([predicted]) => predicted !== null);
   const all = dots.flat();
-  const ends = widened(Math.min(...all), Math.max(...all));
+  const ends = dots.length ? widened(Math.min(...all), Math.max(...all)) : [0, 1]; // all may be infinite
   const what = points ? "rows" : "means of groups of rows";
   return makeChart(`Predicted against actual: ${what}.`, ends, ends, "predicted", "actual", (x, y) => [
     drawing("line", { class: "even", x1: x(ends[0]), y1: y(ends[0]), x2: x(ends[1]), y2: y(ends[1]) }),

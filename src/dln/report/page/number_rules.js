@@ -2,14 +2,16 @@
 "use strict";
 
 const MOST_RULES = 40; // more rules are listed on request
+const pointsOf = (rule) => circuit.model.rules[rule].points;
+const strength = (rule) => Math.abs(pointsOf(rule));
+const ruleChips = (rule) => [amountChip(pointsOf(rule))];
 let allRules = false;
 
 function showRules() {
   const column = find("rules-column").value === "" ? null : Number(find("rules-column").value);
   const rules = page.rules.map((_, rule) => rule)
     .filter((rule) => column === null || page.rules[rule].columns.includes(column));
-  const { rules: given } = circuit.model;
-  rules.sort((one, other) => Math.abs(given[other].points) - Math.abs(given[one].points));
+  rules.sort((one, other) => strength(other) - strength(one));
   find("rules-count").textContent = counted(rules.length, "rule");
   const heads = ["", "adds", "if", "fires in", "mean there", "mean elsewhere"];
   const head = element("thead", {}, element("tr", {}, ...heads.map((text, place) =>
@@ -28,10 +30,9 @@ function showRules() {
 
 function makeRuleRow(rule) {
   const { text, share, mean, elsewhere } = page.rules[rule];
-  const { points } = circuit.model.rules[rule];
   return element(
-    "tr", { "data-rule": String(rule), class: points < 0 ? "c1" : "c0", tabIndex: 0 },
-    element("td", { class: "sign" }), element("td", { class: "chips" }, amountChip(points)),
+    "tr", { "data-rule": String(rule), class: pointsOf(rule) < 0 ? "c1" : "c0", tabIndex: 0 },
+    element("td", { class: "sign" }), element("td", { class: "chips" }, ...ruleChips(rule)),
     element("td", { class: "text" }, text),
     element("td", { class: "num", "data-name": "fires in" }, percent(share)),
     element("td", { class: "num", "data-name": "mean there" }, roughly(mean)),

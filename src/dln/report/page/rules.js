@@ -5,6 +5,7 @@ const MOST_OPEN = 40; // with more rules in all groups together, only the first 
 const ruleColumns = new Map(features.map((feature) => [feature.column, feature]));
 const votesOf = (rule) => circuit.model.rules[rule].votes;
 const strength = (rule) => Math.max(...votesOf(rule).map(Math.abs));
+const ruleChips = (rule) => voteChips(votesOf(rule));
 
 /** How many votes depend on each column: groups come in this order. */
 const columnWeight = new Map(features.map((feature) => [feature.column, 0]));
@@ -70,7 +71,7 @@ function makeRuleRow(rule) {
   const votes = votesOf(rule), label = mainClass(votes), { text, share, precision, lift } = page.rules[rule];
   return element(
     "tr", { "data-rule": String(rule), class: `c${colourOf(label)}`, tabIndex: 0 },
-    element("td", { class: "sign" }), element("td", { class: "chips" }, ...voteChips(votes)),
+    element("td", { class: "sign" }), element("td", { class: "chips" }, ...ruleChips(rule)),
     element("td", { class: "text" }, text),
     element("td", { class: "num", "data-name": "fires in" }, percent(share)),
     element("td", { class: "num", "data-name": "precision" }, percent(precision[label])),

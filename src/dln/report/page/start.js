@@ -8,6 +8,7 @@ startRules();
 startRows();
 startDial();
 startDiagram();
+startEdit();
 for (const box of document.querySelectorAll(".scroll")) hintScroll(box);
 
 find("download").addEventListener("click", () => download("model.json", modelText));

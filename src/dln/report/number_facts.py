@@ -1,13 +1,11 @@
 """A circuit that predicts a number + test rows -> what its report shows.
 
-The page's JSON object has the keys of `content.py`, with these differences:
+Further keys of the page's JSON object (`content.py`):
 
 | key | content |
 | --- | --- |
-| `classes` | one word, for the bars of features |
 | `rules` | per rule also `mean` and `elsewhere`: the mean of the actual numbers where it fires, and elsewhere |
-| `errors` | `mae`; `points`: [predicted, actual] of a sample of the rows, or null; `groups`: means by prediction; `residuals`: histogram of actual minus predicted |
-| `test` | without `wrong`; a row has its actual number in place of its class |
+| `errors` | `mae` and `mse`: mean absolute and squared error; `variance` of the actual numbers; `points`: [predicted, actual] of a sample of the rows, or null; `groups`: means by prediction; `residuals`: histogram of actual minus predicted |
 """  # noqa: E501
 
 from __future__ import annotations
@@ -20,14 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.core.circuit import Circuit
-from dln.core.gates import GATES
 from dln.data.number_target import read_numbers
 from dln.data.table import Table
-from dln.evaluate.number_scores import Group, NumberTally, error_by_prediction, tally_numbers
-from dln.explain.effects import rule_columns
+from dln.evaluate.number_scores import error_by_prediction, tally_numbers
 from dln.explain.number_evidence import mean_text
-from dln.explain.number_rules import NumberRuleTable, describe_number_rules
-from dln.report.features import describe_features
+from dln.explain.number_rules import describe_number_rules
+from dln.report.content import make_content
+from dln.report.facts import Facts
 from dln.report.rows import LabelledRows, read_rows, short
 
 _MOST_POINTS = 800
@@ -65,78 +62,61 @@ class NumberRows(LabelledRows):
         return int(among[int(np.argsort(sizes, kind="stable")[(len(sizes) - 1) // 2])])
 
 
-@dataclass(frozen=True)
-class NumberFacts:
-    """Everything that the report of a number says about its test rows."""
-
-    content: dict[str, Any]
-    rows: NumberRows
-    rules: NumberRuleTable
-    errors: NumberTally
-    groups: list[Group]
-
-    def context(self, *, with_rows: bool, row_word: str) -> dict[str, Any]:
-        """Return the variables of the template."""
-        n_points = len(self.content["errors"]["points"] or ())
-        total = len(self.rows.target)
-        note = f"Each point is a {row_word}."
-        if not with_rows:
-            note = f"Each point is the mean of a group of {row_word}s."
-        elif n_points < total:
-            note = f"Each point is a {row_word}: {n_points:,} of {total:,}, chosen at random."
-        return {
-            "errors": self.errors,
-            "groups": self.groups,
-            "points_note": note,
-            "mean_text": mean_text,
-        }
-
-
-def measure_numbers(
+def measure_number(
     circuit: Circuit, table: Table, y: Any, *, row_word: str, with_rows: bool
-) -> NumberFacts:
-    """Measure a circuit on rows, and make the page's object, still without rows."""
+) -> Facts:
+    """Measure a circuit on rows."""
     target = read_numbers(y, table.n_rows)
     evaluation = circuit.evaluate(table, wires=circuit.readout.wires)
     predicted = evaluation.answers
     errors = tally_numbers(target, predicted)
     groups = error_by_prediction(target, predicted)
-    plain = read_rows(table, np.zeros(len(target), dtype=np.int64), evaluation)
+    points = _points(target, predicted) if with_rows else None
+    no_labels = np.zeros(len(target), dtype=np.int64)
+    plain = read_rows(table, no_labels, evaluation)
     rows = NumberRows(
         plain.columns, plain.raw, plain.cells, target, plain.winners, plain.votes, predicted
     )
     rules = describe_number_rules(circuit, evaluation, target)
-    content = {
-        "target": circuit.number_readout.name,
-        "classes": ["rows"],
-        "gates": {gate.name: gate.table for gate in GATES},
-        "rules": [
-            {
-                "text": rule.text,
-                "columns": sorted(columns),
-                "share": _rounded(rule.evidence.share if rule.evidence else None),
-                "mean": _rounded(rule.evidence.mean_target if rule.evidence else None),
-                "elsewhere": _rounded(rule.evidence.mean_elsewhere if rule.evidence else None),
-            }
-            for rule, columns in zip(rules.rules, rule_columns(circuit), strict=True)
+    figures = (
+        {
+            "text": rule.text,
+            "share": _rounded(rule.evidence.share if rule.evidence else None),
+            "mean": _rounded(rule.evidence.mean_target if rule.evidence else None),
+            "elsewhere": _rounded(rule.evidence.mean_elsewhere if rule.evidence else None),
+        }
+        for rule in rules.rules
+    )
+    content = make_content(
+        circuit, rows, figures, ["rows"], no_labels, row_word=row_word, with_rows=with_rows
+    )
+    content["errors"] = {
+        "mae": _rounded(errors.mae.value, 12),
+        "mse": _rounded(errors.squared.mean, 12),
+        "variance": _rounded(float(target.var()), 12) if errors.r2 else 0,
+        "points": points,
+        "groups": [
+            {"predicted": _rounded(group.mean_prediction), "actual": _rounded(group.mean_target)}
+            for group in groups
         ],
-        "parts": [list(part) for part in rules.parts],
-        "features": describe_features(circuit, rows.cells, plain.target, rows=with_rows),
-        "errors": {
-            "mae": _rounded(errors.mae.value),
-            "points": _points(target, predicted) if with_rows else None,
-            "groups": [
-                {
-                    "predicted": _rounded(group.mean_prediction),
-                    "actual": _rounded(group.mean_target),
-                }
-                for group in groups
-            ],
-            "residuals": _histogram(target - predicted),
-        },
-        "test": {"total": len(target), "word": row_word, "rows": None, "start": None},
+        "residuals": _histogram(target - predicted),
     }
-    return NumberFacts(content, rows, rules, errors, groups)
+    context = {
+        "errors": errors,
+        "groups": groups,
+        "points_note": _points_note(points, len(target), row_word),
+        "mean_text": mean_text,
+    }
+    return Facts(circuit.number_readout.name, content, rows, rules, context)
+
+
+def _points_note(points: Sequence[Any] | None, total: int, row_word: str) -> str:
+    """Say what a point of the plot is."""
+    if points is None:
+        return f"Each point is the mean of a group of {row_word}s."
+    if len(points) < total:
+        return f"Each point is a {row_word}: {len(points):,} of {total:,}, chosen at random."
+    return f"Each point is a {row_word}."
 
 
 def _points(target: NDArray[np.float64], predicted: NDArray[np.float64]) -> list[list[float | int]]:
@@ -159,6 +139,6 @@ def _histogram(residuals: NDArray[np.float64]) -> dict[str, Any]:
     return {"edges": [_rounded(edge) for edge in edges.tolist()], "counts": counts.tolist()}
 
 
-def _rounded(value: float | None) -> float | int | None:
-    """Return a figure with six digits; None if there is none, or if it is infinite."""
-    return None if value is None or not np.isfinite(value) else short(value, 6)
+def _rounded(value: float | None, digits: int = 6) -> float | int | None:
+    """Return a figure with some digits; None if there is none, or if it is infinite."""
+    return None if value is None or not np.isfinite(value) else short(value, digits)
