@@ -16,7 +16,7 @@ from sklearn.base import clone
 import dln
 from dln.core.circuit import Circuit
 from dln.data.table import read_table
-from dln.errors import DlnError, OptionError, RuleTextError, TaskError
+from dln.errors import DlnError, OptionError, RuleTextError
 from dln.estimators.classifier import DLNClassifier
 from dln.train.given import loss_with_base
 from dln.train.problem import Problem
@@ -128,9 +128,9 @@ def test_random_rules_are_kept_with_any_number_of_classes(
         ({"unused_columns": ["dose"]}, "rules breaks a constraint: "),
         ({"soft_rules": GIVEN, "max_rules": 9}, "soft_rules is given, but a fit with a budget"),
         ({"soft_rules": 3}, "soft_rules is an int, expected text as dln rules prints it"),
-        ({"soft_rules": "ill:\n  +1  always"}, "soft_rules gives votes that hold"),
+        ({"soft_rules": "ill:\n  +1  always"}, 'soft_rules has the rule "always"'),
         ({"rules": "il:\n  +1  smoker"}, "there is no class 'il'; did you mean 'ill'?"),
-        ({"rules": "ill:\n  +1  always"}, "these are learned, so leave the line out"),
+        ({"rules": "ill:\n  +1  always"}, "what every row gets is learned, so leave the rule out"),
         ({"rules": "ill:"}, "rules has no rule"),
         ({"rules": 3}, "rules is an int, expected text as dln rules prints it, or a Circuit"),
     ],
@@ -338,10 +338,3 @@ def test_a_demand_on_a_circuit_with_directions_is_proven() -> None:
     edited = dln.edit(circuit.fit(X, Y).circuit_).force("age > 85", never="well")
     assert "well" not in edited.circuit.predict(X[X["age"] > 85])
     assert edited.circuit.constraints is not None
-
-
-def test_a_refit_of_a_number_is_refused() -> None:
-    text = "y is 1 plus what the rules add.\n  +2  x0 > 0.5"
-    circuit = Circuit.from_rules(text, columns=[dln.Column("x0", "number")])
-    with pytest.raises(TaskError, match=r"refit is for classes, .* \(y\); fit a DLNRegressor"):
-        dln.refit(circuit, [[0.0], [1.0]], [1, 3])

@@ -32,6 +32,7 @@ from dln.paths.progress import search_bar
 from dln.shrink.simplify.simplify import Effort
 from dln.train.engines import EngineName, find_engine
 from dln.train.fit import Fitted, fit_circuit
+from dln.train.given import Given
 from dln.train.jobs import OnInterrupt
 from dln.train.options import (
     Auto,
@@ -272,7 +273,7 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
         problem = read.counting()
         budget.check_columns(problem.table.column_names())
         constraints = constraints_of(parameters, problem)
-        given = read_given(parameters.rules, problem, constraints=constraints)
+        rules = read_given(parameters.rules, problem, constraints=constraints)
         searches = budget.is_limited
         path: CircuitPath | None = None
         fitted: Fitted | None = None
@@ -297,7 +298,7 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
                     budget,
                     goal_of(parameters, problem.classes),
                     constraints,
-                    given=given,
+                    given=None if rules is None else Given(rules),
                     rng=rng,
                     measure=name_of_accuracy(class_weight),
                     n_threads=n_threads,

@@ -258,8 +258,6 @@ class NumberParameters(Parameters):
         "on the others.",
         searched=False,
     )
-    rules: None = unused(None)
-    soft_rules: None = unused(None)
     ensemble: NumberEnsemble = option(
         "sum",
         'How networks are trained together. "sum": from different starts on all rows. '

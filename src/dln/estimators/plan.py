@@ -6,19 +6,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from dln._util.option import options_of
+from dln.core.circuit import Circuit
 from dln.core.constraints import Constraints, read_constraints
 from dln.core.labels import Label
 from dln.core.limits import bits_of, make_limits
 from dln.core.literals import Column
 from dln.decisions.goal import Goal, read_goal
 from dln.errors import OptionError
-from dln.estimators.given import check_rules, read_given
+from dln.estimators.given import check_rules, read_given, read_given_numbers
 from dln.estimators.parameters import NumberParameters, Parameters, read_levels
 from dln.estimators.presets import apply_preset, suit_classes
 from dln.paths.budget import Budget
 from dln.shrink.simplify.simplify import choose_effort
 from dln.train.fit import FitPlan
-from dln.train.given import Given, suit_unit
+from dln.train.given import Given, GivenVotes, suit_unit
 from dln.train.number_fit import NumberPlan
 from dln.train.number_loss import NumberLoss
 from dln.train.number_recipe import make_growths, make_recipe, may_leave_out_networks
@@ -69,9 +70,10 @@ def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
 
 def _given_rules(
     parameters: Parameters, problem: Problem, usual: Recipe, constraints: Constraints | None
-) -> Given | None:
+) -> GivenVotes | None:
     """Return locked rules and soft rules with learned votes, and what one vote is worth."""
-    given: Given | None = read_given(parameters.rules, problem, constraints=constraints)
+    rules = read_given(parameters.rules, problem, constraints=constraints)
+    given = None if rules is None else GivenVotes(rules, unit=_unit_of(parameters.rules))
     columns = None if given is None else given.circuit.columns
     soft = read_given(parameters.soft_rules, problem, "soft_rules", columns, constraints)
     if given is None and soft is None:
@@ -86,10 +88,17 @@ def _given_rules(
         problem = replace(problem, given=given.points(problem.table))
     if soft is None:
         return given
-    learned = learn_soft_votes(soft.circuit, problem, unit)
+    learned = learn_soft_votes(soft, problem, unit)
     if given is None:
-        return Given(learned, unit, 0) if learned.rules else None
+        return GivenVotes(learned, 0, unit) if learned.rules else None
     return given.with_soft(learned)
+
+
+def _unit_of(rules: str | Circuit) -> float | None:
+    """Return what one vote of given rules is worth, if a trained circuit tells it."""
+    if isinstance(rules, str) or rules.temperature == 1.0:
+        return None
+    return 1.0 / rules.temperature
 
 
 CONSTRAINTS = (
@@ -147,7 +156,19 @@ def plan_number_fit(
         recipe = recipe.within(make_limits(constraints, names, problem.outputs))
     alone = may_leave_out_networks(parameters)
     growths = make_growths(parameters)
-    return NumberPlan(loss, recipe, growths, alone, constraints, parameters.init)
+    given = given_numbers(parameters, loss, problem, constraints)
+    return NumberPlan(loss, recipe, growths, alone, constraints, parameters.init, given)
+
+
+def given_numbers(
+    parameters: NumberParameters,
+    loss: NumberLoss,
+    problem: NumberProblem,
+    constraints: Constraints | None,
+) -> Given | None:
+    """Return locked rules of a number."""
+    rules = read_given_numbers(parameters.rules, problem, loss.link, constraints=constraints)
+    return None if rules is None else Given(rules)
 
 
 def goal_of(parameters: Parameters, classes: tuple[Label, ...]) -> Goal:

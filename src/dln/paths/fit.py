@@ -24,22 +24,21 @@ from dln.paths.budget import Budget
 from dln.paths.candidates import CandidateTests, find_tests
 from dln.paths.fold_votes import FoldRows
 from dln.paths.formula import Formula, build, evaluate
-from dln.paths.given import GivenRules, best_unit
+from dln.paths.given import best_unit, check_budget, most_left, votes_of
 from dln.paths.loss import ClassLoss, Floats
 from dln.paths.path import CircuitPath, PathPoint, best_place
 from dln.paths.searches import (
-    MOST_LITERALS,
     SEARCH_ROWS,
     Stop,
     increasing,
     longest,
-    most_literals,
     n_folds,
     n_repeats,
     run_searches,
 )
 from dln.paths.whole_votes import MOST_POINTS, WholeVotes, round_votes, round_votes_at
 from dln.train.folds import make_folds
+from dln.train.given import Given
 from dln.train.jobs import OnInterrupt
 from dln.train.problem import Problem
 
@@ -62,7 +61,7 @@ def fit_path(
     goal: Goal = _ACCURACY,
     constraints: Constraints | None = None,
     *,
-    given: GivenRules | None = None,
+    given: Given | None = None,
     rng: np.random.Generator,
     measure: str = "balanced accuracy",
     n_threads: int = 1,
@@ -84,7 +83,7 @@ def fit_path(
     if constraints is not None:
         limits = make_limits(constraints, names, problem.classes)
     if given is not None:
-        given.check_budget(budget)
+        check_budget(given, budget)
     problem = problem.kept()
     seed = int(rng.integers(2**31))
     n_rows, n_classes = len(problem.target), len(problem.classes)
@@ -152,7 +151,7 @@ class _Found:
         """Return the votes of the largest circuit that is not larger, on the validation rows."""
         return self.votes[max(own for own in self.votes if own <= size)]
 
-    def circuit(self, size: int, classes: tuple[Label, ...], given: GivenRules | None) -> Circuit:
+    def circuit(self, size: int, classes: tuple[Label, ...], given: Given | None) -> Circuit:
         rules, whole = self.rules[size]
         builder = CircuitBuilder(
             self.tests.columns, Votes.without_rules(classes, 1.0 / max(whole.unit, 1e-6))
@@ -172,7 +171,7 @@ def _search(
     validation: Problem | None,
     budget: Budget,
     limits: Limits | None,
-    given: GivenRules | None,
+    given: Given | None,
     seed: int,
     stop: Stop,
 ) -> _Found:
@@ -184,7 +183,7 @@ def _search(
     loss = ClassLoss(sample.target, weight / weight.sum(), n_classes)
     unit = None
     if given is not None:
-        scores = given.scores(sample.table, loss.n_outputs)
+        scores = votes_of(given, sample.table, loss.n_outputs)
         unit = best_unit(loss, scores)
         loss = replace(loss, start=unit * scores)
     states = {}
@@ -196,7 +195,7 @@ def _search(
             budget,
             limits,
             longest=longest(budget),
-            most_literals=_most_left(budget, given),
+            most_literals=most_left(budget, given),
             seed=seed,
             stop=stop,
             given=given,
@@ -221,7 +220,7 @@ def _validate(
     tests: CandidateTests,
     rules: dict[int, tuple[tuple[Formula, ...], WholeVotes]],
     validation: Problem,
-    given: GivenRules | None,
+    given: Given | None,
 ) -> tuple[dict[int, float], dict[int, Floats]]:
     """Return the weighted accuracy and the votes of each size on validation rows."""
     bits = tests.evaluate(validation.table)
@@ -276,13 +275,3 @@ def _sample(problem: Problem, seed: int) -> Problem:
     part = problem.take(chosen[order])
     weight = (part.weight * np.concatenate(factors)[order]).astype(np.float32)
     return replace(part, weight=weight)
-
-
-def _most_left(budget: Budget, given: GivenRules | None) -> int:
-    """Return the number of literals that may be learned beside given rules."""
-    if given is None:
-        return most_literals(budget)
-    size = given.size
-    left = None if budget.max_rules is None else budget.max_rules - size.n_rules
-    by_rules = MOST_LITERALS if left is None else left * longest(budget)
-    return min(MOST_LITERALS, by_rules, (budget.max_literals or MOST_LITERALS) - size.n_literals)
