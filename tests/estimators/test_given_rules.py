@@ -20,7 +20,7 @@ from dln.errors import DlnError, OptionError, RuleTextError
 from dln.estimators.classifier import DLNClassifier
 from dln.train.given import loss_with_base
 from dln.train.problem import Problem
-from dln.train.soft import _fit_factors
+from dln.train.soft_votes import _fit_factors
 from tests.support.strategies import law
 
 CITIES = ["Bern", "Chur", "Genf"]
@@ -250,7 +250,7 @@ def test_soft_votes_maximise_the_posterior(seed: int, n_rows: int, n_classes: in
     before = rng.normal(size=(n_rows, n_classes))
     rows = read_table(np.zeros((n_rows, 1)))
     problem = Problem(rows, target, weight, tuple(range(n_classes)), given=before)
-    found = _fit_factors(fires, stated, problem, 0.5)
+    found, _ = _fit_factors(fires, stated, problem, 0.5)
 
     def loss(factors: Any) -> float:
         points = fires @ (factors[:, None] * stated)

@@ -26,7 +26,8 @@ from dln.train.number_recipe import make_growths, make_recipe, may_leave_out_net
 from dln.train.options import FitOptions
 from dln.train.problem import NumberProblem, Problem
 from dln.train.recipe import Recipe, growth_from_circuit, make_candidates
-from dln.train.soft import SOFT_UNIT, learn_soft_votes
+from dln.train.soft_amounts import learn_soft_amounts
+from dln.train.soft_votes import SOFT_UNIT, learn_soft_votes
 
 if TYPE_CHECKING:
     from dln.estimators.classifier import DLNClassifier
@@ -166,9 +167,20 @@ def given_numbers(
     problem: NumberProblem,
     constraints: Constraints | None,
 ) -> Given | None:
-    """Return locked rules of a number."""
+    """Return locked rules of a number, and soft rules with learned conditions and amounts."""
     rules = read_given_numbers(parameters.rules, problem, loss.link, constraints=constraints)
-    return None if rules is None else Given(rules)
+    given = None if rules is None else Given(rules)
+    columns = None if rules is None else rules.columns
+    soft = read_given_numbers(
+        parameters.soft_rules, problem, loss.link, "soft_rules", columns, constraints
+    )
+    if soft is None:
+        return given
+    if given is None:
+        learned = learn_soft_amounts(soft, problem, loss)
+        return Given(learned, 0) if learned.rules else None
+    problem = replace(problem, given=given.scores(problem.table))
+    return given.with_soft(learn_soft_amounts(soft, problem, loss))
 
 
 def goal_of(parameters: Parameters, classes: tuple[Label, ...]) -> Goal:

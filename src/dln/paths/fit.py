@@ -21,7 +21,7 @@ from dln.core.readout import Votes
 from dln.decisions.goal import Goal
 from dln.paths.beam import Search
 from dln.paths.budget import Budget
-from dln.paths.candidates import CandidateTests, find_tests
+from dln.train.candidates import CandidateTests, find_tests
 from dln.paths.fold_votes import FoldRows
 from dln.paths.formula import Formula, build, evaluate
 from dln.paths.given import best_unit, check_budget, most_left, votes_of

@@ -18,7 +18,7 @@ from dln.core.limits import Limits, make_limits
 from dln.core.score import Score
 from dln.paths.beam import Search, State
 from dln.paths.budget import Budget
-from dln.paths.candidates import CandidateTests, find_tests
+from dln.train.candidates import CandidateTests, find_tests
 from dln.paths.fit import FittedPath
 from dln.paths.formula import build, evaluate
 from dln.paths.given import check_budget, most_left

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.core.limits import Limits
-from dln.paths.candidates import CandidateTests
+from dln.train.candidates import CandidateTests
 from dln.paths.formula import Formula, Step, both, evaluate, extend, single
 from dln.paths.formula_limits import FormulaLimits
 from dln.paths.loss import Bounds, Floats, PathLoss, Slopes

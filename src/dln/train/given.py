@@ -7,7 +7,7 @@ whole multiples of what one given vote is worth. Rules of a number keep what the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Self, assert_never
 
@@ -164,20 +164,24 @@ def loss_with_base(points: Floats, problem: Problem) -> float:
 
 def with_columns(circuit: Circuit, columns: Sequence[Column]) -> Circuit:
     """Return a circuit that reads other columns of the same names, which have its categories."""
-    places = {column.name: place for place, column in enumerate(columns)}
+    literals = tuple(move_literals(circuit.literals, circuit.columns, columns))
+    logic = replace(circuit.logic, columns=tuple(columns), literals=literals)
+    return replace(circuit, logic=logic)
 
-    def moved(literal: Literal) -> Literal:
-        own = circuit.columns[literal.column]
+
+def move_literals(
+    literals: Iterable[Literal], before: Sequence[Column], after: Sequence[Column]
+) -> Iterator[Literal]:
+    """Yield literals on other columns of the same names, which have the same categories."""
+    places = {column.name: place for place, column in enumerate(after)}
+    for literal in literals:
+        own = before[literal.column]
         place = places[own.name]
         match literal:
             case Above() | Missing():
-                return replace(literal, column=place)
+                yield replace(literal, column=place)
             case Among(_, chosen):
-                known = columns[place].categories
-                return Among(place, tuple(known.index(own.categories[each]) for each in chosen))
+                known = after[place].categories
+                yield Among(place, tuple(known.index(own.categories[each]) for each in chosen))
             case _:
                 assert_never(literal)
-
-    literals = tuple(map(moved, circuit.literals))
-    logic = replace(circuit.logic, columns=tuple(columns), literals=literals)
-    return replace(circuit, logic=logic)
