@@ -17,16 +17,16 @@ from dln.estimators.given import check_rules, read_given, read_given_numbers
 from dln.estimators.parameters import NumberParameters, Parameters, read_levels
 from dln.estimators.presets import apply_preset, suit_classes
 from dln.paths.budget import Budget
+from dln.paths.given import StatedRules
 from dln.shrink.simplify.simplify import choose_effort
 from dln.train.fit import FitPlan
-from dln.train.given import Given, GivenVotes, suit_unit
+from dln.train.given import GivenVotes, suit_unit
 from dln.train.number_fit import NumberPlan
 from dln.train.number_loss import NumberLoss
 from dln.train.number_recipe import make_growths, make_recipe, may_leave_out_networks
 from dln.train.options import FitOptions
 from dln.train.problem import NumberProblem, Problem
 from dln.train.recipe import Recipe, growth_from_circuit, make_candidates
-from dln.train.soft_amounts import learn_soft_amounts
 from dln.train.soft_votes import SOFT_UNIT, learn_soft_votes
 
 if TYPE_CHECKING:
@@ -69,16 +69,41 @@ def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
     )
 
 
+def stated_rules(
+    parameters: Parameters, problem: Problem, constraints: Constraints | None
+) -> StatedRules:
+    """Read locked and soft rules of classes."""
+    locked = read_given(parameters.rules, problem, constraints=constraints)
+    columns = None if locked is None else locked.columns
+    soft = read_given(parameters.soft_rules, problem, "soft_rules", columns, constraints)
+    return StatedRules(locked, soft)
+
+
+def stated_numbers(
+    parameters: NumberParameters,
+    loss: NumberLoss,
+    problem: NumberProblem,
+    constraints: Constraints | None,
+) -> StatedRules:
+    """Read locked and soft rules of a number."""
+    link = loss.link
+    locked = read_given_numbers(parameters.rules, problem, link, constraints=constraints)
+    columns = None if locked is None else locked.columns
+    soft = read_given_numbers(
+        parameters.soft_rules, problem, link, "soft_rules", columns, constraints
+    )
+    return StatedRules(locked, soft)
+
+
 def _given_rules(
     parameters: Parameters, problem: Problem, usual: Recipe, constraints: Constraints | None
 ) -> GivenVotes | None:
-    """Return locked rules and soft rules with learned votes, and what one vote is worth."""
-    rules = read_given(parameters.rules, problem, constraints=constraints)
-    given = None if rules is None else GivenVotes(rules, unit=_unit_of(parameters.rules))
-    columns = None if given is None else given.circuit.columns
-    soft = read_given(parameters.soft_rules, problem, "soft_rules", columns, constraints)
-    if given is None and soft is None:
+    """Return locked rules and learned soft rules, and what one vote is worth."""
+    stated = stated_rules(parameters, problem, constraints)
+    locked, soft = stated.locked, stated.soft
+    if locked is None and soft is None:
         return None
+    given = None if locked is None else GivenVotes(locked, unit=_unit_of(parameters.rules))
     unit = SOFT_UNIT
     if parameters.tau != "auto":  # one vote of a network is worth as much as a given one
         unit = 1.0 / (usual.options.tau * usual.n_networks)
@@ -157,30 +182,9 @@ def plan_number_fit(
         recipe = recipe.within(make_limits(constraints, names, problem.outputs))
     alone = may_leave_out_networks(parameters)
     growths = make_growths(parameters)
-    given = given_numbers(parameters, loss, problem, constraints)
+    stated = stated_numbers(parameters, loss, problem, constraints)
+    given = stated.with_amounts(problem, loss, Budget())
     return NumberPlan(loss, recipe, growths, alone, constraints, parameters.init, given)
-
-
-def given_numbers(
-    parameters: NumberParameters,
-    loss: NumberLoss,
-    problem: NumberProblem,
-    constraints: Constraints | None,
-) -> Given | None:
-    """Return locked rules of a number, and soft rules with learned conditions and amounts."""
-    rules = read_given_numbers(parameters.rules, problem, loss.link, constraints=constraints)
-    given = None if rules is None else Given(rules)
-    columns = None if rules is None else rules.columns
-    soft = read_given_numbers(
-        parameters.soft_rules, problem, loss.link, "soft_rules", columns, constraints
-    )
-    if soft is None:
-        return given
-    if given is None:
-        learned = learn_soft_amounts(soft, problem, loss)
-        return Given(learned, 0) if learned.rules else None
-    problem = replace(problem, given=given.scores(problem.table))
-    return given.with_soft(learn_soft_amounts(soft, problem, loss))
 
 
 def goal_of(parameters: Parameters, classes: tuple[Label, ...]) -> Goal:
@@ -216,11 +220,6 @@ def budget_of(parameters: Parameters) -> Budget:
 def _check_budget(parameters: Parameters) -> None:
     """Raise `OptionError` for limits that cannot be met, and for parameters of networks beside."""
     budget = budget_of(parameters)
-    if budget.is_limited and parameters.soft_rules is not None:
-        raise OptionError(
-            f"soft_rules is given, but a fit with a budget ({budget.describe()}) takes only rules "
-            "that it keeps; leave out the budget, or give them as rules"
-        )
     if budget.is_limited:
         why = f"a fit with a budget ({budget.describe()})"
         _refuse_networks(parameters, _WITH_A_BUDGET, why, "the budget")
@@ -229,7 +228,8 @@ def _check_budget(parameters: Parameters) -> None:
     elif parameters.rules is not None or parameters.soft_rules is not None:
         if parameters.init is not None:
             raise OptionError(
-                "init is given, but a fit with given rules starts anew; leave out one of the two"
+                "init is given, but a fit with given rules starts anew; leave out one of the two, "
+                "or add the rules to init with dln.edit"
             )
         if parameters.ensemble == "boosting":
             raise OptionError(

@@ -23,9 +23,9 @@ from dln.estimators.parameters import NumberParameters
 from dln.estimators.plan import (
     budget_of,
     constraints_of,
-    given_numbers,
     plan_number_fit,
     read_number_parameters,
+    stated_numbers,
 )
 from dln.estimators.reading import draw_seed, read_features, read_number_problem
 from dln.estimators.widen import widen, widen_path
@@ -278,7 +278,7 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
                             budget,
                             loss,
                             constraints,
-                            given=given_numbers(parameters, loss, problem, constraints),
+                            stated=stated_numbers(parameters, loss, problem, constraints),
                             rng=rng,
                             n_threads=n_threads,
                             on_progress=on_search,

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from dln.core.limits import Limits
 from dln.paths.budget import Budget
-from dln.train.candidates import CandidateTests
 from dln.paths.formula import Formula
 from dln.paths.loss import Bounds, Floats, PathLoss, Slopes
 from dln.paths.pool import Pool
+from dln.train.candidates import CandidateTests
 from dln.train.given import Given
 
 _N_SCREENED = 100

@@ -21,10 +21,9 @@ from dln.core.readout import Votes
 from dln.decisions.goal import Goal
 from dln.paths.beam import Search
 from dln.paths.budget import Budget
-from dln.train.candidates import CandidateTests, find_tests
 from dln.paths.fold_votes import FoldRows
 from dln.paths.formula import Formula, build, evaluate
-from dln.paths.given import best_unit, check_budget, most_left, votes_of
+from dln.paths.given import StatedRules, best_unit, most_left, votes_of
 from dln.paths.loss import ClassLoss, Floats
 from dln.paths.path import CircuitPath, PathPoint, best_place
 from dln.paths.searches import (
@@ -37,6 +36,7 @@ from dln.paths.searches import (
     run_searches,
 )
 from dln.paths.whole_votes import MOST_POINTS, WholeVotes, round_votes, round_votes_at
+from dln.train.candidates import CandidateTests, find_tests
 from dln.train.folds import make_folds
 from dln.train.given import Given
 from dln.train.jobs import OnInterrupt
@@ -44,6 +44,8 @@ from dln.train.problem import Problem
 
 _ACCURACY = Goal()
 """The default: the most accurate decision, and calibrated probabilities."""
+
+_NO_RULES = StatedRules()
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def fit_path(
     goal: Goal = _ACCURACY,
     constraints: Constraints | None = None,
     *,
-    given: Given | None = None,
+    stated: StatedRules = _NO_RULES,
     rng: np.random.Generator,
     measure: str = "balanced accuracy",
     n_threads: int = 1,
@@ -70,7 +72,7 @@ def fit_path(
 ) -> FittedPath:
     """Search for the best circuits of every size within a budget, and validate each size.
 
-    `given` rules are part of every circuit and count in the budget; the others are learned around
+    `stated` rules are part of every circuit and count in the budget; the others are learned around
     them. Probabilities, and base votes if `goal` states a decision, are fitted on the votes of the
     folds. The result depends on the seed alone, not on the number of threads.
 
@@ -82,8 +84,7 @@ def fit_path(
     limits = None
     if constraints is not None:
         limits = make_limits(constraints, names, problem.classes)
-    if given is not None:
-        check_budget(given, budget)
+    stated.check_budget(budget)
     problem = problem.kept()
     seed = int(rng.integers(2**31))
     n_rows, n_classes = len(problem.target), len(problem.classes)
@@ -96,6 +97,7 @@ def fit_path(
     parts = [(problem, None), *((problem.take(train), problem.take(rest)) for train, rest in folds)]
 
     def search(part: tuple[Problem, Problem | None], stop: Stop) -> _Found:
+        given = stated.with_votes(part[0], budget)
         return _search(*part, budget, limits, given, seed, stop)
 
     searched = run_searches(search, parts, n_threads, on_progress, on_interrupt)
@@ -109,7 +111,7 @@ def fit_path(
         mean = scores.mean() if len(scores) else np.nan
         mean = min(mean, 1.0)  # rounding of a mean of ones
         calibrated = left_out.calibrate(
-            replace(complete.circuit(size, problem.classes, given), constraints=constraints),
+            replace(complete.circuit(size, problem.classes), constraints=constraints),
             [part.votes_at(size) for part in validated],
             complete.rules[size][1].unit,
             goal,
@@ -131,13 +133,15 @@ def fit_path(
 class _Found:
     """The rules and whole votes of each number of literals, and their validated accuracy.
 
-    `votes` are those of the validation rows (n_rows, n_classes), times what a vote is worth.
+    `votes` are those of the validation rows (n_rows, n_classes), times what a vote is worth. The
+    `given` rules are part of every size.
     """
 
     tests: CandidateTests
     rules: dict[int, tuple[tuple[Formula, ...], WholeVotes]]
     scores: dict[int, float]
     votes: dict[int, Floats]
+    given: Given | None
 
     @property
     def sizes(self) -> list[int]:
@@ -151,7 +155,7 @@ class _Found:
         """Return the votes of the largest circuit that is not larger, on the validation rows."""
         return self.votes[max(own for own in self.votes if own <= size)]
 
-    def circuit(self, size: int, classes: tuple[Label, ...], given: Given | None) -> Circuit:
+    def circuit(self, size: int, classes: tuple[Label, ...]) -> Circuit:
         rules, whole = self.rules[size]
         builder = CircuitBuilder(
             self.tests.columns, Votes.without_rules(classes, 1.0 / max(whole.unit, 1e-6))
@@ -163,7 +167,7 @@ class _Found:
         circuit = builder.finish()
         readout = circuit.readout.with_rules(circuit.rules, base)
         learned = Circuit(logic=circuit.logic, readout=readout)
-        return learned if given is None else given.join(learned)
+        return learned if self.given is None else self.given.join(learned)
 
 
 def _search(
@@ -212,8 +216,8 @@ def _search(
     if not rules:
         rules = {0: ((), WholeVotes(np.zeros((1, loss.n_outputs)), 1.0, 0.0))}
     if validation is None:
-        return _Found(tests, rules, {}, {})
-    return _Found(tests, rules, *_validate(tests, rules, validation, given))
+        return _Found(tests, rules, {}, {}, given)
+    return _Found(tests, rules, *_validate(tests, rules, validation, given), given)
 
 
 def _validate(

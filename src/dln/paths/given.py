@@ -6,18 +6,25 @@ learned votes are then worth the same.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dln._util.messages import count_of
+from dln.core.circuit import Circuit
 from dln.data.table import Table
 from dln.errors import OptionError
 from dln.paths.budget import Budget
 from dln.paths.loss import ClassLoss, Floats
 from dln.paths.searches import MOST_LITERALS, longest, most_literals
-from dln.paths.size import measure_size
+from dln.paths.size import Size, measure_size
 from dln.train.given import Given
+from dln.train.number_loss import NumberLoss
+from dln.train.problem import NumberProblem, Problem
+from dln.train.soft_amounts import learn_soft_amounts
+from dln.train.soft_conditions import fires_of
+from dln.train.soft_votes import learn_soft_votes
 
 _UNITS = 2.0 ** np.arange(-2.0, 0.01, 0.5)
 """What one vote may be worth, in log odds.
@@ -27,9 +34,87 @@ would need many votes.
 """
 
 
-def check_budget(given: Given, budget: Budget) -> None:
-    """Raise `OptionError` if the budget is below what given rules need."""
-    size = measure_size(given.circuit)
+@dataclass(frozen=True)
+class StatedRules:
+    """Rules alone, as people stated them: locked ones, and soft ones, which are learned from rows.
+
+    Each search learns the soft rules from its own rows, so that nothing leaks into validation.
+    """
+
+    locked: Circuit | None = None
+    soft: Circuit | None = None
+
+    def check_budget(self, budget: Budget) -> None:
+        """Raise `OptionError` if a budget is below what the locked rules, or a soft one, need."""
+        if self.locked is not None:
+            _check_budget(measure_size(self.locked), budget, "the given rules need")
+        given = None if self.locked is None else Given(self.locked)
+        for place in range(0 if self.soft is None else len(self.soft.rules)):
+            size = measure_size(_with_soft(given, self.soft, [place]).circuit)
+            needs = "one of the soft rules needs"
+            _check_budget(size, budget, needs if given is None else f"the given rules and {needs}")
+
+    def with_votes(self, problem: Problem, budget: Budget) -> Given | None:
+        """Learn the soft rules from rows with classes."""
+
+        def learn(soft: Circuit, given: Given | None) -> Circuit:
+            unit = float(_UNITS[0])
+            if given is None:
+                return learn_soft_votes(soft, problem, unit)
+            weight = problem.weight.astype(np.float64)
+            loss = ClassLoss(problem.target, weight / weight.sum(), len(problem.classes))
+            unit = best_unit(loss, votes_of(given, problem.table, loss.n_outputs))
+            before = unit * given.votes(problem.table)
+            return learn_soft_votes(soft, replace(problem, given=before), unit)
+
+        return self._learned(learn, problem, budget)
+
+    def with_amounts(
+        self, problem: NumberProblem, loss: NumberLoss, budget: Budget
+    ) -> Given | None:
+        """Learn the soft rules from rows with numbers."""
+
+        def learn(soft: Circuit, given: Given | None) -> Circuit:
+            before = None if given is None else given.scores(problem.table)
+            return learn_soft_amounts(soft, replace(problem, given=before), loss)
+
+        return self._learned(learn, problem, budget)
+
+    def _learned(
+        self,
+        learn: Callable[[Circuit, Given | None], Circuit],
+        problem: Problem | NumberProblem,
+        budget: Budget,
+    ) -> Given | None:
+        """Learn the soft rules, and add them to the locked ones as far as the budget allows.
+
+        The rules that matter most come first: those that move the points of rows most.
+        """
+        given = None if self.locked is None else Given(self.locked)
+        if self.soft is None:
+            return given
+        soft = learn(self.soft, given)
+        if not budget.is_limited:
+            return _with_soft(given, soft, list(range(len(soft.rules)))) if soft.rules else given
+        moves = fires_of(soft, problem.table).std(axis=0)
+        moves = moves * [np.ptp((0, *rule.votes)) for rule in soft.rules]
+        kept: list[int] = []
+        for place in np.argsort(-moves, kind="stable").tolist():
+            tried = sorted([*kept, place])
+            if budget.allows(measure_size(_with_soft(given, soft, tried).circuit)):
+                kept = tried
+        return _with_soft(given, soft, kept) if kept else given
+
+
+def _with_soft(given: Given | None, soft: Circuit | None, places: list[int]) -> Given:
+    """Add some soft rules to locked ones."""
+    assert soft is not None
+    rules = tuple(soft.rules[place] for place in places)
+    some = replace(soft, readout=soft.readout.with_rules(rules, soft.base_votes))
+    return Given(some, 0) if given is None else given.with_soft(some)
+
+
+def _check_budget(size: Size, budget: Budget, need: str) -> None:
     needed = {
         "max_rules": (size.n_rules, count_of(size.n_rules, "rule")),
         "max_literals": (size.n_literals, count_of(size.n_literals, "literal")),
@@ -41,7 +126,7 @@ def check_budget(given: Given, budget: Budget) -> None:
         limit = getattr(budget, name)
         if limit is not None and number > limit:
             raise OptionError(
-                f"{name} is {limit:g}, but the given rules need {number:g} ({text}); "
+                f"{name} is {limit:g}, but {need} {number:g} ({text}); "
                 "raise the limit or give fewer rules"
             )
 

@@ -18,10 +18,9 @@ from dln.core.limits import Limits, make_limits
 from dln.core.score import Score
 from dln.paths.beam import Search, State
 from dln.paths.budget import Budget
-from dln.train.candidates import CandidateTests, find_tests
 from dln.paths.fit import FittedPath
 from dln.paths.formula import build, evaluate
-from dln.paths.given import check_budget, most_left
+from dln.paths.given import StatedRules, most_left
 from dln.paths.loss import Floats
 from dln.paths.number_loss import NumberPathLoss
 from dln.paths.path import CircuitPath, PathPoint, best_place
@@ -34,6 +33,7 @@ from dln.paths.searches import (
     run_searches,
 )
 from dln.train.balance import balance
+from dln.train.candidates import CandidateTests, find_tests
 from dln.train.folds import draw_number_folds
 from dln.train.given import Given
 from dln.train.jobs import OnInterrupt
@@ -49,6 +49,8 @@ In units of the standard deviation of the target; with a log link, relative to t
 larger than for a fit without limits: short decimals are easier to read.
 """
 
+_NO_RULES = StatedRules()
+
 
 def fit_number_path(
     problem: NumberProblem,
@@ -56,7 +58,7 @@ def fit_number_path(
     loss: NumberLoss,
     constraints: Constraints | None = None,
     *,
-    given: Given | None = None,
+    stated: StatedRules = _NO_RULES,
     rng: np.random.Generator,
     n_threads: int = 1,
     on_progress: Callable[[int, int], None] | None = None,
@@ -71,8 +73,7 @@ def fit_number_path(
     limits = None
     if constraints is not None:
         limits = make_limits(constraints, names, problem.outputs)
-    if given is not None:
-        check_budget(given, budget)
+    stated.check_budget(budget)
     problem = problem.kept()
     seed = int(rng.integers(2**31))
     folds = draw_number_folds(
@@ -85,6 +86,7 @@ def fit_number_path(
             parts.append((problem.take(train), problem.take(rest)))
 
     def search(part: tuple[NumberProblem, NumberProblem | None], stop: Stop) -> _Found:
+        given = stated.with_amounts(part[0], loss, budget)
         return _search(*part, budget, loss, limits, given, seed, stop)
 
     searched = run_searches(search, parts, n_threads, on_progress, on_interrupt)
@@ -94,10 +96,7 @@ def fit_number_path(
         scores = np.array([part.score_at(size) for part in validated])
         mean = float(scores.mean()) if len(scores) else np.nan
         error = float(scores.std() / np.sqrt(len(scores))) if len(scores) else np.nan
-        circuit = complete.circuit(size, loss, problem.name)
-        if given is not None:
-            circuit = given.join(circuit)
-        circuit = balance(circuit, problem, loss)
+        circuit = balance(complete.circuit(size, loss, problem.name), problem, loss)
         points.append(PathPoint(replace(circuit, constraints=constraints), mean, error))
     points = increasing(points)
     for point in points:
@@ -108,11 +107,15 @@ def fit_number_path(
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """The rules of each number of literals with rounded coefficients, and their validated score."""
+    """The rules of each number of literals with rounded coefficients, and their validated score.
+
+    The `given` rules are part of every size.
+    """
 
     tests: CandidateTests
     states: dict[int, tuple[State, Points]]
     scores: dict[int, float]
+    given: Given | None
 
     def score_at(self, size: int) -> float:
         """Return the score of the largest circuit that is not larger."""
@@ -126,7 +129,8 @@ class _Found:
         for formula, own in zip(state.rules, points.tolist(), strict=True):
             if own:
                 builder.vote(build(formula, self.tests, builder), (own,))
-        return builder.finish()
+        learned = builder.finish()
+        return learned if self.given is None else self.given.join(learned)
 
 
 def _search(
@@ -161,7 +165,7 @@ def _search(
         states = _refitted(states, tests, problem, _loss_of(problem, loss, standard, given))
     rounded = {size: (state, _rounded(state, standard)) for size, state in states.items()}
     scores = {} if validation is None else _validate(tests, rounded, validation, loss, given)
-    return _Found(tests, rounded, scores)
+    return _Found(tests, rounded, scores, given)
 
 
 def _loss_of(

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.core.limits import Limits
-from dln.train.candidates import CandidateTests
 from dln.paths.formula import Formula, Step, both, evaluate, extend, single
 from dln.paths.formula_limits import FormulaLimits
 from dln.paths.loss import Bounds, Floats, PathLoss, Slopes
+from dln.train.candidates import CandidateTests
 
 _MIN_SHARE = 0.01
 """A rule fires for at least this share of the weight, and not for at least as much."""

@@ -19,7 +19,14 @@ from dln.train.number_loss import Floats, NumberLoss
 from dln.train.points import round_coefficients
 from dln.train.problem import NumberProblem
 from dln.train.refit import fit_coefficients
-from dln.train.soft_conditions import Bits, SoftFit, adapt_conditions, fires_of, sampled, tests_for
+from dln.train.soft_conditions import (
+    Bits,
+    SoftFit,
+    adapt_conditions,
+    candidates_for,
+    fires_of,
+    sampled,
+)
 from dln.train.standard import Standard
 
 _PRIOR_ROWS = 5.0
@@ -41,7 +48,7 @@ def learn_soft_amounts(rules: Circuit, problem: NumberProblem, loss: NumberLoss)
     few, many = sampled(problem)
     standard = Standard.of(many, loss)
     rows = _SoftAmounts.of(rules, few, loss, standard)
-    rules = adapt_conditions(rules, few.table, tests_for(rules, few), rows)
+    rules = adapt_conditions(rules, few.table, candidates_for(rules, few), rows)
     fires = fires_of(rules, many.table)
     rows = _SoftAmounts.of(rules, many, loss, standard)
     amounts = rows.fit(fires).factors * rows.stated[:, 0] * standard.unit
@@ -86,7 +93,8 @@ class _SoftAmounts:
         weight = (problem.weight / problem.weight.mean(dtype=np.float64)).astype(np.float32)
         rows = cls(stated, loss, standard.targets(problem.target), weight, before)
         left = rows.fit(fires_of(rules, problem.table)).points[:, 0]
-        return replace(rows, noise=max(2.0 * loss.deviance(left, rows.target, weight), _LEAST_NOISE))
+        noise = 2.0 * loss.deviance(left, rows.target, weight)  # the variance, for squared errors
+        return replace(rows, noise=max(noise, _LEAST_NOISE))
 
     def fit(self, fires: Bits) -> SoftFit:
         """Fit the amounts of rules and the start."""

@@ -72,7 +72,7 @@ def fires_of(rules: Circuit, table: Table) -> Bits:
     return rules.evaluate(table).wires(rules.readout.wires)
 
 
-def tests_for(rules: Circuit, problem: Problem | NumberProblem) -> CandidateTests:
+def candidates_for(rules: Circuit, problem: Problem | NumberProblem) -> CandidateTests:
     """Find the tests that may replace those of rules, on the columns of the rules."""
     read = bits_of(literal.column for literal in rules.literals)
     tests = find_tests(problem, bits_of(range(len(rules.columns))) & ~read)
@@ -119,7 +119,9 @@ class SoftRows(Protocol):
         """Return what the factor of a rule adds to the cost."""
 
 
-def adapt_conditions(rules: Circuit, table: Table, tests: CandidateTests, rows: SoftRows) -> Circuit:
+def adapt_conditions(
+    rules: Circuit, table: Table, tests: CandidateTests, rows: SoftRows
+) -> Circuit:
     """Change the conditions of soft rules, one step after another, while that pays.
 
     `rules` has no other rules. `tests` are those to choose from, on its columns. The votes stay.
@@ -180,9 +182,7 @@ class _Condition:
             literals[change.wire] = change.part
             logic = replace(logic, literals=tuple(literals))
         known = {change.wire: change.bits}
-        return replace(
-            self, logic=logic, bits=_with_gates(logic, self.bits[:, :n_literals], known)
-        )
+        return replace(self, logic=logic, bits=_with_gates(logic, self.bits[:, :n_literals], known))
 
 
 class _Change(NamedTuple):

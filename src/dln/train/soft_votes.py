@@ -15,7 +15,14 @@ import numpy as np
 from dln.core.circuit import Circuit
 from dln.train.given import loss_with_base
 from dln.train.problem import Problem
-from dln.train.soft_conditions import Bits, SoftFit, adapt_conditions, fires_of, sampled, tests_for
+from dln.train.soft_conditions import (
+    Bits,
+    SoftFit,
+    adapt_conditions,
+    candidates_for,
+    fires_of,
+    sampled,
+)
 from dln.train.trees import Floats, softmax
 
 SOFT_UNIT = 0.02
@@ -39,7 +46,9 @@ def learn_soft_votes(rules: Circuit, problem: Problem, unit: float) -> Circuit:
     rows have beforehand stay. Rules without votes are left out.
     """
     few, many = sampled(problem)
-    rules = adapt_conditions(rules, few.table, tests_for(rules, few), _SoftVotes.of(rules, few))
+    rules = adapt_conditions(
+        rules, few.table, candidates_for(rules, few), _SoftVotes.of(rules, few)
+    )
     rows = _SoftVotes.of(rules, many)
     factors = rows.fit(fires_of(rules, many.table)).factors
     votes = np.rint(factors[:, None] * rows.stated / unit).astype(int)
