@@ -47,13 +47,14 @@ def in_options(message: str) -> str:
 
 @cache
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return what a message is about, and names that are no plain words: with an underscore."""
+    """Return what a message is about, and the names that are no plain words."""
     from dln.cli.train import train
 
     known = options_of(Parameters) | options_of(NumberParameters)
     options = signature(train).parameters
     names = sorted((name for name in known if RENAMED.get(name, name) in options), reverse=True)
-    long = "|".join(name for name in names if "_" in name)
+    technical = ("monotone", "interactions")
+    long = "|".join(name for name in names if "_" in name or name in technical)
     return (
         re.compile(rf"\A(?:{'|'.join(names)})(?= (?:is|names|breaks|has|does|needs)\b)"),
         re.compile(rf"(?<![\w'\".-])(?:{long})(?![\w'\"])"),
