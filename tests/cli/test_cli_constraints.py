@@ -161,10 +161,16 @@ def test_the_price_is_the_score_without_constraints(
         (["--interactions", "income,dept"], "there is no column 'dept'; did you mean 'debt'"),
         (["--monotone", "income=+", "--monotone", "income=-"], "both directions of 'income'"),
         (["--monotone", "city=+"], "'city', which has categories and so no order"),
-        (["--interactions", "income"], "--interactions has ['income'], expected at least 2 columns"),
+        (
+            ["--interactions", "income"],
+            "--interactions has ['income'], expected at least 2",
+        ),
         (["--forbidden-pair", "income,debt,city"], "expected two columns"),
         (["--unused", "income,debt,city"], "--unused names every column"),
-        (["--unused", "income", "--monotone", "income=+"], "'income' is in --monotone and in --unused"),
+        (
+            ["--unused", "income", "--monotone", "income=+"],
+            "is in --monotone and in --unused",
+        ),
         (
             ["--unused", "city", "--forbidden-pair", "city,debt"],
             "'city' is in --forbidden-pair and in --unused; leave it out of one of them",

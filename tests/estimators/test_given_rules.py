@@ -55,6 +55,7 @@ def kept(circuit: Circuit) -> list[tuple[str, tuple[int, ...]]]:
     return sorted((texts[place], circuit.rules[place].votes) for place in circuit.locked)
 
 
+TRAINED = Circuit.from_rules("ill:\n  +1  age > 3\nwell:", columns=[dln.Column("age", "integer")])
 EXPECTED = [("age > 70 and city in {Bern, Chur}", (2, 0)), ("dose is missing", (-3, 0))]
 
 
@@ -126,7 +127,11 @@ def test_random_rules_are_kept_with_any_number_of_classes(
         ({"ensemble": "boosting"}, 'needs votes of one worth; use "sum" or "bagging"'),
         ({"monotone": {"well": {"age": "+"}}}, "rules breaks a constraint: "),
         ({"unused_columns": ["dose"]}, "rules breaks a constraint: "),
-        ({"soft_rules": GIVEN, "max_rules": 9}, "soft_rules is given, but a fit with a budget"),
+        (
+            {"soft_rules": "ill:\n  +1  smoker", "max_rules": 2},
+            "max_rules is 2, but the given rules and one of the soft rules need 3",
+        ),
+        ({"init": TRAINED}, "leave out one of the two, or add the rules to init with dln.edit"),
         ({"soft_rules": 3}, "soft_rules is an int, expected text as dln rules prints it"),
         ({"soft_rules": "ill:\n  +1  always"}, 'soft_rules has the rule "always"'),
         ({"rules": "il:\n  +1  smoker"}, "there is no class 'il'; did you mean 'ill'?"),

@@ -137,7 +137,8 @@ class Parameters(FitOptions):
         None,
         "Rules that the model starts from and may change, in the form of `rules`.",
         more="Their conditions, and their votes or amounts, are learned from the rows, starting "
-        "from the stated ones. A rule that the rows contradict is dropped. See docs/guides/edit.md.",
+        "from the stated ones. A rule that the rows contradict is dropped. See "
+        "docs/guides/edit.md.",
         checked=False,
         searched=False,
     )

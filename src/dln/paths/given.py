@@ -51,8 +51,8 @@ class StatedRules:
         given = None if self.locked is None else Given(self.locked)
         for place in range(0 if self.soft is None else len(self.soft.rules)):
             size = measure_size(_with_soft(given, self.soft, [place]).circuit)
-            needs = "one of the soft rules needs"
-            _check_budget(size, budget, needs if given is None else f"the given rules and {needs}")
+            need = "the given rules and one of the soft rules need"
+            _check_budget(size, budget, need if given else "one of the soft rules needs")
 
     def with_votes(self, problem: Problem, budget: Budget) -> Given | None:
         """Learn the soft rules from rows with classes."""

@@ -283,7 +283,7 @@ def _other_parts(
 def similar_gates(gate: Gate) -> tuple[Gate, ...]:
     """Return the gates that move with each input only in directions in which a gate moves.
 
-    >>> from dln.core.gates import GATE_BY_NAME
+    >>> from dln import GATE_BY_NAME
     >>> [other.name for other in similar_gates(GATE_BY_NAME["AND"])]
     ['A', 'B', 'OR']
     """
