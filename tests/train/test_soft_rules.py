@@ -12,15 +12,27 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import dln
+from dln.core.builder import LogicBuilder
+from dln.core.circuit import Circuit
 from dln.core.constraints import read_constraints
 from dln.core.gates import GATES
 from dln.core.obedience import find_breach, find_reach
+from dln.core.parts import Rule
+from dln.core.score import Score
 from dln.data.table import read_table
 from dln.estimators.given import read_given, read_given_numbers
 from dln.train.number_loss import NumberLoss
 from dln.train.problem import NumberProblem, Problem
 from dln.train.soft_amounts import _SoftAmounts, learn_soft_amounts
-from dln.train.soft_conditions import adapt_conditions, candidates_for, fires_of, similar_gates
+from dln.train.soft_conditions import (
+    _changes,
+    _Condition,
+    _Costs,
+    adapt_conditions,
+    candidates_for,
+    fires_of,
+    similar_gates,
+)
 from dln.train.soft_votes import _SoftVotes, learn_soft_votes
 from dln.train.standard import Standard
 from tests.support.strategies import law
@@ -148,6 +160,33 @@ def test_a_change_lowers_the_cost_and_keeps_directions(rules: list[str], seed: i
             assert old.votes == new.votes
             for x, y in zip(before[old.wire], after[new.wire], strict=True):
                 assert y & ~x == 0
+
+
+@settings(parent=law, max_examples=8)
+@given(rules=st.lists(RULES, min_size=1, max_size=2, unique=True), seed=st.integers(0, 999))
+def test_the_estimate_of_a_change_is_a_bound_of_its_cost(rules: list[str], seed: int) -> None:
+    """It is the cost with factors to choose from, so a fit of all factors is not worse."""
+    problem = numbers(120, seed)
+    circuit = read_given_numbers("".join(f"  +1  {x}\n" for x in rules), problem, "identity")
+    assert circuit is not None
+    assume(len(circuit.rules) == len(rules))
+    loss = NumberLoss("squared")
+    rows = _SoftAmounts.of(circuit, problem, loss, Standard.of(problem, loss))
+    tests = candidates_for(circuit, problem)
+    conditions = [_Condition.of(circuit, rule.wire, problem.table) for rule in circuit.rules]
+    best = rows.fit(fires_of(circuit, problem.table))
+    costs = _Costs.of(conditions[0], 0, best, rows)
+    bits = tests.evaluate(problem.table)
+    for change in _changes(conditions[0], tests, bits, costs):
+        other = conditions[0].with_change(change)
+        builder = LogicBuilder(circuit.columns)
+        signal = builder.copy(other.logic)[other.wire]
+        if signal.part is not None:  # the changed condition is what its bits say
+            logic, wires = builder.build([signal])
+            alone = Circuit(logic=logic, readout=Score((Rule(wires[signal], (1,)),), (0,)))
+            np.testing.assert_array_equal(other.fires, fires_of(alone, problem.table)[:, 0])
+        fires = np.column_stack([own.fires for own in (other, *conditions[1:])])
+        assert rows.fit(fires).cost <= change.cost + 1e-6
 
 
 def test_soft_rules_keep_constraints_in_a_fit() -> None:

@@ -45,7 +45,7 @@ def learn_soft_amounts(rules: Circuit, problem: NumberProblem, loss: NumberLoss)
     `rules` are soft rules alone, over the columns of the problem. The scores that rows have
     beforehand stay.
     """
-    few, many = sampled(problem)
+    few, many = sampled(problem, len(rules.rules))
     standard = Standard.of(many, loss)
     rows = _SoftAmounts.of(rules, few, loss, standard)
     rules = adapt_conditions(rules, few.table, candidates_for(rules, few), rows)

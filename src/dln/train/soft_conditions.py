@@ -46,25 +46,31 @@ _FACTORS = (0.5, 1.0, 2.0)
 _N_TRIED = 3
 """Number of changes that are fitted exactly before a rule is left as it is."""
 
+_PROMISING = 0.5
+"""Only changes that gain this share of their price, without a new fit of all rules, are tried."""
+
 _MOST_SWEEPS = 5
 """Maximum number of times that all rules are looked at."""
 
+_LEAST_ROWS, _MOST_ROWS, _MOST_BITS = 2_000, 10_000, 1_000_000
+"""Limits on the rows that determine the conditions; the last one is that of rows times rules."""
 
-_FEW_ROWS, _MANY_ROWS = 10_000, 50_000
-"""Numbers of rows that determine the conditions, and the votes."""
+_VOTE_ROWS = 50_000
+"""Number of rows that determine the votes."""
 
 _Rows = TypeVar("_Rows", Problem, NumberProblem)
 
 
-def sampled(problem: _Rows) -> tuple[_Rows, _Rows]:
+def sampled(problem: _Rows, n_rules: int) -> tuple[_Rows, _Rows]:
     """Return the rows that conditions are chosen on, and those that votes are fitted on."""
     n_rows = len(problem.target)
+    n_few = int(np.clip(_MOST_BITS // n_rules, _LEAST_ROWS, _MOST_ROWS))
 
     def take(wanted: int) -> _Rows:
         rows = np.linspace(0, n_rows - 1, wanted).astype(np.int64)
         return (problem if n_rows <= wanted else problem.take(rows)).kept()
 
-    return take(_FEW_ROWS), take(_MANY_ROWS)
+    return take(n_few), take(_VOTE_ROWS)
 
 
 def fires_of(rules: Circuit, table: Table) -> Bits:
@@ -207,6 +213,8 @@ def _changed(
     changes = list(_changes(condition, tests, bits, _Costs.of(condition, place, best, rows)))
     price = _CAUTION + np.log(max(1, len(changes)))
     for change in sorted(changes, key=lambda own: own.cost)[:_N_TRIED]:
+        if change.cost > best.cost - _PROMISING * price:
+            break
         other = condition.with_change(change)
         if other.fires.all() or not other.fires.any():
             continue
@@ -218,7 +226,7 @@ def _changed(
 
 @dataclass(frozen=True)
 class _Costs:
-    """The cost of all rows with several factors of a rule, by where it fires.
+    """The cost with several factors of a rule, by where it fires; the other factors stay.
 
     `without` (n,) are the costs if it fires nowhere, `more` (n_rows, n) is what each row where it
     fires adds to them.
@@ -231,13 +239,14 @@ class _Costs:
     def of(cls, condition: _Condition, place: int, best: SoftFit, rows: SoftRows) -> _Costs:
         own, stated = float(best.factors[place]), rows.stated[place]
         rest = best.points - own * condition.fires[:, None] * stated
+        now = float(rows.losses(best.points).sum()) + rows.prior(place, own)
         factors = {own, *(rows.expected * factor for factor in _FACTORS)} - {0.0}
         without, more = [], []
         for factor in sorted(factors):
             for shift in _SHIFTS:
                 start = rest - shift * factor * stated
                 costs = rows.losses(start)
-                without.append(costs.sum() + rows.prior(place, factor))
+                without.append(best.cost - now + costs.sum() + rows.prior(place, factor))
                 more.append(rows.losses(start + factor * stated) - costs)
         return cls(np.array(without), np.stack(more, axis=1))
 

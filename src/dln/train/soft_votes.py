@@ -45,7 +45,7 @@ def learn_soft_votes(rules: Circuit, problem: Problem, unit: float) -> Circuit:
     `rules` are soft rules alone, over the columns and classes of the problem. The points that the
     rows have beforehand stay. Rules without votes are left out.
     """
-    few, many = sampled(problem)
+    few, many = sampled(problem, len(rules.rules))
     rules = adapt_conditions(
         rules, few.table, candidates_for(rules, few), _SoftVotes.of(rules, few)
     )
