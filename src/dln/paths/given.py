@@ -46,6 +46,8 @@ class StatedRules:
 
     def check_budget(self, budget: Budget) -> None:
         """Raise `OptionError` if a budget is below what the locked rules, or a soft one, need."""
+        if not budget.is_limited:
+            return
         if self.locked is not None:
             _check_budget(measure_size(self.locked), budget, "the given rules need")
         given = None if self.locked is None else Given(self.locked)
