@@ -41,10 +41,10 @@ def test_a_path_is_saved_shown_and_chosen_from(run: Run, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--max-rules", "0"), "max_rules is 0, expected an integer from 1"),
+        (("--max-rules", "0"), "--max-rules is 0, expected an integer from 1"),
         (("--column-cost", "age", "--max-cost", "1"), "--column-cost is 'age', expected"),
         (("--column-cost", "agee=1", "--max-cost", "1"), "which the table lacks"),
-        (("--max-rules", "3", "--layers", "4,2"), "layers is (4, 2), but a fit with a budget"),
+        (("--max-rules", "3", "--layers", "4,2"), "--layers is (4, 2), but a fit with a budget"),
         ((), "--output is missing"),
     ],
 )

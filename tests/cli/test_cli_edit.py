@@ -294,7 +294,7 @@ def test_training_keeps_rules_of_a_text_file_and_of_a_model(patients: Path, run:
     [
         ("very il:\n  +1  age > 3", "did you mean 'very ill'"),
         ("very ill:\n  +1  agee > 3", "line 2, column 7: there is no column 'agee'"),
-        ("very ill:\n  +1  age > 3\n  +1  age > 4", "max_rules is 1, but the given rules need 2"),
+        ("very ill:\n  +1  age > 3\n  +1  age > 4", "--max-rules is 1, but the given rules need 2"),
         ("{}", "not a circuit"),
         (circuit_to_json(Circuit.from_rules(TEXT, columns=COLUMNS)), "no locked rule to keep"),
     ],

@@ -175,3 +175,69 @@ def test_messages_name_options_that_exist() -> None:
     for name in for_one_task | {"loss", "quantile"}:
         said = name_option(name)
         assert (said in options) == said.startswith("--"), said
+
+
+# -- given rules ------------------------------------------------------------------------------
+
+
+def test_training_keeps_rules_and_refits_an_edited_model(run: Run, table: Path) -> None:
+    rules = table.parent / "rules.txt"
+    rules.write_text("price is 0 plus what the rules add.\n  +12.25  rooms > 4 and town = south\n")
+    options = ("-t", "price", "--max-rules", "4", "-q")
+    status, out, err = run("train", table, *options, "--rules", rules, "-o", "1.json")
+    assert status == 0, err
+    assert "+12.25  rooms > 4 and town = south" in out
+    first = dln.Circuit.load("1.json")
+    assert len(first.locked) == 1
+    # The settings in the file train the same model again.
+    Path("o.toml").write_text(run("options", "1.json")[1])
+    assert run("train", table, "-t", "price", "--options", "o.toml", "-q", "-o", "2.json")[0] == 0
+    assert dln.Circuit.load("2.json") == first
+    # A model is refitted around its locked rules, with its edits and demands.
+    demand = ("--at-most", "200: age > 20", "--rename-target", "cost", "--who", "A")
+    assert run("edit", "1.json", *demand, "-o", "edited.json")[0] == 0
+    status, _, err = run("train", table, *options, "--rules", "edited.json", "-o", "3.json")
+    assert status == 0, err
+    refitted = dln.Circuit.load("3.json")
+    assert [record.edit.action for record in refitted.edits][-1] == "refit"
+    assert "+12.25  rooms > 4 and town = south" in str(refitted)
+    assert refitted.number_readout.name == "cost"
+    assert run("edit", "3.json", "--add", "+900: age > 20")[0] == 2  # breaks the demand
+
+
+def test_training_starts_from_soft_rules(run: Run, table: Path) -> None:
+    Path("soft.txt").write_text("  +15  town = south\n")
+    options = ("-t", "price", "--max-rules", "3", "--soft-rules", "soft.txt", "-q")
+    assert run("train", table, *options, "-o", "soft.json")[0] == 0
+    circuit = dln.Circuit.load("soft.json")
+    assert circuit.locked == ()
+    assert "town = south" in str(circuit)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("  +1  room > 3", "line 1, column 7: there is no column 'room'; did you mean 'rooms'?"),
+        ("cheap:\n  +1  rooms > 3", "the rules vote for a class; expected rules of a number"),
+        ("  +1  rooms > 3\n  +1  age > 4", "--max-rules is 1, but the given rules need 2"),
+        ("  +1  always", '--rules has the rule "always"'),
+        ("  +1  rooms <= 3", "--rules breaks a constraint"),
+    ],
+)
+def test_rules_that_training_cannot_keep_write_nothing(
+    run: Run, table: Path, text: str, message: str
+) -> None:
+    Path("rules.txt").write_text(text)
+    options = ("-t", "price", "--max-rules", "1", "--monotone", "rooms=+", "--rules", "rules.txt")
+    status, _, err = run("train", table, *options, "-q", "-o", "new.json")
+    assert status == 2
+    assert message in err
+    assert not Path("new.json").exists()
+
+
+def test_rules_for_the_other_task_name_the_option(run: Run, table: Path, model: Path) -> None:
+    assert run("edit", model, "--lock", "1", "-o", "locked.json")[0] == 0
+    options = ("-t", "town", "--rules", "locked.json", "-q", "-o", "new.json")
+    status, _, err = run("train", table, *options)
+    assert status == 2
+    assert "the rows have classes; give rules of classes, or set --task number" in err

@@ -16,11 +16,11 @@ from sklearn.base import clone
 import dln
 from dln.core.circuit import Circuit
 from dln.data.table import read_table
-from dln.errors import DlnError, OptionError, RuleTextError, TaskError
+from dln.errors import DlnError, OptionError, RuleTextError
 from dln.estimators.classifier import DLNClassifier
 from dln.train.given import loss_with_base
 from dln.train.problem import Problem
-from dln.train.soft import _fit_factors
+from dln.train.soft_votes import _fit_factors
 from tests.support.strategies import law
 
 CITIES = ["Bern", "Chur", "Genf"]
@@ -55,6 +55,7 @@ def kept(circuit: Circuit) -> list[tuple[str, tuple[int, ...]]]:
     return sorted((texts[place], circuit.rules[place].votes) for place in circuit.locked)
 
 
+TRAINED = Circuit.from_rules("ill:\n  +1  age > 3\nwell:", columns=[dln.Column("age", "integer")])
 EXPECTED = [("age > 70 and city in {Bern, Chur}", (2, 0)), ("dose is missing", (-3, 0))]
 
 
@@ -126,11 +127,15 @@ def test_random_rules_are_kept_with_any_number_of_classes(
         ({"ensemble": "boosting"}, 'needs votes of one worth; use "sum" or "bagging"'),
         ({"monotone": {"well": {"age": "+"}}}, "rules breaks a constraint: "),
         ({"unused_columns": ["dose"]}, "rules breaks a constraint: "),
-        ({"soft_rules": GIVEN, "max_rules": 9}, "soft_rules is given, but a fit with a budget"),
+        (
+            {"soft_rules": "ill:\n  +1  smoker", "max_rules": 2},
+            "max_rules is 2, but the given rules and one of the soft rules need 3",
+        ),
+        ({"init": TRAINED}, "leave out one of the two, or add the rules to init with dln.edit"),
         ({"soft_rules": 3}, "soft_rules is an int, expected text as dln rules prints it"),
-        ({"soft_rules": "ill:\n  +1  always"}, "soft_rules gives votes that hold"),
+        ({"soft_rules": "ill:\n  +1  always"}, 'soft_rules has the rule "always"'),
         ({"rules": "il:\n  +1  smoker"}, "there is no class 'il'; did you mean 'ill'?"),
-        ({"rules": "ill:\n  +1  always"}, "these are learned, so leave the line out"),
+        ({"rules": "ill:\n  +1  always"}, "what every row gets is learned, so leave the rule out"),
         ({"rules": "ill:"}, "rules has no rule"),
         ({"rules": 3}, "rules is an int, expected text as dln rules prints it, or a Circuit"),
     ],
@@ -250,7 +255,7 @@ def test_soft_votes_maximise_the_posterior(seed: int, n_rows: int, n_classes: in
     before = rng.normal(size=(n_rows, n_classes))
     rows = read_table(np.zeros((n_rows, 1)))
     problem = Problem(rows, target, weight, tuple(range(n_classes)), given=before)
-    found = _fit_factors(fires, stated, problem, 0.5)
+    found, _ = _fit_factors(fires, stated, problem, 0.5)
 
     def loss(factors: Any) -> float:
         points = fires @ (factors[:, None] * stated)
@@ -338,10 +343,3 @@ def test_a_demand_on_a_circuit_with_directions_is_proven() -> None:
     edited = dln.edit(circuit.fit(X, Y).circuit_).force("age > 85", never="well")
     assert "well" not in edited.circuit.predict(X[X["age"] > 85])
     assert edited.circuit.constraints is not None
-
-
-def test_a_refit_of_a_number_is_refused() -> None:
-    text = "y is 1 plus what the rules add.\n  +2  x0 > 0.5"
-    circuit = Circuit.from_rules(text, columns=[dln.Column("x0", "number")])
-    with pytest.raises(TaskError, match=r"refit is for classes, .* \(y\); fit a DLNRegressor"):
-        dln.refit(circuit, [[0.0], [1.0]], [1, 3])

@@ -51,8 +51,7 @@ def test_exported_code_answers_like_the_circuit(
     for case, answers in zip(chosen, runner(chosen, tmp_path), strict=True):
         expected = case.answers()
         assert answers.fired == expected.fired, case.circuit
-        for place in case.circuit.locked:  # a given rule survives training and export
-            assert [place in fired for fired in answers.fired] == list(map(given_holds, case.rows))
+        assert_given_rules_fire(case, answers.fired)
         assert answers.votes == expected.votes, case.circuit
         assert answers.predicted == expected.predicted, case.circuit
         if answers.probabilities is not None and case.rows:
@@ -61,6 +60,12 @@ def test_exported_code_answers_like_the_circuit(
             assert_allclose(answers.probabilities, expected.probabilities, rtol=1e-12, atol=least)
         elif case.rows:
             assert target == "verilog" or case.circuit.calibration is None
+
+
+def assert_given_rules_fire(case: Case, fired: Sequence[Sequence[int]]) -> None:
+    """A given rule survives training and export."""
+    for place in case.circuit.locked:
+        assert [place in own for own in fired] == list(map(given_holds, case.rows))
 
 
 LAST_PLACES = 4
@@ -75,6 +80,7 @@ def test_exported_code_predicts_the_number_of_the_circuit(
     for case, answers in zip(chosen, runner(chosen, tmp_path), strict=True):
         expected = case.answers()
         assert answers.fired == expected.fired, case.circuit
+        assert_given_rules_fire(case, answers.fired)
         assert answers.votes == expected.votes, case.circuit
         if target == "verilog":
             continue  # it returns points only

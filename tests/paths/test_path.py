@@ -26,11 +26,11 @@ from dln.core.builder import CircuitBuilder
 from dln.core.literals import Above, Column
 from dln.core.readout import Votes
 from dln.draw import draw_path
-from dln.paths.candidates import CandidateTests
 from dln.paths.formula import Formula, Step, both, build, evaluate, extend
 from dln.paths.loss import ClassLoss
 from dln.paths.searches import run_searches
 from dln.paths.whole_votes import MOST_POINTS, round_votes
+from dln.train.candidates import CandidateTests
 from tests.paths.test_budgets import random_table
 from tests.support.strategies import law
 

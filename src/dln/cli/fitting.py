@@ -6,6 +6,7 @@ import logging
 import warnings
 from typing import Any
 
+from dln.cli.option_names import naming_options
 from dln.cli.output import print_message
 
 
@@ -21,7 +22,8 @@ def fit_with_messages(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore" if quiet else "always", UserWarning)
             more = {} if exposure is None else {"exposure": exposure}
-            model.fit(X, y, groups=groups, **more)
+            with naming_options():
+                model.fit(X, y, groups=groups, **more)
     finally:
         log.removeHandler(handler)
 

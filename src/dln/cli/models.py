@@ -16,8 +16,11 @@ AnyModel = dln.DLNClassifier | dln.DLNRegressor
 AnySearch: TypeAlias = "dln.DLNSearchCV | dln.DLNRegressorSearchCV"
 
 RENAMED = {
+    "column_costs": "column_cost",
     "costs": "cost",
     "forbidden_pairs": "forbidden_pair",
+    "n_cutoffs": "cutoffs",
+    "n_networks": "networks",
     "sensitivity_at_least": "sensitivity",
     "unused_columns": "unused",
 }

@@ -37,6 +37,7 @@ from dln.cli.fitting import fit_with_messages
 from dln.cli.given_rules import read_given_rules, record_refit
 from dln.cli.layout import DETECT, Layout
 from dln.cli.models import AnyModel, make_model, name_target
+from dln.cli.option_names import naming_options
 from dln.cli.options import (
     ClassWeight,
     Data,
@@ -129,8 +130,8 @@ def train(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Like --rules, but the rules are only a starting point: their votes are learned, "
-            "and rules that the rows contradict are dropped.",
+            help="Like --rules, but the rules are only a starting point: their conditions and "
+            "votes are learned, and rules that the rows contradict are dropped.",
             show_default=False,
         ),
     ] = None,
@@ -341,10 +342,10 @@ def _as_saved(circuit: Circuit, *, saved: Circuit) -> Circuit:
 
 def _check(model: AnyModel) -> bool:
     """Check the parameters of a model; return whether they limit the size of the circuit."""
-    if isinstance(model, dln.DLNClassifier):
-        parameters = read_parameters(model)
-        return budget_of(parameters).is_limited
-    return budget_of(read_number_parameters(model)).is_limited
+    with naming_options():
+        if isinstance(model, dln.DLNClassifier):
+            return budget_of(read_parameters(model)).is_limited
+        return budget_of(read_number_parameters(model)).is_limited
 
 
 def _split_text(n_rows: int, n_test_rows: int) -> str:

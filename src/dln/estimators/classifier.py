@@ -19,9 +19,15 @@ from dln.decisions.goal import Probabilities
 from dln.encode.ranges import ranges_of
 from dln.estimators.base import CircuitEstimator, stack_histories
 from dln.estimators.fit_warnings import warn_of_lost_classes, warn_of_mixtures, warn_user
-from dln.estimators.given import read_given
 from dln.estimators.parameters import Parameters
-from dln.estimators.plan import budget_of, constraints_of, goal_of, plan_fit, read_parameters
+from dln.estimators.plan import (
+    budget_of,
+    constraints_of,
+    goal_of,
+    plan_fit,
+    read_parameters,
+    stated_rules,
+)
 from dln.estimators.presets import PresetName
 from dln.estimators.reading import draw_seed, name_of_accuracy, read_features, read_problem
 from dln.estimators.widen import widen, widen_path
@@ -272,7 +278,7 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
         problem = read.counting()
         budget.check_columns(problem.table.column_names())
         constraints = constraints_of(parameters, problem)
-        given = read_given(parameters.rules, problem, constraints=constraints)
+        stated = stated_rules(parameters, problem, constraints)
         searches = budget.is_limited
         path: CircuitPath | None = None
         fitted: Fitted | None = None
@@ -297,7 +303,7 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
                     budget,
                     goal_of(parameters, problem.classes),
                     constraints,
-                    given=given,
+                    stated=stated,
                     rng=rng,
                     measure=name_of_accuracy(class_weight),
                     n_threads=n_threads,

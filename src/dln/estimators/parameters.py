@@ -127,8 +127,8 @@ class Parameters(FitOptions):
     )
     rules: Any = option(
         None,
-        "Rules that the model must have, with their votes: text as `dln rules` prints it, or a "
-        "`Circuit`.",
+        "Rules that the model must have, with their votes or amounts: text as `dln rules` prints "
+        "it, or a `Circuit`.",
         more="They are locked, and the others are learned around them. See docs/guides/edit.md.",
         checked=False,
         searched=False,
@@ -136,8 +136,9 @@ class Parameters(FitOptions):
     soft_rules: Any = option(
         None,
         "Rules that the model starts from and may change, in the form of `rules`.",
-        more="Their votes are learned from the rows, starting from the stated votes. A rule that "
-        "the rows contradict is dropped. See docs/guides/edit.md.",
+        more="Their conditions, and their votes or amounts, are learned from the rows, starting "
+        "from the stated ones. A rule that the rows contradict is dropped. See "
+        "docs/guides/edit.md.",
         checked=False,
         searched=False,
     )
@@ -258,8 +259,6 @@ class NumberParameters(Parameters):
         "on the others.",
         searched=False,
     )
-    rules: None = unused(None)
-    soft_rules: None = unused(None)
     ensemble: NumberEnsemble = option(
         "sum",
         'How networks are trained together. "sum": from different starts on all rows. '

@@ -6,26 +6,28 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from dln._util.option import options_of
+from dln.core.circuit import Circuit
 from dln.core.constraints import Constraints, read_constraints
 from dln.core.labels import Label
 from dln.core.limits import bits_of, make_limits
 from dln.core.literals import Column
 from dln.decisions.goal import Goal, read_goal
 from dln.errors import OptionError
-from dln.estimators.given import check_rules, read_given
+from dln.estimators.given import check_rules, read_given, read_given_numbers
 from dln.estimators.parameters import NumberParameters, Parameters, read_levels
 from dln.estimators.presets import apply_preset, suit_classes
 from dln.paths.budget import Budget
+from dln.paths.given import StatedRules
 from dln.shrink.simplify.simplify import choose_effort
 from dln.train.fit import FitPlan
-from dln.train.given import Given, suit_unit
+from dln.train.given import GivenVotes, suit_unit
 from dln.train.number_fit import NumberPlan
 from dln.train.number_loss import NumberLoss
 from dln.train.number_recipe import make_growths, make_recipe, may_leave_out_networks
 from dln.train.options import FitOptions
 from dln.train.problem import NumberProblem, Problem
 from dln.train.recipe import Recipe, growth_from_circuit, make_candidates
-from dln.train.soft import SOFT_UNIT, learn_soft_votes
+from dln.train.soft_votes import SOFT_UNIT, learn_soft_votes
 
 if TYPE_CHECKING:
     from dln.estimators.classifier import DLNClassifier
@@ -67,15 +69,41 @@ def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
     )
 
 
+def stated_rules(
+    parameters: Parameters, problem: Problem, constraints: Constraints | None
+) -> StatedRules:
+    """Read locked and soft rules of classes."""
+    locked = read_given(parameters.rules, problem, constraints=constraints)
+    columns = None if locked is None else locked.columns
+    soft = read_given(parameters.soft_rules, problem, "soft_rules", columns, constraints)
+    return StatedRules(locked, soft)
+
+
+def stated_numbers(
+    parameters: NumberParameters,
+    loss: NumberLoss,
+    problem: NumberProblem,
+    constraints: Constraints | None,
+) -> StatedRules:
+    """Read locked and soft rules of a number."""
+    link = loss.link
+    locked = read_given_numbers(parameters.rules, problem, link, constraints=constraints)
+    columns = None if locked is None else locked.columns
+    soft = read_given_numbers(
+        parameters.soft_rules, problem, link, "soft_rules", columns, constraints
+    )
+    return StatedRules(locked, soft)
+
+
 def _given_rules(
     parameters: Parameters, problem: Problem, usual: Recipe, constraints: Constraints | None
-) -> Given | None:
-    """Return locked rules and soft rules with learned votes, and what one vote is worth."""
-    given: Given | None = read_given(parameters.rules, problem, constraints=constraints)
-    columns = None if given is None else given.circuit.columns
-    soft = read_given(parameters.soft_rules, problem, "soft_rules", columns, constraints)
-    if given is None and soft is None:
+) -> GivenVotes | None:
+    """Return locked rules and learned soft rules, and what one vote is worth."""
+    stated = stated_rules(parameters, problem, constraints)
+    locked, soft = stated.locked, stated.soft
+    if locked is None and soft is None:
         return None
+    given = None if locked is None else GivenVotes(locked, unit=_unit_of(parameters.rules))
     unit = SOFT_UNIT
     if parameters.tau != "auto":  # one vote of a network is worth as much as a given one
         unit = 1.0 / (usual.options.tau * usual.n_networks)
@@ -86,10 +114,17 @@ def _given_rules(
         problem = replace(problem, given=given.points(problem.table))
     if soft is None:
         return given
-    learned = learn_soft_votes(soft.circuit, problem, unit)
+    learned = learn_soft_votes(soft, problem, unit)
     if given is None:
-        return Given(learned, unit, 0) if learned.rules else None
+        return GivenVotes(learned, 0, unit) if learned.rules else None
     return given.with_soft(learned)
+
+
+def _unit_of(rules: str | Circuit) -> float | None:
+    """Return what one vote of given rules is worth, if a trained circuit tells it."""
+    if isinstance(rules, str) or rules.temperature == 1.0:
+        return None
+    return 1.0 / rules.temperature
 
 
 CONSTRAINTS = (
@@ -147,7 +182,9 @@ def plan_number_fit(
         recipe = recipe.within(make_limits(constraints, names, problem.outputs))
     alone = may_leave_out_networks(parameters)
     growths = make_growths(parameters)
-    return NumberPlan(loss, recipe, growths, alone, constraints, parameters.init)
+    stated = stated_numbers(parameters, loss, problem, constraints)
+    given = stated.with_amounts(problem, loss, Budget())
+    return NumberPlan(loss, recipe, growths, alone, constraints, parameters.init, given)
 
 
 def goal_of(parameters: Parameters, classes: tuple[Label, ...]) -> Goal:
@@ -183,11 +220,6 @@ def budget_of(parameters: Parameters) -> Budget:
 def _check_budget(parameters: Parameters) -> None:
     """Raise `OptionError` for limits that cannot be met, and for parameters of networks beside."""
     budget = budget_of(parameters)
-    if budget.is_limited and parameters.soft_rules is not None:
-        raise OptionError(
-            f"soft_rules is given, but a fit with a budget ({budget.describe()}) takes only rules "
-            "that it keeps; leave out the budget, or give them as rules"
-        )
     if budget.is_limited:
         why = f"a fit with a budget ({budget.describe()})"
         _refuse_networks(parameters, _WITH_A_BUDGET, why, "the budget")
@@ -196,7 +228,8 @@ def _check_budget(parameters: Parameters) -> None:
     elif parameters.rules is not None or parameters.soft_rules is not None:
         if parameters.init is not None:
             raise OptionError(
-                "init is given, but a fit with given rules starts anew; leave out one of the two"
+                "init is given, but a fit with given rules starts anew; leave out one of the two, "
+                "or add the rules to init with dln.edit"
             )
         if parameters.ensemble == "boosting":
             raise OptionError(

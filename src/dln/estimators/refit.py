@@ -8,13 +8,18 @@ from typing import Any
 
 from sklearn.base import clone
 
+from dln._util.messages import type_name
 from dln.core.circuit import Circuit, check_is_circuit
 from dln.core.edit_record import EditRecord, Refit
 from dln.core.locked import split_locked
+from dln.core.readout import Readout
+from dln.core.score import Score
 from dln.edits.demands import active_demands, check_demands, guards, meet_demand
 from dln.edits.draft import Draft
-from dln.errors import OptionError, TaskError
+from dln.errors import OptionError
 from dln.estimators.classifier import DLNClassifier
+from dln.estimators.plan import read_number_parameters
+from dln.estimators.regressor import DLNRegressor
 
 
 def refit(
@@ -23,7 +28,7 @@ def refit(
     y: Any,
     *,
     locked: Iterable[int] = (),
-    model: DLNClassifier | None = None,
+    model: DLNClassifier | DLNRegressor | None = None,
     sample_weight: Any = None,
     who: str = "",
     when: str = "",
@@ -34,16 +39,17 @@ def refit(
     Parameters
     ----------
     circuit
-        A circuit, for example one that was edited. Its locked rules keep their conditions and
-        votes. Its demands (`Editing.force`) are met and proven again. Its constraints are
-        satisfied, unless `model` states others.
+        A circuit, for example one that was edited. Its locked rules keep their conditions, and
+        their votes or what they add to a number. Its demands (`Editing.force`) are met and proven
+        again. Its constraints are satisfied, unless `model` states others.
     X, y, sample_weight
-        Training rows, as for `DLNClassifier.fit`.
+        Training rows, as for `DLNClassifier.fit` or `DLNRegressor.fit`.
     locked
         Numbers of further rules to keep, from 1 on as `print(dln.edit(circuit))` shows them. They
         are locked in the result.
     model
-        A classifier whose parameters are used, such as `DLNClassifier(max_rules=8)`.
+        An estimator whose parameters are used, such as `DLNClassifier(max_rules=8)`. A circuit that
+        predicts a number needs a `DLNRegressor`; state its loss if that is not "squared".
     who, when, why
         Recorded with the refit in `circuit.edits`.
 
@@ -54,18 +60,12 @@ def refit(
 
     Raises
     ------
-    TaskError
-        If the circuit predicts a number.
     OptionError
-        If a number is not that of a rule, or a demand cannot be met.
+        If a number is not that of a rule, a demand cannot be met, or the model does not suit the
+        circuit.
     """
     check_is_circuit(circuit, "refit")
-    if circuit.task == "number":
-        raise TaskError(
-            f"refit is for classes, but the circuit predicts a number "
-            f"({circuit.number_readout.name}); fit a DLNRegressor and edit its circuit instead"
-        )
-    learner = clone(model if model is not None else DLNClassifier(random_state=0))
+    learner = _learner(circuit, model)
     if learner.rules is not None:
         raise OptionError("the model of a refit has rules already; lock them in the circuit")
     learner.set_params(rules=kept_rules(circuit, locked), **kept_constraints(circuit, learner))
@@ -73,7 +73,32 @@ def refit(
     return carry_over(circuit, learned, EditRecord(Refit(len(y)), who, when, why))
 
 
-def kept_constraints(circuit: Circuit, learner: DLNClassifier) -> dict[str, Any]:
+def _learner(
+    circuit: Circuit, model: DLNClassifier | DLNRegressor | None
+) -> DLNClassifier | DLNRegressor:
+    """Return a copy of the model, or the default one for what the circuit predicts."""
+    wanted = DLNClassifier if circuit.task == "classes" else DLNRegressor
+    if model is None:
+        learner = wanted(random_state=0)
+    elif isinstance(model, wanted):
+        learner = clone(model)
+    else:
+        predicts = "classes" if circuit.task == "classes" else "a number"
+        raise OptionError(
+            f"model is {type_name(model)}, but the circuit predicts {predicts}; give a "
+            f"{wanted.__name__}"
+        )
+    if isinstance(learner, DLNRegressor):
+        own, link = circuit.number_readout.link, read_number_parameters(learner).losses[0].link
+        if own != link:
+            raise OptionError(
+                f"the circuit has the link {own!r}, but loss={learner.loss!r} has {link!r}; give "
+                "the model of the refit the loss that the circuit was trained with"
+            )
+    return learner
+
+
+def kept_constraints(circuit: Circuit, learner: DLNClassifier | DLNRegressor) -> dict[str, Any]:
     """Return the constraints of a circuit as parameters, unless the learner states its own."""
     constraints = circuit.constraints
     if constraints is None:
@@ -101,7 +126,10 @@ def kept_rules(circuit: Circuit, locked: Iterable[int] = ()) -> Circuit | None:
 
 def carry_over(before: Circuit, learned: Circuit, record: EditRecord) -> Circuit:
     """Return a learned circuit with the edits and the demands of the one before, proven again."""
-    if set(learned.classes) != set(before.classes):
+    if isinstance(before.readout, Score):
+        name = before.readout.name
+        learned = replace(learned, readout=replace(learned.number_readout, name=name))
+    elif set(learned.classes) != set(before.classes):
         raise OptionError(
             f"the rows have the classes {list(learned.classes)}, "
             f"the circuit has {list(before.classes)}"
@@ -117,16 +145,17 @@ def carry_over(before: Circuit, learned: Circuit, record: EditRecord) -> Circuit
 
 
 def _named_like(circuit: Circuit, other: Circuit) -> Circuit:
-    """Give the columns and classes of a circuit the names of another circuit's."""
+    """Give the columns of a circuit, and its classes or its number, the names of another's."""
     columns = tuple(
         replace(column, name=named.name)
         for column, named in zip(circuit.columns, other.columns, strict=True)
     )
-    return replace(
-        circuit,
-        logic=replace(circuit.logic, columns=columns),
-        readout=replace(circuit.class_readout, classes=other.classes),
-    )
+    readout: Readout
+    if isinstance(circuit.readout, Score):
+        readout = replace(circuit.readout, name=other.number_readout.name)
+    else:
+        readout = replace(circuit.readout, classes=other.classes)
+    return replace(circuit, logic=replace(circuit.logic, columns=columns), readout=readout)
 
 
 def _numbers(locked: Iterable[int]) -> list[int]:

@@ -25,6 +25,7 @@ from dln.estimators.plan import (
     constraints_of,
     plan_number_fit,
     read_number_parameters,
+    stated_numbers,
 )
 from dln.estimators.reading import draw_seed, read_features, read_number_problem
 from dln.estimators.widen import widen, widen_path
@@ -145,6 +146,8 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         forbidden_pairs: Sequence[tuple[str, str]] | None = None,
         unused_columns: Sequence[str] | None = None,
         max_columns_per_rule: int | None = None,
+        rules: Any = None,
+        soft_rules: Any = None,
         engine: EngineName = "native",
         device: str = "cpu",
         simplify: Effort | None = "quick",
@@ -196,6 +199,8 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         self.forbidden_pairs = forbidden_pairs
         self.unused_columns = unused_columns
         self.max_columns_per_rule = max_columns_per_rule
+        self.rules = rules
+        self.soft_rules = soft_rules
         self.engine = engine
         self.device = device
         self.simplify = simplify
@@ -273,6 +278,7 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
                             budget,
                             loss,
                             constraints,
+                            stated=stated_numbers(parameters, loss, problem, constraints),
                             rng=rng,
                             n_threads=n_threads,
                             on_progress=on_search,

@@ -20,7 +20,7 @@ from dln.core.circuit import Circuit
 from dln.core.labels import DATE, Label, label_text, plain_labels
 from dln.core.literals import Column
 from dln.core.readout import Readout, Votes
-from dln.core.score import Score
+from dln.core.score import Link, Score
 from dln.errors import CircuitError, RuleTextError
 from dln.language.comparison import plain_value
 from dln.language.condition import ConditionReader
@@ -40,8 +40,19 @@ def read_rules(
     text: str, columns: Iterable[Column], classes: Iterable[Label] | None = None
 ) -> Circuit:
     """Read the rules of a circuit; raises `RuleTextError` with the place of a mistake."""
-    table = tuple(columns)
-    found = _Lines(None if classes is None else plain_labels(classes))
+    return _read(text, tuple(columns), _Lines(None if classes is None else plain_labels(classes)))
+
+
+def read_number_rules(text: str, columns: Iterable[Column], link: Link) -> Circuit:
+    """Read rules that add to a number whose start is not known yet.
+
+    The first line, which says how rules add up, may be left out. If it is there, its link is
+    checked, and its start is ignored.
+    """
+    return _read(text, tuple(columns), _Lines(None, Sum("prediction", link, Decimal(0)), True))
+
+
+def _read(text: str, table: tuple[Column, ...], found: _Lines) -> Circuit:
     for number, line in enumerate(text.splitlines(), start=1):
         if not found.add(line, number):
             break
@@ -108,20 +119,24 @@ class _RuleLine(NamedTuple):
 class _Lines:
     """The lines of a text, sorted into classes, rules and parts.
 
-    `sum` is how the rules add up to a number; None if they vote for classes.
+    `sum` is how the rules add up to a number; None if they vote for classes. If it `is_given`, it
+    is that of the rules to be learned, and the text need not state it.
     """
 
     given: tuple[Label, ...] | None
-    classes: list[Label] = field(init=False)
     sum: Sum | None = None
+    is_given: bool = False
+    classes: list[Label] = field(init=False)
     rules: list[_RuleLine] = field(default_factory=list)
     parts: dict[str, Scanner] = field(default_factory=dict)
     _seen: set[int] = field(default_factory=set)
+    _is_stated: bool = False
     _section: int | None = None
     _in_parts: bool = False
 
     def __post_init__(self) -> None:
         self.classes = list(self.given or ())
+        self._section = 0 if self.is_given else None
 
     def add(self, line: str, number: int) -> bool:
         """Add a line; return False if the rest of the text has no rules."""
@@ -164,12 +179,25 @@ class _Lines:
     def _add_sum(self, stated: Sum, scanner: Scanner) -> None:
         if self.given is not None:
             raise scanner.error("the rules add up to a number; expected rules for classes", 0)
-        if self.sum is not None or self.classes:
+        if self._is_stated or self.classes:
             raise scanner.error("the text states twice what the rules are for", 0)
+        if self.rules:
+            raise scanner.error("this line comes before the rules; move it up, or leave it out", 0)
+        if self.sum is not None:  # what is to be learned; the start is part of it
+            if stated.link != self.sum.link:
+                raise scanner.error(
+                    f"the rules have the link {stated.link!r}, but the loss has {self.sum.link!r}; "
+                    "write the line as this loss prints it, or leave it out",
+                    0,
+                )
+            stated = self.sum
         self.sum = stated
+        self._is_stated = True
         self._section = 0
 
     def _add_class(self, label: Label, scanner: Scanner) -> None:
+        if self.is_given and not self._is_stated:
+            raise scanner.error("the rules vote for a class; expected rules of a number", 0)
         if self.sum is not None:
             raise scanner.error("a class among the rules of a number; give one or the other", 0)
         if self.given is None:

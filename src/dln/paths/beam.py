@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from dln.core.limits import Limits
 from dln.paths.budget import Budget
-from dln.paths.candidates import CandidateTests
 from dln.paths.formula import Formula
-from dln.paths.given import GivenRules
 from dln.paths.loss import Bounds, Floats, PathLoss, Slopes
 from dln.paths.pool import Pool
+from dln.train.candidates import CandidateTests
+from dln.train.given import Given
 
 _N_SCREENED = 100
 """Number of rules of each length that are compared with the rules of a state."""
@@ -116,7 +116,7 @@ class Search:
         most_literals: int,
         seed: int,
         stop: Callable[[], bool] = lambda: False,
-        given: GivenRules | None = None,
+        given: Given | None = None,
     ) -> None:
         self._loss = loss
         self._most = most_literals
@@ -129,7 +129,7 @@ class Search:
         self._pool = Pool(tests, bits, loss, longest, seed, limits)
         self._given_reads = np.zeros(len(self._costs), dtype=bool)
         if given is not None:
-            self._max_rules -= given.size.n_rules
+            self._max_rules -= len(given.circuit.rules)
             self._given_reads[given.places] = True
 
     def run(self) -> dict[int, State]:

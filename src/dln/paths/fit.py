@@ -21,30 +21,31 @@ from dln.core.readout import Votes
 from dln.decisions.goal import Goal
 from dln.paths.beam import Search
 from dln.paths.budget import Budget
-from dln.paths.candidates import CandidateTests, find_tests
 from dln.paths.fold_votes import FoldRows
 from dln.paths.formula import Formula, build, evaluate
-from dln.paths.given import GivenRules, best_unit
+from dln.paths.given import StatedRules, best_unit, most_left, votes_of
 from dln.paths.loss import ClassLoss, Floats
 from dln.paths.path import CircuitPath, PathPoint, best_place
 from dln.paths.searches import (
-    MOST_LITERALS,
     SEARCH_ROWS,
     Stop,
     increasing,
     longest,
-    most_literals,
     n_folds,
     n_repeats,
     run_searches,
 )
 from dln.paths.whole_votes import MOST_POINTS, WholeVotes, round_votes, round_votes_at
+from dln.train.candidates import CandidateTests, find_tests
 from dln.train.folds import make_folds
+from dln.train.given import Given
 from dln.train.jobs import OnInterrupt
 from dln.train.problem import Problem
 
 _ACCURACY = Goal()
 """The default: the most accurate decision, and calibrated probabilities."""
+
+_NO_RULES = StatedRules()
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def fit_path(
     goal: Goal = _ACCURACY,
     constraints: Constraints | None = None,
     *,
-    given: GivenRules | None = None,
+    stated: StatedRules = _NO_RULES,
     rng: np.random.Generator,
     measure: str = "balanced accuracy",
     n_threads: int = 1,
@@ -71,7 +72,7 @@ def fit_path(
 ) -> FittedPath:
     """Search for the best circuits of every size within a budget, and validate each size.
 
-    `given` rules are part of every circuit and count in the budget; the others are learned around
+    `stated` rules are part of every circuit and count in the budget; the others are learned around
     them. Probabilities, and base votes if `goal` states a decision, are fitted on the votes of the
     folds. The result depends on the seed alone, not on the number of threads.
 
@@ -83,8 +84,7 @@ def fit_path(
     limits = None
     if constraints is not None:
         limits = make_limits(constraints, names, problem.classes)
-    if given is not None:
-        given.check_budget(budget)
+    stated.check_budget(budget)
     problem = problem.kept()
     seed = int(rng.integers(2**31))
     n_rows, n_classes = len(problem.target), len(problem.classes)
@@ -97,6 +97,7 @@ def fit_path(
     parts = [(problem, None), *((problem.take(train), problem.take(rest)) for train, rest in folds)]
 
     def search(part: tuple[Problem, Problem | None], stop: Stop) -> _Found:
+        given = stated.with_votes(part[0], budget)
         return _search(*part, budget, limits, given, seed, stop)
 
     searched = run_searches(search, parts, n_threads, on_progress, on_interrupt)
@@ -110,7 +111,7 @@ def fit_path(
         mean = scores.mean() if len(scores) else np.nan
         mean = min(mean, 1.0)  # rounding of a mean of ones
         calibrated = left_out.calibrate(
-            replace(complete.circuit(size, problem.classes, given), constraints=constraints),
+            replace(complete.circuit(size, problem.classes), constraints=constraints),
             [part.votes_at(size) for part in validated],
             complete.rules[size][1].unit,
             goal,
@@ -132,13 +133,15 @@ def fit_path(
 class _Found:
     """The rules and whole votes of each number of literals, and their validated accuracy.
 
-    `votes` are those of the validation rows (n_rows, n_classes), times what a vote is worth.
+    `votes` are those of the validation rows (n_rows, n_classes), times what a vote is worth. The
+    `given` rules are part of every size.
     """
 
     tests: CandidateTests
     rules: dict[int, tuple[tuple[Formula, ...], WholeVotes]]
     scores: dict[int, float]
     votes: dict[int, Floats]
+    given: Given | None
 
     @property
     def sizes(self) -> list[int]:
@@ -152,7 +155,7 @@ class _Found:
         """Return the votes of the largest circuit that is not larger, on the validation rows."""
         return self.votes[max(own for own in self.votes if own <= size)]
 
-    def circuit(self, size: int, classes: tuple[Label, ...], given: GivenRules | None) -> Circuit:
+    def circuit(self, size: int, classes: tuple[Label, ...]) -> Circuit:
         rules, whole = self.rules[size]
         builder = CircuitBuilder(
             self.tests.columns, Votes.without_rules(classes, 1.0 / max(whole.unit, 1e-6))
@@ -164,7 +167,7 @@ class _Found:
         circuit = builder.finish()
         readout = circuit.readout.with_rules(circuit.rules, base)
         learned = Circuit(logic=circuit.logic, readout=readout)
-        return learned if given is None else given.join(learned)
+        return learned if self.given is None else self.given.join(learned)
 
 
 def _search(
@@ -172,7 +175,7 @@ def _search(
     validation: Problem | None,
     budget: Budget,
     limits: Limits | None,
-    given: GivenRules | None,
+    given: Given | None,
     seed: int,
     stop: Stop,
 ) -> _Found:
@@ -184,7 +187,7 @@ def _search(
     loss = ClassLoss(sample.target, weight / weight.sum(), n_classes)
     unit = None
     if given is not None:
-        scores = given.scores(sample.table, loss.n_outputs)
+        scores = votes_of(given, sample.table, loss.n_outputs)
         unit = best_unit(loss, scores)
         loss = replace(loss, start=unit * scores)
     states = {}
@@ -196,7 +199,7 @@ def _search(
             budget,
             limits,
             longest=longest(budget),
-            most_literals=_most_left(budget, given),
+            most_literals=most_left(budget, given),
             seed=seed,
             stop=stop,
             given=given,
@@ -213,15 +216,15 @@ def _search(
     if not rules:
         rules = {0: ((), WholeVotes(np.zeros((1, loss.n_outputs)), 1.0, 0.0))}
     if validation is None:
-        return _Found(tests, rules, {}, {})
-    return _Found(tests, rules, *_validate(tests, rules, validation, given))
+        return _Found(tests, rules, {}, {}, given)
+    return _Found(tests, rules, *_validate(tests, rules, validation, given), given)
 
 
 def _validate(
     tests: CandidateTests,
     rules: dict[int, tuple[tuple[Formula, ...], WholeVotes]],
     validation: Problem,
-    given: GivenRules | None,
+    given: Given | None,
 ) -> tuple[dict[int, float], dict[int, Floats]]:
     """Return the weighted accuracy and the votes of each size on validation rows."""
     bits = tests.evaluate(validation.table)
@@ -276,13 +279,3 @@ def _sample(problem: Problem, seed: int) -> Problem:
     part = problem.take(chosen[order])
     weight = (part.weight * np.concatenate(factors)[order]).astype(np.float32)
     return replace(part, weight=weight)
-
-
-def _most_left(budget: Budget, given: GivenRules | None) -> int:
-    """Return the number of literals that may be learned beside given rules."""
-    if given is None:
-        return most_literals(budget)
-    size = given.size
-    left = None if budget.max_rules is None else budget.max_rules - size.n_rules
-    by_rules = MOST_LITERALS if left is None else left * longest(budget)
-    return min(MOST_LITERALS, by_rules, (budget.max_literals or MOST_LITERALS) - size.n_literals)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dln.core.builder import LogicBuilder, Signal
 from dln.core.gates import GATE_BY_NAME
-from dln.paths.candidates import CandidateTests
+from dln.train.candidates import CandidateTests
 
 
 class Step(NamedTuple):

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from dln.core.limits import Limits, bits_of
 from dln.core.literals import LiteralKind
-from dln.paths.candidates import CandidateTests
 from dln.paths.formula import Formula, Step
 from dln.paths.loss import Floats
+from dln.train.candidates import CandidateTests
 
 
 class FormulaLimits:

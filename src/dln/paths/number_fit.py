@@ -18,9 +18,9 @@ from dln.core.limits import Limits, make_limits
 from dln.core.score import Score
 from dln.paths.beam import Search, State
 from dln.paths.budget import Budget
-from dln.paths.candidates import CandidateTests, find_tests
 from dln.paths.fit import FittedPath
 from dln.paths.formula import build, evaluate
+from dln.paths.given import StatedRules, most_left
 from dln.paths.loss import Floats
 from dln.paths.number_loss import NumberPathLoss
 from dln.paths.path import CircuitPath, PathPoint, best_place
@@ -29,12 +29,13 @@ from dln.paths.searches import (
     Stop,
     increasing,
     longest,
-    most_literals,
     n_folds,
     run_searches,
 )
 from dln.train.balance import balance
+from dln.train.candidates import CandidateTests, find_tests
 from dln.train.folds import draw_number_folds
+from dln.train.given import Given
 from dln.train.jobs import OnInterrupt
 from dln.train.number_loss import NumberLoss
 from dln.train.points import Points, round_coefficients
@@ -48,6 +49,8 @@ In units of the standard deviation of the target; with a log link, relative to t
 larger than for a fit without limits: short decimals are easier to read.
 """
 
+_NO_RULES = StatedRules()
+
 
 def fit_number_path(
     problem: NumberProblem,
@@ -55,6 +58,7 @@ def fit_number_path(
     loss: NumberLoss,
     constraints: Constraints | None = None,
     *,
+    stated: StatedRules = _NO_RULES,
     rng: np.random.Generator,
     n_threads: int = 1,
     on_progress: Callable[[int, int], None] | None = None,
@@ -69,6 +73,7 @@ def fit_number_path(
     limits = None
     if constraints is not None:
         limits = make_limits(constraints, names, problem.outputs)
+    stated.check_budget(budget)
     problem = problem.kept()
     seed = int(rng.integers(2**31))
     folds = draw_number_folds(
@@ -81,7 +86,8 @@ def fit_number_path(
             parts.append((problem.take(train), problem.take(rest)))
 
     def search(part: tuple[NumberProblem, NumberProblem | None], stop: Stop) -> _Found:
-        return _search(*part, budget, loss, limits, seed, stop)
+        given = stated.with_amounts(part[0], loss, budget)
+        return _search(*part, budget, loss, limits, given, seed, stop)
 
     searched = run_searches(search, parts, n_threads, on_progress, on_interrupt)
     complete, *validated = searched.found
@@ -101,11 +107,15 @@ def fit_number_path(
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """The rules of each number of literals with rounded coefficients, and their validated score."""
+    """The rules of each number of literals with rounded coefficients, and their validated score.
+
+    The `given` rules are part of every size.
+    """
 
     tests: CandidateTests
     states: dict[int, tuple[State, Points]]
     scores: dict[int, float]
+    given: Given | None
 
     def score_at(self, size: int) -> float:
         """Return the score of the largest circuit that is not larger."""
@@ -119,7 +129,8 @@ class _Found:
         for formula, own in zip(state.rules, points.tolist(), strict=True):
             if own:
                 builder.vote(build(formula, self.tests, builder), (own,))
-        return builder.finish()
+        learned = builder.finish()
+        return learned if self.given is None else self.given.join(learned)
 
 
 def _search(
@@ -128,6 +139,7 @@ def _search(
     budget: Budget,
     loss: NumberLoss,
     limits: Limits | None,
+    given: Given | None,
     seed: int,
     stop: Stop,
 ) -> _Found:
@@ -137,37 +149,41 @@ def _search(
         sample = problem.take(np.sort(rng.permutation(len(problem.target))[:SEARCH_ROWS]))
     tests = find_tests(sample, 0 if limits is None else limits.unused)
     standard = Standard.of(sample, loss)
-    weight = sample.weight.astype(np.float64)
-    own = NumberPathLoss(loss, standard.targets(sample.target), weight / weight.sum())
     states = Search(
         tests,
         tests.evaluate(sample.table),
-        own,
+        _loss_of(sample, loss, standard, given),
         budget,
         limits,
         longest=longest(budget),
-        most_literals=most_literals(budget),
+        most_literals=most_left(budget, given),
         seed=seed,
         stop=stop,
+        given=given,
     ).run()
     if len(sample.target) < len(problem.target):
-        states = _refitted(states, tests, problem, loss, standard)
+        states = _refitted(states, tests, problem, _loss_of(problem, loss, standard, given))
     rounded = {size: (state, _rounded(state, standard)) for size, state in states.items()}
-    scores = {} if validation is None else _validate(tests, rounded, validation, loss)
-    return _Found(tests, rounded, scores)
+    scores = {} if validation is None else _validate(tests, rounded, validation, loss, given)
+    return _Found(tests, rounded, scores, given)
+
+
+def _loss_of(
+    problem: NumberProblem, loss: NumberLoss, standard: Standard, given: Given | None
+) -> NumberPathLoss:
+    weight = problem.weight.astype(np.float64)
+    start = 0.0 if given is None else given.scores(problem.table) / standard.unit
+    return NumberPathLoss(loss, standard.targets(problem.target), weight / weight.sum(), start)
 
 
 def _refitted(
     states: dict[int, State],
     tests: CandidateTests,
     problem: NumberProblem,
-    loss: NumberLoss,
-    standard: Standard,
+    own: NumberPathLoss,
 ) -> dict[int, State]:
     """Fit the coefficients again on all rows, of which the search used some."""
     bits = tests.evaluate(problem.table)
-    weight = problem.weight.astype(np.float64)
-    own = NumberPathLoss(loss, standard.targets(problem.target), weight / weight.sum())
     found = {}
     for size, state in states.items():
         fires = _fires(state, bits)
@@ -199,11 +215,13 @@ def _validate(
     states: dict[int, tuple[State, Points]],
     validation: NumberProblem,
     loss: NumberLoss,
+    given: Given | None,
 ) -> dict[int, float]:
     """Return the share of the loss of a constant that each size removes on validation rows."""
     bits = tests.evaluate(validation.table)
+    before = 0.0 if given is None else given.scores(validation.table)
     scores = {}
     for size, (state, (points, offset, digits)) in states.items():
-        score = (_fires(state, bits)[:, 1:] @ points + offset) * 10.0**-digits
+        score = (_fires(state, bits)[:, 1:] @ points + offset) * 10.0**-digits + before
         scores[size] = loss.explained(score, validation.target, validation.weight)
     return scores

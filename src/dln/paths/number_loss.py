@@ -19,11 +19,15 @@ _NOISE = 0.15
 
 @dataclass(frozen=True)
 class NumberPathLoss:
-    """The loss of standardised targets; weights (n_rows,) sum to 1. See `PathLoss`."""
+    """The loss of standardised targets; weights (n_rows,) sum to 1. See `PathLoss`.
+
+    `start` (n_rows,) is added to all scores: what given rules say.
+    """
 
     loss: NumberLoss
     target: Floats
     weight: Floats
+    start: Floats | float = 0.0
 
     @cached_property
     def n_effective(self) -> float:
@@ -48,11 +52,11 @@ class NumberPathLoss:
     def total(self, scores: Floats, votes: Floats) -> float:
         """Return the loss of scores (n_rows, 1), and of the size of all coefficients but one."""
         shrink = 0.5 * self.ridge * float((votes[1:] ** 2).sum())
-        return float(self.weight @ self.loss.each(scores[:, 0], self.target)) + shrink
+        return float(self.weight @ self.loss.each(scores[:, 0] + self.start, self.target)) + shrink
 
     def slopes(self, scores: Floats) -> Slopes:
         """Return the derivatives of the loss, downhill."""
-        pull, hold = derivatives(self.loss, scores[:, 0], self.target)
+        pull, hold = derivatives(self.loss, scores[:, 0] + self.start, self.target)
         first = (self.weight * pull)[:, None].astype(np.float32)
         return Slopes(first, (self.weight * hold).astype(np.float32))
 
@@ -69,5 +73,6 @@ class NumberPathLoss:
             votes[:, 0],
             2 * n_steps,
             None if bounds is None else (bounds.low[:, 0], bounds.high[:, 0]),
+            self.start,
         )
         return found[:, None]

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.core.limits import Limits
-from dln.paths.candidates import CandidateTests
 from dln.paths.formula import Formula, Step, both, evaluate, extend, single
 from dln.paths.formula_limits import FormulaLimits
 from dln.paths.loss import Bounds, Floats, PathLoss, Slopes
+from dln.train.candidates import CandidateTests
 
 Cell = TypeVar("Cell", bound=np.generic)
 

@@ -25,7 +25,7 @@ from dln.train.discretise import discretise
 from dln.train.earlier import find_earlier
 from dln.train.ensemble import Member, temperature_of, train_members
 from dln.train.folds import make_folds
-from dln.train.given import Given, scales_in_units
+from dln.train.given import GivenVotes, scales_in_units
 from dln.train.growth import SCALES, Grown, grow, start_from_circuit, start_from_networks
 from dln.train.held_out import HeldOut, make_points, network_noise, points_of
 from dln.train.jobs import Engine, Job, OnInterrupt, OnProgress, Trained, TrainingRows
@@ -69,7 +69,7 @@ class FitPlan:
     goal: Goal = UNCHANGED
     constraints: Constraints | None = None
     init: Circuit | None = None
-    given: Given | None = None
+    given: GivenVotes | None = None
 
 
 @dataclass(frozen=True)

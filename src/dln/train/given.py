@@ -2,21 +2,23 @@
 
 Given rules keep their conditions and votes. Their votes enter the loss of networks and trees as
 points that rows have beforehand. All votes of the circuit are worth the same, so learned rules get
-whole multiples of what one given vote is worth.
+whole multiples of what one given vote is worth. Rules of a number keep what they add, as a decimal.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import assert_never
+from typing import Self, assert_never
 
 import numpy as np
 
 from dln.core.circuit import Circuit
 from dln.core.literals import Above, Among, Column, Literal, Missing
 from dln.core.locked import join_locked
+from dln.core.score import Score
 from dln.data.table import Table
+from dln.errors import CircuitError, OptionError
 from dln.train.problem import Problem
 from dln.train.recipe import Candidates, Recipe
 from dln.train.trees import Floats, softmax
@@ -33,14 +35,13 @@ _BASE_STEPS = 20
 
 @dataclass(frozen=True)
 class Given:
-    """Rules that stay as they are; `circuit` has no other rules and no base votes.
+    """Rules that a circuit has from the start; `circuit` has no other rules and no base votes.
 
-    `unit` is what one vote is worth in log odds; None until that is chosen. The first `n_locked`
-    rules are locked, None means all. The others are soft: they have been learned from the rows.
+    The first `n_locked` rules are locked, None means all. The others are soft: they have been
+    learned from the rows.
     """
 
     circuit: Circuit
-    unit: float | None = None
     n_locked: int | None = None
 
     @property
@@ -52,19 +53,32 @@ class Given:
 
     def join(self, learned: Circuit) -> Circuit:
         """Add them to a learned circuit, and lock those that are not soft."""
-        joined = join_locked(with_columns(learned, self.circuit.columns), self.circuit)
+        moved = with_columns(learned, self.circuit.columns)
+        joined = join_locked(*same_digits(moved, self.circuit))
         if self.n_locked is None:
             return joined
         return replace(joined, locked=tuple(range(self.n_locked)))
 
-    def with_soft(self, soft: Circuit) -> Given:
-        """Add soft rules with learned votes; their columns may know more categories."""
-        both = join_locked(soft, with_columns(self.circuit, soft.columns))
+    def with_soft(self, soft: Circuit) -> Self:
+        """Add soft rules that were learned; their columns may know more categories."""
+        locked = with_columns(self.circuit, soft.columns)
+        both = join_locked(*same_digits(soft, locked))
         return replace(self, circuit=replace(both, locked=()), n_locked=len(self.circuit.rules))
 
     def votes(self, table: Table) -> Floats:
-        """Return their votes on rows, (n_rows, n_classes)."""
+        """Return their votes or points on rows, (n_rows, n_outputs)."""
         return self.circuit.votes(table).astype(np.float64)
+
+    def scores(self, table: Table) -> Floats:
+        """Return what they add to the score of a number, (n_rows,)."""
+        return self.circuit.number_readout.scores(self.circuit.votes(table))
+
+
+@dataclass(frozen=True)
+class GivenVotes(Given):
+    """Given rules of classes; `unit` is what one vote is worth in log odds, None until chosen."""
+
+    unit: float | None = None
 
     @property
     def worth(self) -> float:
@@ -81,6 +95,25 @@ class Given:
         votes = self.votes(problem.table)
         losses = [loss_with_base(unit * votes, problem) for unit in _UNITS]
         return float(_UNITS[int(np.argmin(losses))])
+
+
+def same_digits(a: Circuit, b: Circuit) -> tuple[Circuit, Circuit]:
+    """Return two circuits that predict a number with as many decimals as the finer one has.
+
+    Circuits for classes stay as they are. Raises `OptionError` if the points become too large.
+    """
+    if not (isinstance(a.readout, Score) and isinstance(b.readout, Score)):
+        return a, b
+    digits = max(a.readout.digits, b.readout.digits)
+    try:
+        return tuple(  # type: ignore[return-value]
+            replace(each, readout=each.number_readout.with_digits(digits)) for each in (a, b)
+        )
+    except CircuitError as error:
+        raise OptionError(
+            f"the given rules do not suit the size of the target ({error}); give amounts with "
+            "fewer decimals, or nearer to the target"
+        ) from error
 
 
 def suit_unit(candidates: Candidates, unit: float) -> Candidates:
@@ -131,20 +164,24 @@ def loss_with_base(points: Floats, problem: Problem) -> float:
 
 def with_columns(circuit: Circuit, columns: Sequence[Column]) -> Circuit:
     """Return a circuit that reads other columns of the same names, which have its categories."""
-    places = {column.name: place for place, column in enumerate(columns)}
+    literals = tuple(move_literals(circuit.literals, circuit.columns, columns))
+    logic = replace(circuit.logic, columns=tuple(columns), literals=literals)
+    return replace(circuit, logic=logic)
 
-    def moved(literal: Literal) -> Literal:
-        own = circuit.columns[literal.column]
+
+def move_literals(
+    literals: Iterable[Literal], before: Sequence[Column], after: Sequence[Column]
+) -> Iterator[Literal]:
+    """Yield literals on other columns of the same names, which have the same categories."""
+    places = {column.name: place for place, column in enumerate(after)}
+    for literal in literals:
+        own = before[literal.column]
         place = places[own.name]
         match literal:
             case Above() | Missing():
-                return replace(literal, column=place)
+                yield replace(literal, column=place)
             case Among(_, chosen):
-                known = columns[place].categories
-                return Among(place, tuple(known.index(own.categories[each]) for each in chosen))
+                known = after[place].categories
+                yield Among(place, tuple(known.index(own.categories[each]) for each in chosen))
             case _:
                 assert_never(literal)
-
-    literals = tuple(map(moved, circuit.literals))
-    logic = replace(circuit.logic, columns=tuple(columns), literals=literals)
-    return replace(circuit, logic=logic)

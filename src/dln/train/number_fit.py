@@ -20,6 +20,7 @@ from dln.train.balance import balance
 from dln.train.discretise import RuledNetwork, build_circuit
 from dln.train.earlier import Earlier, find_earlier_number
 from dln.train.folds import draw_number_folds
+from dln.train.given import Given
 from dln.train.jobs import Engine, Job, OnInterrupt, OnProgress, Trained
 from dln.train.levels import Level
 from dln.train.number_growth import FoldScores, GrownNumber, grow_number
@@ -84,6 +85,8 @@ class NumberPlan:
         What the circuit satisfies; the recipe is within their limits.
     init
         An earlier circuit that is kept and corrected by trees; no networks are trained then.
+    given
+        Rules that the circuit has; the others are learned around them.
     """
 
     loss: NumberLoss
@@ -92,6 +95,7 @@ class NumberPlan:
     alone: bool
     constraints: Constraints | None = None
     init: Circuit | None = None
+    given: Given | None = None
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,8 @@ def fit_number(
     With on_interrupt="keep", Ctrl-C ends the stage that runs, and the circuit is what was learned
     so far.
     """
+    if plan.given is not None:
+        problem = replace(problem, given=plan.given.scores(problem.table))
     fit = _NumberFit(problem, plan, engine, rng, n_threads, show, on_interrupt)
     return fit.run() if plan.init is None else fit.learn_on(plan.init)
 
@@ -164,16 +170,20 @@ class _NumberFit:
         )
         features = make_features(encoder.literals, cells)
         rows = np.sort(self.rng.permutation(len(target))[:MAX_ROWS])
-        model = self._choose(features, rows, target)
-        networks, trained = self._train(model.ridge, encoder, cells, target)
-        base = 0.0 if networks else loss.constant(target, problem.weight)
+        before, constant = self._start(standard, target)
+        model = self._choose(features, rows, target, before)
+        networks, trained = self._train(model.ridge, encoder, cells, target, before)
+        base = 0.0 if networks and before is None else constant
         if loss.name == "quantile" and model.honest is not None:
             # Predictions of new rows vary more than those of training rows. The rows left out say
             # by how much the level is missed.
             rest = target[rows] - model.honest
             base += weighted_quantile(rest, problem.weight[rows], loss.level)
         parts = _Parts(networks, model.trees, features, cells)
-        circuit = balance(parts.build(standard, base, loss, problem, encoder), problem, loss)
+        circuit = parts.build(standard, base, loss, problem, encoder)
+        if plan.given is not None:
+            circuit = plan.given.join(circuit)
+        circuit = balance(circuit, problem, loss)
         if plan.constraints is not None:
             circuit = replace(circuit, constraints=plan.constraints)
         return FittedNumber(
@@ -183,6 +193,19 @@ class _NumberFit:
             [one.history for one in trained],
             [one.trace for one in trained if one.trace is not None],
         )
+
+    def _start(self, standard: Standard, target: Floats) -> tuple[Floats | None, float]:
+        """Return the scores (n,) of rows before anything is learned, and the constant in them.
+
+        They are what the given rules say, and the best constant beside it; None if no rule is
+        given.
+        """
+        problem, loss = self.problem, self.plan.loss
+        if problem.given is None:
+            return None, loss.constant(target, problem.weight)
+        scores = problem.given / standard.unit
+        constant = loss.constant(target, problem.weight, scores)
+        return scores + constant, constant
 
     def learn_on(self, init: Circuit) -> FittedNumber:
         """Keep the rules of an earlier circuit, and grow trees that correct its errors."""
@@ -222,26 +245,31 @@ class _NumberFit:
         circuit = replace(balance(circuit, problem, loss), constraints=plan.constraints)
         return FittedNumber(circuit, self._score(model, rows, target), self.interrupted)
 
-    def _choose(self, features: Features, rows: NDArray[np.int64], target: Floats) -> _Model:
+    def _choose(
+        self,
+        features: Features,
+        rows: NDArray[np.int64],
+        target: Floats,
+        before: Floats | None,
+    ) -> _Model:
         """Compare networks and trees, and trees alone, on rows left out."""
         problem, plan = self.problem, self.plan
         sample = problem if len(rows) == len(target) else problem.take(rows)
         own = target[rows]
+        had = None if before is None else before[rows]
         fold = draw_number_folds(own, N_FOLDS, self.rng, sample.groups)
         if len(np.unique(fold)) < 3:  # two folds cannot be left out together
             return _Model(_USUAL_RIDGE)
         found: list[_Model] = []
         try:
             if plan.growths and plan.alone:
-                constant = plan.loss.constant(own, sample.weight)
-                starts = FoldScores(
-                    fold,
-                    np.full(len(own), constant),
-                    np.full((int(fold.max()) + 1, len(own)), constant),
-                )
+                start = had
+                if start is None:
+                    start = np.full(len(own), plan.loss.constant(own, sample.weight))
+                starts = FoldScores(fold, start, np.tile(start, (int(fold.max()) + 1, 1)))
                 grown = self._grow(features, rows, sample, own, starts)
                 found.append(_Model(None, grown.trees, grown.held_out))
-            found += self._with_networks(features, rows, sample, own, fold, found)
+            found += self._with_networks(features, rows, sample, own, fold, had, found)
         except KeyboardInterrupt:
             if self.on_interrupt == "raise":
                 raise
@@ -257,6 +285,7 @@ class _NumberFit:
         sample: NumberProblem,
         target: Floats,
         fold: NDArray[np.int64],
+        before: Floats | None,
         others: Sequence[_Model],
     ) -> list[_Model]:
         """Cross-fit networks, and grow trees on what they leave, unless others are far better."""
@@ -266,6 +295,7 @@ class _NumberFit:
             target,
             self.plan.loss,
             fold,
+            before,
             engine=self.engine,
             rng=self.rng.spawn(1)[0],
             n_threads=self.n_threads,
@@ -313,6 +343,7 @@ class _NumberFit:
         encoder: Encoder,
         cells: NDArray[np.float32],
         target: Floats,
+        before: Floats | None,
     ) -> tuple[list[Refitted], list[Trained]]:
         """Train the networks on all rows, if they are part of the model."""
         if ridge is None:
@@ -325,6 +356,7 @@ class _NumberFit:
             self.problem.weight,
             self.plan.loss,
             ridge,
+            before,
             engine=self.engine,
             rng=self.rng.spawn(1)[0],
             n_threads=self.n_threads,

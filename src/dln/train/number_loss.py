@@ -128,12 +128,24 @@ class NumberLoss:
             case _:
                 assert_never(self.name)
 
-    def constant(self, target: Floats, weight: NDArray[np.float32]) -> float:
-        """Return the best score of all rows."""
-        if self._is_quantile:
-            return weighted_quantile(target, weight, self.level)
-        mean = float(np.average(target, weights=weight))
-        return float(np.log(mean)) if self.link == "log" else mean
+    def constant(
+        self, target: Floats, weight: NDArray[np.float32], before: Floats | float = 0.0
+    ) -> float:
+        """Return the best score to add to all rows, which have scores (n,) before."""
+        match self.name:
+            case "absolute" | "quantile":
+                return weighted_quantile(target - before, weight, self.level)
+            case "squared":
+                return float(np.average(target - before, weights=weight))
+            case "poisson":
+                predicted = np.broadcast_to(_exp(np.asarray(before)), target.shape)
+                wanted, had = (np.average(each, weights=weight) for each in (target, predicted))
+                return float(np.log(wanted / had))
+            case "gamma":
+                ratio = target * _exp(-np.asarray(before))
+                return float(np.log(np.average(ratio, weights=weight)))
+            case _:
+                assert_never(self.name)
 
 
 @dataclass(frozen=True)

@@ -107,24 +107,27 @@ def refit(
     weight: NDArray[np.float32],
     loss: NumberLoss,
     ridges: Sequence[float],
+    before: Floats | None = None,
 ) -> list[list[Refitted]]:
     """Fit the coefficients of the rules of networks together, with each penalty.
 
-    A large table is sampled: there are far fewer coefficients than rows.
+    `before` are scores that rows have beforehand. A large table is sampled: there are far fewer
+    coefficients than rows.
     """
     some = slice(None, None, max(1, len(target) // MAX_ROWS))
     cells, target, weight = cells[some], target[some], weight[some]
+    had = 0.0 if before is None else before[some]
     rules = [evaluate_rules(network, cells) for network in networks]
     fires = np.hstack([np.ones((len(cells), 1)), *rules])
     share = weight.astype(np.float64) / weight.sum(dtype=np.float64)
     start = np.zeros(fires.shape[1])
-    start[0] = loss.constant(target, weight)
+    start[0] = loss.constant(target, weight, had)
     bounds = _bounds(networks)
 
     def fit(ridge: float) -> list[Refitted]:
         penalty = ridge / len(target)
         bias, *coefficients = np.split(
-            fit_coefficients(loss, fires, target, share, penalty, start, _N_STEPS, bounds),
+            fit_coefficients(loss, fires, target, share, penalty, start, _N_STEPS, bounds, had),
             np.cumsum([1, *(own.shape[1] for own in rules[:-1])]),
         )
         biases = [bias, *[np.zeros(1)] * (len(rules) - 1)]
@@ -150,6 +153,7 @@ def cross_fit(
     target: Floats,
     loss: NumberLoss,
     fold: NDArray[np.int64],
+    before: Floats | None = None,
     *,
     engine: Engine,
     rng: np.random.Generator,
@@ -158,7 +162,8 @@ def cross_fit(
 ) -> CrossFitted:
     """Train networks without each fold and each pair of folds, and score the rows left out.
 
-    `target` are the standardised targets of the problem.
+    `target` are the standardised targets of the problem, `before` the scores that rows have
+    beforehand. They are part of the scores that are returned.
     """
     folds = range(int(fold.max()) + 1)
     table, weight = problem.table.kept(), problem.weight
@@ -169,7 +174,7 @@ def cross_fit(
     for absent in left_out:
         train = np.flatnonzero(~np.isin(fold, absent))
         encoder, _ = fit_encoder(table.take(train), numbers[train], weight[train], recipe.encode)
-        data = TrainingRows(encoder.encode(table), numbers, weight)
+        data = TrainingRows(encoder.encode(table), numbers, weight, _offset(before))
         jobs.append(quiet.draw_job(encoder, data, train, loss, rng))
     engine(jobs, n_threads=n_threads, on_progress=on_progress(jobs))
     fitted = [
@@ -180,16 +185,18 @@ def cross_fit(
             weight[job.rows],
             loss,
             RIDGES,
+            None if before is None else before[job.rows],
         )
         for job in jobs
     ]
+    had = np.zeros(len(target)) if before is None else before
     honest = np.zeros((len(RIDGES), len(target)))
     without = np.zeros((len(RIDGES), len(folds), len(target)))
     for absent, job, by_ridge in zip(left_out, jobs, fitted, strict=True):
         for own in absent:
             rows = np.flatnonzero(fold == own)
             for place, (one,) in enumerate(by_ridge):
-                scores = one.scores(job.data.cells[rows])
+                scores = one.scores(job.data.cells[rows]) + had[rows]
                 if len(absent) == 1:
                     honest[place, rows] = scores
                 for other in absent:
@@ -207,6 +214,7 @@ def train_networks(
     weight: NDArray[np.float32],
     loss: NumberLoss,
     ridge: float,
+    before: Floats | None = None,
     *,
     engine: Engine,
     rng: np.random.Generator,
@@ -214,8 +222,11 @@ def train_networks(
     on_progress: Callable[[list[Job]], OnProgress | None],
     on_interrupt: OnInterrupt,
 ) -> tuple[list[Refitted], list[Trained]]:
-    """Train the networks of a recipe and refit them; the model is the sum of what is returned."""
-    data = TrainingRows(cells, target.astype(np.float32), weight)
+    """Train the networks of a recipe and refit them; the model is the sum of what is returned.
+
+    If rows have scores `before`, these are added to the sum.
+    """
+    data = TrainingRows(cells, target.astype(np.float32), weight, _offset(before))
     rows = np.arange(len(target))
 
     def draw() -> Job:
@@ -228,7 +239,8 @@ def train_networks(
         )
 
     def refit_on(networks: Sequence[Network], own: NDArray[np.int64]) -> list[Refitted]:
-        return refit(networks, cells[own], target[own], weight[own], loss, (ridge,))[0]
+        had = None if before is None else before[own]
+        return refit(networks, cells[own], target[own], weight[own], loss, (ridge,), had)[0]
 
     if recipe.ensemble == "residuals":
         return _chain(draw, train, lambda networks: refit_on(networks, rows), recipe.n_networks)
@@ -239,6 +251,11 @@ def train_networks(
     each = [refit_on([job.network], job.rows)[0] for job in known]
     share = 1.0 / len(each)
     return [replace(one, coefficients=share * one.coefficients) for one in each], trained
+
+
+def _offset(scores: Floats | None) -> NDArray[np.float32] | None:
+    """Return scores of rows as an offset of training rows."""
+    return None if scores is None else np.ascontiguousarray(scores[:, None], dtype=np.float32)
 
 
 def _chain(
@@ -253,8 +270,9 @@ def _chain(
     for _ in range(n_networks):
         job = draw()
         if found:
-            scores = sum(one.scores(job.data.cells) for one in found)
-            offset = np.asarray(scores, dtype=np.float32)[:, None]
+            scores = np.sum([one.scores(job.data.cells) for one in found], axis=0)
+            had = job.data.offset
+            offset = _offset(scores if had is None else scores + had[:, 0])
             job = replace(job, data=replace(job.data, offset=offset))
         trained += train([job])
         if len(trained[-1].history) or not found:

@@ -82,7 +82,8 @@ class NumberProblem(_Rows):
     """A table to learn from: numbers (n,) and weights (n,) beside it.
 
     `groups` (n,) are numbers of rows that belong together; folds do not separate them. `name` is
-    that of the target.
+    that of the target. `given` (n,) are scores that rows have beforehand, from given rules, on the
+    scale of the link.
     """
 
     table: Table
@@ -90,6 +91,7 @@ class NumberProblem(_Rows):
     weight: NDArray[np.float32]
     groups: NDArray[np.int64] | None = None
     name: str = "prediction"
+    given: NDArray[np.float64] | None = None
 
     @property
     def outputs(self) -> tuple[Label | None, ...]:

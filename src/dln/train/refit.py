@@ -29,18 +29,19 @@ def fit_coefficients(
     start: Floats,
     n_steps: int,
     bounds: tuple[Floats, Floats] | None = None,
+    before: Floats | float = 0.0,
 ) -> Floats:
     """Improve the coefficients (n_rules,) of rules that fire (n_rows, n_rules) 0.0 or 1.0.
 
     The first rule is constant; its coefficient is not shrunk. Weights sum to 1, targets are
     standardised. `bounds` are the smallest and the largest value of each coefficient; `start` is
-    within them, and so is the result.
+    within them, and so is the result. `before` (n_rows,) are scores that rows have beforehand.
     """
     penalty = np.full(len(start), ridge)
     penalty[0] = 0.0
     found = start
     for _ in range(1 if loss.name == "squared" else n_steps):
-        pull, hold = derivatives(loss, fires @ found, target)
+        pull, hold = derivatives(loss, fires @ found + before, target)
         curve = (fires * (weight * hold)[:, None]).T @ fires
         curve[np.diag_indices_from(curve)] += penalty + 1e-9
         downhill = fires.T @ (weight * pull) - penalty * found

@@ -22,6 +22,7 @@ from dln import (
     Circuit,
     Column,
     DLNClassifier,
+    DLNRegressor,
     Logic,
     Missing,
     Node,
@@ -131,7 +132,7 @@ def drawn_cases() -> tuple[Case, ...]:
 def number_cases() -> tuple[Case, ...]:
     """Return circuits that predict a number: every number of digits, every link, random ones."""
     drawn = _drawn_cases(score_circuits(max_gates=16), 45)
-    return (*_digit_cases(), *_link_cases(), *drawn)
+    return (_given_number_case(), *_digit_cases(), *_link_cases(), *drawn)
 
 
 def _drawn_cases(
@@ -255,6 +256,39 @@ def _twin_case() -> Case:
 
 def _trained_cases() -> list[Case]:
     """Train on a table that has a column of every kind, each with missing values."""
+    rows = _training_rows()
+    y = [
+        ("low", "middle", "top")[((r[0] or 0) > 0) + ((r[1] or 0) > 4 or r[4] == "red")]
+        for r in rows
+    ]
+    found = []
+    for seed in range(2):
+        model = DLNClassifier(layers=(12, 12), n_networks=2, epochs=40, random_state=seed)
+        circuit = model.fit(_frame(rows), y).circuit_
+        found.append(Case(circuit, nasty_rows(circuit, 60, seed)))
+    model = DLNClassifier(layers=(8,), n_networks=1, epochs=10, rules=GIVEN, random_state=0)
+    circuit = model.fit(_frame(rows).rename(columns=_PLAIN), y).circuit_
+    assert len(circuit.locked) == 1
+    found.append(Case(circuit, nasty_rows(circuit, 60, 2)))
+    return found
+
+
+def _given_number_case() -> Case:
+    """Train a circuit that predicts a number around a given rule."""
+    rows = _training_rows()
+    y = [(r[0] or 0) + 3 * ((r[1] or 0) > 4) for r in rows]
+    rules = GIVEN.split("\n")[1]
+    model = DLNRegressor(layers=(8,), n_networks=1, epochs=10, rules=rules, random_state=0)
+    circuit = model.fit(_frame(rows).rename(columns=_PLAIN), y).circuit_
+    assert len(circuit.locked) == 1
+    return Case(circuit, nasty_rows(circuit, 60, 2))
+
+
+_PLAIN = {"amount (€)": "amount", "is it?": "open"}
+"""Names that every target allows."""
+
+
+def _training_rows() -> Rows:
     rng = np.random.default_rng(3)
     rows: Rows = []
     for _ in range(160):
@@ -267,21 +301,7 @@ def _trained_cases() -> list[Case]:
             str(rng.choice(["red", "green", "blue, 'light'", "\u2028"])),
         ]
         rows.append([None if rng.random() < 0.1 else cell for cell in row])
-    y = [
-        ("low", "middle", "top")[((r[0] or 0) > 0) + ((r[1] or 0) > 4 or r[4] == "red")]
-        for r in rows
-    ]
-    found = []
-    for seed in range(2):
-        model = DLNClassifier(layers=(12, 12), n_networks=2, epochs=40, random_state=seed)
-        circuit = model.fit(_frame(rows), y).circuit_
-        found.append(Case(circuit, nasty_rows(circuit, 60, seed)))
-    model = DLNClassifier(layers=(8,), n_networks=1, epochs=10, rules=GIVEN, random_state=0)
-    plain = {"amount (€)": "amount", "is it?": "open"}  # names that every target allows
-    circuit = model.fit(_frame(rows).rename(columns=plain), y).circuit_
-    assert len(circuit.locked) == 1
-    found.append(Case(circuit, nasty_rows(circuit, 60, 2)))
-    return found
+    return rows
 
 
 GIVEN = "top:\n  +5  count > 4 and class = red"
