@@ -146,7 +146,7 @@ class DataNote:
         rows.
     """
 
-    name: str = "the rows given"
+    name: str = "the table given"
     digest: str = ""
     note: str = ""
     numbers: tuple[int, ...] | None = None
