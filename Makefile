@@ -12,12 +12,13 @@ SANITIZE := build/sanitize
 COMMAND  := $(VENV)/.command-installed
 STAMP    := $(VENV)/.installed
 SPARK    := $(VENV)/.spark-installed
+DOCS     := $(VENV)/.docs-installed
 
 # Tests and benchmarks read the paper's tables from this folder, if it exists.
 DLN_DATA ?= $(abspath $(wildcard ../shared/data))
 export DLN_DATA
 
-.PHONY: setup demo test lint tools check test-oldest test-autogluon docs wheels wheel-arm fuzz test-gpu bench sanitize pictures clean
+.PHONY: setup demo test lint tools check test-oldest test-autogluon docs wheels wheel-arm conda fuzz test-gpu bench sanitize pictures clean
 
 setup: $(STAMP)
 
@@ -73,8 +74,12 @@ $(SPARK): $(STAMP)
 test: lint check
 
 # Builds the documentation in build/site; a broken link or a notebook that fails is an error.
-docs: setup
+docs: $(DOCS)
 	$(BIN)/python docs/make_site.py
+
+$(DOCS): $(COMMAND)
+	$(PIP) --no-build-isolation --editable ".[docs]"
+	@touch $@
 
 # Builds wheels and the source distribution in dist/, and tests them in clean environments on every
 # Python that is found, or on those given: make wheels PYTHONS="python3.11 /path/to/python3.14"
@@ -84,6 +89,12 @@ wheels:
 # Cross-compiles the wheel for 64-bit ARM and tests it in an emulator.
 wheel-arm:
 	@bash .ci/wheel-arm
+
+# Builds the conda package with rattler-build and tests it, with packages from PyPI.
+conda:
+	$(PYTHON) -m venv build/rattler
+	build/rattler/bin/python -m pip install --quiet --disable-pip-version-check py-rattler-build
+	build/rattler/bin/python .ci/conda.py
 
 # Tests the oldest supported versions of the dependencies, in an environment of its own. Tests that
 # need a program or package that is missing there are skipped; `make test` runs them.

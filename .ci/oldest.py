@@ -14,7 +14,8 @@ PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text
 ]
 EXTRAS = PROJECT["optional-dependencies"]
 TESTED = ("cli", "plots", "prove", "search", "sympy")
-WITH_THEM = ("pyparsing<3.3",)  # later ones warn about what matplotlib 3.9 uses
+# Later ones warn about what scikit-learn 1.7 and matplotlib 3.9 use.
+WITH_THEM = ("scipy<1.16", "pyparsing<3.3")
 FOR_TESTS = ("pandas", "polars")
 
 if __name__ == "__main__":

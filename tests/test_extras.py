@@ -239,6 +239,15 @@ def test_the_command_names_the_effort_that_all_packages_allow(run: Run) -> None:
     assert document["proof"]["method"] == "SAT"
 
 
+def test_a_search_names_its_package_before_it_reads_the_table(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hide(monkeypatch, "optuna")
+    status, out, errors = run("search", "no-such.csv", "--target", "y", "-o", "model.json")
+    assert (status, out) == (2, "")
+    assert errors == "dln: searching requires optuna; install with: pip install optuna\n"
+
+
 def test_auto_is_normal_where_its_packages_are_installed() -> None:
     assert choose_effort("auto") == "normal"
     assert choose_effort("high") == "high"

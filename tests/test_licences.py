@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.dependencies import EXTRAS, licence_texts, licences_of, packages_of, required
+from benchmarks.dependencies import (
+    EXTRAS,
+    OURS,
+    PROJECT,
+    licence_texts,
+    licences_of,
+    packages_of,
+    required,
+)
 
 INSTALL = Path(__file__).parents[1] / "docs" / "install.md"
 COPYLEFT = re.compile(
@@ -16,6 +24,8 @@ COPYLEFT = re.compile(
     re.I,
 )
 NOT_TESTED = {"cuda"}  # NVIDIA's libraries are not installed for tests
+# Programs and drivers that only tests run, and a part of Sphinx.
+COPYLEFT_OF_DEVELOPERS = {"docutils", "jpmml-evaluator", "psycopg", "psycopg-binary"}
 
 
 @pytest.mark.parametrize("extra", EXTRAS)
@@ -31,6 +41,22 @@ def test_nothing_that_users_install_is_copyleft(extra: str) -> None:
         elif not licences_of(found):
             unknown.append((name, said))
     assert (refused, unknown) == ({}, [])
+
+
+@pytest.mark.parametrize("extra", sorted(OURS))
+def test_what_developers_install_has_few_copyleft_packages(extra: str) -> None:
+    found = required(PROJECT["optional-dependencies"][extra])
+    refused = {
+        name
+        for name, package in found.items()
+        if package and any(COPYLEFT.search(text) for text in licence_texts(package))
+    }
+    assert refused <= COPYLEFT_OF_DEVELOPERS
+
+
+def test_every_extra_is_for_users_or_for_developers() -> None:
+    assert set(EXTRAS) | OURS == {"", *PROJECT["optional-dependencies"]}
+    assert not set(EXTRAS) & OURS
 
 
 @pytest.mark.parametrize("extra", sorted(set(EXTRAS) - NOT_TESTED))

@@ -9,67 +9,70 @@ import pandas as pd
 import pytest
 from sklearn.inspection import partial_dependence, permutation_importance
 
-from dln import DLNClassifier
+from dln import DLNClassifier, DLNRegressor
 
 SMALL: dict[str, Any] = {
     "layers": (8, 4),
     "n_networks": 1,
     "n_trees": 0,
-    "tau": 2.0,
     "epochs": 20,
     "random_state": 0,
 }
 
 
 @pytest.fixture(scope="module")
-def table() -> tuple[pd.DataFrame, np.ndarray]:
+def table() -> pd.DataFrame:
     draw = np.random.default_rng(0)
-    X = pd.DataFrame(
+    return pd.DataFrame(
         {
             "age": draw.integers(20, 80, 200),
             "dose": draw.random(200).round(2),
             "ward": draw.choice(["north", "south"], 200),
         }
     )
-    return X, np.where(X["age"] > 50, "ill", "healthy")
 
 
-@pytest.fixture(scope="module")
-def model(table: tuple[pd.DataFrame, np.ndarray]) -> DLNClassifier:
-    return DLNClassifier(**SMALL).fit(*table)
+@pytest.fixture(scope="module", params=[DLNClassifier, DLNRegressor])
+def model(request: pytest.FixtureRequest, table: pd.DataFrame) -> DLNClassifier | DLNRegressor:
+    """Learn a risk of 0 or 1 from the age, as a class or as a number."""
+    return request.param(**SMALL).fit(table, target_of(request.param, table))
+
+
+def target_of(kind: type, table: pd.DataFrame) -> np.ndarray:
+    high = table["age"] > 50
+    return np.where(high, "ill", "healthy") if kind is DLNClassifier else high.astype(float)
 
 
 def test_permutation_importance_names_the_column_that_matters(
-    table: tuple[pd.DataFrame, np.ndarray], model: DLNClassifier
+    table: pd.DataFrame, model: DLNClassifier | DLNRegressor
 ) -> None:
-    found = permutation_importance(model, *table, n_repeats=3, random_state=0)
+    target = target_of(type(model), table)
+    found = permutation_importance(model, table, target, n_repeats=3, random_state=0)
     assert found.importances_mean.argmax() == 0
     assert found.importances_mean[0] > 0.3
 
 
 def test_partial_dependence_of_numbers_and_categories(
-    table: tuple[pd.DataFrame, np.ndarray], model: DLNClassifier
+    table: pd.DataFrame, model: DLNClassifier | DLNRegressor
 ) -> None:
-    X, _ = table
-    found = partial_dependence(model, X, ["dose"], grid_resolution=5)
+    found = partial_dependence(model, table, ["dose"], grid_resolution=5)
     assert found["average"].shape == (1, 5)
-    found = partial_dependence(model, X, ["ward"], categorical_features=["ward"])
+    found = partial_dependence(model, table, ["ward"], categorical_features=["ward"])
     assert found["average"].shape == (1, 2)
 
 
 def test_partial_dependence_of_integers_rises_with_the_risk(
-    table: tuple[pd.DataFrame, np.ndarray], model: DLNClassifier
+    table: pd.DataFrame, model: DLNClassifier | DLNRegressor
 ) -> None:
-    X, _ = table
     # scikit-learn wants floats, because its grid lies between the values.
-    found = partial_dependence(model, X.astype({"age": float}), ["age"], grid_resolution=9)
+    found = partial_dependence(model, table.astype({"age": float}), ["age"], grid_resolution=9)
     average = found["average"][0]
     assert average[-1] - average[0] > 0.3
     assert (np.diff(average) >= -0.05).all()
 
 
 def test_feature_importances_are_shares_of_the_columns_that_rules_read(
-    model: DLNClassifier,
+    model: DLNClassifier | DLNRegressor,
 ) -> None:
     shares = model.feature_importances_
     assert shares.shape == (3,)
@@ -77,5 +80,6 @@ def test_feature_importances_are_shares_of_the_columns_that_rules_read(
     assert set(np.flatnonzero(shares)) == set(model.circuit_.logic.used_columns)
 
 
-def test_a_model_that_is_not_fitted_has_no_importances() -> None:
-    assert not hasattr(DLNClassifier(), "feature_importances_")
+@pytest.mark.parametrize("kind", [DLNClassifier, DLNRegressor])
+def test_a_model_that_is_not_fitted_has_no_importances(kind: type) -> None:
+    assert not hasattr(kind(), "feature_importances_")

@@ -1,8 +1,12 @@
-"""Circuits in a real local store of MLflow: log, load, predict as the scoring server does."""
+"""Circuits in a real local store and a real scoring server of MLflow: log, load, predict, serve."""
 
 from __future__ import annotations
 
 import json
+import os
+import sys
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -13,6 +17,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from dln import DLNClassifier, DLNRegressor
+from tests.support.server import free_port, start
 from tests.support.tools import find_module
 
 ROWS = pd.DataFrame(
@@ -60,21 +65,52 @@ def test_a_logged_model_predicts_like_the_estimator(mlflow: Any) -> None:
     assert info.run_id == run.info.run_id
 
 
-def test_a_saved_model_scores_json_as_the_server_does(mlflow: Any, tmp_path: Path) -> None:
-    from mlflow.pyfunc.scoring_server import invocations
-
+def test_the_server_answers_like_the_estimator(mlflow: Any, tmp_path: Path) -> None:
     from dln.integrations.mlflow import save_model
 
     model = DLNRegressor(**SMALL).fit(ROWS, ROWS["dose"].fillna(0.0) * 10)
     save_model(model, tmp_path / "saved")
-    found = mlflow.pyfunc.load_model(str(tmp_path / "saved"))
-    rows = ROWS[:6]
-    request = f'{{"dataframe_split": {rows.to_json(orient="split", date_format="iso")}}}'
-    schema = found.metadata.get_input_schema()
-    answer = invocations(request, "application/json", found, schema)
-    assert answer.status == 200
-    assert json.loads(answer.response)["predictions"] == model.predict(rows).tolist()
     assert not list((tmp_path / "saved").rglob("*.pkl"))
+    address = serve(tmp_path / "saved", tmp_path)
+    rows = ROWS[:6]
+    table = f'{{"dataframe_split": {rows.to_json(orient="split", date_format="iso")}}}'
+    assert ask(address, table)["predictions"] == model.predict(rows).tolist()
+    texts = {**json.loads(table), "params": {"output": "explanation"}}
+    expected = [str(model.circuit_.explain(rows.iloc[[row]])) for row in range(6)]
+    assert ask(address, json.dumps(texts))["predictions"] == expected
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        ask(address, '{"dataframe_split": {"columns": ["colour"], "data": [["red"]]}}')
+    with refused.value as answer:
+        assert answer.code == 400
+        assert "missing inputs" in answer.read().decode()
+
+
+def serve(model: Path, folder: Path) -> str:
+    """Start `mlflow models serve`. It runs the command uvicorn, so that one must be on the path."""
+    command = folder / "bin" / "uvicorn"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m uvicorn "$@"\n')
+    command.chmod(0o755)
+    path = f"PATH={command.parent}{os.pathsep}{os.environ['PATH']}"
+    port = free_port()
+    address = f"http://127.0.0.1:{port}"
+    options = ["--model-uri", model, "--port", str(port), "--env-manager", "local"]
+    start(
+        ["env", path, sys.executable, "-m", "mlflow", "models", "serve", *options],
+        folder,
+        owner={},
+        connect=lambda: urllib.request.urlopen(f"{address}/ping", timeout=10),
+        not_ready=urllib.error.URLError,
+    )
+    return address
+
+
+def ask(address: str, body: str) -> Any:
+    request = urllib.request.Request(
+        f"{address}/invocations", body.encode(), {"Content-Type": "application/json"}
+    )
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.load(answer)
 
 
 def test_columns_are_checked_by_the_signature(mlflow: Any, tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def test_the_command_compares_classes_of_two_temperatures(run: Run, tmp_path: Pa
     replace(a, temperature=2.0).save(tmp_path / "b.json")
     status, _, err = run("verify", tmp_path / "a.json", tmp_path / "b.json")
     assert status == 2
-    assert "dln verify --classes" in err
+    assert "compare only their classes (--classes)" in err
     status, out, _ = run("verify", tmp_path / "a.json", tmp_path / "b.json", "--classes")
     assert status == 0
     assert out.startswith(SAME)

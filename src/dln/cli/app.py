@@ -30,6 +30,7 @@ from dln.cli.report import report
 from dln.cli.rules import rules
 from dln.cli.search import search
 from dln.cli.simplify import simplify
+from dln.cli.spelling import as_options
 from dln.cli.train import train
 from dln.cli.trends import trends
 from dln.cli.verify import verify
@@ -162,7 +163,7 @@ def _run(arguments: Sequence[str]) -> int:
             print_message(line)
         return MISTAKE
     except DlnError as error:
-        return _refuse(str(error))
+        return _refuse(as_options(str(error), _options_of(arguments[0])))
     except OSError as error:
         if error.filename is None and error.errno in _FULL:
             return _refuse(f"cannot write the output: {error.strerror}", OUTPUT_FAILED)
@@ -179,6 +180,12 @@ def _run(arguments: Sequence[str]) -> int:
     if status == INTERRUPTED:
         print_message("interrupted")
     return int(status or 0)
+
+
+def _options_of(command: str) -> set[str]:
+    """Return the options of a command as they are typed."""
+    commands: Any = typer.main.get_command(app)
+    return {name for param in commands.commands[command].params for name in param.opts}
 
 
 def _show_warning(message: Warning | str, *_: object) -> None:

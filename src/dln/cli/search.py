@@ -60,7 +60,7 @@ from dln.cli.table_options import reads_table
 from dln.core.labels import plain_labels
 from dln.draw.canvas import ending_of, make_axes
 from dln.search.scores import score_text
-from dln.search.space import LIMITS
+from dln.search.space import LIMITS, import_optuna
 
 _PICTURES = ("png", "svg", "pdf")
 
@@ -144,6 +144,7 @@ def search(
     """
     from dln.cli.prepare import prepare
 
+    import_optuna()  # reports a missing package before the table is read
     check_output(output, data, storage)
     if picture:
         check_output(picture, data, storage, output)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dln.core.circuit import Circuit, keep_constraints
 from dln.errors import OptionError
+from dln.explain.importance import column_shares
 from dln.paths.path import CircuitPath
 from dln.shrink.readable import is_readable, make_readable
 from dln.shrink.simplify.simplify import Effort, choose_effort, simplify
@@ -65,6 +66,16 @@ class CircuitEstimator(BaseEstimator):  # type: ignore[misc]
             column_costs=column_costs,
             max_cost=max_cost,
         ).circuit
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """The share of each column in the points of the rules; the shares sum to 1.
+
+        The points of a rule are divided equally among the columns that it reads. How often a rule
+        is true does not matter. With several quantiles, the shares are those of `circuit_`.
+        """
+        check_is_fitted(self, "circuit_")
+        return column_shares(self.circuit_)
 
     def _simplified(self, circuit: Circuit) -> Circuit:
         if self.simplify is None:

@@ -31,7 +31,6 @@ from dln.estimators.plan import (
 from dln.estimators.presets import PresetName
 from dln.estimators.reading import draw_seed, name_of_accuracy, read_features, read_problem
 from dln.estimators.widen import widen, widen_path
-from dln.explain.importance import column_shares
 from dln.paths.fit import fit_path
 from dln.paths.path import CircuitPath
 from dln.paths.progress import search_bar
@@ -359,16 +358,6 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
         table = read_features(self, X, reset=False)
         winners: NDArray[Any] = self.classes_[self.circuit_.winners(table)]
         return winners
-
-    @property
-    def feature_importances_(self) -> NDArray[np.float64]:
-        """The share of each column in the points of the rules; the shares sum to 1.
-
-        The points of a rule are divided equally among the columns that it reads. How often a rule
-        is true does not matter.
-        """
-        check_is_fitted(self, "circuit_")
-        return column_shares(self.circuit_)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class.

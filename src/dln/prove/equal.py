@@ -142,13 +142,13 @@ def _check_probabilities(a: Circuit, b: Circuit) -> None:
         raise CircuitError(
             "the circuits have different calibrations, so equal votes give different "
             "probabilities; compare only their classes "
-            '(of="classes", dln verify --classes), or give both the same calibration'
+            '(of="classes"), or give both the same calibration'
         )
     if a.calibration is None and a.temperature != b.temperature:
         raise CircuitError(
             f"the circuits have the temperatures {a.temperature!r} and {b.temperature!r}, so "
             "equal votes give different probabilities; compare only their classes "
-            '(of="classes", dln verify --classes), or give both the same temperature'
+            '(of="classes"), or give both the same temperature'
         )
 
 

@@ -26,7 +26,7 @@ class DataNote:
         rows.
     """
 
-    name: str = "the rows given"
+    name: str = "the table given"
     digest: str = ""
     note: str = ""
     numbers: tuple[int, ...] | None = None

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.support.export.server import find_owner, make_folder, start
+from tests.support.server import find_owner, make_folder, start
 from tests.support.tools import find_module, find_tool
 
 _PACKAGE = "mariadb-server"

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.support.export.server import find_owner, free_port, make_folder, start
+from tests.support.server import find_owner, free_port, make_folder, start
 from tests.support.tools import find_module, find_tool
 
 _FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)

@@ -1,4 +1,4 @@
-"""Start a database server that stops when the process ends."""
+"""Start a server that stops when the process ends."""
 
 from __future__ import annotations
 
