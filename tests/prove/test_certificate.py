@@ -90,10 +90,6 @@ CLAIMS: dict[str, Callable[[Circuit], Claim]] = {
 }
 
 
-def alternating(old: list[int]) -> list[int]:
-    return [(-1) ** place * 10**6 for place in range(len(old))]
-
-
 def put(path: tuple[Any, ...], value: Any) -> Callable[[Any], None]:
     def change(document: Any) -> None:
         for key in path[:-1]:
@@ -104,30 +100,92 @@ def put(path: tuple[Any, ...], value: Any) -> Callable[[Any], None]:
     return change
 
 
+def lines(name: str, change: Callable[[list[str]], list[str]]) -> Callable[[Any], None]:
+    """Change the lines of a text."""
+
+    def changed(text: str) -> str:
+        return "".join(f"{line}\n" for line in change(text.splitlines()))
+
+    return put((name,), changed)
+
+
+def first_of(kind: str, place: int, value: Any) -> Callable[[Any], None]:
+    """Change what the first variable of a kind says."""
+
+    def change(document: Any) -> None:
+        meaning = next(own for own in document["variables"] if own[0] == kind)
+        meaning[place] = value(meaning[place]) if callable(value) else value
+
+    return change
+
+
+def flip(line: str, place: int) -> str:
+    """Negate a literal, or name another clause."""
+    numbers = line.split()
+    numbers[place] = str(-int(numbers[place]))
+    return " ".join(numbers)
+
+
+def with_clause(clause: str) -> Callable[[Any], None]:
+    """Add a clause to the formula, and refute it with that."""
+
+    def change(document: Any) -> None:
+        header, *clauses = document["dimacs"].splitlines()
+        n = len(clauses) + 1
+        header = " ".join([*header.split()[:3], str(n)])
+        document["dimacs"] = "\n".join([header, *clauses, clause, ""])
+        document["lrat"] = f"{n + 1} 0 {n} 0\n"
+
+    return change
+
+
 BREAKS: dict[str, Callable[[Any], None]] = {
     "another model": put(("model_sha256",), "0" * 64),
-    "other messages": put(("proofs", 0, "messages", 0), alternating),
-    "message that is no integer": put(("proofs", 0, "messages", 0), lambda old: [0.5 for _ in old]),
-    "negative multiplier": put(("proofs", 0, "multipliers", 0), lambda old: [-m for m in old]),
-    "multipliers of 0": put(("proofs", 0, "multipliers", 0), lambda old: [0 for _ in old]),
-    "no leaf": put(("proofs", 0, "tree"), []),
-    "unknown messages": put(("proofs", 0, "tree"), [-99]),
-    "more after the end": put(("proofs", 0, "tree"), lambda old: [*old, -1]),
-    "no proof": put(("proofs",), []),
-    "a rule that is missing": put(("tables", 0, "rules"), []),
-    "a rule that is there twice": put(("tables", 0, "rules"), lambda old: [*old, *old]),
+    "a step that is missing": lines("lrat", lambda old: old[1:]),
+    "the last step is missing": lines("lrat", lambda old: old[:-1]),
+    "only the last step": lines("lrat", lambda old: old[-1:]),
+    "no steps": put(("lrat",), ""),
+    "another literal in a step": lines("lrat", lambda old: [flip(old[0], 1), *old[1:]]),
+    "another hint": lines("lrat", lambda old: [*old[:-1], flip(old[-1], -2)]),
+    "a hint that is missing": lines("lrat", lambda old: [*old[:-1], old[-1].split()[0] + " 0 0"]),
+    "hints in another order": lines(
+        "lrat", lambda old: [old[0].split(" 0 ")[0] + " 0 2 1 0", *old[1:]]
+    ),
+    "the number of a fact": lines("lrat", lambda old: ["1 0 1 0", *old]),
+    "a step that does not end": lines("lrat", lambda old: [old[0][:-2], *old[1:]]),
+    "a clause that is missing": lines("dimacs", lambda old: [old[0], *old[2:]]),
+    "another literal in a fact": lines("dimacs", lambda old: [*old[:-1], flip(old[-1], 0)]),
+    "no formula": put(("dimacs",), ""),
+    "another header": lines("dimacs", lambda old: [old[0].replace("cnf", "wcnf"), *old[1:]]),
+    "the empty clause as a fact": with_clause("0"),
+    "no goal as a fact": with_clause("-1 0"),
+    "an unknown variable": with_clause("99999 0"),
+    "a wire as a fact": lambda old: with_clause(f"{wire_of(old)} 0")(old),
+    "no wire as a fact": lambda old: with_clause(f"-{wire_of(old)} 0")(old),
+    "another sum": put(("forms", 0, 0, 1), 10**6),
+    "a sum that is no integer": put(("forms", 0, 0, 1), 0.5),
+    "an unknown wire in a sum": put(("forms", 0, 0, 0), 99),
+    "another bound": first_of("sum", 2, lambda old: old + 9),
+    "a bound that is no integer": first_of("sum", 2, 0.5),
+    "another wire": first_of("wire", 1, lambda old: old ^ 1),
+    "an unknown wire": first_of("wire", 1, 99),
+    "factors of 0": first_of("demands", 2, lambda old: [0 for _ in old]),
+    "a negative factor": first_of("demands", 2, lambda old: [-1 for _ in old]),
+    "too few factors": first_of("demands", 2, []),
+    "an unknown goal": first_of("goal", 1, 99),
+    "an unknown meaning": first_of("goal", 0, "hope"),
+    "too few variables": put(("variables",), lambda old: old[:-1]),
     "an atom that is missing": put(("atoms", 0), lambda old: old[:1]),
-    "patterns that are joined": put(("tables", 0, "patterns", 0), lambda old: [0 for _ in old]),
-    "a column that is missing": put(("tables", 0, "columns"), []),
-    "no groups": put(("proofs", 0, "tree"), lambda old: old[old.index(-1) :]),
-    "a group that is missing": put(("proofs", 0, "tree"), lambda old: [old[0], 0, -1]),
-    "a table in two groups": put(("proofs", 0, "tree"), lambda old: [old[0], 1, 2, 0, 0, -1]),
-    "fewer messages": put(("proofs", 0, "messages", 0), lambda old: [*old, 0]),
-    "another version": put(("version",), 1),
+    "another version": put(("version",), 2),
     "another format": put(("format",), "dln-circuit"),
     "no question": put(("question",), {}),
     "a longer question": put(("question", "where"), {"size": None}),
 }
+
+
+def wire_of(document: Any) -> int:
+    """Return a variable about a wire."""
+    return 1 + next(n for n, own in enumerate(document["variables"]) if own[0] == "wire")
 
 
 @pytest.mark.parametrize("kind", CLAIMS)
@@ -192,7 +250,7 @@ def test_a_changed_model_is_refused_even_with_its_digest() -> None:
     document["rules"][0]["votes"] = [0, 9]
     changed = json.dumps(document).encode()
     certificate["model_sha256"] = hashlib.sha256(changed).hexdigest()
-    with pytest.raises(checker.Refused, match="not positive"):
+    with pytest.raises(checker.Refused, match="is not a fact"):
         checker.check(changed, certificate)
 
 
@@ -317,8 +375,8 @@ def test_the_commands_certify_rows_and_reasons(run: Run, tmp_path: Path) -> None
     with pytest.raises(checker.Refused):
         checker.check(model.read_bytes(), wrong)
     for damage, said in (
-        (lambda c: c["proofs"].pop(), "one proof for each goal"),
-        (lambda c: c["question"]["questions"].pop(), "more proofs than goals"),
+        (lambda c: c["question"]["questions"].append(c["question"]["questions"][0]), "not a fact"),
+        (lambda c: c["question"]["questions"].pop(), "no such goal"),
         (lambda c: c["question"].update(questions=[]), "no question"),
         (lambda c: c["question"]["questions"][0].update(kind="never"), "a question differs"),
         (lambda c: c["question"]["questions"][0]["where"].update(sex=["x"]), "no value of 'sex'"),

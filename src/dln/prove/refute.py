@@ -1,0 +1,211 @@
+"""Claims -> a formula that no row fulfils, and its refutation.
+
+The formula says that some row refutes a claim. Its clauses are facts, each of which can be checked
+on its own: about the values of a column, about a gate, about a sum of votes, and about the region
+and the votes of a row that refutes a claim. docs/reference/certificate.md describes them.
+
+The refutation is a tree of boxes. In a box, the sum of each table of votes has a least value. If
+these show together that votes are lacking, no row of the box refutes the claim. Otherwise the box
+is split.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from dln.prove.bounds import Atoms, Lack, Lacks, Table, View, multipliers_to_try
+from dln.prove.claim import Claim
+from dln.prove.clock import Clock
+from dln.prove.lrat import Reference, Refutation
+from dln.prove.search import Search
+
+Terms = tuple[tuple[int, int], ...]
+"""A sum: wires and their coefficients."""
+
+
+def refute(claims: Sequence[Claim], clock: Clock) -> Refutation:
+    """Refute that a row refutes one of the claims, which must be true, about one circuit.
+
+    Raises `TimeIsUpError` if the time is over.
+    """
+    made = Refutation()
+    goals = [(claim, goal) for claim in claims for goal in claim.goals]
+    some = made.fact([made.variable(("goal", number)) for number in range(len(goals))])
+    facts, lacks = Facts(claims[0].search, made), Lacks(claims[0].search)
+    none = []
+    for number, (claim, goal) in enumerate(goals):
+        region = [
+            tuple(np.flatnonzero(claim.search.part(claim.region.box, column)).tolist())
+            for column in range(len(facts.sizes))
+        ]
+        left = math.inf if clock.left is None else clock.left
+        tried = multipliers_to_try(claim.search, claim.region.box, goal, left)
+        given = [lacks.of(region, goal, multipliers) for multipliers in tried]
+        none.append(_Boxes(facts, number, clock).refute(region, given))
+    made.step((), [*none, some])
+    return made
+
+
+class Facts:
+    """The variables of a circuit, and what follows from its tables."""
+
+    def __init__(self, search: Search, made: Refutation) -> None:
+        self.search = search
+        self.made = made
+        self.sizes = search.variables.sizes
+        self._steps: dict[View, Reference] = {}
+
+    def wire(self, wire: int, value: bool) -> int:
+        """Return the literal that a wire has a value."""
+        variable = self.made.variable(("wire", wire))
+        return variable if value else -variable
+
+    def among(self, column: int, atoms: Atoms) -> list[int]:
+        """Return the literal that a column has one of some atoms; none if these are all."""
+        if len(atoms) == self.sizes[column]:
+            return []
+        return [self.made.variable(("in", column, atoms))]
+
+    def outside(self, column: int, atoms: Atoms) -> list[int]:
+        """Return the literal that a column has another atom."""
+        return [-literal for literal in self.among(column, atoms)]
+
+    def below(self, table: Table, bound: int) -> int:
+        """Return the literal that the sum of a table is less than a number."""
+        terms: dict[int, int] = {}
+        for rule, points in table.rules.items():
+            wire = self.search.circuit.rules[rule].wire
+            terms[wire] = terms.get(wire, 0) + points
+        return self.made.variable(("sum", tuple(terms.items()), bound - 1))
+
+    def outside_view(self, view: View) -> list[int]:
+        """Return literals that a row is not in the cells of a table."""
+        pairs = zip(view.table.scope, view.atoms, strict=True)
+        return [literal for column, atoms in pairs for literal in self.outside(column, atoms)]
+
+    def at_least(self, view: View) -> Reference:
+        """Derive that the sum of a table has at least its least value in some cells."""
+        if view not in self._steps:
+            several = [place for place, own in enumerate(view.patterns) if len(own) > 1]
+            # The column of most patterns is the last one to be split, which takes fewest steps.
+            several.sort(key=lambda place: len(view.patterns[place]))
+            self._steps[view] = self._cover(view, several[0]) if several else self._cell(view)
+        return self._steps[view]
+
+    def _cover(self, view: View, place: int) -> Reference:
+        """Derive the least value from those of the patterns of one column."""
+        column, below = view.table.scope[place], self.below(view.table, view.least)
+        lower, steps, choices = {}, [], []
+        for at in range(len(view.patterns[place])):
+            part = view.choose(place, view.patterns[place][at : at + 1])
+            if part.least > view.least:
+                literal = self.below(view.table, part.least)
+                lower[literal] = self.made.fact([-below, literal])
+            steps.append(self.at_least(part))
+            choices += self.among(column, part.atoms[place])
+        some = self.made.fact([*self.outside(column, view.atoms[place]), *choices])
+        clause = [*self.outside_view(view), -below]
+        return self.made.step(clause, [*lower.values(), *steps, some])
+
+    def _cell(self, view: View) -> Reference:
+        """Derive the sum of a table for one pattern of each column."""
+        circuit = self.search.circuit
+        atoms = dict(zip(view.table.scope, view.atoms, strict=True))
+        truth: dict[int, bool] = {}
+        hints = []
+        for wire in self._cone(view.table):
+            if wire < circuit.n_literals:
+                column, place = self._literals[wire]
+                truth[wire] = bool(self.search.variables.truths[column][place, atoms[column][0]])
+                given = self.outside(column, atoms[column])
+            else:
+                node = circuit.nodes[wire - circuit.n_literals]
+                a, b = truth.get(node.a, False), truth.get(node.b, False)
+                truth[wire] = bool(node.gate.table[2 * a + b])
+                given = [self.wire(source, not truth[source]) for source in node.sources]
+            hints.append(self.made.fact([*given, self.wire(wire, truth[wire])]))
+        below = self.below(view.table, view.least)
+        wires = [circuit.rules[rule].wire for rule in view.table.rules]
+        hints.append(self.made.fact([*(self.wire(w, not truth[w]) for w in wires), -below]))
+        return self.made.step([*self.outside_view(view), -below], hints)
+
+    @cached_property
+    def _literals(self) -> dict[int, tuple[int, int]]:
+        """The column of each literal, and its place among the literals of the column."""
+        return {
+            wire: (column, place)
+            for column, wires in enumerate(self.search.variables.literals)
+            for place, wire in enumerate(wires)
+        }
+
+    def _cone(self, table: Table) -> list[int]:
+        """List the wires that the rules of a table depend on, ascending."""
+        circuit = self.search.circuit
+        found: set[int] = set()
+        stack = [circuit.rules[rule].wire for rule in table.rules]
+        while stack:
+            wire = stack.pop()
+            if wire not in found:
+                found.add(wire)
+                if wire >= circuit.n_literals:
+                    stack += circuit.nodes[wire - circuit.n_literals].sources
+        return sorted(found)
+
+
+class _Boxes:
+    """The refutation of one goal: no row of a region fulfils all its demands."""
+
+    def __init__(self, facts: Facts, number: int, clock: Clock) -> None:
+        self._facts, self._made, self._clock = facts, facts.made, clock
+        self._number = number
+        self._goal = facts.made.variable(("goal", number))
+
+    def refute(self, region: Sequence[Atoms], lacks: Sequence[Lack]) -> Reference:
+        """Derive that the goal is not reached."""
+        hints = [
+            self._made.fact([-self._goal, literal])
+            for column, atoms in enumerate(region)
+            for literal in self._facts.among(column, atoms)
+        ]
+        return self._made.step([-self._goal], [*hints, self._box(region, lacks)])
+
+    def _box(self, box: Sequence[Atoms], lacks: Sequence[Lack]) -> Reference:
+        """Derive that the goal is not reached in a box."""
+        self._clock.check()
+        best = max(lacks, key=lambda lack: lack.bound)
+        hints = self._lacking(box, best) if best.bound > 0 else self._parts(box, lacks, best)
+        outside = [
+            literal
+            for column, atoms in enumerate(box)
+            for literal in self._facts.outside(column, atoms)
+        ]
+        return self._made.step([-self._goal, *outside], hints)
+
+    def _parts(self, box: Sequence[Atoms], lacks: Sequence[Lack], best: Lack) -> list[Reference]:
+        """Split a box, and refute the goal in both parts."""
+        column, parts = best.split(box)
+        hints, choices = [], []
+        for atoms in parts:
+            smaller = [atoms if at == column else own for at, own in enumerate(box)]
+            hints.append(self._box(smaller, [lack.within(column, atoms) for lack in lacks]))
+            choices += self._facts.among(column, atoms)
+        return [*hints, self._made.fact([*self._facts.outside(column, box[column]), *choices])]
+
+    def _lacking(self, box: Sequence[Atoms], lack: Lack) -> list[Reference]:
+        """Add up the least values of all tables in a box."""
+        facts, made = self._facts, self._made
+        demands = made.variable(("demands", self._number, lack.multipliers))
+        wider, steps, below = {}, [], []
+        for view in lack.views:
+            for column, atoms in zip(view.table.scope, view.atoms, strict=True):
+                if atoms != box[column]:
+                    for literal in facts.among(column, atoms):
+                        wider[literal] = made.fact([*facts.outside(column, box[column]), literal])
+            steps.append(facts.at_least(view))
+            below.append(facts.below(view.table, view.least))
+        reached = made.fact([-self._goal, demands])
+        return [reached, *wider.values(), *steps, made.fact([-demands, *below])]
