@@ -58,6 +58,8 @@ class Facts:
         self.made = made
         self.sizes = search.variables.sizes
         self._steps: dict[View, Reference] = {}
+        self._sums: dict[Table, Terms] = {}
+        self._cones: dict[Table, list[int]] = {}
 
     def wire(self, wire: int, value: bool) -> int:
         """Return the literal that a wire has a value."""
@@ -76,11 +78,16 @@ class Facts:
 
     def below(self, table: Table, bound: int) -> int:
         """Return the literal that the sum of a table is less than a number."""
-        terms: dict[int, int] = {}
-        for rule, points in table.rules.items():
-            wire = self.search.circuit.rules[rule].wire
-            terms[wire] = terms.get(wire, 0) + points
-        return self.made.variable(("sum", tuple(terms.items()), bound - 1))
+        return self.made.variable(("sum", self._terms(table), bound - 1))
+
+    def _terms(self, table: Table) -> Terms:
+        if table not in self._sums:
+            terms: dict[int, int] = {}
+            for rule, points in table.rules.items():
+                wire = self.search.circuit.rules[rule].wire
+                terms[wire] = terms.get(wire, 0) + points
+            self._sums[table] = tuple(terms.items())
+        return self._sums[table]
 
     def outside_view(self, view: View) -> list[int]:
         """Return literals that a row is not in the cells of a table."""
@@ -144,16 +151,10 @@ class Facts:
 
     def _cone(self, table: Table) -> list[int]:
         """List the wires that the rules of a table depend on, ascending."""
-        circuit = self.search.circuit
-        found: set[int] = set()
-        stack = [circuit.rules[rule].wire for rule in table.rules]
-        while stack:
-            wire = stack.pop()
-            if wire not in found:
-                found.add(wire)
-                if wire >= circuit.n_literals:
-                    stack += circuit.nodes[wire - circuit.n_literals].sources
-        return sorted(found)
+        if table not in self._cones:
+            wires = [self.search.circuit.rules[rule].wire for rule in table.rules]
+            self._cones[table] = self.search.circuit.logic.cone(wires)
+        return self._cones[table]
 
 
 class _Boxes:
