@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -33,6 +34,7 @@ from dln.core.parts import Node, Rule
 from dln.core.score import Score
 from dln.core.verdict import Proof
 from dln.errors import CircuitError
+from dln.prove import box_tree
 from dln.prove.certificate import certificate_of, constraints_certificate
 from dln.prove.certify import independence_claim, prove_range, range_claim, rule_claim
 from dln.prove.claim import Claim, decide
@@ -70,9 +72,9 @@ def made(circuit: Circuit, claim: Claim) -> tuple[bytes, dict[str, Any]]:
 
 
 @law
-@given(data=st.data(), circuit=ANY)
+@given(data=st.data(), circuit=ANY, tables=st.sampled_from(["small", "large"]))
 def test_every_proof_has_a_certificate_that_is_accepted(
-    data: st.DataObject, circuit: Circuit
+    data: st.DataObject, circuit: Circuit, tables: str
 ) -> None:
     assume(circuit.n_classes > 1 and circuit.columns)
     label = data.draw(st.sampled_from(circuit.classes))
@@ -85,7 +87,9 @@ def test_every_proof_has_a_certificate_that_is_accepted(
         range_claim(circuit, label, -total, total, {}, None),
     ):
         if isinstance(decide(claim, None), Proof):
-            model, certificate = made(circuit, claim)
+            most_added = box_tree._MOST_ADDED if tables == "small" else -1
+            with mock.patch.object(box_tree, "_MOST_ADDED", most_added):
+                model, certificate = made(circuit, claim)
             assert checker.check(model, certificate)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -24,6 +24,8 @@ Values = NDArray[np.int64]
 
 _MOST_MULTIPLIER = 2**24
 """So that no sum overflows."""
+_MOST_CELLS = 4096
+"""Of a sum of tables."""
 _MOST_TRIED = 4
 """Different multipliers that are taken from the native proof."""
 
@@ -40,11 +42,14 @@ class Table:
         For each column the pattern of each atom. The rules do not distinguish atoms of a pattern.
     rules
         The rules and their coefficients.
+    members
+        Other tables, in a region, of which this one is the sum; none if it is of rules.
     """
 
     scope: tuple[int, ...]
     patterns: tuple[Patterns, ...]
     rules: dict[int, int]
+    members: tuple[View, ...] = ()
     _views: dict[tuple[bytes, ...], View] = field(default_factory=dict, repr=False)
 
     def view(self, patterns: tuple[Patterns, ...], values: Values) -> View:
@@ -214,3 +219,81 @@ def multipliers_to_try(
             native[tuple(own // divisor for own in shifted)] += 1
         found += [own for own, _ in native.most_common(_MOST_TRIED)]
     return list(dict.fromkeys([*found, (1,) * n]))
+
+
+def grouped(lack: Lack, region: Sequence[Atoms]) -> Lack:
+    """Return the same lack with fewer, larger tables, whose bound is tighter.
+
+    Tables that distinguish atoms of the same columns of a region are added up, and so is a table
+    whose columns another one has too, if the sum is not too large.
+    """
+    alike: dict[frozenset[int], list[View]] = {}
+    for view in lack.views:
+        pairs = zip(view.table.scope, view.patterns, strict=True)
+        free = frozenset(column for column, patterns in pairs if len(patterns) > 1)
+        alike.setdefault(free, []).append(view)
+    constant = alike.pop(frozenset(), [])
+    groups = {free: [_add_up(alike[free], region)] for free in sorted(alike, key=_by_size)}
+    for free in list(groups):
+        for larger, members in groups.items():
+            joint = [*members, *groups[free]]
+            if free < larger and _n_cells(joint, region, larger) <= _MOST_CELLS:
+                groups[larger] = joint
+                del groups[free]
+                break
+    views = [_add_up(members, region) for members in groups.values()]
+    return Lack(lack.multipliers, lack.constant, (*constant, *views))
+
+
+def _by_size(columns: frozenset[int]) -> tuple[int, list[int]]:
+    return len(columns), sorted(columns)
+
+
+def _n_cells(members: Sequence[View], region: Sequence[Atoms], columns: Iterable[int]) -> int:
+    return math.prod(int(_joint(members, region, column).max()) + 1 for column in columns)
+
+
+def _joint(members: Sequence[View], region: Sequence[Atoms], column: int) -> Patterns:
+    """Return for each atom of a region the number of its combination of patterns."""
+    atoms = list(region[column])
+    rows = [
+        view.table.patterns[view.table.scope.index(column)][atoms]
+        for view in members
+        if column in view.table.scope
+    ]
+    _, numbers = np.unique(np.array(rows), axis=1, return_inverse=True)
+    return numbers.ravel().astype(np.intp)
+
+
+def _add_up(members: Sequence[View], region: Sequence[Atoms]) -> View:
+    """Return the sum of tables in a region."""
+    if len(members) == 1:
+        return members[0]
+    scope = tuple(sorted({column for view in members for column in view.table.scope}))
+    patterns, kept, examples = [], [], {}
+    for column in scope:
+        numbers = _joint(members, region, column)
+        n = int(numbers.max()) + 1
+        # Atoms outside the region are a pattern of their own, which is not used.
+        own = np.full(max(region[column]) + 1, n, dtype=np.intp)
+        own[list(region[column])] = numbers
+        patterns.append(own)
+        kept.append(np.arange(n))
+        _, first = np.unique(numbers, return_index=True)
+        examples[column] = np.array(region[column])[first]
+    values = np.zeros([len(own) for own in kept], dtype=np.int64)
+    rules: dict[int, int] = {}
+    for view in members:
+        table = view.table
+        cells = [
+            np.searchsorted(used, own[examples[column]])
+            for column, own, used in zip(table.scope, table.patterns, view.patterns, strict=True)
+        ]
+        sizes = dict(zip(scope, map(len, kept), strict=True))
+        shape = [sizes[column] if column in table.scope else 1 for column in scope]
+        order = np.argsort(table.scope)
+        part = view.values[np.ix_(*cells)].transpose(order) if cells else view.values
+        values += part.reshape(shape)
+        for rule, points in table.rules.items():
+            rules[rule] = rules.get(rule, 0) + points
+    return Table(scope, tuple(patterns), rules, tuple(members)).view(tuple(kept), values)

@@ -12,12 +12,13 @@ is split.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
 
 from dln.prove.bounds import Atoms, Lack, Lacks, Table, View, multipliers_to_try
+from dln.prove.box_tree import Leaf, Split, find_tree
 from dln.prove.claim import Claim
 from dln.prove.clock import Clock
 from dln.prove.lrat import Reference, Refutation
@@ -45,7 +46,8 @@ def refute(claims: Sequence[Claim], clock: Clock) -> Refutation:
         left = math.inf if clock.left is None else clock.left
         tried = multipliers_to_try(claim.search, claim.region.box, goal, left)
         given = [lacks.of(region, goal, multipliers) for multipliers in tried]
-        none.append(_Boxes(facts, number, clock).refute(region, given))
+        tree = find_tree(region, given, clock)
+        none.append(_Boxes(facts, number, clock).refute(region, tree))
     made.step((), [*none, some])
     return made
 
@@ -100,8 +102,40 @@ class Facts:
             several = [place for place, own in enumerate(view.patterns) if len(own) > 1]
             # The column of most patterns is the last one to be split, which takes fewest steps.
             several.sort(key=lambda place: len(view.patterns[place]))
-            self._steps[view] = self._cover(view, several[0]) if several else self._cell(view)
+            if several:
+                self._steps[view] = self._cover(view, several[0])
+            else:
+                self._steps[view] = self._sum(view) if view.table.members else self._cell(view)
         return self._steps[view]
+
+    def add_up(
+        self, views: Iterable[View], box: Mapping[int, Atoms]
+    ) -> tuple[list[Reference], list[int]]:
+        """Derive the least values of tables in a box; return the steps and their negations."""
+        wider, steps, below = {}, [], []
+        for view in views:
+            for column, atoms in zip(view.table.scope, view.atoms, strict=True):
+                if atoms != box[column]:
+                    for literal in self.among(column, atoms):
+                        fact = [*self.outside(column, box[column]), literal]
+                        wider[literal] = self.made.fact(fact)
+            steps.append(self.at_least(view))
+            below.append(self.below(view.table, view.least))
+        return [*wider.values(), *steps], below
+
+    def _sum(self, view: View) -> Reference:
+        """Derive the sum of several tables for one pattern of each column."""
+        box = dict(zip(view.table.scope, view.atoms, strict=True))
+        members = []
+        for member in view.table.members:
+            for column in member.table.scope:
+                member = member.within(column, box[column])
+            members.append(member)
+        hints, below = self.add_up(members, box)
+        own = self.below(view.table, view.least)
+        return self.made.step(
+            [*self.outside_view(view), -own], [*hints, self.made.fact([*below, -own])]
+        )
 
     def _cover(self, view: View, place: int) -> Reference:
         """Derive the least value from those of the patterns of one column."""
@@ -165,20 +199,19 @@ class _Boxes:
         self._number = number
         self._goal = facts.made.variable(("goal", number))
 
-    def refute(self, region: Sequence[Atoms], lacks: Sequence[Lack]) -> Reference:
+    def refute(self, region: Sequence[Atoms], tree: Leaf | Split) -> Reference:
         """Derive that the goal is not reached."""
         hints = [
             self._made.fact([-self._goal, literal])
             for column, atoms in enumerate(region)
             for literal in self._facts.among(column, atoms)
         ]
-        return self._made.step([-self._goal], [*hints, self._box(region, lacks)])
+        return self._made.step([-self._goal], [*hints, self._box(region, tree)])
 
-    def _box(self, box: Sequence[Atoms], lacks: Sequence[Lack]) -> Reference:
+    def _box(self, box: Sequence[Atoms], tree: Leaf | Split) -> Reference:
         """Derive that the goal is not reached in a box."""
         self._clock.check()
-        best = max(lacks, key=lambda lack: lack.bound)
-        hints = self._lacking(box, best) if best.bound > 0 else self._parts(box, lacks, best)
+        hints = self._lacking(box, tree.lack) if isinstance(tree, Leaf) else self._parts(box, tree)
         outside = [
             literal
             for column, atoms in enumerate(box)
@@ -186,27 +219,20 @@ class _Boxes:
         ]
         return self._made.step([-self._goal, *outside], hints)
 
-    def _parts(self, box: Sequence[Atoms], lacks: Sequence[Lack], best: Lack) -> list[Reference]:
-        """Split a box, and refute the goal in both parts."""
-        column, parts = best.split(box)
+    def _parts(self, box: Sequence[Atoms], split: Split) -> list[Reference]:
+        """Derive that the goal is not reached in both parts of a box."""
         hints, choices = [], []
-        for atoms in parts:
-            smaller = [atoms if at == column else own for at, own in enumerate(box)]
-            hints.append(self._box(smaller, [lack.within(column, atoms) for lack in lacks]))
-            choices += self._facts.among(column, atoms)
-        return [*hints, self._made.fact([*self._facts.outside(column, box[column]), *choices])]
+        for atoms, tree in split.parts:
+            smaller = [atoms if at == split.column else own for at, own in enumerate(box)]
+            hints.append(self._box(smaller, tree))
+            choices += self._facts.among(split.column, atoms)
+        outside = self._facts.outside(split.column, box[split.column])
+        return [*hints, self._made.fact([*outside, *choices])]
 
     def _lacking(self, box: Sequence[Atoms], lack: Lack) -> list[Reference]:
         """Add up the least values of all tables in a box."""
-        facts, made = self._facts, self._made
+        made = self._made
         demands = made.variable(("demands", self._number, lack.multipliers))
-        wider, steps, below = {}, [], []
-        for view in lack.views:
-            for column, atoms in zip(view.table.scope, view.atoms, strict=True):
-                if atoms != box[column]:
-                    for literal in facts.among(column, atoms):
-                        wider[literal] = made.fact([*facts.outside(column, box[column]), literal])
-            steps.append(facts.at_least(view))
-            below.append(facts.below(view.table, view.least))
+        hints, below = self._facts.add_up(lack.views, dict(enumerate(box)))
         reached = made.fact([-self._goal, demands])
-        return [reached, *wider.values(), *steps, made.fact([-demands, *below])]
+        return [reached, *hints, made.fact([-demands, *below])]
