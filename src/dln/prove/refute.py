@@ -60,6 +60,7 @@ class Facts:
         self.made = made
         self.sizes = search.variables.sizes
         self._steps: dict[View, Reference] = {}
+        self._inside: dict[View, list[list[int]]] = {}
         self._sums: dict[Table, Terms] = {}
         self._cones: dict[Table, list[int]] = {}
 
@@ -91,10 +92,16 @@ class Facts:
             self._sums[table] = tuple(terms.items())
         return self._sums[table]
 
+    def inside(self, view: View) -> list[list[int]]:
+        """Return for each column the literal that a row is in the cells of a table."""
+        if view not in self._inside:
+            pairs = zip(view.table.scope, view.atoms, strict=True)
+            self._inside[view] = [self.among(column, atoms) for column, atoms in pairs]
+        return self._inside[view]
+
     def outside_view(self, view: View) -> list[int]:
         """Return literals that a row is not in the cells of a table."""
-        pairs = zip(view.table.scope, view.atoms, strict=True)
-        return [literal for column, atoms in pairs for literal in self.outside(column, atoms)]
+        return [-literal for literals in self.inside(view) for literal in literals]
 
     def at_least(self, view: View) -> Reference:
         """Derive that the sum of a table has at least its least value in some cells."""
@@ -112,13 +119,13 @@ class Facts:
         self, views: Iterable[View], box: Mapping[int, Atoms]
     ) -> tuple[list[Reference], list[int]]:
         """Derive the least values of tables in a box; return the steps and their negations."""
+        own = {column: self.among(column, atoms) for column, atoms in box.items()}
         wider, steps, below = {}, [], []
         for view in views:
-            for column, atoms in zip(view.table.scope, view.atoms, strict=True):
-                if atoms != box[column]:
-                    for literal in self.among(column, atoms):
-                        fact = [*self.outside(column, box[column]), literal]
-                        wider[literal] = self.made.fact(fact)
+            for column, literals in zip(view.table.scope, self.inside(view), strict=True):
+                if literals and literals != own[column] and literals[0] not in wider:
+                    outside = [-literal for literal in own[column]]
+                    wider[literals[0]] = self.made.fact([*outside, *literals])
             steps.append(self.at_least(view))
             below.append(self.below(view.table, view.least))
         return [*wider.values(), *steps], below
@@ -139,7 +146,7 @@ class Facts:
 
     def _cover(self, view: View, place: int) -> Reference:
         """Derive the least value from those of the patterns of one column."""
-        column, below = view.table.scope[place], self.below(view.table, view.least)
+        below = self.below(view.table, view.least)
         lower, steps, choices = {}, [], []
         for at in range(len(view.patterns[place])):
             part = view.choose(place, view.patterns[place][at : at + 1])
@@ -147,8 +154,9 @@ class Facts:
                 literal = self.below(view.table, part.least)
                 lower[literal] = self.made.fact([-below, literal])
             steps.append(self.at_least(part))
-            choices += self.among(column, part.atoms[place])
-        some = self.made.fact([*self.outside(column, view.atoms[place]), *choices])
+            choices += self.inside(part)[place]
+        outside = [-literal for literal in self.inside(view)[place]]
+        some = self.made.fact([*outside, *choices])
         clause = [*self.outside_view(view), -below]
         return self.made.step(clause, [*lower.values(), *steps, some])
 
@@ -156,13 +164,14 @@ class Facts:
         """Derive the sum of a table for one pattern of each column."""
         circuit = self.search.circuit
         atoms = dict(zip(view.table.scope, view.atoms, strict=True))
+        inside = dict(zip(view.table.scope, self.inside(view), strict=True))
         truth: dict[int, bool] = {}
         hints = []
         for wire in self._cone(view.table):
             if wire < circuit.n_literals:
                 column, place = self._literals[wire]
                 truth[wire] = bool(self.search.variables.truths[column][place, atoms[column][0]])
-                given = self.outside(column, atoms[column])
+                given = [-literal for literal in inside[column]]
             else:
                 node = circuit.nodes[wire - circuit.n_literals]
                 a, b = truth.get(node.a, False), truth.get(node.b, False)
