@@ -2,8 +2,11 @@
 """Check a certificate of dln: a proof of a claim about every possible row of a model.
 
     python check_certificate.py model.json certificate.json
+    python check_certificate.py model.json certificate.json --write proof
 
 Prints the claim and exits with 0 if the proof is right, otherwise says why not and exits with 1.
+With `--write`, a certificate that was accepted is also written as proof.cnf (DIMACS, with a comment
+about each variable) and proof.lrat, for other checkers, such as cake_lpr and lrat-check.
 
 This program shares no code with dln and needs only the Python standard library. It reads the model
 file and the question by itself, and trusts nothing else in the certificate.
@@ -14,25 +17,29 @@ A question asks for a row (or a pair of rows) of a region that fulfils demands: 
 n votes more than class b. A claim holds if no row of the region fulfils all demands of one of its
 goals. `goals` below derives these goals from the question.
 
+The certificate has a formula (DIMACS) and its refutation (LRAT). Every variable of the formula says
+something about a row that refutes the claim: `variables` lists what.
+
+    ["goal", g]               the row is in the region of goal g and fulfils its demands
+    ["wire", w]               literal or gate w of the model is true
+    ["in", c, ranges]         the value of column c is in one of these atoms
+    ["sum", f, n]             the sum `forms[f]` (coefficients of wires) is at most n
+    ["demands", g, factors]   the demands of goal g, multiplied by these factors and added up, lack
+                              no votes
+
 The values of a column are grouped into atoms, on which no literal of the model changes. `patterns`
 lists the atoms that are possible; the certificate must have them all.
 
-The votes are a sum over tables. A table has some rules of the model, and a cell for each
-combination of patterns of the columns that they read. Every rule must be in exactly one table.
+Every clause of the formula must be a fact, which `Formula.require_fact` decides by itself:
 
-A proof is a tree of boxes (sets of atoms for each column) that splits the region. At some nodes
-tables are added up to larger ones: a group of tables is a table over the columns of all of them. In
-a box, atoms that no table of a group distinguishes are one pattern, and the patterns are numbered
-by their first atoms. Each leaf has integers: multipliers m >= 0 of the demands, and messages
-u(group, column, pattern). For every row
+    about goals    some goal is reached; or: if goal g is reached, then a column is in its region,
+                   or its demands lack no votes
+    of a column    true for every atom of one column
+    of a gate      true for every input of one gate
+    of sums        if the clause were false, adding up its inequalities would give a contradiction
 
-    sum over demands of m * (votes that are lacking)
-      = constant + sum over groups (value of the cell - messages of its patterns)
-                 + sum over columns (messages of all groups to the atom),
-
-because each message is subtracted once and added once. So the left side is at least the constant
-plus the least value of each group plus the least value of each column, over the box. If that is
-positive, some demand lacks votes in every row of the box.
+So the formula is true for every row that refutes the claim. The refutation then derives the empty
+clause from it, step by step (`check_refutation`): there is no such row.
 
 A question about constraints needs no proof in the certificate. Each rule is checked on its own, see
 `check_constraints`: a sum of rules that all move in one direction moves in that direction.
@@ -49,10 +56,6 @@ GATES = (
     *("NOR", "XNOR", "NOT_B", "A_OR_NOT_B", "NOT_A", "NOT_A_OR_B", "NAND", "TRUE"),
 )
 """The number of a gate, as four binary digits, is its output for (a, b) = 00, 01, 10, 11."""
-
-
-REGROUP = -(2**31)
-"""Begins a node of a proof that adds up tables."""
 
 
 class Refused(Exception):
@@ -267,177 +270,249 @@ def read_question(model, question):
     return model, goals, conditions
 
 
-# -- tables -----------------------------------------------------------------------------------
+# -- the formula ------------------------------------------------------------------------------
 
 
-class Tables:
-    """The atoms of the columns that are read, and the votes of every cell of every table."""
+class Formula:
+    """The variables of a formula, and which clauses are facts about a row that refutes the claim.
 
-    def __init__(self, model, document):
+    A goal is a list of demands and conditions by the index of the column.
+    """
+
+    def __init__(self, model, goals, document):
         self.model = model
         self.columns = sorted({literal["column"] for literal in model.literals})
         self.wires = {at: [] for at in self.columns}
         for wire, literal in enumerate(model.literals):
             self.wires[literal["column"]].append(wire)
-        self.atoms = []  # of each column: tuples of truth values of its literals
-        require(len(document["atoms"]) == len(self.columns), "atoms of a column are missing")
-        for at, texts in zip(self.columns, document["atoms"]):
-            atoms = [tuple(bit == "1" for bit in text) for text in texts]
-            possible = patterns(model.columns[at], [model.literals[w] for w in self.wires[at]])
-            require(all(len(atom) == len(self.wires[at]) for atom in atoms), "an atom is too short")
-            require(possible <= set(atoms), f"an atom of column {at} is missing")
-            self.atoms.append(atoms)
-        used = sorted(rule for table in document["tables"] for rule in table["rules"])
-        require(used == list(range(len(model.rules))), "a rule is in no table, or in several")
-        self.tables = []  # columns, pattern of each atom, votes of each cell
-        for table in document["tables"]:
-            self.add(table)
+        self.read_atoms(document["atoms"])
+        self.demands = [demands for demands, _ in goals]
+        self.regions = [self.read_region(conditions) for _, conditions in goals]
+        self.forms = []
+        for terms in document["forms"]:
+            for wire, coefficient in terms:
+                require(type(coefficient) is int, "a coefficient is not an integer")
+                require(0 <= wire < self.n_wires, "a sum has an unknown wire")
+            self.forms.append(terms)
+        self.goal_of = {}  # variable -> goal
+        self.wire_of = {}  # variable -> wire
+        self.column_of = {}  # variable of one column -> column, atoms as bits
+        self.bound_of = {}  # variable -> terms, n: their sum is at most n
+        self.demands_of = {}  # variable -> goal
+        for number, meaning in enumerate(document["variables"], start=1):
+            self.read_variable(number, meaning)
+        self.n_variables = len(document["variables"])
 
-    def add(self, table):
-        scope, of_atoms = table["columns"], table["patterns"]
-        require(len(scope) == len(set(scope)) == len(of_atoms), "the columns of a table are wrong")
-        truths = {}  # (place, pattern) -> truth values of the literals that the rules read
-        cones = [self.model.cone(self.model.rules[rule][0]) for rule in table["rules"]]
-        literals = {w for cone in cones for w in cone if w < len(self.model.literals)}
-        read = {}
-        for place, (number, of_atom) in enumerate(zip(scope, of_atoms)):
-            require(0 <= number < len(self.columns), "a table names an unknown column")
-            require(len(of_atom) == len(self.atoms[number]), "patterns do not fit the atoms")
-            wires = self.wires[self.columns[number]]
-            read.update(dict.fromkeys(wires, place))
-            for atom, pattern in zip(self.atoms[number], of_atom):
-                bits = {w: bit for w, bit in zip(wires, atom) if w in literals}
-                same = truths.setdefault((place, pattern), bits)
-                require(same == bits, "a pattern joins atoms that a rule distinguishes")
-        require(literals <= set(read), "a rule reads a column that is not in its table")
-        sizes = [max(of_atom) + 1 for of_atom in of_atoms]
-        for place, size in enumerate(sizes):
-            require(
-                {p for q, p in truths if q == place} == set(range(size)), "a pattern is missing"
-            )
-        gates = sorted({w for cone in cones for w in cone if w >= len(self.model.literals)})
-        cells = {}
-        for cell in itertools.product(*map(range, sizes)):
-            value = {}
-            for place, pattern in enumerate(cell):
-                value.update(truths[place, pattern])
-            for wire in gates:
-                gate, a, b = self.model.gates[wire - len(self.model.literals)]
-                a, b = value.get(a, False), value.get(b, False)  # outside the cone: not read
-                value[wire] = bool(gate >> (3 - 2 * a - b) & 1)
-            votes = [0] * self.model.n_classes
-            for rule in table["rules"]:
-                wire, given = self.model.rules[rule]
-                if value[wire]:
-                    votes = [x + y for x, y in zip(votes, given)]
-            cells[cell] = votes
-        self.tables.append((scope, of_atoms, cells))
+    @property
+    def n_wires(self):
+        return len(self.model.literals) + len(self.model.gates)
 
-    def box(self, conditions):
-        """Return the atoms of each column that fulfil the conditions."""
-        box = []
+    def read_atoms(self, given):
+        """Read the truth values of the literals on each atom of each column."""
+        require(len(given) == len(self.columns), "atoms of a column are missing")
+        self.atoms, self.truth_of = [], {}  # literal -> column, atoms on which it is true, as bits
+        for place, (at, texts) in enumerate(zip(self.columns, given)):
+            own = [tuple(bit == "1" for bit in text) for text in texts]
+            require(all(len(atom) == len(self.wires[at]) for atom in own), "an atom is too short")
+            possible = self.possible(at, ("any",))
+            require(possible <= set(own), f"an atom of column {at} is missing")
+            self.atoms.append(own)
+            for bit, wire in enumerate(self.wires[at]):
+                true = sum(1 << n for n, atom in enumerate(own) if atom[bit])
+                self.truth_of[wire] = (place, true)
+
+    def possible(self, at, condition):
+        literals = [self.model.literals[wire] for wire in self.wires[at]]
+        return patterns(self.model.columns[at], literals, condition)
+
+    def read_region(self, conditions):
+        """Return the atoms of each column that fulfil the conditions, as bits."""
+        region = []
         for at, atoms in zip(self.columns, self.atoms):
-            literals = [self.model.literals[w] for w in self.wires[at]]
-            possible = patterns(self.model.columns[at], literals, conditions.get(at, ("any",)))
-            box.append({n for n, atom in enumerate(atoms) if atom in possible})
-            require(box[-1], f"no value of {self.model.columns[at]['name']!r} is possible")
-        return box
+            possible = self.possible(at, conditions.get(at, ("any",)))
+            require(possible, f"no value of {self.model.columns[at]['name']!r} is possible")
+            region.append(sum(1 << n for n, atom in enumerate(atoms) if atom in possible))
+        return region
 
-    def regroup(self, box, groups):
-        """Return groups of tables as (columns, atom -> pattern, first messages, cells)."""
-        members = sorted(member for group in groups for member in group)
-        require(members == list(range(len(self.tables))), "a table is in no group, or in several")
-        made, n_messages = [], 0
-        for group in groups:
-            tables = [self.tables[member] for member in group]
-            columns, of_atoms, examples = [], [], []
-            for column in sorted({number for scope, _, _ in tables for number in scope}):
-                uses = [of[scope.index(column)] for scope, of, _ in tables if column in scope]
-                known, of_atom, example = {}, {}, []
-                for atom in sorted(box[column]):
-                    key = tuple(use[atom] for use in uses)
-                    if key not in known:
-                        known[key] = len(example)
-                        example.append(atom)
-                    of_atom[atom] = known[key]
-                columns.append(column)
-                of_atoms.append(of_atom)
-                examples.append(example)
-            kept = [place for place, example in enumerate(examples) if len(example) > 1]
-            first = []
-            for place in kept:
-                first.append(n_messages)
-                n_messages += len(examples[place])
-            cells = []
-            for cell in itertools.product(*(range(len(examples[place])) for place in kept)):
-                atoms = {column: example[0] for column, example in zip(columns, examples)}
-                for place, pattern in zip(kept, cell):
-                    atoms[columns[place]] = examples[place][pattern]
-                votes = [0] * self.model.n_classes
-                for scope, of, table in tables:
-                    found = table[tuple(use[atoms[number]] for number, use in zip(scope, of))]
-                    votes = [x + y for x, y in zip(votes, found)]
-                cells.append((cell, [f + p for f, p in zip(first, cell)], votes))
-            scope, patterns_of = [columns[p] for p in kept], [of_atoms[p] for p in kept]
-            made.append((scope, patterns_of, first, cells))
-        return made, n_messages
+    def read_variable(self, number, meaning):
+        kind, what, *more = meaning
+        require(type(what) is int and what >= 0, "a variable has no meaning")
+        if kind == "goal":
+            require(what < len(self.demands), "there is no such goal")
+            self.goal_of[number] = what
+        elif kind == "wire":
+            require(what < self.n_wires, "there is no such wire")
+            self.wire_of[number] = what
+            if what in self.truth_of:
+                self.column_of[number] = self.truth_of[what]
+        elif kind == "in":
+            bits = 0
+            for first, last in more[0]:
+                require(0 <= first <= last < len(self.atoms[what]), "there is no such atom")
+                bits |= (1 << last + 1) - (1 << first)
+            self.column_of[number] = (what, bits)
+        elif kind == "sum":
+            require(type(more[0]) is int, "a bound is not an integer")
+            self.bound_of[number] = (self.forms[what], more[0])
+        else:
+            require(kind == "demands", f"unknown kind of variable {kind!r}")
+            self.demands_of[number] = what
+            self.bound_of[number] = self.add_demands(self.demands[what], more[0])
 
-    def bound(self, box, goal, groups, multipliers, messages):
-        """Return a lower bound of the multiplied lack of votes in a box."""
-        groups, n_messages = groups
-        require(len(multipliers) == len(goal) and len(messages) == n_messages, "wrong numbers")
-        require(all(type(m) is int and m >= 0 for m in multipliers), "a multiplier is negative")
-        require(all(type(m) is int for m in messages), "a message is not an integer")
-        weight, constant = [0] * self.model.n_classes, 0
-        for (more, less, by), m in zip(goal, multipliers):
-            weight[more] -= m
-            weight[less] += m
-            constant += m * by
-        total = constant + sum(w * b for w, b in zip(weight, self.model.base))
-        unary = [dict.fromkeys(atoms, 0) for atoms in box]
-        for scope, of_atoms, first, cells in groups:
-            allowed = []
-            for number, of_atom, start in zip(scope, of_atoms, first):
-                allowed.append({of_atom[atom] for atom in box[number]})
-                for atom in box[number]:
-                    unary[number][atom] += messages[start + of_atom[atom]]
-            total += min(
-                sum(w * v for w, v in zip(weight, votes)) - sum(messages[at] for at in places)
-                for cell, places, votes in cells
-                if all(p in a for p, a in zip(cell, allowed))
-            )
-        return total + sum(min(values.values()) for values in unary)
+    def add_demands(self, demands, factors):
+        """Return terms and a bound: the votes that are lacking, added up, are at most 0."""
+        require(len(factors) == len(demands), "there is not one factor for each demand")
+        require(all(type(f) is int and f >= 0 for f in factors), "a factor is negative")
+        weight, bound = [0] * self.model.n_classes, 0
+        for (more, less, by), factor in zip(demands, factors):
+            weight[more] -= factor
+            weight[less] += factor
+            bound -= factor * by
+        bound -= sum(w * base for w, base in zip(weight, self.model.base))
+        terms = [
+            (wire, sum(w * vote for w, vote in zip(weight, votes)))
+            for wire, votes in self.model.rules
+        ]
+        return terms, bound
 
-    def check(self, box, goal, proof):
-        """Check that no row of a box fulfils all demands of a goal."""
-        tokens = iter(proof["tree"])
+    def require_fact(self, clause):
+        """Refuse a clause that is not true for every row that refutes the claim."""
+        variables = [abs(literal) for literal in clause]
+        require(all(1 <= v <= self.n_variables for v in variables), "a variable has no meaning")
+        if any(v in self.goal_of for v in variables):
+            known = self.is_about_goals(clause)
+        elif any(v in self.bound_of for v in variables):
+            known = self.is_about_sums(clause)
+        elif all(v in self.column_of for v in variables):
+            known = self.is_about_column(clause)
+        else:
+            known = self.is_about_gate(clause)
+        require(known, f"the clause {clause} is not a fact")
 
-        def take(n):
-            require(0 <= n <= len(proof["tree"]), "a number is out of range")
-            return [next(tokens, -1) for _ in range(n)]
+    def is_about_goals(self, clause):
+        reached = {self.goal_of.get(literal) for literal in clause}
+        if all(goal in reached for goal in range(len(self.demands))):
+            return True
+        for goal in (self.goal_of[-literal] for literal in clause if -literal in self.goal_of):
+            for literal in clause:
+                if self.demands_of.get(literal) == goal:
+                    return True
+                if literal in self.column_of:
+                    column, bits = self.column_of[literal]
+                    if self.regions[goal][column] & ~bits == 0:
+                        return True
+        return False
 
-        stack = [(box, None)]
-        while stack:
-            part, groups = stack.pop()
-            token = next(tokens, None)
-            require(token is not None, "the tree ends too early")
-            if token == REGROUP:
-                members = [take(next(tokens, 0)) for _ in take(1)[0] * [None]]
-                stack.append((part, self.regroup(part, members) if all(part) else None))
-                continue
-            if token < 0:
-                require(-token <= len(proof["messages"]), "a leaf has no messages")
-                if all(part):
-                    require(groups is not None, "a leaf has no groups of tables")
-                    numbers = proof["multipliers"][~token], proof["messages"][~token]
-                    require(self.bound(part, goal, groups, *numbers) > 0, "a bound is not positive")
-                continue
-            require(token < len(part), "a node splits an unknown column")
-            chosen = set(take(next(tokens, 0)))
-            others = [atoms - chosen if n == token else atoms for n, atoms in enumerate(part)]
-            those = [atoms & chosen if n == token else atoms for n, atoms in enumerate(part)]
-            stack += [(others, groups), (those, groups)]
-        require(next(tokens, None) is None, "the tree goes on after its end")
+    def is_about_column(self, clause):
+        columns = {self.column_of[abs(literal)][0] for literal in clause}
+        if len(columns) != 1:
+            return False
+        false = (1 << len(self.atoms[columns.pop()])) - 1  # the atoms on which it is false
+        for literal in clause:
+            bits = self.column_of[abs(literal)][1]
+            false &= bits if literal < 0 else ~bits
+        return false == 0
+
+    def is_about_gate(self, clause):
+        values = [(self.wire_of.get(abs(literal)), literal > 0) for literal in clause]
+        wires = {wire for wire, _ in values}
+        first = len(self.model.literals)
+        if None in wires or max(wires) < first:
+            return False
+        gate, a, b = self.model.gates[max(wires) - first]
+        if not wires <= {max(wires), a, b}:
+            return False
+        for x, y in itertools.product((False, True), repeat=2):
+            bits = {a: x, b: y, max(wires): bool(gate >> (3 - 2 * x - y) & 1)}
+            if (a != b or x == y) and not any(bits[wire] == value for wire, value in values):
+                return False
+        return True
+
+    def is_about_sums(self, clause):
+        left, right, known = {}, 0, {}  # if the clause is false: left <= right, and some wires
+        for literal in clause:
+            if abs(literal) in self.bound_of:
+                terms, bound = self.bound_of[abs(literal)]
+                sign = 1 if literal < 0 else -1
+                right += bound if literal < 0 else -bound - 1
+                for wire, coefficient in terms:
+                    left[wire] = left.get(wire, 0) + sign * coefficient
+            elif abs(literal) in self.wire_of:
+                known[self.wire_of[abs(literal)]] = literal < 0
+        least = 0
+        for wire, coefficient in left.items():
+            least += coefficient * known[wire] if wire in known else min(0, coefficient)
+        return least > right
+
+    def describe(self, number):
+        """Write what a variable says."""
+        if number in self.goal_of:
+            return f"goal {self.goal_of[number]} is reached"
+        if number in self.demands_of:
+            return f"the demands of goal {self.demands_of[number]} lack no votes"
+        if number in self.bound_of:
+            terms, bound = self.bound_of[number]
+            return f"{' '.join(f'{c:+d}*w{wire}' for wire, c in terms)} <= {bound}"
+        if number in self.wire_of:
+            return f"w{self.wire_of[number]}: {self.describe_wire(self.wire_of[number])}"
+        column, bits = self.column_of[number]
+        wires = self.wires[self.columns[column]]
+        chosen = [atom for n, atom in enumerate(self.atoms[column]) if bits >> n & 1]
+        texts = ["".join("01"[bit] for bit in atom) for atom in chosen]
+        return f"w{wires[0]}...w{wires[-1]} are {' or '.join(texts)}"
+
+    def describe_wire(self, wire):
+        if wire >= len(self.model.literals):
+            gate, a, b = self.model.gates[wire - len(self.model.literals)]
+            return f"{GATES[gate]}(w{a}, w{b})"
+        literal = self.model.literals[wire]
+        column = self.model.columns[literal["column"]]
+        name = json.dumps(column["name"], ensure_ascii=False)
+        if "above" in literal:
+            return f"{name} > {literal['above']}"
+        if "among" in literal:
+            among = [column["categories"][number] for number in literal["among"]]
+            return f"{name} in {json.dumps(among, ensure_ascii=False)}"
+        return f"{name} is missing"
+
+
+def read_dimacs(text):
+    """Return the clauses of a formula, and the number of its variables."""
+    lines = [line for line in text.splitlines() if line and not line.startswith("c")]
+    p, cnf, n_variables, n_clauses = lines[0].split()
+    require((p, cnf) == ("p", "cnf"), "the formula does not begin with p cnf")
+    clauses = []
+    for line in lines[1:]:
+        *clause, end = map(int, line.split())
+        require(end == 0 and 0 not in clause, "a clause does not end with 0")
+        clauses.append(clause)
+    require(len(clauses) == int(n_clauses), "the number of clauses is wrong")
+    return clauses, int(n_variables)
+
+
+def check_refutation(clauses, text):
+    """Check that steps of LRAT derive the empty clause from the clauses 1, 2 and so on.
+
+    A step is a number, a clause, 0, the numbers of clauses, 0. If the clause is false, each of
+    these clauses in turn has a single literal that can still be true, until one has none.
+    """
+    known = dict(enumerate(clauses, start=1))
+    last = None
+    for line in text.splitlines():
+        number, *rest = map(int, line.split())
+        end = rest.index(0)
+        clause, hints = rest[:end], rest[end + 1 :]
+        require(hints and hints.pop() == 0 and number not in known, "a step is not as expected")
+        true, contradiction = {-literal for literal in clause}, False
+        for hint in hints:
+            require(hint in known, f"step {number} names an unknown clause")
+            still = [literal for literal in known[hint] if -literal not in true]
+            require(len(still) < 2, f"step {number} does not follow")
+            contradiction = contradiction or not still
+            true.update(still)
+        require(contradiction, f"step {number} does not follow")
+        known[number] = last = clause
+    require(last == [], "the empty clause is not derived")
 
 
 # -- constraints ------------------------------------------------------------------------------
@@ -522,30 +597,50 @@ def reach_of(model):
 
 def check(model_bytes, certificate):
     """Return the claim, or raise `Refused`."""
+    claim, formula = read(model_bytes, certificate)
+    if formula is not None:
+        clauses, n_variables = read_dimacs(certificate["dimacs"])
+        require(n_variables == formula.n_variables, "the number of variables is wrong")
+        for clause in clauses:
+            formula.require_fact(clause)
+        check_refutation(clauses, certificate["lrat"])
+    return claim
+
+
+def read(model_bytes, certificate):
+    """Return the claim and the formula, which is None for constraints: these are checked here."""
     require(certificate.get("format") == "dln-certificate", "this is not a certificate of dln")
-    require(certificate.get("version") == 2, "this program reads certificates of version 2")
+    require(certificate.get("version") == 3, "this program reads certificates of version 3")
     digest = hashlib.sha256(model_bytes).hexdigest()
     require(digest == certificate["model_sha256"], "the certificate is about another model file")
     document, question = json.loads(model_bytes), certificate["question"]
     model = Model(document)
     if question["kind"] == "constraints":
         check_constraints(model, question)
-        return describe_constraints(model, question)
+        return describe_constraints(model, question), None
     several = question["kind"] == "all"  # about rows of the model itself
     questions = question["questions"] if several else [question]
     require(questions, "there is no question")
     require(not several or all(q["kind"] == "always" for q in questions), "a question differs")
-    tables, proofs, texts = None, iter(certificate["proofs"]), []
+    goals = []
     for each in questions:
-        asked, goals, conditions = read_question(model, each)
-        tables = tables or Tables(asked, certificate)
-        for goal in goals:
-            proof = next(proofs, None)
-            require(proof is not None, "there is not one proof for each goal")
-            tables.check(tables.box(conditions), goal, proof)
-        texts.append(describe(document, each))
-    require(next(proofs, None) is None, "there are more proofs than goals")
-    return "\n".join(texts)
+        asked, demands, conditions = read_question(model, each)
+        goals += [(own, conditions) for own in demands]
+    claim = "\n".join(describe(document, each) for each in questions)
+    return claim, Formula(asked, goals, certificate)
+
+
+def write(name, model_bytes, certificate):
+    """Write the formula, with the meaning of its variables, and the refutation."""
+    claim, formula = read(model_bytes, certificate)
+    require(formula is not None, "constraints need no formula; there is nothing to write")
+    comments = [f"c {line}" for line in claim.splitlines()]
+    for number in range(1, formula.n_variables + 1):
+        comments.append(f"c {number}: {formula.describe(number)}")
+    with open(f"{name}.cnf", "w", encoding="utf-8") as file:
+        file.write("\n".join(comments) + "\n" + certificate["dimacs"])
+    with open(f"{name}.lrat", "w", encoding="utf-8") as file:
+        file.write(certificate["lrat"])
 
 
 def describe(document, question):
@@ -600,8 +695,11 @@ def describe_number(document, question):
 
 
 def main(arguments):
-    if len(arguments) != 2:
-        print("usage: python check_certificate.py model.json certificate.json", file=sys.stderr)
+    if len(arguments) not in (2, 4) or arguments[2:3] not in ([], ["--write"]):
+        print(
+            "usage: python check_certificate.py model.json certificate.json [--write NAME]",
+            file=sys.stderr,
+        )
         return 2
     try:
         with open(arguments[0], "rb") as file:
@@ -609,8 +707,10 @@ def main(arguments):
         with open(arguments[1], encoding="utf-8") as file:
             certificate = json.load(file)
         claim = check(model, certificate)
+        if len(arguments) == 4:
+            write(arguments[3], model, certificate)
     except OSError as error:
-        print(f"cannot read: {error}", file=sys.stderr)
+        print(f"cannot read or write: {error}", file=sys.stderr)
         return 2
     except Refused as reason:
         print(f"REFUSED: {reason}")

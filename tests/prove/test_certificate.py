@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import copy
 import importlib.util
+import itertools
 import json
+import math
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -28,15 +34,18 @@ from dln.core.parts import Node, Rule
 from dln.core.score import Score
 from dln.core.verdict import Proof
 from dln.errors import CircuitError
+from dln.prove import box_tree
 from dln.prove.certificate import certificate_of, constraints_certificate
 from dln.prove.certify import independence_claim, prove_range, range_claim, rule_claim
 from dln.prove.claim import Claim, decide
 from dln.prove.clock import Clock
 from dln.prove.robust import certified_radius
+from dln.prove.search import Search
 from tests.conftest import Run
 from tests.prove.test_certify import ANY, biased
 from tests.support.constrained import constrained_circuits
 from tests.support.strategies import law
+from tests.support.tools import find_module
 
 ROOT = Path(__file__).parents[2]
 CHECKER = ROOT / "check_certificate.py"
@@ -63,9 +72,9 @@ def made(circuit: Circuit, claim: Claim) -> tuple[bytes, dict[str, Any]]:
 
 
 @law
-@given(data=st.data(), circuit=ANY)
+@given(data=st.data(), circuit=ANY, tables=st.sampled_from(["small", "large"]))
 def test_every_proof_has_a_certificate_that_is_accepted(
-    data: st.DataObject, circuit: Circuit
+    data: st.DataObject, circuit: Circuit, tables: str
 ) -> None:
     assume(circuit.n_classes > 1 and circuit.columns)
     label = data.draw(st.sampled_from(circuit.classes))
@@ -78,8 +87,103 @@ def test_every_proof_has_a_certificate_that_is_accepted(
         range_claim(circuit, label, -total, total, {}, None),
     ):
         if isinstance(decide(claim, None), Proof):
-            model, certificate = made(circuit, claim)
+            most_added = box_tree._MOST_ADDED if tables == "small" else -1
+            with mock.patch.object(box_tree, "_MOST_ADDED", most_added):
+                model, certificate = made(circuit, claim)
             assert checker.check(model, certificate)
+
+
+SMALL = ANY.filter(lambda own: own.n_classes > 1 and math.prod(own._search.variables.sizes) <= 100)
+
+
+def wires_of(search: Search, atoms: tuple[int, ...]) -> list[bool]:
+    """Return the values of all wires."""
+    circuit, variables = search.circuit, search.variables
+    wires = [False] * circuit.n_literals
+    for own, truths, atom in zip(variables.literals, variables.truths, atoms, strict=True):
+        for place, wire in enumerate(own):
+            wires[wire] = bool(truths[place, atom])
+    for gate, a, b in circuit.nodes:
+        wires.append(bool(gate.table[2 * wires[a] + wires[b]]))
+    return wires
+
+
+def lead_of(circuit: Circuit, number: int, wires: list[bool]) -> int:
+    """Return the votes of a class less the most votes of another."""
+    votes = [
+        base + sum(given[c] for wire, given in circuit.rules if wires[wire])
+        for c, base in enumerate(circuit.base_votes)
+    ]
+    return votes.pop(number) - max(votes)
+
+
+def every_row_of(search: Search) -> list[tuple[int, ...]]:
+    return list(itertools.product(*map(range, search.variables.sizes)))
+
+
+@law
+@given(circuit=SMALL)
+def test_no_false_claim_is_accepted_with_the_proof_of_a_true_one(circuit: Circuit) -> None:
+    search = circuit._search
+    rows = [wires_of(search, atoms) for atoms in every_row_of(search)]
+    leads = [[lead_of(circuit, number, wires) for wires in rows] for number in (0, 1)]
+    low, high = min(leads[0]), max(leads[0])
+    model, certificate = made(
+        circuit, range_claim(circuit, circuit.classes[0], low, high, {}, None)
+    )
+    assert checker.check(model, certificate)
+    for wrong in ({"at_least": low + 1}, {"at_most": high - 1}, {"class": 1}):
+        if "class" not in wrong or min(leads[1]) < low or max(leads[1]) > high:
+            broken = {**certificate, "question": {**certificate["question"], **wrong}}
+            with pytest.raises(checker.Refused):
+                checker.check(model, broken)
+
+
+@law
+@given(data=st.data(), circuit=SMALL)
+def test_a_clause_is_a_fact_only_if_no_row_that_refutes_the_claim_violates_it(
+    data: st.DataObject, circuit: Circuit
+) -> None:
+    """Random clauses are compared with all rows, for a claim that may be false."""
+    search, label = circuit._search, circuit.classes[0]
+    total = 2 * sum(sum(map(abs, votes)) for _, votes in circuit.rules) + 99
+    model, certificate = made(circuit, range_claim(circuit, label, None, total, {}, None))
+    at_most = certificate["question"]["at_most"] = data.draw(st.integers(-3, 3))
+    _, formula = checker.read(model, certificate)
+    rows = []
+    for atoms in every_row_of(search):
+        wires = wires_of(search, atoms)
+        if lead_of(circuit, 0, wires) > at_most:
+            rows.append(truth_of(formula, atoms, wires))
+    clauses, n_variables = checker.read_dimacs(certificate["dimacs"])
+    literals = st.integers(1, n_variables).flatmap(lambda v: st.sampled_from([v, -v]))
+    for _ in range(20):
+        clause = list(data.draw(st.sampled_from(clauses)))
+        place = data.draw(st.integers(0, len(clause) - 1))
+        clause[place : place + 1] = data.draw(st.lists(literals, max_size=1))
+        try:
+            formula.require_fact(clause)
+        except checker.Refused:
+            continue
+        for row in rows:
+            assert any(row[abs(literal)] == (literal > 0) for literal in clause), clause
+
+
+def truth_of(formula: Any, atoms: tuple[int, ...], wires: list[bool]) -> dict[int, bool]:
+    """Return the truth of all variables for a row that refutes the claim."""
+    truth = {}
+    for variable in range(1, formula.n_variables + 1):
+        if variable in formula.goal_of or variable in formula.demands_of:
+            truth[variable] = True
+        elif variable in formula.wire_of:
+            truth[variable] = wires[formula.wire_of[variable]]
+        elif variable in formula.bound_of:
+            terms, bound = formula.bound_of[variable]
+            truth[variable] = sum(points for wire, points in terms if wires[wire]) <= bound
+        else:
+            column, bits = formula.column_of[variable]
+            truth[variable] = bool(bits >> atoms[column] & 1)
+    return truth
 
 
 CLAIMS: dict[str, Callable[[Circuit], Claim]] = {
@@ -88,10 +192,6 @@ CLAIMS: dict[str, Callable[[Circuit], Claim]] = {
     "independent": lambda c: independence_claim(c, ["sex"], {"age": (None, 50)}, None),
     "range": lambda c: range_claim(c, "high", -1, 2, {}, None),
 }
-
-
-def alternating(old: list[int]) -> list[int]:
-    return [(-1) ** place * 10**6 for place in range(len(old))]
 
 
 def put(path: tuple[Any, ...], value: Any) -> Callable[[Any], None]:
@@ -104,30 +204,92 @@ def put(path: tuple[Any, ...], value: Any) -> Callable[[Any], None]:
     return change
 
 
+def lines(name: str, change: Callable[[list[str]], list[str]]) -> Callable[[Any], None]:
+    """Change the lines of a text."""
+
+    def changed(text: str) -> str:
+        return "".join(f"{line}\n" for line in change(text.splitlines()))
+
+    return put((name,), changed)
+
+
+def first_of(kind: str, place: int, value: Any) -> Callable[[Any], None]:
+    """Change what the first variable of a kind says."""
+
+    def change(document: Any) -> None:
+        meaning = next(own for own in document["variables"] if own[0] == kind)
+        meaning[place] = value(meaning[place]) if callable(value) else value
+
+    return change
+
+
+def flip(line: str, place: int) -> str:
+    """Negate a literal, or name another clause."""
+    numbers = line.split()
+    numbers[place] = str(-int(numbers[place]))
+    return " ".join(numbers)
+
+
+def with_clause(clause: str) -> Callable[[Any], None]:
+    """Add a clause to the formula, and refute it with that."""
+
+    def change(document: Any) -> None:
+        header, *clauses = document["dimacs"].splitlines()
+        n = len(clauses) + 1
+        header = " ".join([*header.split()[:3], str(n)])
+        document["dimacs"] = "\n".join([header, *clauses, clause, ""])
+        document["lrat"] = f"{n + 1} 0 {n} 0\n"
+
+    return change
+
+
 BREAKS: dict[str, Callable[[Any], None]] = {
     "another model": put(("model_sha256",), "0" * 64),
-    "other messages": put(("proofs", 0, "messages", 0), alternating),
-    "message that is no integer": put(("proofs", 0, "messages", 0), lambda old: [0.5 for _ in old]),
-    "negative multiplier": put(("proofs", 0, "multipliers", 0), lambda old: [-m for m in old]),
-    "multipliers of 0": put(("proofs", 0, "multipliers", 0), lambda old: [0 for _ in old]),
-    "no leaf": put(("proofs", 0, "tree"), []),
-    "unknown messages": put(("proofs", 0, "tree"), [-99]),
-    "more after the end": put(("proofs", 0, "tree"), lambda old: [*old, -1]),
-    "no proof": put(("proofs",), []),
-    "a rule that is missing": put(("tables", 0, "rules"), []),
-    "a rule that is there twice": put(("tables", 0, "rules"), lambda old: [*old, *old]),
+    "a step that is missing": lines("lrat", lambda old: old[1:]),
+    "the last step is missing": lines("lrat", lambda old: old[:-1]),
+    "only the last step": lines("lrat", lambda old: old[-1:]),
+    "no steps": put(("lrat",), ""),
+    "another literal in a step": lines("lrat", lambda old: [flip(old[0], 1), *old[1:]]),
+    "another hint": lines("lrat", lambda old: [*old[:-1], flip(old[-1], -2)]),
+    "a hint that is missing": lines("lrat", lambda old: [*old[:-1], old[-1].split()[0] + " 0 0"]),
+    "hints in another order": lines(
+        "lrat", lambda old: [old[0].split(" 0 ")[0] + " 0 2 1 0", *old[1:]]
+    ),
+    "the number of a fact": lines("lrat", lambda old: ["1 0 1 0", *old]),
+    "a step that does not end": lines("lrat", lambda old: [old[0][:-2], *old[1:]]),
+    "a clause that is missing": lines("dimacs", lambda old: [old[0], *old[2:]]),
+    "another literal in a fact": lines("dimacs", lambda old: [*old[:-1], flip(old[-1], 0)]),
+    "no formula": put(("dimacs",), ""),
+    "another header": lines("dimacs", lambda old: [old[0].replace("cnf", "wcnf"), *old[1:]]),
+    "the empty clause as a fact": with_clause("0"),
+    "no goal as a fact": with_clause("-1 0"),
+    "an unknown variable": with_clause("99999 0"),
+    "a wire as a fact": lambda old: with_clause(f"{wire_of(old)} 0")(old),
+    "no wire as a fact": lambda old: with_clause(f"-{wire_of(old)} 0")(old),
+    "another sum": put(("forms", 0, 0, 1), 10**6),
+    "a sum that is no integer": put(("forms", 0, 0, 1), 0.5),
+    "an unknown wire in a sum": put(("forms", 0, 0, 0), 99),
+    "another bound": first_of("sum", 2, lambda old: old + 9),
+    "a bound that is no integer": first_of("sum", 2, 0.5),
+    "another wire": first_of("wire", 1, lambda old: old ^ 1),
+    "an unknown wire": first_of("wire", 1, 99),
+    "factors of 0": first_of("demands", 2, lambda old: [0 for _ in old]),
+    "a negative factor": first_of("demands", 2, lambda old: [-1 for _ in old]),
+    "too few factors": first_of("demands", 2, []),
+    "an unknown goal": first_of("goal", 1, 99),
+    "an unknown meaning": first_of("goal", 0, "hope"),
+    "too few variables": put(("variables",), lambda old: old[:-1]),
     "an atom that is missing": put(("atoms", 0), lambda old: old[:1]),
-    "patterns that are joined": put(("tables", 0, "patterns", 0), lambda old: [0 for _ in old]),
-    "a column that is missing": put(("tables", 0, "columns"), []),
-    "no groups": put(("proofs", 0, "tree"), lambda old: old[old.index(-1) :]),
-    "a group that is missing": put(("proofs", 0, "tree"), lambda old: [old[0], 0, -1]),
-    "a table in two groups": put(("proofs", 0, "tree"), lambda old: [old[0], 1, 2, 0, 0, -1]),
-    "fewer messages": put(("proofs", 0, "messages", 0), lambda old: [*old, 0]),
-    "another version": put(("version",), 1),
+    "another version": put(("version",), 2),
     "another format": put(("format",), "dln-circuit"),
     "no question": put(("question",), {}),
     "a longer question": put(("question", "where"), {"size": None}),
 }
+
+
+def wire_of(document: Any) -> int:
+    """Return a variable about a wire."""
+    return 1 + next(n for n, own in enumerate(document["variables"]) if own[0] == "wire")
 
 
 @pytest.mark.parametrize("kind", CLAIMS)
@@ -192,8 +354,68 @@ def test_a_changed_model_is_refused_even_with_its_digest() -> None:
     document["rules"][0]["votes"] = [0, 9]
     changed = json.dumps(document).encode()
     certificate["model_sha256"] = hashlib.sha256(changed).hexdigest()
-    with pytest.raises(checker.Refused, match="not positive"):
+    with pytest.raises(checker.Refused, match="is not a fact"):
         checker.check(changed, certificate)
+
+
+@pytest.mark.parametrize("kind", CLAIMS)
+def test_a_solver_finds_no_solution_of_the_formula(kind: str, tmp_path: Path) -> None:
+    """The formula alone, without our refutation, has no solution; without a fact it has one."""
+    find_module("pysat", package="python-sat")
+    from pysat.formula import CNF
+    from pysat.solvers import Solver
+
+    cnf, _ = written(kind, tmp_path)
+    formula = CNF(from_file=str(cnf))
+    for clauses, solvable in ((formula.clauses, False), (formula.clauses[1:], True)):
+        with Solver(name="cadical153", bootstrap_with=clauses) as solver:
+            assert solver.solve() == solvable
+
+
+@pytest.mark.parametrize("kind", CLAIMS)
+@pytest.mark.parametrize(
+    ("tool", "said"), [("lrat-check", "VERIFIED"), ("cake_lpr", "s VERIFIED UNSAT")]
+)
+def test_other_checkers_accept_the_refutation(
+    tool: str, said: str, kind: str, tmp_path: Path
+) -> None:
+    found = shutil.which(tool)
+    if found is None:  # there is no Debian package
+        pytest.skip(f"{tool} is not installed (docs/reference/certificate.md says where it is)")
+    files = written(kind, tmp_path)
+    environment = {**os.environ, "CML_HEAP_SIZE": "500", "CML_STACK_SIZE": "100"}
+    run = partial(subprocess.run, capture_output=True, text=True, env=environment)
+    assert said in run([found, *map(str, files)]).stdout
+    steps = files[1].read_text("utf-8").splitlines()
+    files[1].write_text("\n".join([*steps[1:], ""]), "utf-8")
+    done = run([found, *map(str, files)])
+    assert said not in done.stdout.replace("NOT VERIFIED", "")
+
+
+def written(kind: str, folder: Path) -> tuple[Path, Path]:
+    """Let the checker write the formula and the refutation of a claim."""
+    circuit = biased()
+    model, certificate = made(circuit, CLAIMS[kind](circuit))
+    files = folder / "m.json", folder / "c.json"
+    files[0].write_bytes(model)
+    files[1].write_text(json.dumps(certificate), "utf-8")
+    assert checker.main([*map(str, files), "--write", str(folder / "proof")]) == 0
+    return folder / "proof.cnf", folder / "proof.lrat"
+
+
+def test_the_formula_is_written_with_the_words_of_the_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cnf, lrat = written("always", tmp_path)
+    lines = cnf.read_text("utf-8").splitlines()
+    assert lines[0].startswith('c always class "high" where {age: [51')
+    for said in ('w0: "age" > 50.0', 'w1: "sex" in ["m"]', "w4: AND(w0, w1)", "+2*w4 <= 1"):
+        assert any(line.startswith("c ") and line.endswith(said) for line in lines), said
+    assert lrat.read_text("utf-8").splitlines()[-1].split()[1] == "0"
+    usage = "usage: python check_certificate.py"
+    for arguments in (["m"], ["m", "c", "--write"], ["m", "c", "--read", "proof"]):
+        assert checker.main(arguments) == 2
+        assert capsys.readouterr().err.startswith(usage)
 
 
 def test_the_checker_imports_only_the_standard_library() -> None:
@@ -317,8 +539,8 @@ def test_the_commands_certify_rows_and_reasons(run: Run, tmp_path: Path) -> None
     with pytest.raises(checker.Refused):
         checker.check(model.read_bytes(), wrong)
     for damage, said in (
-        (lambda c: c["proofs"].pop(), "one proof for each goal"),
-        (lambda c: c["question"]["questions"].pop(), "more proofs than goals"),
+        (lambda c: c["question"]["questions"].append(c["question"]["questions"][0]), "not a fact"),
+        (lambda c: c["question"]["questions"].pop(), "no such goal"),
         (lambda c: c["question"].update(questions=[]), "no question"),
         (lambda c: c["question"]["questions"][0].update(kind="never"), "a question differs"),
         (lambda c: c["question"]["questions"][0]["where"].update(sex=["x"]), "no value of 'sex'"),

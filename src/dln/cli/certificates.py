@@ -10,6 +10,9 @@ from dln.errors import OptionError
 from dln.prove.certificate import write_certificate
 from dln.prove.claim import Claim
 
+CERTIFICATE_SECONDS = 300.0
+"""Time limit of a certificate of a reason: it takes seconds, but minutes for the largest models."""
+
 
 def check_certificate_output(certificate: str, model: str, data: str | None) -> None:
     """Raise `OptionError` if a certificate cannot be written to a file."""
@@ -24,7 +27,8 @@ def write_checked_certificate(
     """Write the proofs of claims, and say how to check them."""
     if not write_certificate(claims, model, certificate, time_limit=time_limit):
         raise OptionError(
-            "the certificate was not written within the time limit; raise --time-limit"
+            f"the certificate was not written within {time_limit:g} s; give dln prove a larger "
+            "--time-limit"
         )
     print_written(certificate, model, quiet=quiet)
 

@@ -8,7 +8,11 @@ import typer
 
 from dln._util.messages import count_of
 from dln.cli.asking import find_class, find_names
-from dln.cli.certificates import check_certificate_output, write_checked_certificate
+from dln.cli.certificates import (
+    CERTIFICATE_SECONDS,
+    check_certificate_output,
+    write_checked_certificate,
+)
 from dln.cli.files import STANDARD, check_output, load_model
 from dln.cli.layout import DETECT, Layout
 from dln.cli.options import Data, Json, Model, Quiet
@@ -93,7 +97,7 @@ def explain(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Write a proof that the values of the reason are enough, for "
+            help="Write a proof that the values of the reason are enough, in DIMACS and LRAT, for "
             "check_certificate.py.",
         ),
     ] = None,
@@ -158,7 +162,7 @@ def explain(
         parts["options"] = circuit.changes(cells, to=goal, n=changes or 1, **limits, **bounds)
     if certificate is not None:
         claim = reason_claim(circuit, parts["reason"])
-        write_checked_certificate([claim], model, certificate, 60.0, quiet=quiet)
+        write_checked_certificate([claim], model, certificate, CERTIFICATE_SECONDS, quiet=quiet)
     if json:
         print_json(found.to_dict() | {name: part.to_dict() for name, part in parts.items()})
         return

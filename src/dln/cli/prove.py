@@ -133,7 +133,9 @@ def prove(
     ] = None,
     certificate: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Write the proof to a file for check_certificate.py."),
+        typer.Option(
+            metavar="FILE", help="Write the proof in DIMACS and LRAT, for check_certificate.py."
+        ),
     ] = None,
     time_limit: TimeLimit = 60.0,
     layout: Layout = DETECT,

@@ -1,15 +1,13 @@
 """A claim -> a file that proves it, for check_certificate.py, which shares no code with dln.
 
-docs/guides/audit.md describes the file.
+docs/reference/certificate.md describes the file.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +17,11 @@ from dln.core.constraints import Constraints
 from dln.core.obedience import find_breach
 from dln.core.readout import target_name
 from dln.errors import CircuitError
+from dln.prove.bounds import Atoms
 from dln.prove.claim import Claim
-from dln.prove.clock import Clock
-from dln.prove.search import BoxProof, Search
+from dln.prove.clock import Clock, TimeIsUpError
+from dln.prove.lrat import Meaning
+from dln.prove.refute import Terms, refute
 
 
 def write_certificate(
@@ -77,63 +77,61 @@ def certificate_of(claims: Sequence[Claim], model: bytes, clock: Clock) -> dict[
 
     Several claims must be about single rows of the same circuit.
     """
-    first, search = claims[0], claims[0].search
+    search = claims[0].search
     if search.tables.has_definitions:
         raise CircuitError(
             "a rule has too many literals for a certificate; train with fewer layers, or prune"
         )
-    proofs = []
-    for claim in claims:
-        for goal in claim.goals:
-            left = math.inf if clock.left is None else clock.left
-            proof = search.prove(claim.region.box, goal, seconds=left)
-            if proof is None:
-                return None
-            proofs.append(_proof_to_json(proof))
+    try:
+        made = refute(claims, clock)
+    except TimeIsUpError:
+        return None
     atoms = [
         ["".join("01"[int(bit)] for bit in atom) for atom in truths.T.tolist()]
         for truths in search.variables.truths
     ]
-    question: Mapping[str, Any] = first.question
+    question: Mapping[str, Any] = claims[0].question
     if len(claims) > 1:
         question = {"kind": "all", "questions": [dict(claim.question) for claim in claims]}
+    forms: dict[Terms, int] = {}
     return {
         **_document("; ".join(claim.text for claim in claims), model, question),
         "columns": search.names,
         "atoms": atoms,
-        "tables": _tables(search),
-        "proofs": proofs,
+        "variables": [_variable(meaning, forms) for meaning in made.meanings],
+        "forms": list(forms),
+        "dimacs": made.dimacs(),
+        "lrat": made.lrat(),
     }
 
 
-def _proof_to_json(proof: BoxProof) -> dict[str, Any]:
-    tree, messages, starts, multipliers = (part.tolist() for part in proof)
-    return {
-        "tree": tree,
-        "messages": [messages[first:last] for first, last in pairwise(starts)],
-        "multipliers": multipliers,
-    }
+def _variable(meaning: Meaning, forms: dict[Terms, int]) -> list[Any]:
+    """Return what a variable says as plain values, and add the sum that it is about."""
+    match meaning:
+        case "in", int(column), tuple(atoms):
+            return ["in", column, _ranges(atoms)]
+        case "sum", tuple(terms), int(bound):
+            return ["sum", forms.setdefault(terms, len(forms)), bound]
+        case _:
+            return list(meaning)
+
+
+def _ranges(atoms: Atoms) -> list[tuple[int, int]]:
+    """Return the first and the last of consecutive numbers.
+
+    >>> _ranges((0, 1, 2, 5))
+    [(0, 2), (5, 5)]
+    """
+    starts = [n for n, atom in enumerate(atoms) if n == 0 or atoms[n - 1] != atom - 1]
+    ends = [*(start - 1 for start in starts[1:]), len(atoms) - 1]
+    return [(atoms[first], atoms[last]) for first, last in zip(starts, ends, strict=True)]
 
 
 def _document(text: str, model: bytes, question: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "format": "dln-certificate",
-        "version": 2,
+        "version": 3,
         "claim": text,
         "model_sha256": hashlib.sha256(model).hexdigest(),
         "question": dict(question),
     }
-
-
-def _tables(search: Search) -> list[dict[str, Any]]:
-    given, rules = search.tables.arguments, search.tables.rules
-    sizes, starts = given["n_atoms"].tolist(), given["factor_start"].tolist()
-    tables, at = [], 0
-    for number, of_table in enumerate(rules):
-        scope = given["scope"][starts[number] : starts[number + 1]].tolist()
-        patterns = []
-        for column in scope:
-            patterns.append(given["pattern"][at : at + sizes[column]].tolist())
-            at += sizes[column]
-        tables.append({"rules": list(of_table), "columns": scope, "patterns": patterns})
-    return tables
