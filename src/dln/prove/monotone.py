@@ -96,12 +96,10 @@ def prove_monotone(
     refuted: raising smoker from False to True changes the votes from (0, 2) to (0, 1)
     where age = 80
     """
-    if direction not in get_args(Direction):
-        raise OptionError(f'direction is {direction!r}, expected "rising" or "falling"')
     check_time_limit(time_limit)
     clock = Clock(time_limit)
-    number = _find_column(circuit, feature)
-    winner, voting = _find_winner(circuit, label)
+    number = find_ordered_column(circuit, feature, direction)
+    winner, voting = find_winner(circuit, label)
     try:
         found = find_fall(slice_by(voting, number, clock), winner, direction, clock)
     except TimeIsUpError:
@@ -184,7 +182,10 @@ def _reversal(circuit: Circuit, fall: Fall, clock: Clock) -> Reversal:
     return Reversal(feature, before, after, cells, votes[0], votes[1], clock.seconds, numbers)
 
 
-def _find_column(circuit: Circuit, feature: str) -> int:
+def find_ordered_column(circuit: Circuit, feature: str, direction: Direction) -> int:
+    """Return the number of a column of numbers, after a check of the direction."""
+    if direction not in get_args(Direction):
+        raise OptionError(f'direction is {direction!r}, expected "rising" or "falling"')
     check_is_circuit(circuit, "prove_monotone")
     names = [column.name for column in circuit.columns]
     if feature not in names:
@@ -198,7 +199,7 @@ def _find_column(circuit: Circuit, feature: str) -> int:
     return number
 
 
-def _find_winner(circuit: Circuit, label: Label | None) -> tuple[int, Circuit]:
+def find_winner(circuit: Circuit, label: Label | None) -> tuple[int, Circuit]:
     """Return the number of a class, and the circuit that votes for it."""
     if circuit.task == "number":
         check_no_label(circuit, label)

@@ -7,20 +7,23 @@ contains the atom, and examples are taken from that part.
 from __future__ import annotations
 
 import datetime
+import math
 import numbers
 from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dln._util.messages import list_names
+from dln.core.circuit import Circuit
 from dln.core.conditions import Atom, Cell, Choice, Gap
 from dln.core.literals import Column
 from dln.core.logic import Logic
 from dln.data.cells import readable_cells
-from dln.data.codes import places_of
-from dln.data.table import read_table
+from dln.data.codes import MISSING_CODE, encode_cells, places_of
+from dln.data.table import Table, read_table
 from dln.errors import OptionError
 from dln.prove.search import Atoms, Box, Search, rows_of
 
@@ -42,6 +45,8 @@ class Region:
     ----------
     box
         Their atoms.
+    where, data
+        The conditions, and the rows for examples.
     """
 
     def __init__(self, search: Search, where: Mapping[str, Any], data: Any = None) -> None:
@@ -53,6 +58,7 @@ class Region:
         """
         check_names(search, where)
         self._search = search
+        self.where, self.data = where, data
         self._examples: dict[tuple[int, int], Cell] = {}
         self.box: Box = search.all_rows
         for place, index in enumerate(search.variables.read):
@@ -118,8 +124,8 @@ def members(logic: Logic, number: int, found: Any) -> list[list[Cell]]:
     return of_atom
 
 
-def _number_in(atom: Atom, column: Column, given: Any) -> Cell:
-    """Return a value of an atom that fulfils a condition; None if there is none."""
+def bounds_of(given: Any, column: Column) -> tuple[float | None, float | None]:
+    """Return the limits of a condition on a column of numbers; None for no limit."""
     bounds = tuple(given) if isinstance(given, (tuple, list)) else (given, given)
     if len(bounds) != 2:
         raise OptionError(
@@ -127,6 +133,12 @@ def _number_in(atom: Atom, column: Column, given: Any) -> Cell:
             "(lowest, highest) with None for no limit"
         )
     low, high = (number_of(bound, column) for bound in bounds)
+    return low, high
+
+
+def _number_in(atom: Atom, column: Column, given: Any) -> Cell:
+    """Return a value of an atom that fulfils a condition; None if there is none."""
+    low, high = bounds_of(given, column)
     gap = atom.narrowed(low, high) if isinstance(atom, Gap) else None
     return None if gap is None else gap.cell
 
@@ -144,7 +156,32 @@ def number_of(value: Any, column: Column) -> float | None:
     raise OptionError(f"the condition on {column.name!r} has {value!r}, expected a number")
 
 
-def _category_in(known: list[Cell], column: Column, given: Any) -> Cell:
+def rows_within(circuit: Circuit, where: Mapping[str, Any], table: Table) -> NDArray[np.bool_]:
+    """Whether each row of a table fulfils conditions."""
+    used = [index for index, column in enumerate(circuit.columns) if column.name in where]
+    places = places_of(table, circuit.columns, used)
+    within = np.ones(table.n_rows, dtype=bool)
+    for index in used:
+        column = circuit.columns[index]
+        values, given = encode_cells(table.read(places[index]), column), where[column.name]
+        if not column.is_numeric:
+            wanted = [MISSING_CODE]
+            if given is not None:
+                wanted = [column.categories.index(each) for each in categories_of(given, column)]
+            within &= np.isin(values, wanted)
+        elif given is None:
+            within &= np.isnan(values)
+        else:
+            low, high = bounds_of(given, column)
+            within &= ~np.isnan(values)
+            within &= (values >= (-math.inf if low is None else low)) & (
+                values <= (math.inf if high is None else high)
+            )
+    return within
+
+
+def categories_of(given: Any, column: Column) -> list[Any]:
+    """Return the categories that a condition names; raises `OptionError` for others."""
     several = isinstance(given, Collection) and not isinstance(given, str)
     wanted = list(given) if several else [given]
     for category in wanted:
@@ -153,6 +190,11 @@ def _category_in(known: list[Cell], column: Column, given: Any) -> Cell:
                 f"the condition on {column.name!r} has {category!r}; the categories are "
                 f"{list_names(map(repr, column.categories))}"
             )
+    return wanted
+
+
+def _category_in(known: list[Cell], column: Column, given: Any) -> Cell:
+    wanted = categories_of(given, column)
     return next((category for category in known if category in wanted), None)
 
 
