@@ -93,7 +93,14 @@ class Solver {
   explicit Solver(const Problem& problem)
       : p_(problem), message_(problem.n_messages), unary_(problem.n_all_atoms()),
         objective_(problem.table.front().size()),
-        stamp_(problem.factors.size(), -1), weight_(problem.n_classes), x_(problem.n_variables()) {}
+        stamp_(problem.factors.size(), -1), weight_(problem.n_classes), x_(problem.n_variables()),
+        cells_(problem.factors.size()) {
+    for (std::size_t f = 0; f < cells_.size(); ++f) {
+      cells_[f] = p_.factors[f].first_cell;
+      for (std::size_t at = p_.factors[f].first_place; at < p_.factors[f].last_place; ++at)
+        cells_[f] += static_cast<std::size_t>(pattern_of(p_.places[at], 0)) * p_.places[at].stride;
+    }
+  }
 
   // A solver of a part of another problem, whose proofs are about that problem.
   explicit Solver(const Regrouped& part) : Solver(part.problem) {
@@ -139,7 +146,7 @@ class Solver {
 
   // The votes of a row for some classes; 0 for the others.
   std::vector<Number> votes(const std::int32_t* row, const std::vector<int>& classes) {
-    std::copy(row, row + p_.n_columns, x_.begin());
+    for (int v = 0; v < p_.n_columns; ++v) put(v, row[v]);
     return count_votes(classes);
   }
 
@@ -152,23 +159,22 @@ class Solver {
     votes.clear();
     for (int i = 0; i < box.size[v]; ++i) {
       if (p_.has_definitions) {
-        x_[v] = atoms[i];
+        put(v, atoms[i]);
         const std::vector<Number> found = count_votes(classes);
         votes.insert(votes.end(), found.begin(), found.end());
         continue;
       }
       votes.insert(votes.end(), now.begin(), now.end());
     }
-    x_[v] = own;
     if (p_.has_definitions) {
+      put(v, own);
       count_votes(classes);
       return;
     }
     for (int at : p_.readers[v]) {
-      const Factor& factor = p_.factors[p_.factor_of[at]];
       const Place& place = p_.places[at];
       const std::size_t here = static_cast<std::size_t>(pattern_of(place, own)) * place.stride;
-      const std::size_t cell = factor.first_cell + cell_of(factor, factor.last_place) - here;
+      const std::size_t cell = cells_[p_.factor_of[at]] - here;
       for (int c : classes) {
         const Number* table = p_.table[c].data() + cell;
         for (int i = 0; i < box.size[v]; ++i)
@@ -241,7 +247,7 @@ class Solver {
         const int atom = box.begin(p_, v)[i];
         const Number cost = cost_of(v, atom);
         if (cost > 0) sum += static_cast<double>(cost), ++n;
-        if (cost < least) least = cost, x_[v] = atom;
+        if (cost < least) least = cost, put(v, atom);
         most = std::max(most, cost);
       }
       most_cost_ += most;
@@ -317,6 +323,16 @@ class Solver {
     return values;
   }
 
+  // The values of a factor along one variable, given the cell of its first pattern.
+  const std::vector<Number>& values_along(std::size_t f, const Place& place, std::size_t cell) {
+    const Factor& factor = p_.factors[f];
+    along_.resize(place.n_patterns);
+    const bool known = stamp_[f] == objective_number_;
+    for (int pattern = 0; pattern < place.n_patterns; ++pattern, cell += place.stride)
+      along_[pattern] = known ? objective_[factor.first_cell + cell] : value_at(factor, cell);
+    return along_;
+  }
+
   Number cost_of(int variable, int atom) const {
     return costs_ && variable < p_.n_columns ? costs_[p_.atom[variable] + atom] : 0;
   }
@@ -370,13 +386,13 @@ class Solver {
       }
     }
     if (n_free == 0) return value_at(factor, offset) + fixed;
-    const Number* values = values_of(f) + offset;
     if (n_free == 1) {
       Dim& dim = dims_[0];
+      const std::vector<Number>& values = values_along(f, *dim.place, offset);
       for (int pattern : dim.patterns)
-        dim.least[pattern] = values[pattern * dim.place->stride] + fixed + dim.others[pattern];
+        dim.least[pattern] = values[pattern] + fixed + dim.others[pattern];
     } else {
-      find_least(values, fixed, n_free);
+      find_least(values_of(f) + offset, fixed, n_free);
     }
     for (int d = 0; d < n_free; ++d) send(dims_[d], n_free, box);
     return 0;
@@ -482,29 +498,41 @@ class Solver {
 
   // -- rows -----------------------------------------------------------------------------------
 
-  std::size_t cell_of(const Factor& factor, std::size_t last_place) const {
-    std::size_t cell = 0;
-    for (std::size_t at = factor.first_place; at < last_place; ++at) {
+  // Give the row `x_` another atom of a variable.
+  void put(int v, std::int32_t atom) {
+    if (x_[v] == atom) return;
+    for (int at : p_.readers[v]) {
       const Place& place = p_.places[at];
-      cell += static_cast<std::size_t>(pattern_of(place, x_[place.variable])) * place.stride;
+      const std::ptrdiff_t steps = pattern_of(place, atom) - pattern_of(place, x_[v]);
+      cells_[p_.factor_of[at]] += static_cast<std::size_t>(steps * place.stride);
     }
-    return cell;
+    x_[v] = atom;
   }
 
   // Compute the inner wires of the row `x_`, and its votes for some classes.
   std::vector<Number> count_votes(const std::vector<int>& classes) {
     std::vector<Number> sum(p_.n_classes, 0);
     for (int c : classes) sum[c] = p_.base[c];
-    for (const Factor& factor : p_.factors) {
-      if (factor.output >= 0) {  // inputs of a definition are defined before it
-        const std::size_t cell = cell_of(factor, factor.last_place - 1);
-        x_[factor.output] = p_.table[0][factor.first_cell + cell] ? 1 : 0;
-        continue;
-      }
-      const std::size_t cell = factor.first_cell + cell_of(factor, factor.last_place);
-      for (int c : classes) sum[c] += p_.table[c][cell];
+    if (p_.has_definitions) define_wires();
+    for (int c : classes) {
+      const Number* votes = p_.table[c].data();
+      Number& of_class = sum[c];
+      for (std::size_t f = 0; f < cells_.size(); ++f)
+        if (p_.factors[f].output < 0) of_class += votes[cells_[f]];
     }
     return sum;
+  }
+
+  // Inputs of a definition are defined before it. Its table tells where the output 0 is wrong.
+  void define_wires() {
+    for (std::size_t f = 0; f < cells_.size(); ++f) {
+      const int output = p_.factors[f].output;
+      if (output < 0) continue;
+      const Place& place = p_.places[p_.factors[f].last_place - 1];
+      const std::size_t of_zero =
+          cells_[f] - static_cast<std::size_t>(pattern_of(place, x_[output])) * place.stride;
+      put(output, p_.table[0][of_zero] ? 1 : 0);
+    }
   }
 
   Number cost_of_row() const {
@@ -544,7 +572,7 @@ class Solver {
         }
         if (best == x_[v]) continue;
         cost += cost_of(v, best) - cost_of(v, x_[v]);
-        x_[v] = best;
+        put(v, best);
         found_ = count_votes(asked_);
         moved = true;
       }
@@ -556,8 +584,8 @@ class Solver {
     for (int v = 0; v < p_.n_variables(); ++v) {
       const std::int32_t* atoms = box.begin(p_, v);
       const Number* unary = unary_.data() + p_.atom[v];
-      x_[v] = *std::min_element(atoms, atoms + box.size[v],
-                                [&](int a, int b) { return unary[a] < unary[b]; });
+      put(v, *std::min_element(atoms, atoms + box.size[v],
+                               [&](int a, int b) { return unary[a] < unary[b]; }));
     }
   }
 
@@ -574,16 +602,15 @@ class Solver {
         for (int at : p_.readers[v]) {
           const std::size_t f = p_.factor_of[at];
           const Place& place = p_.places[at];
-          const Factor& factor = p_.factors[f];
           const std::size_t here = static_cast<std::size_t>(pattern_of(place, x_[v])) * place.stride;
-          const Number* values = values_of(f) + cell_of(factor, factor.last_place) - here;
-          for (int i = 0; i < box.size[v]; ++i)
-            scores_[i] += values[pattern_of(place, atoms[i]) * place.stride];
+          const std::vector<Number>& values =
+              values_along(f, place, cells_[f] - p_.factors[f].first_cell - here);
+          for (int i = 0; i < box.size[v]; ++i) scores_[i] += values[pattern_of(place, atoms[i])];
         }
         const int best = static_cast<int>(
             std::min_element(scores_.begin(), scores_.end()) - scores_.begin());
         const int now = static_cast<int>(std::find(atoms, atoms + box.size[v], x_[v]) - atoms);
-        if (now == box.size[v] || scores_[best] < scores_[now]) x_[v] = atoms[best], moved = true;
+        if (now == box.size[v] || scores_[best] < scores_[now]) put(v, atoms[best]), moved = true;
       }
       if (try_row() && !costs_) return;
       if (!moved) return;
@@ -781,7 +808,7 @@ class Solver {
     gaps_.assign(p_.n_variables(), 0);
     for (std::size_t f = 0; f < p_.factors.size(); ++f) {
       const Factor& factor = p_.factors[f];
-      Number gap = value_at(factor, cell_of(factor, factor.last_place));
+      Number gap = value_at(factor, cells_[f] - factor.first_cell);
       for (std::size_t at = factor.first_place; at < factor.last_place; ++at) {
         const Place& place = p_.places[at];
         gap -= message_[place.message + pattern_of(place, x_[place.variable])];
@@ -854,8 +881,9 @@ class Solver {
   std::vector<Number> message_, unary_, objective_;
   std::vector<std::int64_t> stamp_;
   std::int64_t objective_number_ = 0;
-  std::vector<Number> weight_, multiplier_, found_, scores_, gaps_, column_votes_, atom_votes_;
-  std::vector<std::int32_t> x_;
+  std::vector<Number> weight_, multiplier_, found_, scores_, along_, gaps_, column_votes_, atom_votes_;
+  std::vector<std::int32_t> x_;      // a row, with inner wires
+  std::vector<std::size_t> cells_;   // of each factor: the cell of this row
   std::vector<int> asked_;     // the classes that the goal names
   std::vector<int> weighted_;  // those that have a weight
   std::vector<Dim> dims_;
