@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dln._util.messages import list_names
 from dln.core.circuit import Circuit
-from dln.core.conditions import Atom, Cell, Choice, Gap
+from dln.core.conditions import Atom, Cell, Choice, ColumnAtoms, Gap
 from dln.core.literals import Column
 from dln.core.logic import Logic
 from dln.data.cells import readable_cells
@@ -114,7 +114,7 @@ class Region:
         return members(self._search.circuit.logic, index, self._search.variables.atoms[place])
 
 
-def members(logic: Logic, number: int, found: Any) -> list[list[Cell]]:
+def members(logic: Logic, number: int, found: ColumnAtoms) -> list[list[Cell]]:
     """List the known categories of each atom of a column."""
     literals = [literal for literal in logic.literals if literal.column == number]
     truths = {found.truths(place): place for place in range(len(found.atoms))}
@@ -199,24 +199,31 @@ def _category_in(known: list[Cell], column: Column, given: Any) -> Cell:
 
 
 def likely_box(search: Search) -> Box:
-    """Return the rows whose values are all in the ranges of the training rows.
+    """Return the rows whose values are all likely."""
+    columns = search.circuit.columns
+    parts = [
+        likely_atoms(columns[index], found)
+        for index, found in zip(search.variables.read, search.variables.atoms, strict=True)
+    ]
+    return np.array([likely for part in parts for likely in part], dtype=np.uint8)
+
+
+def likely_atoms(column: Column, found: ColumnAtoms) -> list[bool]:
+    """Return which atoms of a column have values in the range of the training rows.
 
     Columns without a range may hold anything. Missing values are likely if some were missing, and
     an unknown category is not.
     """
-    box = search.all_rows
-    for place, index in enumerate(search.variables.read):
-        column = search.circuit.columns[index]
-        if column.range is not None:
-            part = search.part(box, place)
-            for number, atom in enumerate(search.variables.atoms[place].atoms):
-                if isinstance(atom, Gap):
-                    part[number] = atom.is_likely
-                elif atom.cell is None:
-                    part[number] = column.range.missing
-                else:
-                    part[number] = atom.cell in column.categories
-    return box
+    if column.range is None:
+        return [True] * len(found.atoms)
+    return [
+        atom.is_likely
+        if isinstance(atom, Gap)
+        else column.range.missing
+        if atom.cell is None
+        else atom.cell in column.categories
+        for atom in found.atoms
+    ]
 
 
 class Observed:
