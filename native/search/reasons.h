@@ -66,7 +66,7 @@ class Reasoner {
     winner_ = winner;
     const Regrouped part = Regrouper(p_, box, classes_).make(std::vector<Number>(p_.n_messages));
     Solver solver(part);
-    const Box whole = whole_box(part.problem);
+    const Box whole = Box::whole(part.problem);
     for (int rival = 0; rival < p_.n_classes; ++rival) {
       if (rival == winner) continue;
       goal_.assign(1, demand_of(rival));
@@ -282,7 +282,7 @@ class Reasoner {
       part_ = Regrouper(p_, box_, classes_).make(std::vector<Number>(p_.n_messages));
       set_atoms(v, before);
       solver_of_part_.emplace(part_);
-      whole_ = whole_box(part_.problem);
+      whole_ = Box::whole(part_.problem);
       const auto where = std::find(part_.variable.begin(), part_.variable.end(), v);
       number_ = static_cast<int>(where - part_.variable.begin());
       if (where == part_.variable.end()) return;  // no atom makes a difference
@@ -318,15 +318,6 @@ class Reasoner {
     }
     set_atoms(v, before);
     return answer;
-  }
-
-  static Box whole_box(const Problem& problem) {
-    Box box;
-    for (int n : problem.n_atoms) {
-      box.size.push_back(n);
-      for (int atom = 0; atom < n; ++atom) box.atoms.push_back(atom);
-    }
-    return box;
   }
 
   // Try to replace the atoms of a column by more atoms. The answer depends only on the new ones.

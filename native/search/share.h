@@ -92,7 +92,7 @@ class Counter {
 
   void open(const Item& item) {
     item_ = &item;
-    Box box = whole_box(p_);
+    Box box = Box::whole(p_);
     for (int v = 0; v < p_.n_variables(); ++v)
       keep_only(p_, box, v, [&](std::size_t a) { return item.allowed[a]; });
     Part part;
@@ -124,7 +124,7 @@ class Counter {
     part.problem = &part.made.problem;
     inherit(part, part.made, p_, weights_, hidden_, item.open,
             [&](int c) -> const auto& { return cases_[c].allowed; });
-    const Box whole = whole_box(*part.problem);
+    const Box whole = Box::whole(*part.problem);
     part.rest = item.weight / weight_of(part, whole);
     measure(part, item);
     Solver solver(part.made);
@@ -353,15 +353,6 @@ class Counter {
     double sum = 0, found = 0;
     for (std::size_t i = 0; i < n_counted; ++i) sum += weight[i], found += counts[i] ? weight[i] : 0;
     return found / sum;
-  }
-
-  static Box whole_box(const Problem& problem) {
-    Box box;
-    for (int n : problem.n_atoms) {
-      box.size.push_back(n);
-      for (int atom = 0; atom < n; ++atom) box.atoms.push_back(atom);
-    }
-    return box;
   }
 
   const Problem& p_;
