@@ -18,6 +18,7 @@ import argparse
 import random
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -76,15 +77,20 @@ def measure(name: str, circuit: Circuit, rows: object, n_rows: int) -> str:
     return f"| {' | '.join(figures)} |"
 
 
-def by_brute_force(n_reasons: int) -> str:
-    """Compare reasons of small random circuits with all rows, by an independent reader."""
+def by_brute_force(n_checks: int) -> Iterator[str]:
+    """Compare reasons and changes of small random circuits with all rows.
+
+    An independent reader of model files evaluates the rows.
+    """
+    from tests.fuzz.change_options import fuzz_change_options
     from tests.fuzz.reasons import fuzz_reasons
 
-    n_checks = n_rounds = 0
-    while n_checks < n_reasons:
-        n_checks += fuzz_reasons(random.Random(f"reasons {n_rounds}"))
-        n_rounds += 1
-    return f"brute force: 0 wrong of {n_checks:,} reasons, on {n_rounds:,} random circuits"
+    for what, fuzz in (("reasons", fuzz_reasons), ("changes", fuzz_change_options)):
+        n_done = n_rounds = 0
+        while n_done < n_checks:
+            n_done += fuzz(random.Random(f"{what} {n_rounds}"))
+            n_rounds += 1
+        yield f"brute force: 0 wrong of {n_done:,} {what}, on {n_rounds:,} random circuits"
 
 
 def main() -> None:
@@ -93,7 +99,9 @@ def main() -> None:
     parser.add_argument("--names", default=",".join(datasets.NAMES), help="comma-separated tables")
     parser.add_argument("--rows", type=int, default=50, help="test rows of each table")
     parser.add_argument("--models", type=Path, help="folder to keep the circuits in")
-    parser.add_argument("--brute", type=int, default=0, help="reasons to check by brute force")
+    parser.add_argument(
+        "--brute", type=int, default=0, help="reasons and changes to check by brute force"
+    )
     parser.add_argument("--model", type=Path, help="a model file to measure in addition")
     parser.add_argument("--data", type=Path, help="the rows for --model, with column names")
     arguments = parser.parse_args()
@@ -113,7 +121,8 @@ def main() -> None:
         circuit, rows = Circuit.load(arguments.model), pd.read_csv(arguments.data)
         print(measure(arguments.model.stem, circuit, rows, arguments.rows), flush=True)
     if arguments.brute:
-        print(by_brute_force(arguments.brute), flush=True)
+        for line in by_brute_force(arguments.brute):
+            print(line, flush=True)
 
 
 if __name__ == "__main__":

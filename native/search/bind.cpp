@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -14,12 +15,14 @@
 #include <stdexcept>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "../predict/require.h"
 #include "check.h"
 #include "problem.h"
 #include "reasons.h"
+#include "share.h"
 #include "solver.h"
 
 namespace dln {
@@ -131,13 +134,15 @@ Problem make_problem(const Flat<std::int32_t>& n_atoms, const Flat<std::int32_t>
   return p;
 }
 
+using Demands = std::vector<std::tuple<int, int, std::int64_t>>;  // class, other class, votes
+
 class VoteSearch {
  public:
   explicit VoteSearch(Problem problem) : problem_(std::move(problem)), solver_(problem_) {}
 
   // Find a row of a box that fulfils demands (class, other class, votes) at the lowest cost.
   nb::tuple solve(const Flat<std::uint8_t>& allowed,
-                  const std::vector<std::tuple<int, int, std::int64_t>>& demands,
+                  const Demands& demands,
                   const std::optional<Flat<std::int64_t>>& costs, std::optional<std::int64_t> below,
                   double seconds, std::int64_t n_nodes) {
     const Box box = read_box(allowed);
@@ -168,7 +173,7 @@ class VoteSearch {
   // Prove that no row of a box fulfils all demands, and return the proof; None if there is such a row
   // or the limit was reached.
   nb::object prove(const Flat<std::uint8_t>& allowed,
-                   const std::vector<std::tuple<int, int, std::int64_t>>& demands, double seconds,
+                   const Demands& demands, double seconds,
                    std::int64_t n_nodes) {
     const Box box = read_box(allowed);
     const std::vector<Demand> goal = read_goal(demands);
@@ -193,7 +198,7 @@ class VoteSearch {
 
   // Whether a proof of `prove` shows that no row of a box fulfils all demands.
   bool check(const Flat<std::uint8_t>& allowed,
-             const std::vector<std::tuple<int, int, std::int64_t>>& demands,
+             const Demands& demands,
              const Flat<std::int32_t>& tree, const Flat<std::int64_t>& messages,
              const Flat<std::int64_t>& starts, const Table<std::int64_t>& multipliers) {
     const Box box = read_box(allowed);
@@ -220,6 +225,38 @@ class VoteSearch {
     Reasoner(problem_, box).check(box, winner, Limit::of(seconds, 0), reason);
     if (reason.is_wrong) throw std::logic_error("a proof is wrong");
     return reason.checked;
+  }
+
+  // Bound the weight of the rows of a box that fulfil one of several cases, each of which is a box, of
+  // which the hidden columns matter, and demands. Weights are positive in the box, except of hidden
+  // columns, and add up to 1 in a column.
+  nb::tuple share(const Flat<std::uint8_t>& allowed, const Flat<double>& weights,
+                  const Flat<std::uint8_t>& hidden,
+                  const std::vector<std::pair<Flat<std::uint8_t>, Demands>>& cases, double seconds,
+                  std::int64_t n_boxes, double n_listed) {
+    const Box box = read_box(allowed);
+    require_size(weights.size(), problem_.atom[problem_.n_columns], "weights");
+    require_size(hidden.size(), problem_.n_columns, "hidden");
+    require(!cases.empty(), "there is no case");
+    for (int v = 0; v < problem_.n_columns; ++v) {
+      require(box.size[v] > 0, "the box is empty");
+      for (int i = 0; i < box.size[v]; ++i)
+        require(hidden(v) || weights(problem_.atom[v] + box.begin(problem_, v)[i]) > 0,
+                "an atom of the box has no weight");
+    }
+    std::vector<Case> read;
+    for (const auto& [of_case, demands] : cases) {
+      require_size(of_case.size(), problem_.atom[problem_.n_columns], "the box of a case");
+      read.push_back({{of_case.data(), of_case.data() + of_case.size()}, read_goal(demands)});
+    }
+    const std::vector<double> all(weights.data(), weights.data() + weights.size());
+    const std::vector<std::uint8_t> flags(hidden.data(), hidden.data() + hidden.size());
+    Share found;
+    {
+      nb::gil_scoped_release release;
+      found = Counter(problem_, all, flags, read, n_listed).count(box, Limit::of(seconds, n_boxes));
+    }
+    return nb::make_tuple(found.lower, found.upper, found.n_boxes);
   }
 
   // Find a reason for each row (n_rows, n_columns).
@@ -255,8 +292,7 @@ class VoteSearch {
   }
 
  private:
-  std::vector<Demand> read_goal(
-      const std::vector<std::tuple<int, int, std::int64_t>>& demands) const {
+  std::vector<Demand> read_goal(const Demands& demands) const {
     require(!demands.empty(), "there is no demand");
     std::vector<Demand> goal;
     for (const auto& demand : demands) goal.push_back(read_demand(demand));
@@ -340,6 +376,8 @@ void bind_search(nb::module_& module) {
            nb::arg("messages"), nb::arg("starts"), nb::arg("multipliers"))
       .def("is_class_checked", &VoteSearch::is_class_checked, nb::arg("allowed"), nb::arg("winner"),
            nb::arg("seconds"))
+      .def("share", &VoteSearch::share, nb::arg("allowed"), nb::arg("weights"), nb::arg("hidden"),
+           nb::arg("cases"), nb::arg("seconds"), nb::arg("n_boxes"), nb::arg("n_listed"))
       .def("reasons", &VoteSearch::reasons, nb::arg("rows"), nb::arg("domain"), nb::arg("ranks"),
            nb::arg("widen_nodes"), nb::arg("seconds"), nb::arg("check_seconds"), nb::arg("n_threads"));
 }

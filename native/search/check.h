@@ -11,7 +11,9 @@
 #include <memory>
 #include <vector>
 
-#include "solver.h"
+#include "goal.h"
+#include "problem.h"
+#include "proof.h"
 
 namespace dln::search {
 

@@ -55,6 +55,16 @@ struct Box {
   std::vector<std::int32_t> atoms;  // the allowed atoms of a variable, from Problem::atom on
   std::vector<std::int32_t> size;   // the number of allowed atoms
 
+  // All rows of a problem.
+  static Box whole(const Problem& problem) {
+    Box box;
+    for (int n : problem.n_atoms) {
+      box.size.push_back(n);
+      for (int atom = 0; atom < n; ++atom) box.atoms.push_back(atom);
+    }
+    return box;
+  }
+
   const std::int32_t* begin(const Problem& problem, int variable) const {
     return atoms.data() + problem.atom[variable];
   }

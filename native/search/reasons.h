@@ -66,7 +66,7 @@ class Reasoner {
     winner_ = winner;
     const Regrouped part = Regrouper(p_, box, classes_).make(std::vector<Number>(p_.n_messages));
     Solver solver(part);
-    const Box whole = whole_box(part.problem);
+    const Box whole = Box::whole(part.problem);
     for (int rival = 0; rival < p_.n_classes; ++rival) {
       if (rival == winner) continue;
       goal_.assign(1, demand_of(rival));
@@ -96,14 +96,41 @@ class Reasoner {
 
   // Whether all rows of the box have the class of the row; if not, `witness_` is one that has not.
   Forced forced() {
-    for (const auto& [rival, row] : known_)
-      if (contains(row)) {
-        witness_ = row;
+    for (auto known = known_.rbegin(); known != known_.rend(); ++known)
+      if (contains(*known)) {
+        witness_ = *known;
         return Forced::no;
       }
+    int n_tried = 0;
+    for (auto known = known_.rbegin(); known != known_.rend() && n_tried < 4; ++known, ++n_tried) {
+      witness_ = moved_into_box(*known);
+      if (!winners_of(witness_).empty()) {
+        known_.push_back(witness_);
+        return Forced::no;
+      }
+    }
     const Forced answer = forced(solver_, box_);
-    if (answer == Forced::no) known_.emplace_back(rivals_.front(), witness_);
+    if (answer == Forced::no) known_.push_back(witness_);
     return answer;
+  }
+
+  // A row with the atoms of another one, except where the box does not allow them.
+  std::vector<std::int32_t> moved_into_box(std::vector<std::int32_t> row) const {
+    for (int v = 0; v < p_.n_columns; ++v) {
+      const std::int32_t* atoms = box_.begin(p_, v);
+      if (std::find(atoms, atoms + box_.size[v], row[v]) == atoms + box_.size[v]) row[v] = *atoms;
+    }
+    return row;
+  }
+
+  // The rivals that would be chosen rather than the class of the row.
+  std::vector<int> winners_of(const std::vector<std::int32_t>& row) {
+    std::vector<int> found;
+    const std::vector<Number> votes = solver_.votes(row.data(), classes_);
+    for (int rival : classes_)
+      if (rival != winner_ && votes[rival] - votes[winner_] >= demand_of(rival).by)
+        found.push_back(rival);
+    return found;
   }
 
   Forced forced(Solver& solver, const Box& box) {
@@ -128,15 +155,23 @@ class Reasoner {
   void exclude_rivals() {
     Limit quick = limit_;
     quick.n_nodes = 1;
+    std::vector<std::uint8_t> can_win(p_.n_classes, 0);
+    std::vector<std::vector<std::int32_t>> known;
+    const auto remember = [&](std::vector<std::int32_t> row) {
+      bool is_new = false;
+      for (int rival : winners_of(row)) is_new |= !can_win[rival], can_win[rival] = 1;
+      if (is_new) known.push_back(std::move(row));
+    };
+    for (auto row = known_.rbegin(); row != known_.rend(); ++row) remember(moved_into_box(*row));
     const auto stay = std::stable_partition(rivals_.begin(), rivals_.end(), [&](int rival) {
-      for (const auto& [other, row] : known_)
-        if (other == rival && contains(row)) return true;
+      if (can_win[rival]) return true;
       goal_.assign(1, demand_of(rival));
-      Answer answer = solver_.solve(box_, goal_, nullptr, 0, quick);
-      if (answer.status == Status::found) known_.emplace_back(rival, std::move(answer.row));
+      const Answer answer = solver_.solve(box_, goal_, nullptr, 0, quick);
+      if (answer.status == Status::found) remember(answer.row);
       return answer.status != Status::none;
     });
     rivals_.erase(stay, rivals_.end());
+    known_ = std::move(known);  // later boxes are parts of this one
   }
 
   bool contains(const std::vector<std::int32_t>& row) const {
@@ -247,7 +282,7 @@ class Reasoner {
       part_ = Regrouper(p_, box_, classes_).make(std::vector<Number>(p_.n_messages));
       set_atoms(v, before);
       solver_of_part_.emplace(part_);
-      whole_ = whole_box(part_.problem);
+      whole_ = Box::whole(part_.problem);
       const auto where = std::find(part_.variable.begin(), part_.variable.end(), v);
       number_ = static_cast<int>(where - part_.variable.begin());
       if (where == part_.variable.end()) return;  // no atom makes a difference
@@ -283,15 +318,6 @@ class Reasoner {
     }
     set_atoms(v, before);
     return answer;
-  }
-
-  static Box whole_box(const Problem& problem) {
-    Box box;
-    for (int n : problem.n_atoms) {
-      box.size.push_back(n);
-      for (int atom = 0; atom < n; ++atom) box.atoms.push_back(atom);
-    }
-    return box;
   }
 
   // Try to replace the atoms of a column by more atoms. The answer depends only on the new ones.
@@ -374,7 +400,7 @@ class Reasoner {
   std::vector<std::uint8_t> safe_;  // of each atom of a column: whether it forces the class too
   std::vector<Demand> goal_;
   std::vector<std::int32_t> witness_;
-  std::vector<std::pair<int, std::vector<std::int32_t>>> known_;  // a rival, and a row where it wins
+  std::vector<std::vector<std::int32_t>> known_;  // rows of other classes
 };
 
 }  // namespace dln::search

@@ -3,97 +3,26 @@
 // A goal is a list of demands: the votes of one class exceed those of another by at least a number.
 // The costs of a row are the sum of the costs of its atoms.
 //
-// Branch and bound. The bound is a Lagrangian: costs plus multipliers times unfulfilled votes. Its
-// minimum over a box is bounded by message passing (dual block coordinate ascent on the factors,
-// known as MPLP): messages move votes between factors and variables without changing the sum, and
-// the sum of the minima of all parts is a lower bound. All numbers are integers, so the bound is
-// exact: rounding a message makes the bound weaker, never wrong. Messages from other boxes are valid
-// too, so a solver keeps them from call to call. A box that the bound does not decide is searched as a
-// problem of its own, with fewer and larger tables (regroup.h).
+// Branch and bound. The bound is a Lagrangian: costs plus multipliers times unfulfilled votes
+// (objective.h), whose minimum over a box is bounded by message passing (bound.h). A box that the bound
+// does not decide is searched as a problem of its own, with fewer and larger tables (regroup.h).
 #pragma once
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <limits>
-#include <unordered_map>
+#include <cstdint>
 #include <vector>
 
-#include "problem.h"
+#include "goal.h"
+#include "proof.h"
 #include "regroup.h"
+#include "row.h"
 
 namespace dln::search {
 
-constexpr Number infinite = std::numeric_limits<Number>::max() / 4;
-
-struct Demand {
-  int more, less;  // classes
-  Number by;       // votes[more] - votes[less] >= by
-};
-
-enum class Status { none, found, unknown };  // no row; a row; the limit was reached
-
-struct Answer {
-  Status status = Status::none;
-  std::vector<std::int32_t> row;  // the atom of each column
-  Number cost = 0;
-};
-
-// Why a box has no row that fulfils all demands: a tree of boxes, and messages for each of its leaves.
-struct Proof {
-  static constexpr std::int32_t regroup = std::numeric_limits<std::int32_t>::min();
-
-  // Nodes in preorder. A leaf is -1 - k, where k is the number of its messages. A split is a variable,
-  // a number of atoms and these atoms: the first child has these atoms of the variable, the second
-  // child the others of the box. A regrouping has one child: it is `regroup`, the number of groups,
-  // and for each group its size and its factors. Messages are for the groups, see regroup.h.
-  std::vector<std::int32_t> tree;
-  std::vector<Number> messages;
-  std::vector<std::int64_t> starts{0};  // where the messages of each leaf begin, and their end
-  std::vector<Number> multipliers;      // (n_leaves, n_demands)
-
-  std::int32_t n_leaves() const { return static_cast<std::int32_t>(starts.size()) - 1; }
-
-  void add_leaf(const std::vector<Number>& message, const std::vector<Number>& multiplier) {
-    messages.insert(messages.end(), message.begin(), message.end());
-    multipliers.insert(multipliers.end(), multiplier.begin(), multiplier.end());
-    tree.push_back(-1 - n_leaves());
-    starts.push_back(static_cast<std::int64_t>(messages.size()));
-  }
-  void add_regrouping(const std::vector<std::vector<int>>& groups) {
-    tree.insert(tree.end(), {regroup, static_cast<std::int32_t>(groups.size())});
-    for (const std::vector<int>& members : groups) {
-      tree.push_back(static_cast<std::int32_t>(members.size()));
-      tree.insert(tree.end(), members.begin(), members.end());
-    }
-  }
-  void add_split(int variable, const std::vector<std::int32_t>& atoms) {
-    tree.insert(tree.end(), {variable, static_cast<std::int32_t>(atoms.size())});
-    tree.insert(tree.end(), atoms.begin(), atoms.end());
-  }
-};
-
-struct Limit {
-  std::chrono::steady_clock::time_point end = std::chrono::steady_clock::time_point::max();
-  std::int64_t n_nodes = std::numeric_limits<std::int64_t>::max();
-
-  // From now on; 0 nodes mean no limit of nodes.
-  static Limit of(double seconds, std::int64_t n_nodes) {
-    Limit limit;
-    if (std::isfinite(seconds) && seconds < 1e9)
-      limit.end = std::chrono::steady_clock::now() +
-                  std::chrono::microseconds(static_cast<std::int64_t>(std::max(0.0, seconds) * 1e6));
-    if (n_nodes > 0) limit.n_nodes = n_nodes;
-    return limit;
-  }
-};
-
-class Solver {
+class Solver : public Row {
  public:
-  explicit Solver(const Problem& problem)
-      : p_(problem), message_(problem.n_messages), unary_(problem.n_all_atoms()),
-        objective_(problem.table.front().size()),
-        stamp_(problem.factors.size(), -1), weight_(problem.n_classes), x_(problem.n_variables()) {}
+  explicit Solver(const Problem& problem) : Row(problem) {}
 
   // A solver of a part of another problem, whose proofs are about that problem.
   explicit Solver(const Regrouped& part) : Solver(part.problem) {
@@ -137,47 +66,6 @@ class Solver {
 
   bool incomplete() const { return incomplete_; }  // whether the limit ended the last search
 
-  // The votes of a row for some classes; 0 for the others.
-  std::vector<Number> votes(const std::int32_t* row, const std::vector<int>& classes) {
-    std::copy(row, row + p_.n_columns, x_.begin());
-    return count_votes(classes);
-  }
-
-  // The votes (n_atoms, n_classes) of a row with each of the allowed atoms of one column. The row
-  // is the last argument of `votes`, which returned `now`.
-  void votes_of_atoms(int v, const Box& box, const std::vector<Number>& now,
-                      const std::vector<int>& classes, std::vector<Number>& votes) {
-    const std::int32_t* atoms = box.begin(p_, v);
-    const std::int32_t own = x_[v];
-    votes.clear();
-    for (int i = 0; i < box.size[v]; ++i) {
-      if (p_.has_definitions) {
-        x_[v] = atoms[i];
-        const std::vector<Number> found = count_votes(classes);
-        votes.insert(votes.end(), found.begin(), found.end());
-        continue;
-      }
-      votes.insert(votes.end(), now.begin(), now.end());
-    }
-    x_[v] = own;
-    if (p_.has_definitions) {
-      count_votes(classes);
-      return;
-    }
-    for (int at : p_.readers[v]) {
-      const Factor& factor = p_.factors[p_.factor_of[at]];
-      const Place& place = p_.places[at];
-      const std::size_t here = static_cast<std::size_t>(pattern_of(place, own)) * place.stride;
-      const std::size_t cell = factor.first_cell + cell_of(factor, factor.last_place) - here;
-      for (int c : classes) {
-        const Number* table = p_.table[c].data() + cell;
-        for (int i = 0; i < box.size[v]; ++i)
-          votes[i * p_.n_classes + c] +=
-              table[static_cast<std::size_t>(pattern_of(place, atoms[i])) * place.stride] - table[here];
-      }
-    }
-  }
-
   // The atoms of one column with which, by the bound, no row of a box fulfils a demand. The column is
   // free in the box.
   void excluded_atoms(const Box& box, const Demand& demand, int v, std::vector<std::uint8_t>& excluded) {
@@ -211,25 +99,7 @@ class Solver {
     std::vector<std::vector<int>> members;
   };
 
-  static constexpr Number scale = 256;  // units of a vote, so that messages can be fractions
-
-  // -- the objective --------------------------------------------------------------------------
-
-  // Messages for one demand are kept for the next question about it.
-  std::vector<Number>* stored_messages() {
-    if (costs_ || goal_->size() != 1) return nullptr;
-    const Demand& demand = goal_->front();
-    return &stored_[static_cast<std::size_t>(demand.more) * p_.n_classes + demand.less];
-  }
-  void load_messages() {
-    std::vector<Number>* stored = stored_messages();
-    if (!stored) return;
-    if (stored->empty()) stored->resize(p_.n_messages);
-    message_.swap(*stored);
-  }
-  void store_messages() {
-    if (std::vector<Number>* stored = stored_messages()) message_.swap(*stored);
-  }
+  // -- rows -----------------------------------------------------------------------------------
 
   void start_costs(const Box& box) {
     // A guess of the multipliers: all missing votes cost as much as one change of average costs.
@@ -241,7 +111,7 @@ class Solver {
         const int atom = box.begin(p_, v)[i];
         const Number cost = cost_of(v, atom);
         if (cost > 0) sum += static_cast<double>(cost), ++n;
-        if (cost < least) least = cost, x_[v] = atom;
+        if (cost < least) least = cost, put(v, atom);
         most = std::max(most, cost);
       }
       most_cost_ += most;
@@ -253,214 +123,6 @@ class Solver {
       const double guess = n ? sum / n / static_cast<double>(lacking) : 1.0;
       multiplier_[d] = std::clamp<Number>(static_cast<Number>(guess), 1, most_multiplier());
     }
-  }
-
-  // So that no sum overflows.
-  Number most_multiplier() const { return (Number{1} << 40) / p_.vote_sum + 1; }
-
-  static Number lack(const Demand& demand, const std::vector<Number>& votes) {
-    return demand.by - votes[demand.more] + votes[demand.less];
-  }
-
-  // Take over a goal, and list the classes that it names.
-  void set_goal(const std::vector<Demand>& goal) {
-    goal_ = &goal;
-    asked_.clear();
-    for (const Demand& demand : goal) asked_.insert(asked_.end(), {demand.more, demand.less});
-    std::sort(asked_.begin(), asked_.end());
-    asked_.erase(std::unique(asked_.begin(), asked_.end()), asked_.end());
-  }
-
-  void set_objective() {
-    const std::vector<Number> before = weight_;
-    const Number violation_before = violation_;
-    std::fill(weight_.begin(), weight_.end(), 0);
-    constant_ = 0;
-    Number total = 0;
-    for (std::size_t d = 0; d < goal_->size(); ++d) {
-      const Demand& demand = (*goal_)[d];
-      weight_[demand.more] -= multiplier_[d];
-      weight_[demand.less] += multiplier_[d];
-      constant_ += multiplier_[d] * demand.by;
-      total += multiplier_[d];
-    }
-    weighted_.clear();
-    for (int c = 0; c < p_.n_classes; ++c)
-      if (weight_[c]) weighted_.push_back(c), constant_ += weight_[c] * p_.base[c];
-    violation_ = p_.has_definitions ? 4 * (total * p_.vote_sum + most_cost_ + 1) : 0;
-    if (weight_ != before || violation_ != violation_before) ++objective_number_;
-  }
-
-  Number value_at(const Factor& factor, std::size_t cell) const {
-    cell += factor.first_cell;
-    if (factor.output >= 0) return p_.table[0][cell] ? violation_ : 0;
-    Number sum = 0;
-    for (int c : weighted_) sum += weight_[c] * p_.table[c][cell];
-    return sum;
-  }
-
-  const Number* values_of(std::size_t f) {
-    const Factor& factor = p_.factors[f];
-    Number* values = objective_.data() + factor.first_cell;
-    if (stamp_[f] != objective_number_) {
-      std::fill(values, values + factor.n_cells, 0);
-      if (factor.output >= 0) {
-        for (std::size_t cell = 0; cell < factor.n_cells; ++cell) values[cell] = value_at(factor, cell);
-      } else {
-        for (int c : weighted_) {
-          const Number* votes = p_.table[c].data() + factor.first_cell;
-          for (std::size_t cell = 0; cell < factor.n_cells; ++cell) values[cell] += weight_[c] * votes[cell];
-        }
-      }
-      stamp_[f] = objective_number_;
-    }
-    return values;
-  }
-
-  Number cost_of(int variable, int atom) const {
-    return costs_ && variable < p_.n_columns ? costs_[p_.atom[variable] + atom] : 0;
-  }
-
-  int pattern_of(const Place& place, int atom) const { return p_.pattern[place.pattern + atom]; }
-
-  // -- the bound ------------------------------------------------------------------------------
-
-  void sum_messages(const Box& box) {
-    for (int v = 0; v < p_.n_variables(); ++v) {
-      const std::int32_t* atoms = box.begin(p_, v);
-      Number* unary = unary_.data() + p_.atom[v];
-      for (int i = 0; i < box.size[v]; ++i) unary[atoms[i]] = cost_of(v, atoms[i]);
-      for (int at : p_.readers[v]) {
-        const Place& place = p_.places[at];
-        const Number* message = message_.data() + place.message;
-        for (int i = 0; i < box.size[v]; ++i)
-          unary[atoms[i]] += message[pattern_of(place, atoms[i])];
-      }
-    }
-  }
-
-  // Update the messages of every factor once. Returns the minima of the factors.
-  Number sweep(const Box& box) {
-    Number sum = 0;
-    for (std::size_t f = 0; f < p_.factors.size(); ++f) sum += update(f, box);
-    return sum;
-  }
-
-  struct Dim {
-    const Place* place;
-    std::vector<int> patterns;    // that the box allows
-    std::vector<Number> others;   // of each pattern: the unary costs, less the message from here
-    std::vector<Number> least;    // of each pattern: the least value of an allowed cell with it
-  };
-
-  Number update(std::size_t f, const Box& box) {
-    const Factor& factor = p_.factors[f];
-    std::size_t offset = 0;
-    Number fixed = 0;
-    int n_free = 0;
-    for (std::size_t at = factor.first_place; at < factor.last_place; ++at) {
-      const Place& place = p_.places[at];
-      if (box.size[place.variable] == 1) {
-        const int pattern = pattern_of(place, *box.begin(p_, place.variable));
-        offset += static_cast<std::size_t>(pattern) * place.stride;
-        fixed -= message_[place.message + pattern];
-      } else {
-        if (static_cast<int>(dims_.size()) <= n_free) dims_.emplace_back();
-        collect(dims_[n_free++], place, box);
-      }
-    }
-    if (n_free == 0) return value_at(factor, offset) + fixed;
-    const Number* values = values_of(f) + offset;
-    if (n_free == 1) {
-      Dim& dim = dims_[0];
-      for (int pattern : dim.patterns)
-        dim.least[pattern] = values[pattern * dim.place->stride] + fixed + dim.others[pattern];
-    } else {
-      find_least(values, fixed, n_free);
-    }
-    for (int d = 0; d < n_free; ++d) send(dims_[d], n_free, box);
-    return 0;
-  }
-
-  void collect(Dim& dim, const Place& place, const Box& box) {
-    dim.place = &place;
-    dim.patterns.clear();
-    dim.others.assign(place.n_patterns, infinite);
-    dim.least.assign(place.n_patterns, infinite);
-    const std::int32_t* atoms = box.begin(p_, place.variable);
-    const Number* unary = unary_.data() + p_.atom[place.variable];
-    for (int i = 0; i < box.size[place.variable]; ++i) {
-      const int pattern = pattern_of(place, atoms[i]);
-      if (dim.others[pattern] == infinite) dim.patterns.push_back(pattern);
-      dim.others[pattern] = std::min(dim.others[pattern], unary[atoms[i]]);
-    }
-    for (int pattern : dim.patterns) dim.others[pattern] -= message_[place.message + pattern];
-  }
-
-  // Visit every allowed cell: all dimensions but the last two by an odometer, these two by loops.
-  void find_least(const Number* values, Number fixed, int n_free) {
-    odometer_.assign(n_free, 0);
-    Dim& rows = dims_[n_free - 2];
-    Dim& columns = dims_[n_free - 1];
-    for (;;) {
-      const Number* start = values;
-      Number outer = fixed;
-      for (int d = 0; d + 2 < n_free; ++d) {
-        const int pattern = dims_[d].patterns[odometer_[d]];
-        start += static_cast<std::ptrdiff_t>(pattern) * dims_[d].place->stride;
-        outer += dims_[d].others[pattern];
-      }
-      Number least = infinite;
-      for (int r : rows.patterns) {
-        const Number* row = start + static_cast<std::ptrdiff_t>(r) * rows.place->stride;
-        const Number before = outer + rows.others[r];
-        Number least_of_row = infinite;
-        for (int c : columns.patterns) {
-          const Number value = row[c * columns.place->stride] + before + columns.others[c];
-          columns.least[c] = std::min(columns.least[c], value);
-          least_of_row = std::min(least_of_row, value);
-        }
-        rows.least[r] = std::min(rows.least[r], least_of_row);
-        least = std::min(least, least_of_row);
-      }
-      int d = n_free - 3;
-      for (int e = 0; e <= d; ++e) {
-        Number& of = dims_[e].least[dims_[e].patterns[odometer_[e]]];
-        of = std::min(of, least);
-      }
-      while (d >= 0 && ++odometer_[d] == static_cast<int>(dims_[d].patterns.size()))
-        odometer_[d--] = 0;
-      if (d < 0) return;
-    }
-  }
-
-  // Divide the least values evenly among the free variables. What remains in the factor is at
-  // least 0: a cell is at least the least value of each of its patterns, so at least their mean.
-  void send(Dim& dim, int n_free, const Box& box) {
-    const int variable = dim.place->variable;
-    for (int pattern : dim.patterns) {
-      const Number share = floor_divide(dim.least[pattern], n_free) - dim.others[pattern];
-      Number& message = message_[dim.place->message + pattern];
-      dim.least[pattern] = share - message;  // now the change
-      message = share;
-    }
-    const std::int32_t* atoms = box.begin(p_, variable);
-    Number* unary = unary_.data() + p_.atom[variable];
-    for (int i = 0; i < box.size[variable]; ++i)
-      unary[atoms[i]] += dim.least[pattern_of(*dim.place, atoms[i])];
-  }
-
-  static Number floor_divide(Number value, int by) {
-    const Number quotient = value / by;
-    return quotient - (value % by < 0);
-  }
-
-  Number least_unary(const Box& box, int variable) const {
-    const std::int32_t* atoms = box.begin(p_, variable);
-    const Number* unary = unary_.data() + p_.atom[variable];
-    Number least = infinite;
-    for (int i = 0; i < box.size[variable]; ++i) least = std::min(least, unary[atoms[i]]);
-    return least;
   }
 
   // A row that fulfils the goal and costs less than the best one has at most this value.
@@ -478,39 +140,6 @@ class Solver {
           atoms, atoms + box.size[v], [&](int atom) { return unary[atom] <= most_here; });
       box.size[v] = static_cast<std::int32_t>(rest - atoms);
     }
-  }
-
-  // -- rows -----------------------------------------------------------------------------------
-
-  std::size_t cell_of(const Factor& factor, std::size_t last_place) const {
-    std::size_t cell = 0;
-    for (std::size_t at = factor.first_place; at < last_place; ++at) {
-      const Place& place = p_.places[at];
-      cell += static_cast<std::size_t>(pattern_of(place, x_[place.variable])) * place.stride;
-    }
-    return cell;
-  }
-
-  // Compute the inner wires of the row `x_`, and its votes for some classes.
-  std::vector<Number> count_votes(const std::vector<int>& classes) {
-    std::vector<Number> sum(p_.n_classes, 0);
-    for (int c : classes) sum[c] = p_.base[c];
-    for (const Factor& factor : p_.factors) {
-      if (factor.output >= 0) {  // inputs of a definition are defined before it
-        const std::size_t cell = cell_of(factor, factor.last_place - 1);
-        x_[factor.output] = p_.table[0][factor.first_cell + cell] ? 1 : 0;
-        continue;
-      }
-      const std::size_t cell = factor.first_cell + cell_of(factor, factor.last_place);
-      for (int c : classes) sum[c] += p_.table[c][cell];
-    }
-    return sum;
-  }
-
-  Number cost_of_row() const {
-    Number sum = 0;
-    for (int v = 0; v < p_.n_columns; ++v) sum += cost_of(v, x_[v]);
-    return sum;
   }
 
   // Record the row if it fulfils the goal and is better than the best one.
@@ -544,21 +173,12 @@ class Solver {
         }
         if (best == x_[v]) continue;
         cost += cost_of(v, best) - cost_of(v, x_[v]);
-        x_[v] = best;
+        put(v, best);
         found_ = count_votes(asked_);
         moved = true;
       }
     }
     return cost;
-  }
-
-  void take_least(const Box& box) {
-    for (int v = 0; v < p_.n_variables(); ++v) {
-      const std::int32_t* atoms = box.begin(p_, v);
-      const Number* unary = unary_.data() + p_.atom[v];
-      x_[v] = *std::min_element(atoms, atoms + box.size[v],
-                                [&](int a, int b) { return unary[a] < unary[b]; });
-    }
   }
 
   // Improve the row one column at a time. Inner wires depend on several columns: not with them.
@@ -574,16 +194,15 @@ class Solver {
         for (int at : p_.readers[v]) {
           const std::size_t f = p_.factor_of[at];
           const Place& place = p_.places[at];
-          const Factor& factor = p_.factors[f];
           const std::size_t here = static_cast<std::size_t>(pattern_of(place, x_[v])) * place.stride;
-          const Number* values = values_of(f) + cell_of(factor, factor.last_place) - here;
-          for (int i = 0; i < box.size[v]; ++i)
-            scores_[i] += values[pattern_of(place, atoms[i]) * place.stride];
+          const std::vector<Number>& values =
+              values_along(f, place, cells_[f] - p_.factors[f].first_cell - here);
+          for (int i = 0; i < box.size[v]; ++i) scores_[i] += values[pattern_of(place, atoms[i])];
         }
         const int best = static_cast<int>(
             std::min_element(scores_.begin(), scores_.end()) - scores_.begin());
         const int now = static_cast<int>(std::find(atoms, atoms + box.size[v], x_[v]) - atoms);
-        if (now == box.size[v] || scores_[best] < scores_[now]) x_[v] = atoms[best], moved = true;
+        if (now == box.size[v] || scores_[best] < scores_[now]) put(v, atoms[best]), moved = true;
       }
       if (try_row() && !costs_) return;
       if (!moved) return;
@@ -652,12 +271,8 @@ class Solver {
   }
 
   void search_all() {
-    Box box;
-    for (int v = 0; v < p_.n_columns; ++v) {
-      box.size.push_back(p_.n_atoms[v]);
-      for (int a = 0; a < p_.n_atoms[v]; ++a) box.atoms.push_back(a);
-    }
-    const Box whole = box;
+    const Box whole = Box::whole(p_);
+    Box box = whole;
     whole_ = &whole;
     most_cost_ = 0;
     if (costs_ && first_depth_ == 0) start_costs(box);
@@ -781,7 +396,7 @@ class Solver {
     gaps_.assign(p_.n_variables(), 0);
     for (std::size_t f = 0; f < p_.factors.size(); ++f) {
       const Factor& factor = p_.factors[f];
-      Number gap = value_at(factor, cell_of(factor, factor.last_place));
+      Number gap = value_at(factor, cells_[f] - factor.first_cell);
       for (std::size_t at = factor.first_place; at < factor.last_place; ++at) {
         const Place& place = p_.places[at];
         gap -= message_[place.message + pattern_of(place, x_[place.variable])];
@@ -850,22 +465,9 @@ class Solver {
     }
   }
 
-  const Problem& p_;
-  std::vector<Number> message_, unary_, objective_;
-  std::vector<std::int64_t> stamp_;
-  std::int64_t objective_number_ = 0;
-  std::vector<Number> weight_, multiplier_, found_, scores_, gaps_, column_votes_, atom_votes_;
-  std::vector<std::int32_t> x_;
-  std::vector<int> asked_;     // the classes that the goal names
-  std::vector<int> weighted_;  // those that have a weight
-  std::vector<Dim> dims_;
-  std::vector<int> odometer_;
-  const std::vector<Demand>* goal_ = nullptr;
-  const Number* costs_ = nullptr;
+  std::vector<Number> found_, scores_, gaps_, column_votes_, atom_votes_;
   Proof* proof_ = nullptr;
   const Box* whole_ = nullptr;
-  std::unordered_map<std::size_t, std::vector<Number>> stored_;
-  Number constant_ = 0, violation_ = 0, most_cost_ = 0;
   Answer best_;
   Limit limit_;
   std::int64_t n_nodes_ = 0;

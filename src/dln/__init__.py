@@ -68,6 +68,9 @@ from dln.prove.constraints import ConstraintProofs, prove_constraints, prove_int
 from dln.prove.equal import prove_equal
 from dln.prove.monotone import prove_monotone
 from dln.prove.robust import Robustness, certified_radius, prove_robust
+from dln.prove.share import Share, share_independent, share_range, share_rule
+from dln.prove.share_monotone import share_monotone
+from dln.prove.share_robust import share_robust
 from dln.shrink.prune.curve import PruneCurve, PruneStep
 from dln.shrink.prune.prune import prune
 from dln.shrink.simplify.simplify import simplify
@@ -158,6 +161,7 @@ __all__ = [
     "RuleTextError",
     "Score",
     "ScoreCard",
+    "Share",
     "Size",
     "TableError",
     "TaskError",
@@ -194,6 +198,11 @@ __all__ = [
     "rule_table",
     "save_edits",
     "score_card",
+    "share_independent",
+    "share_monotone",
+    "share_range",
+    "share_robust",
+    "share_rule",
     "simplify",
 ]
 

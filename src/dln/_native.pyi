@@ -219,6 +219,25 @@ class VoteSearch:
     def is_class_checked(self, allowed: NDArray[np.uint8], winner: int, seconds: float) -> bool:
         """Whether a proof that all rows of a box get a class is found and right."""
 
+    def share(
+        self,
+        allowed: NDArray[np.uint8],
+        weights: NDArray[np.float64],
+        hidden: NDArray[np.uint8],
+        cases: Sequence[tuple[NDArray[np.uint8], Sequence[tuple[int, int, int]]]],
+        seconds: float,
+        n_boxes: int,
+        n_listed: float,
+    ) -> tuple[float, float, int]:
+        """Bound the weight of the rows of a box that fulfil one of several cases.
+
+        A case is a box, of which the hidden columns matter, and demands. A row of the columns that
+        are not hidden counts if a case is fulfilled with some atoms of the hidden columns. Its
+        weight is the product of `weights`, which add up to 1 in each column. Returns a lower and
+        an upper bound, which are equal if the search is complete, and the number of boxes. Boxes
+        of at most `n_listed` rows, and at most 4,096, are listed. 0 boxes mean no limit.
+        """
+
     def reasons(
         self,
         rows: NDArray[np.int32],

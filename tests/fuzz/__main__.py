@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable
 
+from .change_options import fuzz_change_options
 from .changes import fuzz_changes
 from .files import fuzz_files
 from .native_calls import fuzz_native_program, fuzz_native_training
@@ -30,6 +31,7 @@ FUZZERS: dict[str, Callable[[random.Random], int]] = {
     "equality": fuzz_equality,
     "monotone": fuzz_monotone,
     "changes": fuzz_changes,
+    "change-options": fuzz_change_options,
     "reasons": fuzz_reasons,
     "native-program": fuzz_native_program,
     "native-training": fuzz_native_training,

@@ -16,6 +16,7 @@ ROUNDS = {
     "equality": 15,
     "monotone": 10,
     "changes": 15,
+    "change-options": 15,
     "reasons": 6,
     "native-program": 60,
     "native-training": 60,

@@ -15,9 +15,11 @@ from dln.core.circuit import Circuit
 from dln.core.gates import GATE_BY_NAME
 from dln.core.literals import Above, Among, Column, Missing
 from dln.core.parts import Node, Rule
-from dln.core.verdict import Proof, Reversal, Undecided
+from dln.core.value_range import ValueRange
+from dln.core.verdict import Counterexample, Proof, Reversal, Undecided
 from dln.errors import OptionError
 from dln.prove.adder import is_negative
+from dln.prove.equal import prove_equal
 from dln.prove.graph import Graph
 from dln.prove.monotone import Direction, prove_monotone
 from dln.prove.simulate import Support
@@ -213,3 +215,24 @@ def test_invalid_questions_are_refused(options: dict[str, Any], said: str) -> No
 def test_an_estimator_is_not_a_circuit() -> None:
     with pytest.raises(OptionError, match="prove_monotone takes a Circuit, not a str"):
         prove_monotone("model", "age", "yes")  # type: ignore[arg-type]
+
+
+def test_counterexamples_have_likely_values_if_possible() -> None:
+    """Age falls from 300 on, and from 50 on for people with a low chol; 50 and 240 are likely."""
+    ages, chols = (20.0, 25.0, 40.0, 50.0, 60.0, 75.0, 90.0), (150.0,) * 2 + (240.0,) * 4 + (400.0,)
+    columns = (
+        Column("age", "integer", range=ValueRange(ages)),
+        Column("chol", "integer", range=ValueRange(chols)),
+    )
+    literals = (Above(0, 300.0), Above(0, 50.0), Above(1, 10.0), Above(1, 200.0))
+    nodes = (Node(GATE_BY_NAME["AND"], 1, 3),)
+    rules = (Rule(0, (1, 0)), Rule(4, (2, 0)), Rule(1, (0, 1)))
+    circuit = Circuit(columns, literals, nodes, rules, (0, 0), ("no", "yes"))
+    found = prove_monotone(circuit, "age", "yes")
+    assert isinstance(found, Reversal)
+    assert (found.before, found.after, found.row["chol"]) == (50, 60, 240)
+    other = Circuit(columns, literals, nodes, (*rules, Rule(3, (0, 1))), (0, 0), ("no", "yes"))
+    difference = prove_equal(circuit, other)
+    assert isinstance(difference, Counterexample)
+    assert 20 <= difference.row["age"] <= 90
+    assert 200 < difference.row["chol"] <= 400

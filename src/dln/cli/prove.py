@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Any
 
 import typer
@@ -26,22 +25,29 @@ from dln.cli.files import load_model
 from dln.cli.layout import DETECT, Layout
 from dln.cli.options import Json, Model, Quiet, TimeLimit
 from dln.cli.output import print_json, print_result
+from dln.cli.proof_output import (
+    MOST_RADIUS,
+    proofs_document,
+    proofs_text,
+    rows_document,
+    rows_text,
+    verdict_document,
+    verdict_text,
+)
 from dln.cli.table_options import reads_table
 from dln.core.circuit import Circuit
 from dln.core.constraints import Constraints, read_constraints
-from dln.core.labels import label_to_json
-from dln.core.values import cell_to_json
 from dln.core.verdict import Proof, Undecided, Violation
 from dln.errors import OptionError
 from dln.prove.certificate import write_constraints_certificate
 from dln.prove.certify import independence_claim, range_claim, rule_claim
-from dln.prove.claim import Claim, Verdict, decide
-from dln.prove.constraints import ConstraintProofs, prove_constraints
+from dln.prove.claim import Claim, decide
+from dln.prove.constraints import prove_constraints
 from dln.prove.robust import Robustness, certified_radius, prove_robust, robust_claims
+from dln.prove.share import share_of
+from dln.prove.share_robust import share_robust
 
 PROVEN, REFUTED, UNDECIDED = 0, 1, 3
-MOST_RADIUS = 100.0
-"""Larger radii are not searched for."""
 
 
 @reads_table
@@ -127,6 +133,15 @@ def prove(
             "multiplied before its class may change.",
         ),
     ] = False,
+    share: Annotated[
+        bool,
+        typer.Option(
+            "--share",
+            help="If the claim is not proven, also print how much violates it: of the rows of "
+            "--data, and of the box of --where and the ranges of the training rows, for at most "
+            "--time-limit more.",
+        ),
+    ] = False,
     data: Annotated[
         str | None,
         typer.Option(metavar="DATA", help="Table whose values counterexamples use if possible."),
@@ -150,6 +165,8 @@ def prove(
     undecided within the time limit.
 
     Example: dln prove credit.json --independent sex --data credit.csv --certificate proof.json
+
+    How many depend on it: dln prove credit.json --independent sex --data credit.csv --share
 
     Constraints: dln prove credit.json --constraints --certificate proof.json
     """
@@ -190,6 +207,8 @@ def prove(
         raise OptionError("--where cannot be used with --robust")
     if not robust and tolerance:
         raise OptionError("--tolerance is only used with --robust")
+    if share and about_rules:
+        raise OptionError("--share cannot be used with constraints; see share_monotone in Python")
     if not robust and radius:
         raise OptionError("--radius is only used with --robust")
     if certificate is not None:
@@ -198,7 +217,7 @@ def prove(
     if about_rules:
         wanted = _asked(circuit, asked)
         proofs = prove_constraints(circuit, wanted, time_limit=time_limit)
-        print_json(_proofs_document(proofs)) if json else print_result(_proofs_text(proofs))
+        print_json(proofs_document(proofs)) if json else print_result(proofs_text(proofs))
         if proofs and certificate is not None:
             wanted = wanted or circuit.constraints
             assert wanted is not None  # otherwise there is nothing to prove
@@ -213,7 +232,13 @@ def prove(
         tolerances, rows = read_tolerances(circuit, tolerance), read_all(circuit, data, layout)
         found = prove_robust(circuit, rows, tolerances, time_limit=time_limit)
         radii = _radii(circuit, rows, tolerances, time_limit) if radius else None
-        _print_rows(found, radii, json)
+        shares = None
+        if share and not found:
+            shares = share_robust(circuit, rows, tolerances, time_limit=time_limit)
+        if json:
+            print_json(rows_document(found, radii, shares))
+        else:
+            print_result(rows_text(found, radii, shares))
         if certificate is not None:
             if not found.certified.any():
                 raise OptionError("no row is certified, so there is no certificate to write")
@@ -232,10 +257,11 @@ def prove(
         label = find_class(circuit, text, option)
         claim = rule_claim(circuit, label, conditions, never is not None, rows)
     verdict = decide(claim, time_limit)
+    violating = share_of(claim, time_limit) if share and not verdict else None
     if json:
-        print_json(_document(claim, verdict))
+        print_json(verdict_document(claim, verdict, violating))
     else:
-        print_result(_text(claim, verdict))
+        print_result(verdict_text(claim, verdict, violating))
     if isinstance(verdict, Proof) and certificate is not None:
         write_checked_certificate([claim], model, certificate, time_limit, quiet=quiet)
     raise typer.Exit({Proof: PROVEN, Violation: REFUTED, Undecided: UNDECIDED}[type(verdict)])
@@ -277,34 +303,6 @@ def _asked(circuit: Circuit, asked: dict[str, Any]) -> Constraints | None:
     return read_constraints(outputs, **read_constraint_options(columns, classes, **asked))
 
 
-def _proofs_text(proofs: ConstraintProofs) -> str:
-    lines = []
-    for claim, verdict in zip(proofs.claims, proofs.verdicts, strict=True):
-        if isinstance(verdict, Proof):
-            lines.append(f"Proven: {claim} ({verdict.method}, {verdict.seconds:.2f} s).")
-        elif isinstance(verdict, Undecided):
-            lines.append(f"Undecided after {verdict.seconds:.2f} s: {claim}. Raise --time-limit.")
-        else:
-            lines.append(f"Refuted: {claim}.\n{str(verdict).removeprefix('refuted: ')}")
-    return "\n".join(lines)
-
-
-def _proofs_document(proofs: ConstraintProofs) -> dict[str, Any]:
-    return {
-        "proven": True if proofs else False if proofs.refuted else None,
-        "constraints": [
-            {
-                "claim": claim,
-                "proven": None if isinstance(verdict, Undecided) else bool(verdict),
-                **({"method": verdict.method} if isinstance(verdict, Proof) else {}),
-                **({} if verdict else {"reason": str(verdict)}),
-                "seconds": verdict.seconds,
-            }
-            for claim, verdict in zip(proofs.claims, proofs.verdicts, strict=True)
-        ],
-    }
-
-
 def read_all(circuit: Circuit, data: str, layout: Layout) -> Any:
     """Read the columns that the circuit reads, of all rows."""
     from dln.cli.arrow import pa
@@ -327,86 +325,3 @@ def _status_of_rows(found: Robustness) -> int:
     if found.refuted.any():
         return REFUTED
     return PROVEN if found else UNDECIDED
-
-
-def _print_rows(found: Robustness, radii: list[float] | None, json: bool) -> None:
-    if json:
-        known = [None if math.isnan(each) else each for each in radii or ()]
-        more = {} if radii is None else {"radii": known, "most_radius": MOST_RADIUS}
-        print_json(
-            {
-                **more,
-                "certified": found.certified.tolist(),
-                "refuted": found.refuted.tolist(),
-                "share": found.share,
-                "violations": {
-                    place + 1: _violation_document(violation)
-                    for place, violation in found.violations.items()
-                },
-                "seconds": found.seconds,
-            }
-        )
-        return
-    lines = [str(found)]
-    lines += [f"  row {place + 1}: {text}" for place, text in list(found.violations.items())[:5]]
-    if len(found.violations) > 5:
-        lines.append(f"  and {len(found.violations) - 5} more; see --json")
-    print_result("\n".join([*lines, *_radius_lines(radii or [])]))
-
-
-def _radius_lines(radii: list[float]) -> list[str]:
-    """Describe how many times the tolerances are safe, and list the rows with the least."""
-    known = sorted((each, place) for place, each in enumerate(radii) if not math.isnan(each))
-    if not known:
-        return ["radius: undecided for all rows"] if radii else []
-    texts = [_radius_text(known[at][0]) for at in (0, len(known) // 2, -1)]
-    undecided = len(radii) - len(known)
-    more = f"; undecided for {undecided}" if undecided else ""
-    first = (
-        f"radius, in multiples of the tolerances: smallest {texts[0]}, median {texts[1]}, "
-        f"largest {texts[2]}{more}"
-    )
-    return [first, *(f"  row {place + 1}: {_radius_text(each)}" for each, place in known[:5])]
-
-
-def _radius_text(radius: float) -> str:
-    return f"{radius:.3g}" if radius < MOST_RADIUS else f"{MOST_RADIUS:g} or more"
-
-
-def _text(claim: Claim, verdict: Verdict) -> str:
-    if isinstance(verdict, Proof):
-        return f"Proven: {claim.text} ({verdict.method}, {verdict.seconds:.2f} s)."
-    if isinstance(verdict, Undecided):
-        return f"Undecided after {verdict.seconds:.2f} s: {claim.text}. Raise --time-limit."
-    return f"Refuted: {claim.text}.\n{str(verdict).removeprefix('refuted: ')}"
-
-
-def _document(claim: Claim, verdict: Verdict) -> dict[str, Any]:
-    document: dict[str, Any] = {"claim": claim.text, "question": dict(claim.question)}
-    if isinstance(verdict, Undecided):
-        return {**document, "proven": None, "seconds": verdict.seconds}
-    if isinstance(verdict, Proof):
-        return {
-            **document,
-            "proven": True,
-            "method": verdict.method,
-            "seconds": verdict.seconds,
-        }
-    return {
-        **document,
-        "proven": False,
-        **_violation_document(verdict),
-        "seconds": verdict.seconds,
-    }
-
-
-def _violation_document(found: Violation) -> dict[str, Any]:
-    document: dict[str, Any] = {
-        "row": {name: cell_to_json(cell) for name, cell in found.row.items()},
-        "class": label_to_json(found.label),
-        "votes": list(found.votes),
-    }
-    if found.label_after is not None:
-        document["changed"] = {name: cell_to_json(cell) for name, cell in found.changed.items()}
-        document["class_after"] = label_to_json(found.label_after)
-    return document

@@ -19,7 +19,7 @@ from dln.core.verdict import Proof, Undecided, Violation
 from dln.errors import OptionError
 from dln.prove.clock import Clock, check_time_limit
 from dln.prove.region import Region, check_names, number_of
-from dln.prove.search import Atoms, Demand, Search
+from dln.prove.search import Atoms, Box, Demand, Search
 from dln.prove.votes import votes_of
 
 Verdict = Proof | Violation | Undecided
@@ -55,18 +55,22 @@ class Claim:
 
     def find(self, clock: Clock) -> Atoms | bool:
         """Return a row that refutes the claim, True if there is none, False if undecided."""
-        complete = True
         every, likely = self.region.box, self.region.likely_box
-        # Likely rows come first. There are none if a column has no likely value.
-        apart = (every != likely).any() and self.search.has_rows(likely)
-        for box in (likely, every) if apart else (every,):
-            complete = True
-            for goal in self.goals:
-                left = math.inf if clock.left is None else clock.left
-                found = self.search.find(box, goal, seconds=left)
-                if found.row is not None:
-                    return found.row
-                complete = complete and found.complete
+        found = self._find_in(every, clock)
+        # A claim that is true is searched once. There may be no likely value of a column.
+        if found is True or (every == likely).all() or not self.search.has_rows(likely):
+            return found
+        likely_row = self._find_in(likely, clock)
+        return found if isinstance(likely_row, bool) else likely_row
+
+    def _find_in(self, box: Box, clock: Clock) -> Atoms | bool:
+        complete = True
+        for goal in self.goals:
+            left = math.inf if clock.left is None else clock.left
+            found = self.search.find(box, goal, seconds=left)
+            if found.row is not None:
+                return found.row
+            complete = complete and found.complete
         return complete
 
 

@@ -16,7 +16,8 @@ from dln.prove.miter import Miter, Sums, build_miter
 from dln.prove.monotone import find_below_zero
 from dln.prove.numbers import on_one_scale, points_within
 from dln.prove.question import Aspect, Question, ask
-from dln.prove.simulate import Rows, Support, try_all
+from dln.prove.region import likely_atoms
+from dln.prove.simulate import Rows, Support, likelier_row, try_all
 from dln.prove.sweep import search
 from dln.prove.votes import votes_of
 
@@ -115,7 +116,7 @@ def _compare_numbers(
             claim = f"within {tolerance} of each other on every possible row"
             rng = np.random.default_rng(0)  # a fixed seed: results are reproducible
             sums = _within(miter.sums, allowed)
-            found = find_below_zero(miter.graph, len(miter.columns), sums, rng, clock)
+            found = find_below_zero(miter.graph, _likely(miter), sums, rng, clock)
         else:
             found = _find_row(miter, ask(miter, "probabilities", clock), clock)
     except TimeIsUpError:
@@ -157,17 +158,21 @@ def _find_row(miter: Miter, question: Question, clock: Clock) -> Rows | Method:
     if miter.sums.cancel:
         return "structure"
     support = Support(miter.graph, miter.graph.cone(question.nodes), len(miter.columns))
-    look = question.look
+    look, likely = question.look, _likely(miter)
     if support.is_small:
         found = try_all(support, look, clock)
-        return "exhaustion" if found is None else found
+        return "exhaustion" if found is None else likelier_row(support, look, found, likely)
     rng = np.random.default_rng(0)  # a fixed seed: results are reproducible
     rows = support.some_rows(rng)
     different = look(support.bits_of(rows), rows.shape[1])
     if different is not None:
-        return rows[:, [different]]
+        return likelier_row(support, look, rows[:, [different]], likely)
     found = search(miter, question, support, rows, rng, clock)
-    return "SAT" if found is None else found
+    return "SAT" if found is None else likelier_row(support, look, found, likely)
+
+
+def _likely(miter: Miter) -> list[list[bool]]:
+    return [likely_atoms(column, atoms) for column, atoms in miter.columns]
 
 
 def _counterexample(

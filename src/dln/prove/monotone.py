@@ -6,6 +6,7 @@ cutoffs with the next one, and to look for a row on which the class loses votes 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -29,8 +30,9 @@ from dln.prove.claim import check_no_label, find_class
 from dln.prove.clock import Clock, TimeIsUpError, check_time_limit
 from dln.prove.graph import Graph
 from dln.prove.miter import Sums
+from dln.prove.region import likely_atoms
 from dln.prove.sat import Clauses
-from dln.prove.simulate import Rows, Support, find_negative, try_all
+from dln.prove.simulate import Rows, Support, find_negative, likelier_row, try_all
 from dln.prove.slices import Slice, Slices, slice_by
 from dln.prove.votes import votes_of
 
@@ -96,12 +98,10 @@ def prove_monotone(
     refuted: raising smoker from False to True changes the votes from (0, 2) to (0, 1)
     where age = 80
     """
-    if direction not in get_args(Direction):
-        raise OptionError(f'direction is {direction!r}, expected "rising" or "falling"')
     check_time_limit(time_limit)
     clock = Clock(time_limit)
-    number = _find_column(circuit, feature)
-    winner, voting = _find_winner(circuit, label)
+    number = find_ordered_column(circuit, feature, direction)
+    winner, voting = find_winner(circuit, label)
     try:
         found = find_fall(slice_by(voting, number, clock), winner, direction, clock)
     except TimeIsUpError:
@@ -128,11 +128,15 @@ def find_fall(slices: Slices, winner: int, direction: Direction, clock: Clock) -
     """Return where a class violates a direction, or the method that proved that it never does."""
     rng = np.random.default_rng(0)  # a fixed seed: results are reproducible
     needed: Method = "structure"
-    for low, high in pairwise(slices.gaps):
+    likely = [likely_atoms(column, found) for column, found in slices.columns]
+    # Likely values of the feature come first.
+    for low, high in sorted(
+        pairwise(slices.gaps), key=lambda pair: -pair[0].likely - pair[1].likely
+    ):
         clock.check()
         pair = (low, high) if direction == "rising" else (high, low)
         sums = slices.gain(*pair, winner)
-        found = find_below_zero(slices.graph, len(slices.columns), sums, rng, clock)
+        found = find_below_zero(slices.graph, likely, sums, rng, clock)
         if not isinstance(found, str):
             return Fall(slices, found, low, high)
         needed = max(needed, found, key=METHODS.index)
@@ -140,9 +144,17 @@ def find_fall(slices: Slices, winner: int, direction: Direction, clock: Clock) -
 
 
 def find_below_zero(
-    graph: Graph, n_columns: int, sums: Sums, rng: np.random.Generator, clock: Clock
+    graph: Graph,
+    likely: Sequence[Sequence[bool]],
+    sums: Sums,
+    rng: np.random.Generator,
+    clock: Clock,
 ) -> Rows | Method:
-    """Return a row, (n_columns, 1), on which a sum is below 0, or the method of the proof."""
+    """Return a row, (n_columns, 1), on which a sum is below 0, or the method of the proof.
+
+    `likely` tells for each column which atoms are preferred in the row.
+    """
+    n_columns = len(likely)
     leads = [
         (constant, [(2 * node, w[lead]) for node, w in sums.weights.items() if w[lead]])
         for lead, constant in enumerate(sums.constant)
@@ -153,18 +165,18 @@ def find_below_zero(
     look = partial(find_negative, sums)
     if support.is_small:
         found = try_all(support, look, clock)
-        return "exhaustion" if found is None else found
+        return "exhaustion" if found is None else likelier_row(support, look, found, likely)
     rows = support.some_rows(rng)
     negative = look(support.bits_of(rows), rows.shape[1])
     if negative is not None:
-        return rows[:, [negative]]
+        return likelier_row(support, look, rows[:, [negative]], likely)
     with Clauses(graph, clock) as clauses:
         clauses.add(support.cone)
         for constant, weights in leads:
             edge = is_negative(graph, constant, weights)
             clauses.add([edge >> 1])
             if clauses.solve([edge]):
-                return clauses.find_row(n_columns)
+                return likelier_row(support, look, clauses.find_row(n_columns), likely)
     return "SAT"
 
 
@@ -184,7 +196,10 @@ def _reversal(circuit: Circuit, fall: Fall, clock: Clock) -> Reversal:
     return Reversal(feature, before, after, cells, votes[0], votes[1], clock.seconds, numbers)
 
 
-def _find_column(circuit: Circuit, feature: str) -> int:
+def find_ordered_column(circuit: Circuit, feature: str, direction: Direction) -> int:
+    """Return the number of a column of numbers, after a check of the direction."""
+    if direction not in get_args(Direction):
+        raise OptionError(f'direction is {direction!r}, expected "rising" or "falling"')
     check_is_circuit(circuit, "prove_monotone")
     names = [column.name for column in circuit.columns]
     if feature not in names:
@@ -198,7 +213,7 @@ def _find_column(circuit: Circuit, feature: str) -> int:
     return number
 
 
-def _find_winner(circuit: Circuit, label: Label | None) -> tuple[int, Circuit]:
+def find_winner(circuit: Circuit, label: Label | None) -> tuple[int, Circuit]:
     """Return the number of a class, and the circuit that votes for it."""
     if circuit.task == "number":
         check_no_label(circuit, label)

@@ -7,20 +7,23 @@ contains the atom, and examples are taken from that part.
 from __future__ import annotations
 
 import datetime
+import math
 import numbers
 from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dln._util.messages import list_names
-from dln.core.conditions import Atom, Cell, Choice, Gap
+from dln.core.circuit import Circuit
+from dln.core.conditions import Atom, Cell, Choice, ColumnAtoms, Gap
 from dln.core.literals import Column
 from dln.core.logic import Logic
 from dln.data.cells import readable_cells
-from dln.data.codes import places_of
-from dln.data.table import read_table
+from dln.data.codes import MISSING_CODE, encode_cells, places_of
+from dln.data.table import Table, read_table
 from dln.errors import OptionError
 from dln.prove.search import Atoms, Box, Search, rows_of
 
@@ -42,6 +45,8 @@ class Region:
     ----------
     box
         Their atoms.
+    where, data
+        The conditions, and the rows for examples.
     """
 
     def __init__(self, search: Search, where: Mapping[str, Any], data: Any = None) -> None:
@@ -53,6 +58,7 @@ class Region:
         """
         check_names(search, where)
         self._search = search
+        self.where, self.data = where, data
         self._examples: dict[tuple[int, int], Cell] = {}
         self.box: Box = search.all_rows
         for place, index in enumerate(search.variables.read):
@@ -108,7 +114,7 @@ class Region:
         return members(self._search.circuit.logic, index, self._search.variables.atoms[place])
 
 
-def members(logic: Logic, number: int, found: Any) -> list[list[Cell]]:
+def members(logic: Logic, number: int, found: ColumnAtoms) -> list[list[Cell]]:
     """List the known categories of each atom of a column."""
     literals = [literal for literal in logic.literals if literal.column == number]
     truths = {found.truths(place): place for place in range(len(found.atoms))}
@@ -118,8 +124,8 @@ def members(logic: Logic, number: int, found: Any) -> list[list[Cell]]:
     return of_atom
 
 
-def _number_in(atom: Atom, column: Column, given: Any) -> Cell:
-    """Return a value of an atom that fulfils a condition; None if there is none."""
+def bounds_of(given: Any, column: Column) -> tuple[float | None, float | None]:
+    """Return the limits of a condition on a column of numbers; None for no limit."""
     bounds = tuple(given) if isinstance(given, (tuple, list)) else (given, given)
     if len(bounds) != 2:
         raise OptionError(
@@ -127,6 +133,12 @@ def _number_in(atom: Atom, column: Column, given: Any) -> Cell:
             "(lowest, highest) with None for no limit"
         )
     low, high = (number_of(bound, column) for bound in bounds)
+    return low, high
+
+
+def _number_in(atom: Atom, column: Column, given: Any) -> Cell:
+    """Return a value of an atom that fulfils a condition; None if there is none."""
+    low, high = bounds_of(given, column)
     gap = atom.narrowed(low, high) if isinstance(atom, Gap) else None
     return None if gap is None else gap.cell
 
@@ -144,7 +156,32 @@ def number_of(value: Any, column: Column) -> float | None:
     raise OptionError(f"the condition on {column.name!r} has {value!r}, expected a number")
 
 
-def _category_in(known: list[Cell], column: Column, given: Any) -> Cell:
+def rows_within(circuit: Circuit, where: Mapping[str, Any], table: Table) -> NDArray[np.bool_]:
+    """Whether each row of a table fulfils conditions."""
+    used = [index for index, column in enumerate(circuit.columns) if column.name in where]
+    places = places_of(table, circuit.columns, used)
+    within = np.ones(table.n_rows, dtype=bool)
+    for index in used:
+        column = circuit.columns[index]
+        values, given = encode_cells(table.read(places[index]), column), where[column.name]
+        if not column.is_numeric:
+            wanted = [MISSING_CODE]
+            if given is not None:
+                wanted = [column.categories.index(each) for each in categories_of(given, column)]
+            within &= np.isin(values, wanted)
+        elif given is None:
+            within &= np.isnan(values)
+        else:
+            low, high = bounds_of(given, column)
+            within &= ~np.isnan(values)
+            within &= (values >= (-math.inf if low is None else low)) & (
+                values <= (math.inf if high is None else high)
+            )
+    return within
+
+
+def categories_of(given: Any, column: Column) -> list[Any]:
+    """Return the categories that a condition names; raises `OptionError` for others."""
     several = isinstance(given, Collection) and not isinstance(given, str)
     wanted = list(given) if several else [given]
     for category in wanted:
@@ -153,28 +190,40 @@ def _category_in(known: list[Cell], column: Column, given: Any) -> Cell:
                 f"the condition on {column.name!r} has {category!r}; the categories are "
                 f"{list_names(map(repr, column.categories))}"
             )
+    return wanted
+
+
+def _category_in(known: list[Cell], column: Column, given: Any) -> Cell:
+    wanted = categories_of(given, column)
     return next((category for category in known if category in wanted), None)
 
 
 def likely_box(search: Search) -> Box:
-    """Return the rows whose values are all in the ranges of the training rows.
+    """Return the rows whose values are all likely."""
+    columns = search.circuit.columns
+    parts = [
+        likely_atoms(columns[index], found)
+        for index, found in zip(search.variables.read, search.variables.atoms, strict=True)
+    ]
+    return np.array([likely for part in parts for likely in part], dtype=np.uint8)
+
+
+def likely_atoms(column: Column, found: ColumnAtoms) -> list[bool]:
+    """Return which atoms of a column have values in the range of the training rows.
 
     Columns without a range may hold anything. Missing values are likely if some were missing, and
     an unknown category is not.
     """
-    box = search.all_rows
-    for place, index in enumerate(search.variables.read):
-        column = search.circuit.columns[index]
-        if column.range is not None:
-            part = search.part(box, place)
-            for number, atom in enumerate(search.variables.atoms[place].atoms):
-                if isinstance(atom, Gap):
-                    part[number] = atom.is_likely
-                elif atom.cell is None:
-                    part[number] = column.range.missing
-                else:
-                    part[number] = atom.cell in column.categories
-    return box
+    if column.range is None:
+        return [True] * len(found.atoms)
+    return [
+        atom.is_likely
+        if isinstance(atom, Gap)
+        else column.range.missing
+        if atom.cell is None
+        else atom.cell in column.categories
+        for atom in found.atoms
+    ]
 
 
 class Observed:

@@ -20,6 +20,7 @@ from dln.errors import OptionError, TableError
 from dln.prove.certify import rule_claim
 from dln.prove.claim import Claim, violation
 from dln.prove.clock import Clock, check_time_limit
+from dln.prove.measure import Weights, atom_weights
 from dln.prove.region import Region, check_names
 from dln.prove.search import Atoms, Box
 
@@ -93,7 +94,7 @@ def prove_robust(
     check_is_circuit(circuit, "prove_robust")
     check_time_limit(time_limit)
     clock = Clock(time_limit)
-    rows = _Rows(circuit, X, tolerances, free)
+    rows = TolerantRows(circuit, X, tolerances, free)
     certified, refuted = np.zeros(rows.n_rows, dtype=bool), np.zeros(rows.n_rows, dtype=bool)
     violations = {}
     for place in range(rows.n_rows):
@@ -122,7 +123,7 @@ def certified_radius(
     check_is_circuit(circuit, "certified_radius")
     check_time_limit(time_limit)
     clock = Clock(time_limit)
-    rows = _Rows(circuit, X, tolerances, ())
+    rows = TolerantRows(circuit, X, tolerances, ())
     radii = np.full(rows.n_rows, np.nan)
     for place in range(rows.n_rows):
         steps = rows.factors(place, most)
@@ -148,15 +149,23 @@ def robust_claims(
     circuit: Circuit, X: Any, tolerances: Mapping[str, float], found: Robustness
 ) -> list[Claim]:
     """Return the claim about each certified row: its class, for all values in the tolerances."""
-    rows = _Rows(circuit, X, tolerances, ())
+    rows = TolerantRows(circuit, X, tolerances, ())
     return [
         rule_claim(circuit, circuit.classes[rows.winners[place]], rows.where(place), False, None)
         for place in np.flatnonzero(found.certified).tolist()
     ]
 
 
-class _Rows:
-    """Rows with the boxes around them."""
+class TolerantRows:
+    """Rows with the boxes around them.
+
+    Attributes
+    ----------
+    search
+        The circuit prepared for questions.
+    atoms, winners
+        The atoms and the class of each row.
+    """
 
     def __init__(
         self, circuit: Circuit, X: Any, tolerances: Mapping[str, float], free: Sequence[str]
@@ -261,6 +270,17 @@ class _Rows:
             if atoms[place] != self.atoms[row, place]
         }
         return violation(self.search.circuit, first, clock, changed)
+
+    def weights(self, row: int) -> Weights:
+        """Return the share of each atom if values are uniform within the tolerances."""
+        ranges = self._ranges(row)
+        moving = {*ranges, *(self.search.names[place] for place in self._free)}
+        still = [name for name in self.search.names if name not in moving]
+        weights = atom_weights(self.search, ranges, hidden=still)
+        for place, name in enumerate(self.search.names):
+            if name in still:
+                weights[self.search.starts[place] + int(self.atoms[row, place])] = 1.0
+        return weights
 
     def where(self, row: int) -> dict[str, Any]:
         """Return the box around a row as conditions."""

@@ -118,6 +118,32 @@ def try_all(support: Support, look: Look, clock: Clock) -> Rows | None:
     return None
 
 
+def likelier_row(support: Support, look: Look, row: Rows, likely: Sequence[Sequence[bool]]) -> Rows:
+    """Return a row that is found too and has likely atoms, or more of them: (n_columns, 1).
+
+    Random rows of likely atoms are tried first, then likely atoms of one column at a time.
+    """
+    wanted = [np.flatnonzero(column) for column in likely]
+    strange = [at for at, atoms in enumerate(wanted) if len(atoms) and row[at, 0] not in atoms]
+    if not strange:
+        return row
+    rng = np.random.default_rng(0)  # a fixed seed: results are reproducible
+    rows = np.repeat(row, min(_RANDOM_ROWS, support.block_rows), axis=1)
+    for at, atoms in enumerate(wanted):
+        if len(atoms):
+            rows[at] = rng.choice(atoms, rows.shape[1])
+    found = look(support.bits_of(rows), rows.shape[1])
+    if found is not None:
+        return rows[:, [found]]
+    for at in strange:
+        rows = np.repeat(row, len(wanted[at]), axis=1)
+        rows[at] = wanted[at]
+        found = look(support.bits_of(rows), rows.shape[1])
+        if found is not None:
+            row = rows[:, [found]]
+    return row
+
+
 def find_difference(sums: Sums, bits: Mapping[int, int], n_rows: int) -> int | None:
     """Return the first row on which a sum is not 0, or None."""
     return first_row((add_up_rows(sums, bits, n_rows) != 0).any(axis=1))

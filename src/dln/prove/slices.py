@@ -24,6 +24,7 @@ class Slice:
     """The circuit in one gap of the feature: a value in the gap, and the edges of `rules`."""
 
     cell: Cell
+    likely: bool
     rules: Sequence[int]
 
 
@@ -90,7 +91,7 @@ def slice_by(circuit: Circuit, number: int, clock: Clock) -> Slices:
             for wire in changing:
                 gate, a, b = logic.nodes[wire - logic.n_literals]
                 edges[wire] = graph.gate(gate, edges[a], edges[b])
-            gaps.append(Slice(gap.cell, [edges[rule.wire] for rule in rules]))
+            gaps.append(Slice(gap.cell, gap.is_likely, [edges[rule.wire] for rule in rules]))
             changing = sorted(wire for wire in moved if wire >= logic.n_literals)
     columns = [(logic.columns[at], atoms[at]) for at in read]
     return Slices(circuit.n_classes, graph, columns, logic.columns[number], rules, gaps)
