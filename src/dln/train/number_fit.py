@@ -36,6 +36,7 @@ from dln.train.trees import (
     Leaf,
     Path,
     Tree,
+    feature_matrix,
     make_features,
     take_features,
 )
@@ -162,8 +163,8 @@ class _NumberFit:
         encoder, cells = fit_encoder(
             problem.table, target.astype(np.float32), problem.weight, plan.recipe.encode
         )
-        features = make_features(encoder.literals, cells)
         rows = np.sort(self.rng.permutation(len(target))[:MAX_ROWS])
+        features = make_features(encoder.literals, cells[rows])
         model = self._choose(features, rows, target)
         networks, trained = self._train(model.ridge, encoder, cells, target)
         base = 0.0 if networks else loss.constant(target, problem.weight)
@@ -193,8 +194,8 @@ class _NumberFit:
         encoder, cells = fit_encoder(
             problem.table, target.astype(np.float32), problem.weight, plan.recipe.encode
         )
-        features = make_features(encoder.literals, cells)
         rows = np.sort(self.rng.permutation(len(target))[:MAX_ROWS])
+        features = make_features(encoder.literals, cells[rows])
         sample = problem if len(rows) == len(target) else problem.take(rows)
         fold = draw_number_folds(target[rows], N_FOLDS, self.rng, sample.groups)
         if len(np.unique(fold)) < 3:
@@ -208,7 +209,7 @@ class _NumberFit:
         model = _Model(None, (), scores)
         try:
             if plan.growths:
-                grown = self._grow(features, rows, sample, target[rows], starts)
+                grown = self._grow(features, sample, target[rows], starts)
                 model = _Model(None, grown.trees, grown.held_out)
         except KeyboardInterrupt:
             if self.on_interrupt == "raise":
@@ -239,9 +240,9 @@ class _NumberFit:
                     np.full(len(own), constant),
                     np.full((int(fold.max()) + 1, len(own)), constant),
                 )
-                grown = self._grow(features, rows, sample, own, starts)
+                grown = self._grow(features, sample, own, starts)
                 found.append(_Model(None, grown.trees, grown.held_out))
-            found += self._with_networks(features, rows, sample, own, fold, found)
+            found += self._with_networks(features, sample, own, fold, found)
         except KeyboardInterrupt:
             if self.on_interrupt == "raise":
                 raise
@@ -253,7 +254,6 @@ class _NumberFit:
     def _with_networks(
         self,
         features: Features,
-        rows: NDArray[np.int64],
         sample: NumberProblem,
         target: Floats,
         fold: NDArray[np.int64],
@@ -277,7 +277,7 @@ class _NumberFit:
         own = self._left_out_loss(start, sample, target)
         if any(own > _HOPELESS * self._left_out_loss(one, sample, target) for one in others):
             return []
-        grown = self._grow(features, rows, sample, target, crossed.scores)
+        grown = self._grow(features, sample, target, crossed.scores)
         return [_Model(crossed.ridge, grown.trees, grown.held_out)]
 
     def _left_out_loss(self, model: _Model, sample: NumberProblem, target: Floats) -> float:
@@ -288,7 +288,6 @@ class _NumberFit:
     def _grow(
         self,
         features: Features,
-        rows: NDArray[np.int64],
         sample: NumberProblem,
         target: Floats,
         starts: FoldScores,
@@ -297,7 +296,7 @@ class _NumberFit:
         return grow_number(
             self.plan.growths,
             self.plan.loss,
-            features.matrix[rows],
+            features.matrix,
             target,
             sample.weight,
             starts,
@@ -412,12 +411,12 @@ class _Parts:
             offset += shift
             rules += _leaves(paths, own_points - shift)
         readout = Score((), (offset,), digits, loss.link, problem.name)
-        return build_circuit(readout, ruled, rules, encoder, problem.table, self.cells, moved)
+        return build_circuit(readout, ruled, rules, encoder, problem.table, moved)
 
     def _scorer(self, starts: list[int]) -> Callable[[Floats], Floats]:
         """Return the function from coefficients to scores, on some of the rows."""
-        some = slice(None, None, max(1, len(self.cells) // _ROUNDING_ROWS))
-        matrix, cells = self.features.matrix[some], self.cells[some]
+        cells = self.cells[:: max(1, len(self.cells) // _ROUNDING_ROWS)]
+        matrix = feature_matrix(self.features.literals, cells)
         fires = [evaluate_rules(one.network, cells) for one in self.networks]
         reached = [
             tree.structure.apply(take_features(matrix, tree.features)) for tree in self.trees

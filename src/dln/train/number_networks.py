@@ -228,7 +228,8 @@ def train_networks(
         )
 
     def refit_on(networks: Sequence[Network], own: NDArray[np.int64]) -> list[Refitted]:
-        return refit(networks, cells[own], target[own], weight[own], loss, (ridge,))[0]
+        some = own[:: max(1, len(own) // MAX_ROWS)]  # as `refit` chooses, without copying the rest
+        return refit(networks, cells[some], target[some], weight[some], loss, (ridge,))[0]
 
     if recipe.ensemble == "residuals":
         return _chain(draw, train, lambda networks: refit_on(networks, rows), recipe.n_networks)
