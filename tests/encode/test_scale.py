@@ -99,3 +99,18 @@ def test_two_knots_are_a_clipped_min_max_scaling() -> None:
 def test_a_value_beyond_the_training_rows_goes_to_the_end() -> None:
     scale = Scale(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
     assert_array_equal(scale.apply(np.array([-9.0, 9.0])), [0, 1])
+
+
+@given(
+    st.lists(st.floats(-1e300, 1e300) | st.sampled_from([np.inf, -np.inf]), min_size=1),
+    st.lists(st.floats(-0.125, 1.125, width=32) | st.just(np.inf), min_size=1),
+    st.lists(st.floats(allow_nan=False)),
+)
+def test_the_first_number_above_a_cutoff_separates_all_numbers(
+    training: list[float], cutoffs: list[float], values: list[float]
+) -> None:
+    scale = fit_scale(np.array(training), 5)
+    wanted = np.array(cutoffs, dtype=np.float32)
+    scaled = scale.apply(np.array([*training, *values]))
+    for cutoff, first in zip(wanted, scale.first_above(wanted), strict=True):
+        assert_array_equal(scaled > cutoff, np.array([*training, *values]) >= first)

@@ -54,17 +54,20 @@ def read_batches(X: Any, show: Show | None = None) -> Table:
         check_disk_space(n_rows * len(X.schema.names) * _BYTES_PER_CELL)
         _check_schemas(X)
         stamps = _stamps(X)
-    store, started = ColumnStore(), time.monotonic()
-    for batch in _batches(X):
-        store.append(batch)
-        if show is not None:
-            show("reading", *_progress(store.n_rows, n_rows, time.monotonic() - started))
-    for path, stamp in stamps.items():
-        if _stamp(path) != stamp:
-            raise TableError(f"{path} changed while it was read; train again when it is complete")
-    if store.n_rows == 0:
-        raise TableError("the table has 0 rows (0 sample(s)); a minimum of 1 is required")
-    return store.table()
+    with ColumnStore() as store:
+        started = time.monotonic()
+        for batch in _batches(X):
+            store.append(batch)
+            if show is not None:
+                show("reading", *_progress(store.n_rows, n_rows, time.monotonic() - started))
+        changed = next((path for path, stamp in stamps.items() if _stamp(path) != stamp), None)
+        if changed is not None:
+            raise TableError(
+                f"{changed} changed while it was read; train again when it is complete"
+            )
+        if store.n_rows == 0:
+            raise TableError("the table has 0 rows (0 sample(s)); a minimum of 1 is required")
+        return store.table()
 
 
 def _progress(done: int, n_rows: int | None, seconds: float) -> tuple[float, str]:

@@ -30,12 +30,19 @@ SMALL = 1 << 26
 
 
 class ColumnStore:
-    """Collects batches of the same columns. `table` ends the collection."""
+    """Collects batches of the same columns, inside a `with` block. `table` ends the collection."""
 
     def __init__(self) -> None:
         self.n_rows = 0
         self._names: tuple[str, ...] | None = None
         self._columns: list[_Column] = []
+
+    def __enter__(self) -> ColumnStore:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for column in self._columns:
+            column.close()
 
     def append(self, batch: Table) -> None:
         """Add rows; their columns must be those of the first batch, in any order."""
@@ -108,8 +115,11 @@ class _Column:
             )
         return raw
 
-    def _restart(self, dtype: np.dtype[Any], values: NDArray[Any]) -> None:
+    def close(self) -> None:
         self._file.close()
+
+    def _restart(self, dtype: np.dtype[Any], values: NDArray[Any]) -> None:
+        self.close()
         self._file, self._dtype = _temporary_file(), dtype
         self._file.write(values.data)
 

@@ -94,10 +94,13 @@ class Table:
 
     def take(self, rows: Rows) -> Table:
         """Select some rows."""
+        n_rows = len(range(self.n_rows)[rows]) if isinstance(rows, slice) else len(rows)
+        if isinstance(rows, slice):
+            start = rows.indices(self.n_rows)[0]
+            rows = slice(start, start + n_rows)
         read, taken = self.read, self.read
         if isinstance(taken, _Taken):  # so that rows of chosen rows are read without the others
             read, rows = taken.read, _rows_of(taken.rows, rows)
-        n_rows = len(range(self.n_rows)[rows]) if isinstance(rows, slice) else len(rows)
         return replace(self, n_rows=n_rows, read=_Taken(read, rows), matrix=None)
 
     def blocks(self) -> Iterator[slice]:
@@ -152,9 +155,8 @@ def _rows_of(chosen: Rows, rows: Rows) -> Rows:
     if not isinstance(chosen, slice):
         return chosen[rows]
     if not isinstance(rows, slice):
-        return rows + (chosen.start or 0)
-    found = range(chosen.start or 0, chosen.stop)[rows]
-    return slice(found.start, found.stop)
+        return rows + chosen.start
+    return slice(chosen.start + rows.start, chosen.start + rows.stop)
 
 
 def read_table(X: Any) -> Table:

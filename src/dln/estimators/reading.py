@@ -160,14 +160,14 @@ def _soft_problem(
 def read_features(estimator: Any, X: Any, *, reset: bool) -> Table:
     """Read a table; remember its columns (`reset`) or compare them with those of the fit."""
     table = read_table(X)
-    if isinstance(X, Table):  # scikit-learn cannot read it
-        estimator.n_features_in_ = table.n_columns
-        estimator.feature_names_in_ = np.array(table.column_names(), dtype=object)
-        return table
     try:
-        # scikit-learn does not see the names of a frame that narwhals wraps.
-        bare = nw.to_native(X, pass_through=True)
-        validate_data(estimator, bare, reset=reset, skip_check_array=True)
+        if isinstance(X, Table):  # scikit-learn cannot read it
+            estimator.n_features_in_ = table.n_columns
+            estimator.feature_names_in_ = np.array(table.column_names(), dtype=object)
+        else:
+            # scikit-learn does not see the names of a frame that narwhals wraps.
+            bare = nw.to_native(X, pass_through=True)
+            validate_data(estimator, bare, reset=reset, skip_check_array=True)
     except ValueError as error:  # scikit-learn's message on missing, extra or reordered columns
         raise TableError(str(error)) from error
     except TypeError as error:  # its message on names that are only partly text
