@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from dln._util.messages import type_name
@@ -41,22 +41,23 @@ def is_batched(X: Any) -> bool:
     return isinstance(X, Iterator) or type(X).__module__.split(".")[0] == library
 
 
-def read_batches(X: Any, show: Show | None = None) -> Table:
+def read_batches(X: Any, show: Show | None = None, columns: Sequence[str] | None = None) -> Table:
     """Read all batches of a table once; the columns are in temporary files then.
 
-    Raises `TableError` if batches or files do not fit together, or if a file changes while it is
-    read, and `DiskSpaceError` if the disk is too small.
+    Of an Arrow dataset, only some columns may be read. Raises `TableError` if batches or files do
+    not fit together, or if a file changes while it is read, and `DiskSpaceError` if the disk is too
+    small.
     """
     n_rows = None
     stamps: dict[str, tuple[int, int]] = {}
     if hasattr(X, "count_rows"):  # an Arrow dataset
         n_rows = X.count_rows()
-        check_disk_space(n_rows * len(X.schema.names) * _BYTES_PER_CELL)
+        check_disk_space(n_rows * len(columns or X.schema.names) * _BYTES_PER_CELL)
         _check_schemas(X)
         stamps = _stamps(X)
     with ColumnStore() as store:
         started = time.monotonic()
-        for batch in _batches(X):
+        for batch in _batches(X, columns):
             store.append(batch)
             if show is not None:
                 show("reading", *_progress(store.n_rows, n_rows, time.monotonic() - started))
@@ -79,16 +80,16 @@ def _progress(done: int, n_rows: int | None, seconds: float) -> tuple[float, str
     return done / max(1, n_rows), f"{state}, {(n_rows - done) / speed:.0f} s left"
 
 
-def _batches(X: Any) -> Iterator[Table]:
+def _batches(X: Any, columns: Sequence[str] | None) -> Iterator[Table]:
     """Yield the batches as tables."""
     if hasattr(X, "collect_batches"):
         for frame in X.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True):
             yield read_arrow(frame.to_arrow())
     elif hasattr(X, "count_rows"):
         # Few batches are read ahead, because each of them is held in memory.
-        yield from _arrow_batches(
-            X.to_batches(batch_size=BATCH_ROWS, batch_readahead=2, fragment_readahead=1)
-        )
+        ahead = {"batch_readahead": 2, "fragment_readahead": 1}
+        found = X.to_batches(columns=columns, batch_size=BATCH_ROWS, **ahead)
+        yield from _arrow_batches(found)
     elif hasattr(X, "__arrow_c_stream__"):
         yield from _arrow_batches(_reader(X))
     elif isinstance(X, Iterator):

@@ -153,7 +153,7 @@ class _Taken:
 def _rows_of(chosen: Rows, rows: Rows) -> Rows:
     """Choose again from chosen rows."""
     if not isinstance(chosen, slice):
-        return chosen[rows]
+        return np.asarray(chosen[rows])
     if not isinstance(rows, slice):
         return rows + chosen.start
     return slice(chosen.start + rows.start, chosen.start + rows.stop)
