@@ -151,7 +151,7 @@ class Prepared:
     def targets(self, circuit: Circuit) -> Targets:
         """Return each row's number, or its class's number in a circuit trained on them."""
         if self.task == "number":
-            return self.y if self.exposures is None else self.y / self.exposures
+            return np.asarray(self.y if self.exposures is None else self.y / self.exposures)
         return class_numbers(self.y, circuit.classes, len(self.y))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from dln._util.messages import type_name
@@ -51,9 +52,10 @@ def read_batches(X: Any, show: Show | None = None, columns: Sequence[str] | None
     n_rows = None
     stamps: dict[str, tuple[int, int]] = {}
     if hasattr(X, "count_rows"):  # an Arrow dataset
-        n_rows = X.count_rows()
+        with _explaining_arrow():
+            n_rows = X.count_rows()
+            _check_schemas(X)
         check_disk_space(n_rows * len(columns or X.schema.names) * _BYTES_PER_CELL)
-        _check_schemas(X)
         stamps = _stamps(X)
     with ColumnStore() as store:
         started = time.monotonic()
@@ -91,7 +93,7 @@ def _batches(X: Any, columns: Sequence[str] | None) -> Iterator[Table]:
         found = X.to_batches(columns=columns, batch_size=BATCH_ROWS, **ahead)
         yield from _arrow_batches(found)
     elif hasattr(X, "__arrow_c_stream__"):
-        yield from _arrow_batches(_reader(X))
+        yield from _arrow_batches(iter(_reader(X)))
     elif isinstance(X, Iterator):
         for frame in X:
             yield frame if isinstance(frame, Table) else _read_frame(frame)
@@ -121,14 +123,26 @@ def _reader(X: Any) -> Any:
 def _arrow_batches(batches: Iterator[Any]) -> Iterator[Table]:
     import pyarrow as pa
 
-    try:
-        for batch in batches:
+    while True:
+        with _explaining_arrow():
+            batch = next(batches, None)
+            if batch is None:
+                return
             frame = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
-            yield read_arrow(frame)
+            table = read_arrow(frame)
+        yield table
+
+
+@contextmanager
+def _explaining_arrow() -> Iterator[None]:
+    """Turn errors of pyarrow, such as a broken file, into a message for users."""
+    import pyarrow as pa
+
+    try:
+        yield
     except (pa.ArrowException, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # of our own files
-            raise
-        raise TableError(f"the table cannot be read: {error}") from error
+        text = " ".join(str(error).split())
+        raise TableError(f"the table cannot be read: {text}") from error
 
 
 def _check_schemas(dataset: Any) -> None:

@@ -153,9 +153,9 @@ class _Taken:
 def _rows_of(chosen: Rows, rows: Rows) -> Rows:
     """Choose again from chosen rows."""
     if not isinstance(chosen, slice):
-        return np.asarray(chosen[rows])
+        return chosen[rows]
     if not isinstance(rows, slice):
-        return rows + chosen.start
+        return np.asarray(rows + chosen.start)
     return slice(chosen.start + rows.start, chosen.start + rows.stop)
 
 
