@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,9 @@ MAX_GROUPS = 64
 
 _FEW_ROWS = 1000
 """Number of rows to check before all rows are checked."""
+
+_MAX_RANGE = 1 << 16
+"""Distance of the least and the largest integer up to which each value between is scaled once."""
 
 _NO_VALUE = np.zeros(1, dtype=np.float32)
 """Placeholder value of literals for missing values."""
@@ -71,7 +74,7 @@ class ColumnCode:
         """Encode values; missing ones become NaN, unknown categories match no group."""
         values = encode_cells(raw, self.column)
         if self.scale is not None:
-            return self.scale.apply(np.asarray(values, dtype=np.float64))
+            return _scale(values, self.scale)
         # The codes of missing and unseen categories are negative and index from the end.
         numbers = np.full(len(self.column.categories) + 2, -1.0, dtype=np.float32)
         for number, group in enumerate(self.groups):
@@ -79,6 +82,16 @@ class ColumnCode:
         numbers[MISSING_CODE] = np.nan
         encoded: NDArray[np.float32] = numbers[values]
         return encoded
+
+
+def _scale(values: NDArray[Any], scale: Scale) -> NDArray[np.float32]:
+    """Scale numbers; integers of a small range by a table, which is faster."""
+    if values.dtype.kind in "bui" and len(values):
+        low, high = int(values.min()), int(values.max())
+        if high - low < min(len(values), _MAX_RANGE):
+            every = scale.apply(np.arange(low, high + 1, dtype=np.float64))
+            return every[values.astype(np.int64) - low]
+    return scale.apply(np.asarray(values, dtype=np.float64))
 
 
 @dataclass(frozen=True)
