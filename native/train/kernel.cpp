@@ -363,6 +363,8 @@ void Trainer::run(const std::atomic<bool>& stop) {
       const double decay = 0.5 * (1.0 + cosine(step / n_steps));
       const double factor = options_.final_rate + (1.0 - options_.final_rate) * decay;
       update(phase, static_cast<float>(options_.learning_rate * factor));
+      job_.epochs_visited.store(epoch + static_cast<double>(batch + 1) / n_batches,
+                                std::memory_order_relaxed);
     }
     EpochRecord record{};
     record.loss = static_cast<float>(loss_ / std::max(weight_total_, 1e-30));

@@ -86,6 +86,7 @@ struct Job {
   std::vector<int32_t> trace_epochs;  // epochs done at each record
   int32_t best_epoch = -1;
   std::atomic<int32_t> epochs_done{0};
+  std::atomic<double> epochs_visited{0.0};  // with the part of an epoch that is under way
 };
 
 // The gradient of the weighted mean loss of some rows, in the shapes of Network's arrays.

@@ -79,6 +79,7 @@ void train(const std::vector<BoundJob*>& jobs, int n_threads, nb::object on_prog
     bound->job.history.clear();
     bound->job.history.reserve(bound->job.options.epochs);  // Python may read it while it grows
     bound->job.epochs_done = 0;
+    bound->job.epochs_visited = 0.0;
     bound->job.trace.clear();
     bound->job.trace_epochs.clear();
     bound->job.trace_epochs.reserve(2 + bound->job.options.epochs /
@@ -152,6 +153,7 @@ void bind_population(nb::module_& module) {
            "rule_wire"_a, "vote_logit"_a.noconvert(), "weight"_a.noconvert(),
            "weight_limit"_a, "options"_a, "schedule"_a)
       .def_prop_ro("epochs_done", [](const BoundJob& b) { return b.job.epochs_done.load(); })
+      .def_prop_ro("epochs_visited", [](const BoundJob& b) { return b.job.epochs_visited.load(); })
       .def_prop_ro("best_epoch", [](const BoundJob& b) { return b.job.best_epoch; })
       .def("history", &BoundJob::history,
            "(epochs, 4): loss, score on training and on validation rows, live gates.")

@@ -29,7 +29,8 @@ from dln.train.folds import make_folds
 from dln.train.given import Given, scales_in_units
 from dln.train.growth import SCALES, Grown, grow, start_from_circuit, start_from_networks
 from dln.train.held_out import HeldOut, make_points, network_noise, points_of
-from dln.train.jobs import Engine, Job, OnInterrupt, OnProgress, Trained, TrainingRows
+from dln.train.jobs import Engine, Histories, Job, OnInterrupt, OnProgress, Trained, TrainingRows
+from dln.train.pace import Pace
 from dln.train.problem import Problem
 from dln.train.recipe import Candidates, Recipe
 from dln.train.select import Score, compare, leave_out
@@ -74,11 +75,16 @@ class FitPlan:
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of a fit: the stage, and the histories (epochs, 4) of its networks so far."""
+    """Progress of a fit: the stage, and the histories (epochs, 4) of its networks so far.
+
+    `done` is the fraction of all visits of rows; `state` has their speed and the time left.
+    """
 
     stage: OneOf["select", "train"]
     epochs: tuple[int, ...]
-    histories: list[NDArray[np.float32]]
+    histories: Histories
+    done: float
+    state: str
 
 
 @dataclass(frozen=True)
@@ -395,8 +401,13 @@ def _reporter(
     stage: OneOf["select", "train"],
     jobs: Sequence[Job],
     on_progress: Callable[[Progress], None] | None,
-) -> Callable[[list[NDArray[np.float32]]], None] | None:
+) -> OnProgress | None:
     if on_progress is None:
         return None
     epochs = tuple(job.options.epochs for job in jobs)
-    return lambda histories: on_progress(Progress(stage, epochs, histories))
+    pace = Pace(sum(len(job.rows) * job.options.epochs for job in jobs))
+
+    def report(histories: Histories) -> None:
+        on_progress(Progress(stage, epochs, histories, *pace.state(histories.epochs / sum(epochs))))
+
+    return report

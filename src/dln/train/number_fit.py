@@ -25,6 +25,7 @@ from dln.train.levels import Level
 from dln.train.number_growth import FoldScores, GrownNumber, grow_number
 from dln.train.number_loss import Floats, NumberLoss, weighted_quantile
 from dln.train.number_networks import NumberRecipe, Refitted, cross_fit, train_networks
+from dln.train.pace import Pace
 from dln.train.points import round_coefficients
 from dln.train.problem import NumberProblem
 from dln.train.standard import Standard
@@ -340,7 +341,8 @@ class _NumberFit:
 
         def of_jobs(jobs: list[Job]) -> OnProgress:
             total = sum(job.options.epochs for job in jobs)
-            return lambda histories: show(title, sum(map(len, histories)) / total, "")
+            pace = Pace(sum(len(job.rows) * job.options.epochs for job in jobs))
+            return lambda histories: show(title, *pace.state(histories.epochs / total))
 
         return of_jobs
 
