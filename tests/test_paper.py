@@ -61,7 +61,7 @@ DOCS = {
 }
 PROGRAM = ROOT / "docs" / "explanation" / "program.md"
 FACTS = [int(number) for number in re.findall(r"^\| P(\d+) \| \S", DOCS[PROGRAM], re.M)]
-ABOUT = re.compile(r"authors' program\b|\b(its|the) program\b|\bProgram:|\(program")
+ABOUT = re.compile(r"authors' program\b|\b(its|the) program\b|\bProgram:|(?<!DLN )\(program")
 REFERENCE = re.compile(r"\bP(\d+)\b")
 
 

@@ -66,7 +66,10 @@ def beyond_sheet(results: Sequence[Result]) -> Sheet | None:
     least = min(_LEAST_RANKED, max(counts.values()))
     ranked = [model for model in columns if counts[model] >= least]
     section = _section("accuracy", results, columns, ranked=ranked)
-    note = "Models beyond the paper's, searched with the same folds and number of trials. "
+    note = (
+        "Models beyond the paper's: with default parameters, or searched with the same folds and "
+        "number of trials. "
+    )
     return Sheet((note + _BESIDE + _MARKS,), (section, same_splits_section(results, present)))
 
 

@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from dln._util import atomic_file
-from dln.core import model_file
 from dln.core.circuit import Circuit
 from dln.core.literals import Column
-from dln.core.model_file import circuit_from_json, circuit_to_json
+from dln.core.model_file import circuit_from_json, circuit_to_json, write
 from tests.support.stored import CIRCUIT, TEXT
 from tests.support.strategies import as_rows, circuits, law, rows_for
 
@@ -126,7 +125,7 @@ def test_an_interrupted_save_leaves_the_old_file_and_nothing_else(
         return stream
 
     if failing == "json":
-        monkeypatch.setattr(model_file.json, "dumps", fail)
+        monkeypatch.setattr(write.json, "dumps", fail)
     elif failing == "write":
         monkeypatch.setattr(atomic_file, "open", open_and_fail, raising=False)
     else:
