@@ -209,8 +209,9 @@ def find_gaps(
     lows, highs = np.full(len(cutoffs), np.nan), np.full(len(cutoffs), np.nan)
     raw = table.read(column)
     for rows in row_blocks(len(raw)):
-        values = np.asarray(encode_cells(raw.take(rows), code.column), dtype=np.float64)
-        values = np.sort(values[~np.isnan(values)])
+        # Sorted in their own type, which is faster; NaN comes last.
+        values = np.sort(encode_cells(raw.take(rows), code.column)).astype(np.float64)
+        values = values[: np.searchsorted(values, np.nan)]
         # NaN before the first value and after the last, for cutoffs with no value on one side.
         padded = np.concatenate([[np.nan], values, [np.nan]])
         n_below = np.searchsorted(values, firsts)
