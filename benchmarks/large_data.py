@@ -5,8 +5,8 @@
     python -m benchmarks.large_data lightgbm --folder large
 
 Every command prints one line of JSON: rows, seconds, rows per second, and the peak of memory in GB.
-`ulimit -d` (in KB) limits the memory that a process allocates. Neither counts the pages of files that
-are mapped into memory, because the system can drop them at any time.
+`ulimit -d` (in KB) limits the memory that a process allocates. Neither counts the pages of files
+that are mapped into memory, because the system can drop them at any time.
 
 The table has 20 columns: 10 numbers (float32, some missing), 5 integers, 3 texts and 2 booleans.
 The class depends on rules of six of them, with noise: no model can be right in more than 92 % of
@@ -114,7 +114,7 @@ def train_lightgbm(folder: Path) -> dict[str, Any]:
 
         def __getitem__(self, rows: Any) -> Any:
             if isinstance(rows, slice):
-                return np.concatenate([self._part(rows.start, rows.stop)])
+                return self._part(rows.start, rows.stop)
             return self._part(rows, rows + 1)[0]
 
         def _part(self, start: int, stop: int) -> Any:
@@ -157,9 +157,9 @@ def matrix(frame: pa.Table) -> Any:
             known = np.array(["red", "green", "blue"]) if known is None else known
             cells = cells.cast(pa.string()).dictionary_encode()
             codes = [known.tolist().index(text) for text in cells.dictionary.to_pylist()]
-            columns.append(np.array(codes, dtype=np.float32)[cells.indices.to_numpy()])
+            columns.append(np.array(codes, dtype=np.float64)[cells.indices.to_numpy()])
         else:
-            columns.append(cells.to_numpy(zero_copy_only=False).astype(np.float32))
+            columns.append(cells.to_numpy(zero_copy_only=False).astype(np.float64))
     return np.stack(columns, axis=1)
 
 
