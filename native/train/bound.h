@@ -68,6 +68,7 @@ class BoundJob {
            Array<const float, 2> weight_limit, const nb::bytes& options, const Schedule& schedule)
       : keep_alive_{nb::cast(cells),          nb::cast(classes),    nb::cast(numbers),
                     nb::cast(offset),         nb::cast(row_weight), nb::cast(weight),
+                    nb::cast(rows),           nb::cast(valid_rows),
                     nb::cast(weight_limit),
                     nb::cast(layer_start),    nb::cast(literal_kind), nb::cast(literal_column),
                     nb::cast(literal_layer),
@@ -93,8 +94,8 @@ class BoundJob {
                    gate_logit.data(), rule_wire.data(), vote_logit.data(),
                    weight.shape(0) > 0 ? weight.data() : nullptr,
                    weight.shape(0) > 0 ? weight_limit.data() : nullptr};
-    job.rows.assign(rows.data(), rows.data() + rows.shape(0));
-    job.valid_rows.assign(valid_rows.data(), valid_rows.data() + valid_rows.shape(0));
+    job.rows = list_of(rows);
+    job.valid_rows = list_of(valid_rows);
     job.options = unpack_options(options);
     job.schedule = schedule;
 
@@ -169,9 +170,9 @@ class BoundJob {
 
   nb::ndarray<nb::numpy, float, nb::ndim<2>> points(Array<const int64_t, 1> rows,
                                                     const std::string& level) {
-    const std::vector<int64_t> chosen = take_rows(rows);
+    const RowList chosen = take_rows(rows);
     const size_t width = static_cast<size_t>(job.network.n_outputs());
-    float* data = new float[chosen.size() * width];
+    float* data = new float[rows.shape(0) * width];
     nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<float*>(p); });
     switch (find_level(level)) {
 #if defined(__x86_64__)
@@ -180,12 +181,12 @@ class BoundJob {
 #endif
       default: generic::points(job, chosen, data);
     }
-    return {data, {chosen.size(), width}, owner};
+    return {data, {rows.shape(0), width}, owner};
   }
 
   nb::dict gradients(Array<const int64_t, 1> rows, int phase, const std::string& level) {
-    const std::vector<int64_t> chosen = take_rows(rows);
-    check(!chosen.empty(), "a gradient needs at least one row");
+    const RowList chosen = take_rows(rows);
+    check(chosen.size > 0, "a gradient needs at least one row");
     check(phase >= 0 && phase <= 2, "phase must be 0 (gates), 1 (links) or 2 (both)");
     const Phase which = static_cast<Phase>(phase);
     Gradients g(job.network);
@@ -211,11 +212,19 @@ class BoundJob {
   bool busy = false;  // changed only while the GIL is held
 
  private:
+  static RowList list_of(const Array<const int64_t, 1>& rows) {
+    return {rows.data(), static_cast<int64_t>(rows.shape(0))};
+  }
+
+  void check_in_table(RowList rows) const {
+    for (int64_t i = 0; i < rows.size; ++i)
+      check(rows.data[i] >= 0 && rows.data[i] < job.table.n_rows, "a row is out of the table");
+  }
+
   // Rows to evaluate now, after checking everything that the kernels rely on.
-  std::vector<int64_t> take_rows(const Array<const int64_t, 1>& rows) const {
-    std::vector<int64_t> chosen(rows.data(), rows.data() + rows.shape(0));
-    for (int64_t row : chosen)
-      check(row >= 0 && row < job.table.n_rows, "a row is out of the table");
+  RowList take_rows(const Array<const int64_t, 1>& rows) const {
+    const RowList chosen = list_of(rows);
+    check_in_table(chosen);
     check_all();
     check(!busy, "the job is being trained");
     return chosen;
@@ -234,10 +243,9 @@ class BoundJob {
 
   void check_rows() const {
     const Table& table = job.table;
-    check(!job.rows.empty(), "training needs at least one row");
-    for (const auto* rows : {&job.rows, &job.valid_rows})
-      for (int64_t row : *rows)
-        check(row >= 0 && row < table.n_rows, "a row is out of the table");
+    check(job.rows.size > 0, "training needs at least one row");
+    check_in_table(job.rows);
+    check_in_table(job.valid_rows);
     for (int64_t row = 0; row < table.n_rows; ++row) {
       if (table.classes)
         check(table.classes[row] >= 0 && table.classes[row] < job.network.n_classes,

@@ -303,13 +303,13 @@ Phase Trainer::phase_of(int epoch, int64_t batch) const {
 }
 
 // The balanced accuracy of classes, or minus the mean loss of numbers.
-double Trainer::evaluate(const std::vector<int64_t>& rows) {
+double Trainer::evaluate(RowList rows) {
   double loss = 0.0, weight = 0.0;
   std::fill(right_.begin(), right_.end(), 0);
   std::fill(total_.begin(), total_.end(), 0);
-  for (size_t start = 0; start < rows.size() && !stopped(); start += kRows) {
-    const int size = static_cast<int>(std::min<size_t>(kRows, rows.size() - start));
-    load_block(rows.data() + start, size);
+  for (int64_t start = 0; start < rows.size && !stopped(); start += kRows) {
+    const int size = static_cast<int>(std::min<int64_t>(kRows, rows.size - start));
+    load_block(rows.data + start, size);
     forward();
     add_points();
     score_block(size);
@@ -336,8 +336,7 @@ int Trainer::live_gates() const {
 
 void Trainer::run(const std::atomic<bool>& stop) {
   stop_ = &stop;
-  order_.assign(job_.rows.begin(), job_.rows.end());
-  const int64_t n = static_cast<int64_t>(order_.size());
+  const int64_t n = job_.rows.size;
   const int64_t size = options_.batch_size;
   const bool drops = options_.last_batch == LastBatch::drop;
   const int64_t n_batches = drops ? std::max<int64_t>(1, n / size) : (n + size - 1) / size;
@@ -347,7 +346,7 @@ void Trainer::run(const std::atomic<bool>& stop) {
   if (options_.trace_every > 0) record_trace(0);
   for (int epoch = 0; epoch < options_.epochs; ++epoch) {
     begin_epoch(epoch);
-    random_.shuffle(order_);
+    order_.begin(random_);
     loss_ = weight_total_ = 0.0;
     std::fill(right_.begin(), right_.end(), 0);
     std::fill(total_.begin(), total_.end(), 0);
@@ -358,11 +357,14 @@ void Trainer::run(const std::atomic<bool>& stop) {
       const int64_t end = drops ? std::min(n, start + size) : n * (batch + 1) / n_batches;
       const Phase phase = phase_of(epoch, batch_number);
       clear_gradients(phase);
-      if (!accumulate(&order_[start], static_cast<int>(end - start), order_.data() + n, phase))
+      const int64_t* rows = order_.take(start, end, random_);
+      if (!accumulate(rows, static_cast<int>(end - start), order_.end(), phase))
         return finish();
       const double decay = 0.5 * (1.0 + cosine(step / n_steps));
       const double factor = options_.final_rate + (1.0 - options_.final_rate) * decay;
       update(phase, static_cast<float>(options_.learning_rate * factor));
+      job_.epochs_visited.store(epoch + static_cast<double>(batch + 1) / n_batches,
+                                std::memory_order_relaxed);
     }
     EpochRecord record{};
     record.loss = static_cast<float>(loss_ / std::max(weight_total_, 1e-30));
@@ -372,7 +374,7 @@ void Trainer::run(const std::atomic<bool>& stop) {
     record.valid_score = std::numeric_limits<float>::quiet_NaN();
     record.live_gates = static_cast<float>(live_gates());
     const bool last = epoch + 1 == options_.epochs;
-    const bool look = options_.eval_every > 0 && !job_.valid_rows.empty() &&
+    const bool look = options_.eval_every > 0 && job_.valid_rows.size > 0 &&
                       ((epoch + 1) % options_.eval_every == 0 || last);
     if (look) {
       const double on_valid = evaluate(job_.valid_rows);
@@ -402,10 +404,10 @@ void Trainer::finish() {
   if (!options_.keep_best || job_.best_epoch < 0) unpack();
 }
 
-void Trainer::points(const std::vector<int64_t>& rows, float* out) {
-  for (size_t start = 0; start < rows.size(); start += kRows) {
-    const int size = static_cast<int>(std::min<size_t>(kRows, rows.size() - start));
-    load_block(rows.data() + start, size);
+void Trainer::points(RowList rows, float* out) {
+  for (int64_t start = 0; start < rows.size; start += kRows) {
+    const int size = static_cast<int>(std::min<int64_t>(kRows, rows.size - start));
+    load_block(rows.data + start, size);
     forward();
     add_points();
     for (int r = 0; r < size; ++r)
@@ -414,10 +416,10 @@ void Trainer::points(const std::vector<int64_t>& rows, float* out) {
   }
 }
 
-void Trainer::gradients(const std::vector<int64_t>& rows, Phase phase, Gradients& result) {
+void Trainer::gradients(RowList rows, Phase phase, Gradients& result) {
   begin_epoch(0);
   clear_gradients(phase);
-  accumulate(rows.data(), static_cast<int>(rows.size()), rows.data() + rows.size(), phase);
+  accumulate(rows.data, static_cast<int>(rows.size), rows.data + rows.size, phase);
   if (phase != Phase::links)
     for (int tile = 0; tile < tiles(net_.n_gates); ++tile) finish_gate_tile(tile);
   if (phase != Phase::gates) {
@@ -440,14 +442,27 @@ void train(Job& job, const std::atomic<bool>& stop) {
   Trainer(job).run(stop);
 }
 
-void gradients(Job& job, const std::vector<int64_t>& rows, Phase phase, Gradients& out) {
+void gradients(Job& job, RowList rows, Phase phase, Gradients& out) {
   const FlushDenormals flush;
   Trainer(job).gradients(rows, phase, out);
 }
 
-void points(Job& job, const std::vector<int64_t>& rows, float* out) {
+void points(Job& job, RowList rows, float* out) {
   const FlushDenormals flush;
   Trainer(job).points(rows, out);
+}
+
+// The order of the rows in the first two epochs, taken in parts of seven rows.
+void order(RowList rows, uint64_t seed, int64_t window, int64_t block, int64_t* out) {
+  Random random(seed);
+  RowOrder found(rows.data, rows.size, window, block);
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    found.begin(random);
+    for (int64_t start = 0, end; start < rows.size; start = end) {
+      end = std::min<int64_t>(rows.size, start + 7);
+      out = std::copy_n(found.take(start, end, random), end - start, out);
+    }
+  }
 }
 
 }  // namespace dln::DLN_LEVEL

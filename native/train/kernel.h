@@ -28,6 +28,12 @@ struct Table {
   int32_t n_columns;
 };
 
+// Numbers of rows, in an array owned by the caller.
+struct RowList {
+  const int64_t* data;
+  int64_t size;
+};
+
 // Arrays owned by the caller; the logits, cutoffs and slopes are trained in place.
 struct Network {
   int32_t n_literals, n_gates, n_links, n_choices, n_rules, n_classes, n_layers;
@@ -74,12 +80,13 @@ struct Job {
   Network network;
   Options options;
   Schedule schedule;
-  std::vector<int64_t> rows, valid_rows;
+  RowList rows, valid_rows;
   std::vector<EpochRecord> history;
   std::vector<float> trace;  // parameters, record after record
   std::vector<int32_t> trace_epochs;  // epochs done at each record
   int32_t best_epoch = -1;
   std::atomic<int32_t> epochs_done{0};
+  std::atomic<double> epochs_visited{0.0};  // with the part of an epoch that is under way
 };
 
 // The gradient of the weighted mean loss of some rows, in the shapes of Network's arrays.
@@ -100,8 +107,9 @@ float* grow_trace(Job& job, size_t n);
 #define DLN_DECLARE_LEVEL(level)                                                        \
   namespace level {                                                                     \
   void train(Job& job, const std::atomic<bool>& stop);                                  \
-  void gradients(Job& job, const std::vector<int64_t>& rows, Phase phase, Gradients& out); \
-  void points(Job& job, const std::vector<int64_t>& rows, float* out);                  \
+  void gradients(Job& job, RowList rows, Phase phase, Gradients& out);                  \
+  void points(Job& job, RowList rows, float* out);                                      \
+  void order(RowList rows, uint64_t seed, int64_t window, int64_t block, int64_t* out); \
   }
 DLN_DECLARE_LEVEL(generic)
 DLN_DECLARE_LEVEL(avx2)

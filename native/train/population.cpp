@@ -79,6 +79,7 @@ void train(const std::vector<BoundJob*>& jobs, int n_threads, nb::object on_prog
     bound->job.history.clear();
     bound->job.history.reserve(bound->job.options.epochs);  // Python may read it while it grows
     bound->job.epochs_done = 0;
+    bound->job.epochs_visited = 0.0;
     bound->job.trace.clear();
     bound->job.trace_epochs.clear();
     bound->job.trace_epochs.reserve(2 + bound->job.options.epochs /
@@ -100,6 +101,17 @@ void train(const std::vector<BoundJob*>& jobs, int n_threads, nb::object on_prog
     if (!on_progress.is_none()) on_progress();
   }
   workers.rethrow();
+}
+
+nb::ndarray<nb::numpy, int64_t, nb::ndim<2>> row_orders(Array<const int64_t, 1> rows,
+                                                        uint64_t seed, int64_t window,
+                                                        int64_t block) {
+  check(window >= block && block >= 1, "a window holds at least one block, and a block one row");
+  const size_t n = rows.shape(0);
+  int64_t* data = new int64_t[2 * n];
+  nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<int64_t*>(p); });
+  generic::order({rows.data(), static_cast<int64_t>(n)}, seed, window, block, data);
+  return {data, {2, n}, owner};
 }
 
 }  // namespace
@@ -141,6 +153,7 @@ void bind_population(nb::module_& module) {
            "rule_wire"_a, "vote_logit"_a.noconvert(), "weight"_a.noconvert(),
            "weight_limit"_a, "options"_a, "schedule"_a)
       .def_prop_ro("epochs_done", [](const BoundJob& b) { return b.job.epochs_done.load(); })
+      .def_prop_ro("epochs_visited", [](const BoundJob& b) { return b.job.epochs_visited.load(); })
       .def_prop_ro("best_epoch", [](const BoundJob& b) { return b.job.best_epoch; })
       .def("history", &BoundJob::history,
            "(epochs, 4): loss, score on training and on validation rows, live gates.")
@@ -149,6 +162,8 @@ void bind_population(nb::module_& module) {
       .def("points", &BoundJob::points, "rows"_a, "level"_a = "")
       .def("gradients", &BoundJob::gradients, "rows"_a, "phase"_a, "level"_a = "");
 
+  module.def("row_orders", &row_orders, "rows"_a, "seed"_a, "window"_a, "block"_a,
+             "(2, rows): the order of the rows in the first two epochs.");
   module.def("train", &train, "jobs"_a, "n_threads"_a, "on_progress"_a.none() = nb::none(),
              "level"_a = "", "Train all jobs in place, on n_threads threads.");
 }

@@ -37,9 +37,11 @@ class Random {
     return static_cast<uint64_t>((static_cast<unsigned __int128>(next()) * n) >> 64);
   }
 
+  // Shuffle the items from `first` on.
   template <typename Items>
-  void shuffle(Items& items) {
-    for (size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[below(i)]);
+  void shuffle(Items& items, size_t first = 0) {
+    for (size_t i = items.size() - first; i > 1; --i)
+      std::swap(items[first + i - 1], items[first + below(i)]);
   }
 
  private:

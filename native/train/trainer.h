@@ -11,6 +11,7 @@
 
 #include "adam.h"
 #include "buffer.h"
+#include "order.h"
 #include "random.h"
 #include "simd.h"
 #include "tiles.h"
@@ -43,7 +44,8 @@ class Trainer {
  public:
   explicit Trainer(Job& job)
       : job_(job), net_(job.network), options_(job.options), random_(job.options.seed),
-        n_wires_(net_.n_literals + net_.n_gates), n_inputs_(2 * net_.n_gates),
+        order_(job.rows.data, job.rows.size), n_wires_(net_.n_literals + net_.n_gates),
+        n_inputs_(2 * net_.n_gates),
         link_layout_{n_inputs_, net_.n_links}, gate_layout_{net_.n_gates, net_.n_choices} {
     allocate();
     pack();
@@ -53,8 +55,8 @@ class Trainer {
   }
 
   void run(const std::atomic<bool>& stop);
-  void gradients(const std::vector<int64_t>& rows, Phase phase, Gradients& result);
-  void points(const std::vector<int64_t>& rows, float* out);
+  void gradients(RowList rows, Phase phase, Gradients& result);
+  void points(RowList rows, float* out);
 
  private:
   // Set-up.
@@ -110,7 +112,7 @@ class Trainer {
   // Bookkeeping.
   Phase phase_of(int epoch, int64_t batch) const;
   void finish();
-  double evaluate(const std::vector<int64_t>& rows);
+  double evaluate(RowList rows);
   int live_gates() const;
   // The points of 16 rows of the block, from `row` on.
   Points points_of(int row) { return {&score_[row], kRows, net_.n_outputs()}; }
@@ -128,7 +130,7 @@ class Trainer {
   const Options& options_;
   Random random_;
   const std::atomic<bool>* stop_ = nullptr;  // read before every block
-  Buffer<int64_t> order_;                    // the rows of the job, shuffled again in each epoch
+  RowOrder order_;                           // the rows of the job, shuffled again in each epoch
   const int n_wires_, n_inputs_;
   const TileLayout link_layout_, gate_layout_;
   int n_rules_padded_ = 0;

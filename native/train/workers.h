@@ -53,7 +53,7 @@ class Workers {
 
  private:
   static double work(const Job& job) {
-    return static_cast<double>(job.rows.size()) * job.options.epochs *
+    return static_cast<double>(job.rows.size) * job.options.epochs *
            (job.network.n_gates * (2.0 * job.network.n_links + job.network.n_choices) + 1.0);
   }
 

@@ -208,7 +208,6 @@ def _fit(task: Task, params: Params, budget: Budget, binning: Binning) -> Circui
         [trained.network],
         rows.encoder,
         rows.fitted,
-        rows.data.cells,
         classes=tuple(range(task.n_classes)),
         temperature=params["tau"],
     )

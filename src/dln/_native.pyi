@@ -133,6 +133,8 @@ class Job:
     @property
     def epochs_done(self) -> int: ...
     @property
+    def epochs_visited(self) -> float: ...
+    @property
     def best_epoch(self) -> int: ...
     def history(self) -> NDArray[np.float32]:
         """Return (epochs, 4): loss, training and validation balanced accuracy, live gates."""
@@ -149,6 +151,9 @@ class Job:
 
     def gradients(self, rows: NDArray[np.int64], phase: int, level: str = "") -> Gradients:
         """Compute the gradients on some rows; phase 0: gates, 1: links, 2: both."""
+
+def row_orders(rows: NDArray[np.int64], seed: int, window: int, block: int) -> NDArray[np.int64]:
+    """Return the order of the rows in the first two epochs: (2, rows)."""
 
 def train(
     jobs: Sequence[Job],

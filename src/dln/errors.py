@@ -14,6 +14,7 @@
     │                                      predicts a number, or the other way round
     ├── TrainingError (ArithmeticError)    training failed: the loss is not a number
     ├── DeviceMemoryError (MemoryError)    a device lacks the memory for a network
+    ├── DiskSpaceError (OSError)           the disk lacks the space for temporary files
     └── ExtraMissingError (ImportError)    an optional part that is not installed
     DlnWarning (UserWarning)               a result that a user should look at
 
@@ -81,6 +82,10 @@ class TrainingError(DlnError, ArithmeticError):
 
 class DeviceMemoryError(DlnError, MemoryError):
     """A device lacks the memory for a network and its batch."""
+
+
+class DiskSpaceError(DlnError, OSError):
+    """The disk lacks the space for the temporary files of a large table."""
 
 
 class ExtraMissingError(DlnError, ImportError):

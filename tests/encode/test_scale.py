@@ -8,6 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
+from dln.core.literals import Column
+from dln.data.table import RawColumn
+from dln.encode.encoder import ColumnCode
 from dln.encode.scale import Scale, fit_scale
 
 LARGEST = sys.float_info.max
@@ -99,3 +102,30 @@ def test_two_knots_are_a_clipped_min_max_scaling() -> None:
 def test_a_value_beyond_the_training_rows_goes_to_the_end() -> None:
     scale = Scale(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
     assert_array_equal(scale.apply(np.array([-9.0, 9.0])), [0, 1])
+
+
+@given(
+    st.lists(st.floats(-1e300, 1e300) | st.sampled_from([np.inf, -np.inf]), min_size=1),
+    st.lists(st.floats(-0.125, 1.125, width=32) | st.just(np.inf), min_size=1),
+    st.lists(st.floats(allow_nan=False)),
+)
+def test_the_first_number_above_a_cutoff_separates_all_numbers(
+    training: list[float], cutoffs: list[float], values: list[float]
+) -> None:
+    scale = fit_scale(np.array(training), 5)
+    wanted = np.array(cutoffs, dtype=np.float32)
+    scaled = scale.apply(np.array([*training, *values]))
+    for cutoff, first in zip(wanted, scale.first_above(wanted), strict=True):
+        assert_array_equal(scaled > cutoff, np.array([*training, *values]) >= first)
+
+
+@given(
+    st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=9)
+    | st.lists(st.integers(-20, 20), min_size=20)
+)
+def test_integers_are_scaled_as_numbers(values: list[int]) -> None:
+    column = np.array(values, dtype=np.int64)
+    scale = fit_scale(column, 5)
+    code = ColumnCode(Column("x", "integer"), scale)
+    expected = scale.apply(column.astype(np.float64))
+    assert_array_equal(code.encode(RawColumn("integer", column)), expected)

@@ -63,7 +63,6 @@ def test_votes_are_those_of_the_circuit(mixed: Problem, context: TaskContext) ->
         networks,
         rows.encoder,
         rows.table,
-        cells,
         classes=mixed.classes,
         temperature=2.0,
     )

@@ -124,7 +124,6 @@ class Case:
             [network],
             self.encoder,
             self.table,
-            self.cells,
             classes=self.classes,
             temperature=1.0,
             constraints=constraints,
@@ -136,7 +135,7 @@ class Case:
         given = {wire: (n,) for wire, n in zip(wires, points, strict=True) if n}
         ruled = [RuledNetwork(network, given)]
         readout = Score((), (0,), digits=3)
-        circuit = build_circuit(readout, ruled, (), self.encoder, self.table, self.cells)
+        circuit = build_circuit(readout, ruled, (), self.encoder, self.table)
         return replace(circuit, constraints=constraints)
 
 

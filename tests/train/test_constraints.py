@@ -117,7 +117,6 @@ def test_trees_satisfy_the_constraints_and_their_rules_vote_as_they_do(seed: int
         [],
         case.encoder,
         case.table,
-        case.cells,
         classes=case.classes,
         temperature=1.0,
         tree_rules=[rule for tree in trees for rule in tree.rules(features, unit)],
@@ -157,7 +156,7 @@ def test_trees_of_a_number_have_its_directions(seed: int, loss: tuple[LossName, 
     trees = [tree for tree in islice(grown, 4) if tree.signs is not None]
     rules = [rule for tree in trees for rule in tree.rules(features, unit)]
     readout = Score((), (0,), digits=2)
-    circuit = build_circuit(readout, (), rules, case.encoder, case.table, case.cells)
+    circuit = build_circuit(readout, (), rules, case.encoder, case.table)
     circuit = replace(circuit, constraints=case.constraints)
     assert prove_constraints(circuit, time_limit=None)
     expected = np.zeros((len(target), 1))
@@ -321,7 +320,7 @@ def test_a_tree_of_the_wrong_direction_is_found() -> None:
         FeatureLimits(features.literals, wrong),
     )
     rules = [rule for tree in islice(grown, 9) for rule in tree.rules(features, 0.001)]
-    circuit = build_circuit(Score((), (0,)), (), rules, case.encoder, case.table, case.cells)
+    circuit = build_circuit(Score((), (0,)), (), rules, case.encoder, case.table)
     assert prove_constraints(circuit, case.constraints, time_limit=None).refuted
     with pytest.raises(CircuitError, match="may break that the prediction never"):
         replace(circuit, constraints=case.constraints)

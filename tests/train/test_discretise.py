@@ -87,7 +87,6 @@ def to_circuit(frame: Any, encoder: Any, networks: list[Network], cells: Any, n:
         networks,
         encoder,
         read_table(frame),
-        cells,
         classes=tuple(range(n)),
         temperature=1.0,
     )

@@ -59,7 +59,6 @@ def test_leaves_vote_in_a_circuit_as_in_their_trees(problem: Any) -> None:
         [],
         encoder,
         table,
-        cells,
         classes=tuple(range(n_classes)),
         temperature=1.0,
         tree_rules=rules,
@@ -100,8 +99,8 @@ def grow_beside_small_networks(problem: Problem, engine: Any = train_population)
     encoder, cells = fit_encoder(problem.table, problem.target, problem.weight, recipe.encode)
     rng = np.random.default_rng(0)
     start = partial(start_from_networks, recipe=recipe, engine=engine, rng=rng, n_threads=1)
-    features = make_features(encoder.literals, cells)
-    return grow(Growth(25, TreeOptions(8, 0.1)), problem, features, start, rng)
+    growth = Growth(25, TreeOptions(8, 0.1))
+    return grow(growth, problem, encoder.literals, cells, start, rng)
 
 
 def make_problem(X: Any, y: Any) -> Problem:

@@ -5,25 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dln._util.messages import list_names
-from dln.core.labels import Label, label_text, plain_labels
+from dln.core.labels import Label, label_text
 from dln.errors import OptionError
 
 
 def read_decision(
-    costs: Sequence[str], sensitivity: Sequence[str], y: NDArray[Any]
+    costs: Sequence[str], sensitivity: Sequence[str], labels: Sequence[Label]
 ) -> dict[str, Any]:
     """Read `--cost TRUE:PREDICTED=COST` and `--sensitivity CLASS=SHARE`.
 
-    >>> read_decision([], ["ill=0.9"], np.array(["ill", "well"]))
+    >>> read_decision([], ["ill=0.9"], ["ill", "well"])
     {'sensitivity_at_least': {'ill': 0.9}}
     """
     if not costs and not sensitivity:
         return {}
-    classes = {label_text(label): label for label in plain_labels(np.unique(y))}
+    if not labels:
+        raise OptionError(
+            "--cost and --sensitivity are for classes, not for a number; leave them out"
+        )
+    classes = {label_text(label): label for label in labels}
     pairs = {f"{one}:{other}": (a, b) for one, a in classes.items() for other, b in classes.items()}
     found: dict[str, Any] = {}
     if costs:

@@ -6,6 +6,7 @@ of that name is not changed.
 
 from __future__ import annotations
 
+import glob
 import gzip
 import io
 import sys
@@ -30,6 +31,22 @@ def input_name(path: str) -> str:
 
 
 # -- reading ----------------------------------------------------------------------------------
+
+
+def part_files(path: str) -> list[str] | None:
+    """Return the files that a pattern or a folder stands for, in order; None for a single file."""
+    place = Path(path)
+    if place.is_dir():
+        found = sorted(map(str, place.glob("*.parquet")))
+        if not found:
+            raise TableError(f"the folder {path} has no file *.parquet; name a table")
+        return found
+    if place.exists() or not glob.has_magic(path):
+        return None
+    found = sorted(glob.glob(path))
+    if not found:
+        raise TableError(f"no file matches {path!r}; check the pattern, or name a table")
+    return found
 
 
 @contextmanager

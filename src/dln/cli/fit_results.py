@@ -21,6 +21,7 @@ from dln.cli.missing import remember_words
 from dln.cli.output import print_json, print_message, print_result
 from dln.core.circuit import Circuit
 from dln.core.row_sketch import RowSketch
+from dln.data.table import Table
 from dln.explain.rules import RuleTable, rule_table
 from dln.paths.size import measure_size
 
@@ -59,8 +60,10 @@ def add_origin(
     from dln.cli.row_codes import sketch_rows
 
     prepared = split.prepared
-    targets = prepared.targets(circuit)
-    sketch = sketch_rows(prepared.X, circuit, targets, split.rows, split.test_rows, split.seed)
+    sketch: RowSketch | None = None
+    if not isinstance(prepared.X, Table):  # rows of several files are not recorded
+        targets = prepared.targets(circuit)
+        sketch = sketch_rows(prepared.X, circuit, targets, split.rows, split.test_rows, split.seed)
     origin = origin_of(
         split.path,
         prepared.target,
@@ -72,7 +75,7 @@ def add_origin(
     )
     origin = remember_group(remember_words(origin, split.layout.missing), prepared.group)
     origin = remember_exposure(origin, prepared.exposure)
-    return replace(circuit, origin=origin), _repeat_notes(sketch)
+    return replace(circuit, origin=origin), () if sketch is None else _repeat_notes(sketch)
 
 
 def measure_test_rows(circuit: Circuit, split: Split) -> AnyMeasure | None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dln
-from dln.cli.files import STANDARD
+from dln.cli.files import STANDARD, part_files
 from dln.core.circuit import Circuit
 from dln.core.origin import Origin, Setting
 from dln.core.row_sketch import RowSketch
@@ -78,9 +78,15 @@ def _test_groups(
 
 
 def digest_of(path: str) -> str:
-    """Return the SHA-256 of a file; "" for standard input, which cannot be read twice."""
+    """Return the SHA-256 of a file, or that of the digests of several files.
+
+    It is "" for standard input, which cannot be read twice.
+    """
     if path == STANDARD:
         return ""
+    files = part_files(path)
+    if files is not None:
+        return hashlib.sha256("".join(map(digest_of, files)).encode()).hexdigest()
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from dln.cli.number_target import (
 )
 from dln.cli.read import Source, open_table, typed
 from dln.core.circuit import Circuit, Task
-from dln.core.labels import label_array
+from dln.core.labels import Label, label_array, plain_labels
 from dln.core.literals import COLUMN_KINDS, ColumnKind
 from dln.data.number_target import rate_name
 from dln.data.table import read_table
@@ -46,9 +46,9 @@ class Prepared:
     Attributes
     ----------
     X
-        Features, read as their kinds.
+        Features, read as their kinds: a `Frame`.
     y
-        The class or the number of each row.
+        The class or the number of each row: an array.
     task
         What is to be predicted: "classes" or "number".
     kinds
@@ -62,8 +62,8 @@ class Prepared:
     """
 
     target: str
-    X: Frame
-    y: NDArray[Any]
+    X: Any
+    y: Any
     kinds: dict[str, ColumnKind]
     notes: tuple[str, ...]
     group: str | None = None
@@ -87,12 +87,14 @@ class Prepared:
 
     def _target_text(self) -> str:
         if self.task == "number":
-            low, high, mean = self.y.min(), self.y.max(), self.y.mean()
-            shown = [plain_text(number, 6, thousands=True) for number in (low, high, mean)]
+            shown = [plain_text(number, 6, thousands=True) for number in self._low_high_mean()]
             return "numbers from {} to {}, mean {}".format(*shown)
         labels, counts = np.unique(self.y.astype(str), return_counts=True)
         named = map(quoted_if_unclear, labels.tolist())
         return list_names([f"{label} ({n:,})" for label, n in zip(named, counts, strict=True)])
+
+    def _low_high_mean(self) -> tuple[float, float, float]:
+        return self.y.min(), self.y.max(), self.y.mean()
 
     def document(self) -> dict[str, Any]:
         """Return the same for programs."""
@@ -103,12 +105,28 @@ class Prepared:
             "notes": list(self.notes),
         }
 
+    @property
+    def labels(self) -> NDArray[Any]:
+        """The classes, if classes are predicted."""
+        return np.unique(self.y)
+
+    def class_names(self) -> tuple[Label, ...]:
+        """Return the classes; none for a number."""
+        return () if self.task == "number" else plain_labels(self.labels)
+
+    def strata(self) -> NDArray[np.int64]:
+        """Return the number of each row's class, whose shares a split keeps; 0 for numbers."""
+        if self.task == "number":
+            return np.zeros(len(self.y), dtype=np.int64)
+        return np.unique(self.y, return_inverse=True)[1]
+
+    def take_y(self, rows: NDArray[np.int64]) -> Any:
+        """Return the targets of some rows, as a model is fitted to them."""
+        return self.y[rows]
+
     def split(self, part: float, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Choose the rows to train on and the test rows; see `hold_out`."""
-        strata = np.zeros(len(self.y), dtype=np.int64)
-        if self.task == "classes":
-            _, strata = np.unique(self.y, return_inverse=True)
-        rows, test_rows = hold_out(strata, part, seed, self.groups)
+        rows, test_rows = hold_out(self.strata(), part, seed, self.groups)
         if part > 0 and not len(test_rows):
             what = "rows" if self.groups is None else "rows, since their groups are too large"
             raise OptionError(
@@ -133,8 +151,18 @@ class Prepared:
     def targets(self, circuit: Circuit) -> Targets:
         """Return each row's number, or its class's number in a circuit trained on them."""
         if self.task == "number":
-            return self.y if self.exposures is None else self.y / self.exposures
+            return np.asarray(self.y if self.exposures is None else self.y / self.exposures)
         return class_numbers(self.y, circuit.classes, len(self.y))
+
+
+class PrepareOptions(TypedDict):
+    """Options on the columns of a table."""
+
+    ignore: Sequence[str]
+    only: Sequence[str]
+    group: str | None
+    task: TaskChoice
+    exposure: str | None
 
 
 def prepare(

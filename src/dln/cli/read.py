@@ -11,8 +11,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
 from itertools import chain
 from typing import IO, Any
 
@@ -28,7 +27,8 @@ from dln.cli.layout import Header, Layout, check_names, find_header, not_decoded
 from dln.cli.missing import DEFAULT_WORDS, MissingWords, remembered_words
 from dln.cli.output import no_such_column
 from dln.core.circuit import Circuit
-from dln.data.table import RawColumn, Table, read_table
+from dln.data.arrow import read_arrow
+from dln.data.table import Table
 from dln.errors import MissingColumnError, TableError
 
 _PARQUET_MAGIC = b"PAR1"
@@ -110,7 +110,7 @@ class Part:
             return self
         chosen = pa.array(rows)
         frame = self.typed.filter(chosen)
-        return Part(self.first_row, self.written.filter(chosen), frame, _table(frame))
+        return Part(self.first_row, self.written.filter(chosen), frame, read_arrow(frame))
 
 
 def typed(frame: Frame, readings: Mapping[str, Reading], *, first_row: int | None = None) -> Frame:
@@ -165,25 +165,8 @@ def _parts(chunks: Iterator[Frame], readings: Mapping[str, Reading]) -> Iterator
     first_row = 1
     for chunk in chunks:
         frame = typed(chunk, readings, first_row=first_row)
-        yield Part(first_row, chunk, frame, _table(frame))
+        yield Part(first_row, chunk, frame, read_arrow(frame))
         first_row += len(chunk)
-
-
-def _table(frame: Frame) -> Table:
-    """Read a frame as `dln.data.table` does, but convert only distinct texts, which is faster."""
-    table = read_table(frame)
-
-    @cache
-    def read(index: int) -> RawColumn:
-        cells = frame.column(index)
-        if not pa.types.is_string(cells.type) or cells.null_count == len(cells):
-            return table.read(index)
-        packed = cells.combine_chunks().dictionary_encode()
-        values = np.array([*packed.dictionary.to_pylist(), None], dtype=object)
-        places = packed.indices.fill_null(len(values) - 1).to_numpy()
-        return RawColumn("category", values[places])
-
-    return replace(table, read=read)
 
 
 @contextmanager

@@ -6,7 +6,6 @@ import sys
 from typing import Annotated, Any
 from typing import Literal as OneOf
 
-import numpy as np
 import typer
 
 from dln.cli.budget_options import NO_LIMITS, Limits, takes_limits
@@ -57,7 +56,6 @@ from dln.cli.options import (
 from dln.cli.options_file import merge_options
 from dln.cli.output import print_message
 from dln.cli.table_options import reads_table
-from dln.core.labels import plain_labels
 from dln.draw.canvas import ending_of, make_axes
 from dln.search.scores import score_text
 from dln.search.space import LIMITS, import_optuna
@@ -180,11 +178,10 @@ def search(
         task=task,
         exposure=exposure,
     )
-    is_number = prepared.task == "number"
     searched = make_search(prepared.task, given, {"loss": loss, "quantile": quantile})
     constraints = read_constraint_options(
-        prepared.X.column_names,
-        () if is_number else plain_labels(np.unique(prepared.y)),
+        list(prepared.kinds),
+        prepared.class_names(),
         monotone=monotone,
         interactions=interactions,
         forbidden_pair=forbidden_pair,

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Annotated, Any
 from typing import Literal as OneOf
 
-import numpy as np
 import typer
 
 import dln
@@ -23,7 +22,7 @@ from dln.cli.constraints import (
     read_constraint_options,
 )
 from dln.cli.decisions import read_decision
-from dln.cli.files import check_output, save_model
+from dln.cli.files import check_output, part_files, save_model
 from dln.cli.fit_results import (
     Split,
     add_origin,
@@ -69,7 +68,6 @@ from dln.cli.price import check_price, measure_price
 from dln.cli.table_options import reads_table
 from dln.cli.traces import check_trace_path, save_trace
 from dln.core.circuit import Circuit
-from dln.core.labels import plain_labels
 from dln.decisions.goal import Probabilities
 from dln.errors import OptionError
 from dln.estimators.plan import budget_of, read_number_parameters, read_parameters
@@ -202,10 +200,16 @@ def train(
     Constraints: dln train heart.csv -t disease --monotone age=+ --unused name -o heart.json
 
     More rows have come in: dln train new.csv -t disease --init heart.json -o heart2.json
+
+    More rows than fit into memory: dln train 'parts/*.parquet' -t disease -o heart.json
     """
     from dln.cli.own_rows import load_earlier
-    from dln.cli.prepare import Prepared, prepare
+    from dln.cli.parts import check_options, prepare_parts
+    from dln.cli.prepare import Prepared, PrepareOptions, prepare
 
+    files = part_files(data)
+    if files is not None:
+        check_options({"--kind": kind, "--init": init, "--price": price})
     if output is not None:
         check_output(output, data)
     if path is not None:
@@ -249,22 +253,24 @@ def train(
     limited = _check(make_model("number" if expects_number else "classes", given, of_number))
     if output is None and not limited:
         raise OptionError("--output is missing; name the file to save the model in: -o model.json")
-    prepared: Prepared = prepare(
-        data,
-        layout,
-        target,
-        kinds=kind or [],
-        ignore=ignore or [],
-        only=only or [],
-        group=group,
-        task=task,
-        exposure=exposure,
-    )
-    decision = read_decision(cost or [], sensitivity or [], prepared.y)
-    is_number = prepared.task == "number"
+    choice: PrepareOptions = {
+        "ignore": ignore or [],
+        "only": only or [],
+        "group": group,
+        "task": task,
+        "exposure": exposure,
+    }
+    prepared: Prepared
+    if files is None:
+        prepared = prepare(data, layout, target, kinds=kind or [], **choice)
+    else:
+        verbose = bool(given["verbose"])
+        prepared = prepare_parts(data, files, target, **choice, verbose=verbose)
+    classes = prepared.class_names()
+    decision = read_decision(cost or [], sensitivity or [], classes)
     constraints = read_constraint_options(
-        prepared.X.column_names,
-        () if is_number else plain_labels(np.unique(prepared.y)),
+        list(prepared.kinds),
+        classes,
         monotone=monotone,
         interactions=interactions,
         forbidden_pair=forbidden_pair,
@@ -279,11 +285,11 @@ def train(
         check_price(model, test)
     if not quiet:
         print_message(prepared.text())
-    fixed = read_names(prepared.X.column_names, immutable)
+    fixed = read_names(list(prepared.kinds), immutable)
     rows, test_rows = prepared.split(test, seed)
     if not quiet:
         print_message(_split_text(len(rows), len(test_rows)))
-    X, y, groups = prepared.X.take(rows), prepared.y[rows], prepared.groups_of(rows)
+    X, y, groups = prepared.X.take(rows), prepared.take_y(rows), prepared.groups_of(rows)
     exposures = prepared.exposures_of(rows)
     fit_with_messages(model, X, y, groups=groups, exposure=exposures, quiet=quiet)
     split = Split(data, layout, prepared, rows, test_rows, test, seed)

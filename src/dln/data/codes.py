@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.core.literals import Column, ColumnKind
+from dln.data.coded import coded
 from dln.data.table import RawColumn, Table, read_numbers
 from dln.errors import ColumnTypeError, MissingColumnError, TableError
 
@@ -82,17 +83,19 @@ def _wrong_kind(found: str, column: Column) -> ColumnTypeError:
 def _category_codes(raw: RawColumn, column: Column) -> NDArray[np.int32]:
     if raw.kind != "category":
         return _category_codes_of_numbers(raw, column)
+    own = coded(raw)
     codes: dict[Any, int] = {category: code for code, category in enumerate(column.categories)}
     if _holds_text(column):
         # Text and numbers together come from tables without types, where 1 may be read as "1".
         for category, code in tuple(codes.items()):
             codes.setdefault(str(category), code)
     elif column.categories:
-        text = next((cell for cell in raw.values if isinstance(cell, str)), None)
+        text = next((cell for cell in own.counts() if isinstance(cell, str)), None)
         if text is not None:
             raise _other_categories(f"the text {text!r}", column, "numbers")
-    found = (MISSING_CODE if cell is None else codes.get(cell, UNSEEN_CODE) for cell in raw.values)
-    return np.fromiter(found, dtype=np.int32, count=len(raw.values))
+    found = [codes.get(category, UNSEEN_CODE) for category in own.distinct]
+    # The code of a missing value is -1 here, too: the last one.
+    return np.array([*found, MISSING_CODE], dtype=np.int32)[own.codes]
 
 
 def _category_codes_of_numbers(raw: RawColumn, column: Column) -> NDArray[np.int32]:

@@ -10,7 +10,7 @@ import datetime
 import decimal
 import numbers
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +18,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from dln._util.blocks import BLOCK_ROWS, row_blocks
 from dln._util.messages import type_name
 from dln.core.literals import ColumnKind
 from dln.data.sparse import SparseColumns, is_sparse
@@ -31,6 +32,9 @@ MIN_SPARSE, MAX_SPARSE, MAX_CELLS = 200, 2000, 10**8
 """Limits of the part of a sparse matrix that is trained on: columns, and cells."""
 _NUMBER_TYPES = (numbers.Real, decimal.Decimal, np.bool_)
 
+Rows = NDArray[np.intp] | slice
+"""Row numbers, or a part of consecutive rows."""
+
 
 @dataclass(frozen=True)
 class RawColumn:
@@ -42,6 +46,13 @@ class RawColumn:
 
     kind: ColumnKind
     values: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def take(self, rows: Rows) -> RawColumn:
+        """Select some rows."""
+        return RawColumn(self.kind, self.values[rows])
 
 
 @dataclass(frozen=True)
@@ -58,6 +69,9 @@ class Table:
         The stored columns, if the table is a sparse matrix.
     places
         Positions of the columns in the table that they were chosen from; None for all columns.
+    new_array
+        Makes an array for something about as large as the table: in memory, or in a file if the
+        table is in files.
     """
 
     n_rows: int
@@ -67,19 +81,32 @@ class Table:
     matrix: NDArray[Any] | None = None
     sparse: SparseColumns | None = None
     places: tuple[int, ...] | None = None
+    new_array: Callable[[tuple[int, ...], type[np.generic]], NDArray[Any]] = np.empty
+
+    @property
+    def is_in_files(self) -> bool:
+        """Whether the columns are in files, which may be larger than the memory."""
+        return self.new_array is not np.empty
 
     def without_names(self) -> Table:
         """Drop the names, so that columns are matched by position."""
         return replace(self, names=None)
 
-    def take(self, rows: NDArray[np.intp]) -> Table:
+    def take(self, rows: Rows) -> Table:
         """Select some rows."""
+        n_rows = len(range(self.n_rows)[rows]) if isinstance(rows, slice) else len(rows)
+        if isinstance(rows, slice):
+            start = rows.indices(self.n_rows)[0]
+            rows = slice(start, start + n_rows)
+        read, taken = self.read, self.read
+        if isinstance(taken, _Taken):  # so that rows of chosen rows are read without the others
+            read, rows = taken.read, _rows_of(taken.rows, rows)
+        return replace(self, n_rows=n_rows, read=_Taken(read, rows), matrix=None)
 
-        def read(index: int) -> RawColumn:
-            raw = self.read(index)
-            return RawColumn(raw.kind, raw.values[rows])
-
-        return replace(self, n_rows=len(rows), read=read, matrix=None)
+    def blocks(self) -> Iterator[slice]:
+        """Divide the rows into parts that fit into memory: all rows, unless they are in files."""
+        step = BLOCK_ROWS if self.is_in_files else max(1, self.n_rows)
+        return row_blocks(self.n_rows, step)
 
     def narrow(self) -> Table:
         """Choose the densest columns of a sparse matrix that is too wide to be trained on.
@@ -110,6 +137,26 @@ class Table:
     def column_names(self) -> tuple[str, ...]:
         """Return the names to show: the table's own, or x0, x1, and so on."""
         return self.names or tuple(f"x{index}" for index in range(self.n_columns))
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """Reads some rows of columns."""
+
+    read: Callable[[int], RawColumn]
+    rows: Rows
+
+    def __call__(self, index: int) -> RawColumn:
+        return self.read(index).take(self.rows)
+
+
+def _rows_of(chosen: Rows, rows: Rows) -> Rows:
+    """Choose again from chosen rows."""
+    if not isinstance(chosen, slice):
+        return chosen[rows]
+    if not isinstance(rows, slice):
+        return np.asarray(rows + chosen.start)
+    return slice(chosen.start + rows.start, chosen.start + rows.stop)
 
 
 def read_table(X: Any) -> Table:

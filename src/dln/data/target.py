@@ -10,8 +10,10 @@ from typing import Literal as OneOf
 import numpy as np
 from numpy.typing import NDArray
 
+from dln._util.blocks import row_blocks
 from dln.core.labels import Label, plain_labels
-from dln.data.table import is_missing
+from dln.data.coded import CodedColumn, is_missing_in
+from dln.data.table import RawColumn, is_missing
 from dln.errors import OptionError, TableError
 
 ClassWeight = OneOf["balanced", "smoothed"]
@@ -38,13 +40,15 @@ def row_weights(
     if not weight.any():
         raise TableError("all sample weights are zero; at least one must be positive")
     weight = weight / weight.max()  # so that sums stay within range
-    weight = weight * _class_weights(class_weight, classes, target, weight)[target]
+    of_class = _class_weights(class_weight, classes, target, weight)
+    for part in row_blocks(len(target)):  # large tables leave no room for temporary arrays
+        weight[part] *= of_class[target[part]]
     if not weight.any():
         raise OptionError(f"class_weight is {class_weight!r}, which gives every row the weight 0")
     # Scaling by a power of two rounds nothing and keeps the mean in range.
-    weight = np.ldexp(weight, -np.frexp(weight.max())[1])
-    normal: NDArray[np.float32] = (weight / weight.mean()).astype(np.float32)
-    return normal
+    np.ldexp(weight, -np.frexp(weight.max())[1], out=weight)
+    weight /= weight.mean()
+    return np.asarray(weight.astype(np.float32))
 
 
 def class_shares(
@@ -68,6 +72,8 @@ def read_target(y: Any, n_rows: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
 
     if y is None:
         raise TableError("requires y to be passed, but the target y is None")
+    if isinstance(y, RawColumn):
+        return _read_column(y)
     labels = label_values(y)
     if labels.dtype.kind == "c":
         raise TableError("Complex data not supported: class labels cannot be complex numbers")
@@ -100,6 +106,32 @@ def read_target(y: Any, n_rows: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
             f"the target has only one class ({only!r}); a classifier needs at least two"
         )
     return target.astype(np.int32), classes
+
+
+def _read_column(column: RawColumn) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    """Read the classes of a column that may be larger than the memory, from its distinct values."""
+    if column.kind == "date":
+        raise TableError("the target holds dates; convert them to text, or to numbers")
+    blocks = list(row_blocks(len(column)))
+    missing = [is_missing_in(column, rows) for rows in blocks]
+    if any(part.any() for part in missing):
+        raise _missing_target(np.concatenate(missing))
+    if isinstance(column, CodedColumn):
+        distinct = np.empty(len(column.distinct), dtype=object)
+        distinct[:] = column.distinct
+    else:
+        distinct = np.unique(np.concatenate([np.unique(column.values[rows]) for rows in blocks]))
+    # The checks compare the number of classes with half of the rows.
+    enough = max(1, min(2, len(column) // len(distinct)))
+    numbers, classes = read_target(np.tile(distinct, enough), enough * len(distinct))
+    target = np.empty(len(column), dtype=np.int32)
+    for rows in blocks:
+        part = column.take(rows)
+        places = (
+            part.codes if isinstance(part, CodedColumn) else np.searchsorted(distinct, part.values)
+        )
+        target[rows] = numbers[places]
+    return target, classes
 
 
 _FEW_NUMBERS = 20
@@ -206,10 +238,14 @@ def check_no_missing(labels: NDArray[Any]) -> None:
     else:
         return
     if missing.any():
-        raise TableError(
-            f"Input y contains NaN or None: the target is missing in {missing.sum()} of "
-            f"{len(labels)} rows, first in row {int(np.argmax(missing))}; drop those rows"
-        )
+        raise _missing_target(missing)
+
+
+def _missing_target(missing: NDArray[np.bool_]) -> TableError:
+    return TableError(
+        f"Input y contains NaN or None: the target is missing in {missing.sum()} of "
+        f"{len(missing)} rows, first in row {int(np.argmax(missing))}; drop those rows"
+    )
 
 
 def _labels_of_one_type(labels: NDArray[Any]) -> NDArray[Any]:

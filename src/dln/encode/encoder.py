@@ -7,18 +7,20 @@ group; a column with missing values gets an additional literal for them.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dln._util.blocks import row_blocks, spread_rows
 from dln.core.literals import Category, Column, LiteralKind
+from dln.data.coded import coded, is_missing_in
 from dln.data.codes import MISSING_CODE, encode_cells
 from dln.data.table import RawColumn, Table
 from dln.encode.bits import LiteralSet
-from dln.encode.cutoffs import Target, nested_cutoffs
+from dln.encode.cutoffs import MAX_ROWS, Target, nested_cutoffs
 from dln.encode.scale import Scale, fit_scale
 from dln.encode.screen import choose_columns
 
@@ -27,6 +29,9 @@ MAX_GROUPS = 64
 
 _FEW_ROWS = 1000
 """Number of rows to check before all rows are checked."""
+
+_MAX_RANGE = 1 << 16
+"""Distance of the least and the largest integer up to which each value between is scaled once."""
 
 _NO_VALUE = np.zeros(1, dtype=np.float32)
 """Placeholder value of literals for missing values."""
@@ -69,7 +74,7 @@ class ColumnCode:
         """Encode values; missing ones become NaN, unknown categories match no group."""
         values = encode_cells(raw, self.column)
         if self.scale is not None:
-            return self.scale.apply(np.asarray(values, dtype=np.float64))
+            return _scale(values, self.scale)
         # The codes of missing and unseen categories are negative and index from the end.
         numbers = np.full(len(self.column.categories) + 2, -1.0, dtype=np.float32)
         for number, group in enumerate(self.groups):
@@ -77,6 +82,16 @@ class ColumnCode:
         numbers[MISSING_CODE] = np.nan
         encoded: NDArray[np.float32] = numbers[values]
         return encoded
+
+
+def _scale(values: NDArray[Any], scale: Scale) -> NDArray[np.float32]:
+    """Scale numbers; integers of a small range by a table, which is faster."""
+    if values.dtype.kind in "bui" and len(values):
+        low, high = int(values.min()), int(values.max())
+        if high - low < min(len(values), _MAX_RANGE):
+            every = scale.apply(np.arange(low, high + 1, dtype=np.float64))
+            return every[values.astype(np.int64) - low]
+    return scale.apply(np.asarray(values, dtype=np.float64))
 
 
 @dataclass(frozen=True)
@@ -93,10 +108,28 @@ class Encoder:
 
     def encode(self, table: Table) -> NDArray[np.float32]:
         """Encode a table of the same columns: (n_rows, n_columns), row after row."""
-        cells = np.empty((table.n_rows, len(self.codes)), dtype=np.float32)
-        for index, code in enumerate(self.codes):
-            cells[:, index] = code.encode(table.read(index))
+        cells = table.new_array((table.n_rows, len(self.codes)), np.float32)
+        _encode_into(cells, table, self.codes)
         return cells
+
+
+def _encode_into(cells: NDArray[np.float32], table: Table, codes: Sequence[ColumnCode]) -> None:
+    """Encode all columns; if they are in files, part by part, so that memory stays bounded."""
+    for rows in table.blocks():
+        part = table if rows == slice(0, table.n_rows) else table.take(rows)
+        for index, code in enumerate(codes):
+            cells[rows, index] = code.encode(part.read(index))
+
+
+class _Known(NamedTuple):
+    """Rows of a column that cutoffs are found on, which are not missing, and how many there are."""
+
+    rows: NDArray[np.int64]
+    n_known: int
+
+
+def _find_known(raw: RawColumn) -> _Known:
+    return _Known(*spread_rows(len(raw), lambda rows: ~is_missing_in(raw, rows), MAX_ROWS))
 
 
 def columns_of(table: Table) -> tuple[Column, ...]:
@@ -106,7 +139,9 @@ def columns_of(table: Table) -> tuple[Column, ...]:
         raw = table.read(index)
         is_category = raw.kind == "category"
         columns.append(
-            Column(name, "category", _categories(raw)) if is_category else _number_column(name, raw)
+            Column(name, "category", _categories(coded(raw).counts()))
+            if is_category
+            else _number_column(name, raw)
         )
     return tuple(columns)
 
@@ -133,30 +168,35 @@ def fit_encoders(
 
     `n_cutoffs` has the number for each encoder; that of the options is not used.
     """
-    cells = np.empty((table.n_rows, table.n_columns), dtype=np.float32)
+    cells = table.new_array((table.n_rows, table.n_columns), np.float32)
     codes: list[ColumnCode] = []
+    known: list[_Known] = []
     for index, name in enumerate(table.column_names()):
         raw = table.read(index)
         fit = _fit_categories if raw.kind == "category" else _fit_numbers
         codes.append(fit(name, raw, options))
-        cells[:, index] = codes[-1].encode(raw)
+        known.append(_find_known(raw))
+        if not table.is_in_files:
+            cells[:, index] = codes[-1].encode(raw)
+    if table.is_in_files:
+        _encode_into(cells, table, codes)
     literals: list[list[LiteralSet]] = [[] for _ in n_cutoffs]
     every = np.arange(table.n_columns)
     worth = choose_columns(cells, target, weight) if options.screening else every
     for index in worth.tolist():
         if options.unused >> index & 1:
             continue
-        code, encoded = codes[index], cells[:, index]
-        missing = np.isnan(encoded)
+        code, (rows, n_known) = codes[index], known[index]
+        any_missing = n_known < table.n_rows
         if code.scale is not None:
-            found = nested_cutoffs(encoded, target, weight, tuple(n_cutoffs))
+            found = nested_cutoffs(cells[rows, index], target[rows], weight[rows], tuple(n_cutoffs))
             for own, cutoffs in zip(literals, found, strict=True):
                 own.append(LiteralSet.on_column(index, LiteralKind.ABOVE, cutoffs))
         else:
-            groups = _group_literals(len(code.groups), any_missing=bool(missing.any()))
+            groups = _group_literals(len(code.groups), any_missing=any_missing)
             for own in literals:
                 own.append(LiteralSet.on_column(index, LiteralKind.AMONG, groups))
-        if missing.any() and not missing.all():
+        if any_missing and n_known:
             for own in literals:
                 own.append(LiteralSet.on_column(index, LiteralKind.MISSING, _NO_VALUE))
     for own in literals:
@@ -168,8 +208,7 @@ def fit_encoders(
 
 
 def _fit_numbers(name: str, raw: RawColumn, options: EncodeOptions) -> ColumnCode:
-    values = np.asarray(raw.values, dtype=np.float64)
-    return ColumnCode(_number_column(name, raw), fit_scale(values, options.n_knots))
+    return ColumnCode(_number_column(name, raw), fit_scale(raw.values, options.n_knots))
 
 
 def _number_column(name: str, raw: RawColumn) -> Column:
@@ -180,17 +219,21 @@ def _is_binary(raw: RawColumn) -> bool:
     """Check whether a column of numbers holds 0 and 1, perhaps missing values, and nothing else."""
     if raw.kind not in ("number", "integer"):
         return False
-    for values in (raw.values[:_FEW_ROWS], raw.values):
+    has_zeros = has_ones = False
+    for rows in (slice(0, _FEW_ROWS), *row_blocks(len(raw))):
+        values = raw.values[rows]
         zeros, ones = values == 0, values == 1
         if not (zeros | ones | np.isnan(values)).all():
             return False
-    return bool(zeros.any() and ones.any())
+        has_zeros |= bool(zeros.any())
+        has_ones |= bool(ones.any())
+    return has_zeros and has_ones
 
 
 def _fit_categories(name: str, raw: RawColumn, options: EncodeOptions) -> ColumnCode:
-    counts = Counter(cell for cell in raw.values if cell is not None)
-    categories = _categories(raw)
-    enough = max(2.0, options.rare * len(raw.values))
+    counts = coded(raw).counts()
+    categories = _categories(counts)
+    enough = max(2.0, options.rare * len(raw))
     common = sorted(
         (index for index, category in enumerate(categories) if counts[category] >= enough),
         key=lambda index: -counts[categories[index]],
@@ -201,9 +244,9 @@ def _fit_categories(name: str, raw: RawColumn, options: EncodeOptions) -> Column
     return ColumnCode(Column(name, "category", categories), None, groups)
 
 
-def _categories(raw: RawColumn) -> tuple[Category, ...]:
-    """Return the categories that the rows hold, in order."""
-    return tuple(sorted({cell for cell in raw.values if cell is not None}, key=_category_order))
+def _categories(found: Iterable[Category]) -> tuple[Category, ...]:
+    """Return categories in order."""
+    return tuple(sorted(found, key=_category_order))
 
 
 def _category_order(category: Category) -> tuple[str, Category]:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from dln.core.circuit import Circuit
 from dln.core.literals import ColumnKind
 from dln.core.value_range import LEVELS, ValueRange
+from dln.data.coded import count_missing
 from dln.data.table import RawColumn, Table
 
 _DAY = Decimal(86_400)
@@ -54,20 +55,24 @@ def measure_range(raw: RawColumn) -> ValueRange:
     >>> measure_range(RawColumn("integer", np.array([29.0, 41.0, 55.0, np.nan, 77.0])))
     ValueRange(quantiles=(28.0, 28.0, 28.0, 40.0, 56.0, 76.0, 78.0), missing=True)
     """
+    any_missing = count_missing(raw) > 0
     if raw.kind == "category":
-        return ValueRange(missing=any(cell is None for cell in raw.values))
-    values = np.asarray(raw.values, dtype=np.float64)
-    return ValueRange(
-        _quantiles(values[np.isfinite(values)], raw.kind), bool(np.isnan(values).any())
-    )
+        return ValueRange(missing=any_missing)
+    values = np.array(raw.values, dtype=np.float64)
+    finite = np.isfinite(values)
+    if not finite.all():
+        values = values[finite]
+    return ValueRange(_quantiles(values, raw.kind), any_missing)
 
 
 def _quantiles(values: NDArray[np.float64], kind: ColumnKind) -> tuple[float, ...]:
+    """Return rounded quantiles of the values, which are reordered."""
     if not len(values):
         return ()
     # Values that occur, not means of two: a boolean is never 0.5.
     places = np.ceil(np.array(LEVELS) * len(values)).astype(np.int64).clip(1) - 1
-    exact = [Decimal(float(value)) for value in np.partition(values, places)[places]]
+    values.partition(places)
+    exact = [Decimal(float(value)) for value in values[places]]
     step = _step(exact[-1] - exact[0], kind)
     if step == 0:  # every row has the same value
         return tuple(map(float, exact))

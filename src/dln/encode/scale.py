@@ -7,9 +7,12 @@ scaled column separates the same rows as some threshold on the column itself.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dln._util.blocks import row_blocks, spread_rows
 
 _SAMPLE = 200_000
 _INFINITE_SHARE = 0.1
@@ -32,18 +35,48 @@ class Scale:
         rounded[np.isnan(values)] = np.nan  # np.interp loses them if there is only one knot
         return rounded
 
+    def first_above(self, cutoffs: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Return the smallest number whose scaled value is above each cutoff; NaN if none is.
 
-def fit_scale(values: NDArray[np.float64], n_knots: int) -> Scale:
-    """Place knots at quantiles of the finite values; two knots give a clipped min-max scaling.
+        The map is monotone, so a bisection finds it: of the numbers that a float64 can hold, in
+        the order of their bits.
+        """
+        low = np.full(len(cutoffs), _place(np.array(-np.inf)))
+        high = np.full(len(cutoffs), _place(np.array(np.inf)))
+        while np.any(low < high):
+            middle = (low & high) + ((low ^ high) >> 1)  # without overflow, rounded down
+            above = self.apply(_number(middle)) > cutoffs
+            high = np.where(above, middle, high)
+            low = np.where(above | (low == high), low, middle + 1)
+        found = _number(high)
+        return np.where(self.apply(found) > cutoffs, found, np.nan)
+
+
+def _place(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return integers in the order of the numbers."""
+    bits = numbers.view(np.int64)
+    return np.asarray(np.where(bits < 0, np.iinfo(np.int64).min - bits, bits))
+
+
+def _number(places: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the numbers of integers from `_place`."""
+    bits = np.where(places < 0, np.iinfo(np.int64).min - places, places)
+    return np.asarray(bits.view(np.float64))
+
+
+def fit_scale(values: NDArray[Any], n_knots: int) -> Scale:
+    """Place knots at quantiles of the finite numbers; two knots give a clipped min-max scaling.
 
     More knots make the scaled column more uniform, so that one slope suits skewed columns too.
     Infinite values get a separate level at each end.
     """
-    finite = values[np.isfinite(values)]
-    if len(finite) > _SAMPLE:
-        finite = finite[:: -(-len(finite) // _SAMPLE)]
-    knots, levels = _finite_knots(finite, n_knots)
-    below, above = bool(np.isneginf(values).any()), bool(np.isposinf(values).any())
+    some, n_finite = spread_rows(len(values), lambda rows: np.isfinite(values[rows]), _SAMPLE)
+    knots, levels = _finite_knots(values[some].astype(np.float64), n_knots)
+    below = above = False
+    if n_finite < len(values):
+        for rows in row_blocks(len(values)):
+            below |= bool((values[rows] == -np.inf).any())
+            above |= bool((values[rows] == np.inf).any())
     share = _INFINITE_SHARE * (below + above)
     levels = below * _INFINITE_SHARE + (1.0 - share) * levels
     if below:

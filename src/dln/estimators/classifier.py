@@ -251,7 +251,9 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
-            The training rows.
+            The training rows. Or a table that is read in batches and may be larger than the memory:
+            an Arrow dataset, a DuckDB relation, a lazy frame of Polars, or an iterator of frames.
+            The other parameters are then names of its columns.
         y : array-like of shape (n_rows,) or (n_rows, n_classes)
             The class labels: text, numbers, booleans or dates. Missing labels are refused. Or the
             probability of each class, for example predicted by another model. Rows sum to 1. The

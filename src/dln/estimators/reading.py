@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -10,7 +12,10 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from dln._util.messages import list_names, type_name
+from dln._util.progress import live_bars
 from dln.core.labels import plain_labels
+from dln.data.batches import is_batched, read_batches
 from dln.data.number_target import (
     check_domain,
     name_of_target,
@@ -19,7 +24,7 @@ from dln.data.number_target import (
     read_numbers,
 )
 from dln.data.soft import SoftTarget, is_soft, read_soft
-from dln.data.table import Table, read_table
+from dln.data.table import RawColumn, Table, read_table
 from dln.data.target import class_shares, read_groups, read_target, row_weights
 from dln.errors import ColumnTypeError, OptionError, TableError
 from dln.train.problem import NumberProblem, Problem
@@ -28,7 +33,14 @@ from dln.train.problem import NumberProblem, Problem
 def read_problem(
     estimator: Any, X: Any, y: Any, sample_weight: Any, class_weight: Any, groups: Any = None
 ) -> tuple[Problem, NDArray[Any]]:
-    """Read the training data; return it (including rows of weight 0) and the classes."""
+    """Read the training data; return it (including rows of weight 0) and the classes.
+
+    If X is read in batches, `y`, `sample_weight` and `groups` are names of its columns.
+    """
+    if is_batched(X):
+        named = {"y": y, "sample_weight": sample_weight, "groups": groups}
+        X, columns = read_batched(estimator, X, named)
+        y, sample_weight, groups = columns["y"].raw, columns["sample_weight"], columns["groups"]
     table = read_features(estimator, X, reset=True).narrow()
     numbers = None if groups is None else read_groups(groups, table.n_rows)
     if is_soft(y):
@@ -51,10 +63,16 @@ def read_number_problem(
 ) -> NumberProblem:
     """Read the training data of a target of numbers, including rows of weight 0.
 
+    If X is read in batches, the others are names of its columns.
+
     With an exposure, the target becomes a rate. The likelihood of Poisson counts with the logarithm
     of the exposure as offset is that of rates weighted by the exposure; for gamma, the weights stay
     the same.
     """
+    if is_batched(X):
+        named = {"y": y, "sample_weight": sample_weight, "groups": groups, "exposure": exposure}
+        X, columns = read_batched(estimator, X, named)
+        y, sample_weight, groups, exposure = (columns[name] for name in named)
     table = read_features(estimator, X, reset=True).narrow()
     target = read_numbers(y, table.n_rows)
     own = None if groups is None else read_groups(groups, table.n_rows)
@@ -75,6 +93,47 @@ def read_number_problem(
             "a regressor needs at least two different numbers"
         )
     return NumberProblem(table, target, weight, own, name)
+
+
+@dataclass(frozen=True)
+class _NamedColumn:
+    """A column of a table that is read in batches, used as a column of a frame is."""
+
+    name: str
+    raw: RawColumn
+
+    def to_numpy(self) -> NDArray[Any]:
+        return self.raw.values
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.asarray(self.raw.values, dtype=dtype)
+
+
+def read_batched(estimator: Any, X: Any, given: Mapping[str, Any]) -> tuple[Table, dict[str, Any]]:
+    """Read a table in batches; return the features, and the columns that parameters name."""
+    with live_bars(enabled=bool(estimator.verbose)) as show:
+        table = read_batches(X, show)
+    names = table.column_names()
+    columns: dict[str, Any] = dict.fromkeys(given)
+    for parameter, name in given.items():
+        if name is None and parameter != "y":
+            continue
+        if not isinstance(name, str) or name not in names:
+            found = repr(name) if isinstance(name, str) else type_name(name)
+            raise TableError(
+                f"{parameter} is {found}, expected the name of a column, because the table is read "
+                f"in batches; its columns are {list_names(names)}"
+            )
+        columns[parameter] = _NamedColumn(name, table.read(names.index(name)))
+    used = {column.name for column in columns.values() if column is not None}
+    places = [place for place, name in enumerate(names) if name not in used]
+    features = replace(
+        table,
+        n_columns=len(places),
+        names=tuple(names[place] for place in places),
+        read=lambda index: table.read(places[index]),
+    )
+    return features, columns
 
 
 def _soft_problem(
@@ -102,9 +161,13 @@ def read_features(estimator: Any, X: Any, *, reset: bool) -> Table:
     """Read a table; remember its columns (`reset`) or compare them with those of the fit."""
     table = read_table(X)
     try:
-        # scikit-learn does not see the names of a frame that narwhals wraps.
-        bare = nw.to_native(X, pass_through=True)
-        validate_data(estimator, bare, reset=reset, skip_check_array=True)
+        if isinstance(X, Table):  # scikit-learn cannot read it
+            estimator.n_features_in_ = table.n_columns
+            estimator.feature_names_in_ = np.array(table.column_names(), dtype=object)
+        else:
+            # scikit-learn does not see the names of a frame that narwhals wraps.
+            bare = nw.to_native(X, pass_through=True)
+            validate_data(estimator, bare, reset=reset, skip_check_array=True)
     except ValueError as error:  # scikit-learn's message on missing, extra or reordered columns
         raise TableError(str(error)) from error
     except TypeError as error:  # its message on names that are only partly text

@@ -225,7 +225,9 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : table of shape (n_rows, n_columns)
-            The training rows.
+            The training rows. Or a table that is read in batches and may be larger than the memory:
+            an Arrow dataset, a DuckDB relation, a lazy frame of Polars, or an iterator of frames.
+            The other parameters are then names of its columns.
         y : array-like of shape (n_rows,)
             The numbers to predict. Missing and infinite ones are refused.
         sample_weight : array-like of shape (n_rows,), optional

@@ -8,8 +8,6 @@ from functools import cache
 from typing import Literal as OneOf
 from typing import Protocol
 
-import numpy as np
-
 from dln.encode.encoder import EncodeOptions
 from dln.search.budget_tasks import BudgetTask, run_budget_task
 from dln.search.folds import Fold
@@ -82,7 +80,7 @@ class LocalBackend:
 
         def report(histories: Histories) -> None:
             assert on_done is not None
-            on_done(float(np.sum([len(history) for history in histories])) / max(1, total))
+            on_done(histories.epochs / max(1, total))
 
         return run_tasks(
             tasks,

@@ -198,7 +198,6 @@ def _size(task: Task, rows: FoldRows, networks: Sequence[Network]) -> int:
         networks,
         rows.encoder,
         rows.table,
-        rows.data.cells[rows.fold.train],
         classes=rows.classes,
         temperature=options.tau * len(networks),
     )

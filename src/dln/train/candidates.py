@@ -20,7 +20,7 @@ from dln.data.codes import MISSING_CODE, encode_cells
 from dln.data.table import Table
 from dln.encode.encoder import ColumnCode, EncodeOptions, fit_encoder
 from dln.encode.screen import target_outputs
-from dln.train.discretise import find_gap
+from dln.train.discretise import find_gaps
 from dln.train.problem import NumberProblem, Problem, split_target
 
 _MOST_TESTS = 1_500
@@ -64,9 +64,7 @@ def find_tests(problem: Problem | NumberProblem, unused: int = 0) -> CandidateTe
         here = own.column == column
         if code.scale is not None:
             cutoffs = own.value[here & (own.kind == LiteralKind.ABOVE)]
-            found |= dict.fromkeys(
-                _thresholds(problem.table, cells[:, column], column, code, cutoffs)
-            )
+            found |= dict.fromkeys(_thresholds(problem.table, column, code, cutoffs))
         else:
             found |= dict.fromkeys(_sets(cells[:, column], problem, column, code))
         if np.isnan(cells[:, column]).any() and not np.isnan(cells[:, column]).all():
@@ -75,16 +73,9 @@ def find_tests(problem: Problem | NumberProblem, unused: int = 0) -> CandidateTe
 
 
 def _thresholds(
-    table: Table,
-    scaled: NDArray[np.float32],
-    column: int,
-    code: ColumnCode,
-    cutoffs: NDArray[np.float32],
+    table: Table, column: int, code: ColumnCode, cutoffs: NDArray[np.float32]
 ) -> Iterator[Literal]:
-    values = np.asarray(encode_cells(table.read(column), code.column), dtype=np.float64)
-    order = np.argsort(values)[: np.count_nonzero(~np.isnan(values))]  # NaN comes last
-    for cutoff in cutoffs.tolist():
-        gap = find_gap(values[order], scaled[order], cutoff)
+    for gap in find_gaps(table, column, code, cutoffs):
         if gap.low is not None and gap.high is not None:
             yield Above(column, readable_cutoff(gap.low, gap.high, code.column.kind))
 

@@ -16,6 +16,7 @@ from typing import NamedTuple, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from dln._util.blocks import row_blocks
 from dln.core.builder import FALSE, TRUE, CircuitBuilder, Signal
 from dln.core.circuit import Circuit
 from dln.core.constraints import Constraints
@@ -24,10 +25,11 @@ from dln.core.gates import GATE_BY_NAME, GATES
 from dln.core.labels import Label
 from dln.core.literals import Above, Among, LiteralKind, Missing
 from dln.core.readout import Readout, Votes
+from dln.data.coded import count_missing
 from dln.data.codes import encode_cells
 from dln.data.table import Table
 from dln.encode.bits import EncodedLiteral
-from dln.encode.encoder import Encoder
+from dln.encode.encoder import ColumnCode, Encoder
 from dln.train.levels import Branch, Condition, Level
 from dln.train.live import find_live, hard_codes, hard_sources, hard_votes
 from dln.train.network import Network
@@ -40,7 +42,6 @@ def discretise(
     networks: Sequence[Network],
     encoder: Encoder,
     table: Table,
-    cells: NDArray[np.float32],
     *,
     classes: tuple[Label, ...],
     temperature: float,
@@ -49,7 +50,7 @@ def discretise(
     earlier: Circuit | None = None,
     constraints: Constraints | None = None,
 ) -> Circuit:
-    """Convert networks, trained on the encoded `cells` of `table`, to one circuit.
+    """Convert networks, trained on the encoded rows of `table`, to one circuit.
 
     Several networks become one circuit in which all of them vote. A rule of a network gives
     `network_votes` to its classes: one number, or one for each network. `tree_rules` vote too, and
@@ -62,7 +63,7 @@ def discretise(
         for network, share in zip(networks, shared, strict=True)
     ]
     readout = Votes.without_rules(classes, float(temperature))
-    circuit = build_circuit(readout, ruled, tree_rules, encoder, table, cells, earlier)
+    circuit = build_circuit(readout, ruled, tree_rules, encoder, table, earlier)
     return circuit if constraints is None else replace(circuit, constraints=constraints)
 
 
@@ -90,10 +91,9 @@ def build_circuit(
     tree_rules: Sequence[Leaf | Level],
     encoder: Encoder,
     table: Table,
-    cells: NDArray[np.float32],
     earlier: Circuit | None = None,
 ) -> Circuit:
-    """Build the circuit of networks and rules of trees, fitted on the encoded `cells` of `table`.
+    """Build the circuit of networks and rules of trees, fitted on the encoded rows of `table`.
 
     The rules of the readout are not used, only what it answers and its base votes. The rules of an
     `earlier` circuit are added.
@@ -103,7 +103,7 @@ def build_circuit(
     hard_networks = [_HardNetwork(*ruled) for ruled in networks]
     tests = {test for hard in hard_networks for test in hard.tests.values()}
     tests.update(test for rule in tree_rules for test in rule.tests)
-    translator = _Translator(builder, encoder, cells, _find_gaps(tests, encoder, table, cells))
+    translator = _Translator(builder, encoder, table, _find_all_gaps(tests, encoder, table))
     for hard in hard_networks:
         signals = {wire: translator.signal(test) for wire, test in hard.tests.items()}
         for gate in hard.live_gates():
@@ -186,12 +186,7 @@ def _cutoff(test: EncodedLiteral) -> float:
     return math.inf if math.isnan(test.value) else test.value  # comparisons with NaN are false
 
 
-def _find_gaps(
-    tests: Iterable[EncodedLiteral],
-    encoder: Encoder,
-    table: Table,
-    cells: NDArray[np.float32],
-) -> _Gaps:
+def _find_all_gaps(tests: Iterable[EncodedLiteral], encoder: Encoder, table: Table) -> _Gaps:
     """Find the gap of each threshold, column by column."""
     wanted: defaultdict[int, set[float]] = defaultdict(set)
     for test in tests:
@@ -199,22 +194,33 @@ def _find_gaps(
             wanted[test.column].add(_cutoff(test))
     gaps: _Gaps = {}
     for column, cutoffs in wanted.items():
-        raw = encode_cells(table.read(column), encoder.codes[column].column)
-        values = np.asarray(raw, dtype=np.float64)
-        order = np.argsort(values)[: np.count_nonzero(~np.isnan(values))]  # NaN comes last
-        values, scaled = values[order], cells[order, column]
-        for cutoff in cutoffs:
-            gaps[column, cutoff] = find_gap(values, scaled, cutoff)
+        ordered = sorted(cutoffs)
+        found = find_gaps(table, column, encoder.codes[column], np.array(ordered, dtype=np.float32))
+        gaps.update(((column, cutoff), gap) for cutoff, gap in zip(ordered, found, strict=True))
     return gaps
 
 
-def find_gap(values: NDArray[np.float64], scaled: NDArray[np.float32], cutoff: float) -> Gap:
-    """Find the two neighbours, of ascending values, that a cutoff on their scale separates."""
-    below = int(np.searchsorted(scaled, cutoff, side="right"))
-    return Gap(
-        low=float(values[below - 1]) if below > 0 else None,
-        high=float(values[below]) if below < len(values) else None,
-    )
+def find_gaps(
+    table: Table, column: int, code: ColumnCode, cutoffs: NDArray[np.float32]
+) -> list[Gap]:
+    """Find the two neighbouring values of a column that each cutoff on its scale separates."""
+    assert code.scale is not None
+    firsts = code.scale.first_above(cutoffs)
+    lows, highs = np.full(len(cutoffs), np.nan), np.full(len(cutoffs), np.nan)
+    raw = table.read(column)
+    for rows in row_blocks(len(raw)):
+        # Sorted in their own type, which is faster; NaN comes last.
+        values = np.sort(encode_cells(raw.take(rows), code.column)).astype(np.float64)
+        values = values[: np.searchsorted(values, np.nan)]
+        # NaN before the first value and after the last, for cutoffs with no value on one side.
+        padded = np.concatenate([[np.nan], values, [np.nan]])
+        n_below = np.searchsorted(values, firsts)
+        lows = np.fmax(lows, padded[n_below])
+        highs = np.fmin(highs, padded[n_below + 1])
+    return [
+        Gap(None if np.isnan(low) else low, None if np.isnan(high) else high)
+        for low, high in zip(lows.tolist(), highs.tolist(), strict=True)
+    ]
 
 
 class _Translator:
@@ -224,12 +230,12 @@ class _Translator:
         self,
         builder: CircuitBuilder,
         encoder: Encoder,
-        cells: NDArray[np.float32],
+        table: Table,
         gaps: _Gaps,
     ) -> None:
         self._builder = builder
         self._encoder = encoder
-        self._cells = cells
+        self._table = table
         self._gaps = gaps
         self._signals: dict[EncodedLiteral, Signal] = {}
 
@@ -261,7 +267,9 @@ class _Translator:
         return self._builder.literal(Above(column, readable_cutoff(gap.low, gap.high, kind)))
 
     def _missing(self, column: int) -> Signal:
-        absent = np.isnan(self._cells[:, column])
-        if not absent.any():
+        n_missing = count_missing(self._table.read(column))
+        if n_missing == 0:
             return FALSE
-        return TRUE if absent.all() else self._builder.literal(Missing(column))
+        if n_missing == self._table.n_rows:
+            return TRUE
+        return self._builder.literal(Missing(column))

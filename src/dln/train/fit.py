@@ -19,6 +19,7 @@ from dln.core.constraints import Constraints
 from dln.decisions.calibrate import Calibrated, calibrate_votes
 from dln.decisions.goal import Goal
 from dln.decisions.points import Points
+from dln.encode.bits import LiteralSet
 from dln.encode.encoder import Encoder, fit_encoder
 from dln.errors import OptionError, TableError
 from dln.train.discretise import discretise
@@ -28,12 +29,12 @@ from dln.train.folds import make_folds
 from dln.train.given import GivenVotes, scales_in_units
 from dln.train.growth import SCALES, Grown, grow, start_from_circuit, start_from_networks
 from dln.train.held_out import HeldOut, make_points, network_noise, points_of
-from dln.train.jobs import Engine, Job, OnInterrupt, OnProgress, Trained, TrainingRows
+from dln.train.jobs import Engine, Histories, Job, OnInterrupt, OnProgress, Trained, TrainingRows
+from dln.train.pace import Pace
 from dln.train.problem import Problem
 from dln.train.recipe import Candidates, Recipe
 from dln.train.select import Score, compare, leave_out
 from dln.train.trace import Trace
-from dln.train.trees import Features, make_features
 
 T = TypeVar("T")
 
@@ -74,11 +75,16 @@ class FitPlan:
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of a fit: the stage, and the histories (epochs, 4) of its networks so far."""
+    """Progress of a fit: the stage, and the histories (epochs, 4) of its networks so far.
+
+    `done` is the fraction of all visits of rows; `state` has their speed and the time left.
+    """
 
     stage: OneOf["select", "train"]
     epochs: tuple[int, ...]
-    histories: list[NDArray[np.float32]]
+    histories: Histories
+    done: float
+    state: str
 
 
 @dataclass(frozen=True)
@@ -153,7 +159,7 @@ class _Fit:
         # vote.
         voting = [member for member in members if len(member.trained.history)] or members[:1]
         self.interrupted |= any(member.trained.interrupted for member in members)
-        grown = self._grow(recipe, make_features(encoder.literals, cells))
+        grown = self._grow(recipe, encoder.literals, cells)
         votes = [member.votes for member in voting]
         unit = 1.0 / temperature_of(recipe.ensemble, recipe.options.tau, votes)
         given = self.plan.given
@@ -167,7 +173,6 @@ class _Fit:
             [member.trained.network for member in voting],
             encoder,
             problem.table,
-            cells,
             classes=problem.classes,
             temperature=1.0 / unit,
             network_votes=votes,
@@ -213,7 +218,6 @@ class _Fit:
         earlier = find_earlier(init, problem.table, problem.classes)
         encode, limits = candidates.usual.encode, candidates.usual.limits
         encoder, cells = fit_encoder(problem.table, problem.target, problem.weight, encode)
-        features = make_features(encoder.literals, cells)
         if self.plan.constraints is not None:
             columns = earlier.extend(encoder, cells).columns
             earlier.check(columns, self.plan.constraints)
@@ -221,7 +225,7 @@ class _Fit:
         growth = candidates.growth
         assert growth is not None
         grown = self._unless_interrupted(
-            lambda: grow(growth, problem, features, start, self.rng, limits), None
+            lambda: grow(growth, problem, encoder.literals, cells, start, self.rng, limits), None
         )
         encoder = earlier.extend(encoder, cells)
         if grown is None:
@@ -238,7 +242,6 @@ class _Fit:
             [],
             encoder,
             problem.table,
-            cells,
             classes=problem.classes,
             temperature=1.0 / unit,
             tree_rules=grown.rules(unit),
@@ -282,7 +285,9 @@ class _Fit:
         n_restarts = 0 if self.interrupted else plan.candidates.n_restarts
         return train_members(recipe.ensemble, draw_job, train, recipe.n_networks, n_restarts, rng)
 
-    def _grow(self, recipe: Recipe, features: Features) -> Grown | None:
+    def _grow(
+        self, recipe: Recipe, literals: LiteralSet, cells: NDArray[np.float32]
+    ) -> Grown | None:
         """Grow trees that correct the errors of the networks, if the plan says so."""
         growth = self.plan.candidates.growth
         if growth is None or self.interrupted:
@@ -292,7 +297,8 @@ class _Fit:
         given, rng = self.plan.given, options["rng"]
         scales = SCALES if given is None else scales_in_units(recipe, given.worth)
         grown = self._unless_interrupted(
-            lambda: grow(growth, self.problem, features, start, rng, recipe.limits, scales), None
+            lambda: grow(growth, self.problem, literals, cells, start, rng, recipe.limits, scales),
+            None,
         )
         return grown if grown is not None and grown.trees else None
 
@@ -395,8 +401,13 @@ def _reporter(
     stage: OneOf["select", "train"],
     jobs: Sequence[Job],
     on_progress: Callable[[Progress], None] | None,
-) -> Callable[[list[NDArray[np.float32]]], None] | None:
+) -> OnProgress | None:
     if on_progress is None:
         return None
     epochs = tuple(job.options.epochs for job in jobs)
-    return lambda histories: on_progress(Progress(stage, epochs, histories))
+    pace = Pace(sum(len(job.rows) * job.options.epochs for job in jobs))
+
+    def report(histories: Histories) -> None:
+        on_progress(Progress(stage, epochs, histories, *pace.state(histories.epochs / sum(epochs))))
+
+    return report

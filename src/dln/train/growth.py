@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from dln.core.limits import Limits
+from dln.encode.bits import LiteralSet
 from dln.encode.encoder import fit_encoder
 from dln.train.earlier import Earlier
 from dln.train.jobs import Engine, Job, OnProgress, TrainingRows
@@ -34,6 +35,7 @@ from dln.train.trees import (
     Leaf,
     Tree,
     grow_trees,
+    make_features,
     softmax,
 )
 from dln.train.votes import count_votes
@@ -103,7 +105,8 @@ class Grown:
 def grow(
     growth: Growth,
     problem: Problem,
-    features: Features,
+    literals: LiteralSet,
+    cells: NDArray[np.float32],
     start: Start,
     rng: np.random.Generator,
     limits: Limits | None = None,
@@ -111,14 +114,14 @@ def grow(
 ) -> Grown | None:
     """Grow as many trees as help, within limits; None if there are too few rows to tell.
 
-    `scales` are the factors of the points of the model to choose from.
+    `literals` and `cells` are those that networks are trained on. `scales` are the factors of the
+    points of the model to choose from.
     """
     rows, fold = _draw_folds(problem.target, rng, problem.groups)
     if len(rows) == 0:
         return None
     sample = problem if len(rows) == len(problem.target) else problem.take(rows)
-    if len(rows) < len(features.matrix):
-        features = replace(features, matrix=features.matrix[rows])
+    features = make_features(literals, cells if len(rows) == len(cells) else cells[rows])
     own_limits = None if limits is None else FeatureLimits(features.literals, limits)
     starts = start(sample, fold)
     n_folds = int(fold.max()) + 1

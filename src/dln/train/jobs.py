@@ -99,7 +99,17 @@ class Trained:
         return self.valid_score[~np.isnan(self.valid_score)]
 
 
-Histories = list[NDArray[np.float32]]
+class Histories(list[NDArray[np.float32]]):
+    """The histories of jobs so far.
+
+    `epochs` is the number of all their epochs, with the parts of those that are under way.
+    """
+
+    def __init__(self, found: Sequence[NDArray[np.float32]], epochs: float | None = None) -> None:
+        super().__init__(found)
+        self.epochs: float = sum(map(len, found)) if epochs is None else epochs
+
+
 OnProgress = Callable[[Histories], None]
 """Called from time to time with the histories of all jobs so far."""
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dln.errors import ExtraMissingError
 from dln.train.compiled import check_engine, pack_options
-from dln.train.jobs import Job, OnInterrupt, OnProgress, Trained, check_trained
+from dln.train.jobs import Histories, Job, OnInterrupt, OnProgress, Trained, check_trained
 from dln.train.schedule import Schedule, make_schedule
 from dln.train.trace import make_trace
 
@@ -50,7 +50,12 @@ def _reporter(bound: Sequence[Any], on_progress: OnProgress | None) -> Callable[
     """Return the function that the extension calls from time to time; None without a callback."""
     if on_progress is None:
         return None
-    return lambda: on_progress([job.history() for job in bound])
+
+    def report() -> None:
+        visited = sum(job.epochs_visited for job in bound)
+        on_progress(Histories([job.history() for job in bound], visited))
+
+    return report
 
 
 def _extension() -> ModuleType:

@@ -26,6 +26,7 @@ from dln.train.levels import Level
 from dln.train.number_growth import FoldScores, GrownNumber, grow_number
 from dln.train.number_loss import Floats, NumberLoss, weighted_quantile
 from dln.train.number_networks import NumberRecipe, Refitted, cross_fit, train_networks
+from dln.train.pace import Pace
 from dln.train.points import round_coefficients
 from dln.train.problem import NumberProblem
 from dln.train.standard import Standard
@@ -37,6 +38,7 @@ from dln.train.trees import (
     Leaf,
     Path,
     Tree,
+    feature_matrix,
     make_features,
     take_features,
 )
@@ -168,8 +170,8 @@ class _NumberFit:
         encoder, cells = fit_encoder(
             problem.table, target.astype(np.float32), problem.weight, plan.recipe.encode
         )
-        features = make_features(encoder.literals, cells)
         rows = np.sort(self.rng.permutation(len(target))[:MAX_ROWS])
+        features = make_features(encoder.literals, cells[rows])
         before, constant = self._start(standard, target)
         model = self._choose(features, rows, target, before)
         networks, trained = self._train(model.ridge, encoder, cells, target, before)
@@ -216,8 +218,8 @@ class _NumberFit:
         encoder, cells = fit_encoder(
             problem.table, target.astype(np.float32), problem.weight, plan.recipe.encode
         )
-        features = make_features(encoder.literals, cells)
         rows = np.sort(self.rng.permutation(len(target))[:MAX_ROWS])
+        features = make_features(encoder.literals, cells[rows])
         sample = problem if len(rows) == len(target) else problem.take(rows)
         fold = draw_number_folds(target[rows], N_FOLDS, self.rng, sample.groups)
         if len(np.unique(fold)) < 3:
@@ -231,7 +233,7 @@ class _NumberFit:
         model = _Model(None, (), scores)
         try:
             if plan.growths:
-                grown = self._grow(features, rows, sample, target[rows], starts)
+                grown = self._grow(features, sample, target[rows], starts)
                 model = _Model(None, grown.trees, grown.held_out)
         except KeyboardInterrupt:
             if self.on_interrupt == "raise":
@@ -267,9 +269,9 @@ class _NumberFit:
                 if start is None:
                     start = np.full(len(own), plan.loss.constant(own, sample.weight))
                 starts = FoldScores(fold, start, np.tile(start, (int(fold.max()) + 1, 1)))
-                grown = self._grow(features, rows, sample, own, starts)
+                grown = self._grow(features, sample, own, starts)
                 found.append(_Model(None, grown.trees, grown.held_out))
-            found += self._with_networks(features, rows, sample, own, fold, had, found)
+            found += self._with_networks(features, sample, own, fold, had, found)
         except KeyboardInterrupt:
             if self.on_interrupt == "raise":
                 raise
@@ -281,7 +283,6 @@ class _NumberFit:
     def _with_networks(
         self,
         features: Features,
-        rows: NDArray[np.int64],
         sample: NumberProblem,
         target: Floats,
         fold: NDArray[np.int64],
@@ -307,7 +308,7 @@ class _NumberFit:
         own = self._left_out_loss(start, sample, target)
         if any(own > _HOPELESS * self._left_out_loss(one, sample, target) for one in others):
             return []
-        grown = self._grow(features, rows, sample, target, crossed.scores)
+        grown = self._grow(features, sample, target, crossed.scores)
         return [_Model(crossed.ridge, grown.trees, grown.held_out)]
 
     def _left_out_loss(self, model: _Model, sample: NumberProblem, target: Floats) -> float:
@@ -318,7 +319,6 @@ class _NumberFit:
     def _grow(
         self,
         features: Features,
-        rows: NDArray[np.int64],
         sample: NumberProblem,
         target: Floats,
         starts: FoldScores,
@@ -327,7 +327,7 @@ class _NumberFit:
         return grow_number(
             self.plan.growths,
             self.plan.loss,
-            features.matrix[rows],
+            features.matrix,
             target,
             sample.weight,
             starts,
@@ -373,7 +373,8 @@ class _NumberFit:
 
         def of_jobs(jobs: list[Job]) -> OnProgress:
             total = sum(job.options.epochs for job in jobs)
-            return lambda histories: show(title, sum(map(len, histories)) / total, "")
+            pace = Pace(sum(len(job.rows) * job.options.epochs for job in jobs))
+            return lambda histories: show(title, *pace.state(histories.epochs / total))
 
         return of_jobs
 
@@ -444,12 +445,12 @@ class _Parts:
             offset += shift
             rules += _leaves(paths, own_points - shift)
         readout = Score((), (offset,), digits, loss.link, problem.name)
-        return build_circuit(readout, ruled, rules, encoder, problem.table, self.cells, moved)
+        return build_circuit(readout, ruled, rules, encoder, problem.table, moved)
 
     def _scorer(self, starts: list[int]) -> Callable[[Floats], Floats]:
         """Return the function from coefficients to scores, on some of the rows."""
-        some = slice(None, None, max(1, len(self.cells) // _ROUNDING_ROWS))
-        matrix, cells = self.features.matrix[some], self.cells[some]
+        cells = self.cells[:: max(1, len(self.cells) // _ROUNDING_ROWS)]
+        matrix = feature_matrix(self.features.literals, cells)
         fires = [evaluate_rules(one.network, cells) for one in self.networks]
         reached = [
             tree.structure.apply(take_features(matrix, tree.features)) for tree in self.trees

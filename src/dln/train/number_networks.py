@@ -239,8 +239,9 @@ def train_networks(
         )
 
     def refit_on(networks: Sequence[Network], own: NDArray[np.int64]) -> list[Refitted]:
-        had = None if before is None else before[own]
-        return refit(networks, cells[own], target[own], weight[own], loss, (ridge,), had)[0]
+        some = own[:: max(1, len(own) // MAX_ROWS)]  # as `refit` chooses, without copying the rest
+        had = None if before is None else before[some]
+        return refit(networks, cells[some], target[some], weight[some], loss, (ridge,), had)[0]
 
     if recipe.ensemble == "residuals":
         return _chain(draw, train, lambda networks: refit_on(networks, rows), recipe.n_networks)

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dln._util.blocks import row_blocks
 from dln.core.labels import Label
 from dln.data.table import Table
 
@@ -70,11 +71,14 @@ class Problem(_Rows):
 
     def heaviest_class(self) -> float:
         """Return the largest class weight relative to the mean row weight."""
-        rows = np.bincount(self.target[self.weight > 0])
-        weights = np.bincount(self.target, self.weight)
+        rows, weights = np.zeros(len(self.classes)), np.zeros(len(self.classes))
+        for part in row_blocks(len(self.target)):
+            target, weight = self.target[part], self.weight[part]
+            rows += np.bincount(target[weight > 0], minlength=len(rows))
+            weights += np.bincount(target, weight, minlength=len(rows))
         mean = weights.sum() / max(1, rows.sum())
         known = rows > 0
-        return float((weights[: len(rows)][known] / rows[known] / mean).max(initial=1.0))
+        return float((weights[known] / rows[known] / mean).max(initial=1.0))
 
 
 @dataclass(frozen=True)

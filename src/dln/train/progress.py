@@ -22,14 +22,12 @@ def progress_bar(*, enabled: bool) -> Iterator[Callable[[Progress], None] | None
 
 def _summary(progress: Progress) -> tuple[float, str]:
     """Return the fraction that is done and the state of the networks in training."""
-    epochs = np.array([len(history) for history in progress.histories])
-    total = np.array(progress.epochs)
-    done = float(epochs.sum() / max(1, total.sum()))
     latest = [history[-1] for history in progress.histories if len(history)]
     if not latest:
-        return done, ""
+        return progress.done, progress.state
     loss, accuracy, _, gates = np.mean(latest, axis=0)
-    return done, (
-        f"epoch {epochs.max()}/{total.max()} loss {loss:.3f} "
-        f"balanced accuracy {accuracy:.3f} gates {gates:.0f}"
+    epoch = max(map(len, progress.histories))
+    return progress.done, (
+        f"epoch {epoch}/{max(progress.epochs)} loss {loss:.3f} "
+        f"balanced accuracy {accuracy:.3f} gates {gates:.0f} {progress.state}"
     )

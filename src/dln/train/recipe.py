@@ -38,6 +38,9 @@ MANY_ROWS = 20_000
 SHORT_FROM_ROWS = 1_000
 """From this number of rows, recipes are compared with half the epochs; the ranking is the same."""
 
+FEW_EPOCHS_ROWS = 30_000_000
+"""Rows are visited three times at least, or once if that would be more visits than this."""
+
 TEMPERATURES = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Temperatures to compare, in units of the square root of a class's votes at the start."""
 
@@ -294,7 +297,8 @@ def _epochs(n_rows: int) -> int:
     """Return the number of epochs: fewer for larger tables, to bound the number of steps."""
     if n_rows < 5_000:
         return TrainOptions.epochs
-    return max(3, min(60, math.ceil(60 * 20_000 / n_rows)))
+    least = max(1, min(3, FEW_EPOCHS_ROWS // n_rows))
+    return max(least, min(60, math.ceil(60 * 20_000 / n_rows)))
 
 
 def _batch_size(n_rows: int, heaviest: float) -> int:

@@ -28,6 +28,10 @@ HELD_OUT_ROWS = 1_000
 """Number of rows that are left out to calibrate a recipe that was not compared."""
 
 
+LEAVE_OUT_ROWS = 1_000_000
+"""Number of rows of which some are left out; a larger table is sampled."""
+
+
 @dataclass(frozen=True)
 class Score:
     """The balanced accuracy of a recipe on rows that it was not trained on.
@@ -180,8 +184,12 @@ def leave_out(
     As many folds are trained as needed to leave out `HELD_OUT_ROWS` rows. One network is trained
     for each of them, or a whole chain if each network learns what the earlier ones leave.
     """
-    n_rows = len(problem.target)
-    folds = make_folds(problem.target, 5, int(rng.integers(2**31)), problem.groups)
+    seed, numbers = int(rng.integers(2**31)), np.arange(len(problem.target))
+    if len(numbers) > LEAVE_OUT_ROWS:
+        numbers = np.sort(rng.permutation(len(numbers))[:LEAVE_OUT_ROWS])
+        problem = problem.take(numbers)
+    n_rows = len(numbers)
+    folds = make_folds(problem.target, 5, seed, problem.groups)
     folds = folds[: max(1, -(-HELD_OUT_ROWS * 5 // n_rows))]
     if not folds:
         return ()
@@ -198,4 +206,4 @@ def leave_out(
         train_chains(draw, train, recipe.n_networks if recipe.ensemble == "residuals" else 1)
     except ColumnTypeError:  # without some rows, a column has another type
         return ()
-    return tuple(held_out(chain, np.arange(n_rows)) for chain in zip(*steps, strict=True))
+    return tuple(held_out(chain, numbers) for chain in zip(*steps, strict=True))

@@ -1,8 +1,9 @@
-"""The order of the rows in each epoch, the same as in native/train/random.h."""
+"""The order of the rows in each epoch, the same as in native/train/order.h."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,20 +11,47 @@ from numpy.typing import NDArray
 _MASK = 2**64 - 1
 
 
-def shuffles(rows: NDArray[np.int64], seed: int) -> Iterator[NDArray[np.int64]]:
+WINDOW, BLOCK = 1 << 22, 1 << 12
+"""Rows that are shuffled together, and consecutive rows that a longer list is cut into.
+
+So only a window of rows is in use at a time, and it is read block by block: the encoded rows may be
+in a file that is larger than the memory. The cuda engine shuffles all rows together.
+"""
+
+
+def shuffles(
+    rows: NDArray[np.int64], seed: int, window: int = WINDOW, block: int = BLOCK
+) -> Iterator[NDArray[np.int64]]:
     """Yield the rows in the order of each epoch.
 
     >>> orders = shuffles(np.arange(5), seed=0)
     >>> next(orders).tolist(), next(orders).tolist()
     ([1, 4, 0, 2, 3], [1, 0, 4, 3, 2])
+    >>> next(shuffles(np.arange(8), seed=0, window=4, block=2)).tolist()
+    [2, 1, 0, 3, 6, 4, 5, 7]
     """
     order, numbers = rows.tolist(), _xoshiro(seed)
-    while True:
-        # Fisher-Yates shuffle, from the end.
-        for i in range(len(order), 1, -1):
-            j = next(numbers) * i >> 64
-            order[i - 1], order[j] = order[j], order[i - 1]
+    while len(rows) <= window:
+        _shuffle(order, numbers)
         yield np.array(order, dtype=np.int64)
+    blocks = [order[start : start + block] for start in range(0, len(order), block)]
+    n_together = window // block
+    while True:
+        shuffled = blocks.copy()
+        _shuffle(shuffled, numbers)
+        order = []
+        for start in range(0, len(shuffled), n_together):
+            part = [row for own in shuffled[start : start + n_together] for row in own]
+            _shuffle(part, numbers)
+            order += part
+        yield np.array(order, dtype=np.int64)
+
+
+def _shuffle(items: list[Any], numbers: Iterator[int]) -> None:
+    """Shuffle in place: Fisher-Yates, from the end."""
+    for i in range(len(items), 1, -1):
+        j = next(numbers) * i >> 64
+        items[i - 1], items[j] = items[j], items[i - 1]
 
 
 def _xoshiro(seed: int) -> Iterator[int]:

@@ -112,16 +112,22 @@ class Features:
 def make_features(literals: LiteralSet, cells: NDArray[np.float32]) -> Features:
     """Make features from encoded rows and the literals that training starts from."""
     above = literals.kind == LiteralKind.ABOVE
-    columns, first = np.unique(literals.column[above], return_index=True)
+    _, first = np.unique(literals.column[above], return_index=True)
     own = LiteralSet.join([literals.take(np.flatnonzero(above)[first]), literals.take(~above)])
-    matrix = np.empty((len(cells), len(own)), dtype=np.float32)
-    matrix[:, : len(columns)] = np.nan_to_num(cells[:, columns], nan=0.0)
-    for feature in range(len(columns), len(own)):
-        kind = LiteralKind(own.kind[feature])
+    return Features(feature_matrix(own, cells), own)
+
+
+def feature_matrix(literals: LiteralSet, cells: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Compute features, given by their literals, on encoded rows: (n_rows, n_features)."""
+    n_columns = int(np.count_nonzero(literals.kind == LiteralKind.ABOVE))
+    matrix = np.empty((len(cells), len(literals)), dtype=np.float32)
+    matrix[:, :n_columns] = np.nan_to_num(cells[:, literals.column[:n_columns]], nan=0.0)
+    for feature in range(n_columns, len(literals)):
+        kind = LiteralKind(literals.kind[feature])
         matrix[:, feature] = evaluate_literals(
-            kind, cells[:, own.column[feature]], own.value[feature]
+            kind, cells[:, literals.column[feature]], literals.value[feature]
         )
-    return Features(matrix, own)
+    return matrix
 
 
 @dataclass(frozen=True)

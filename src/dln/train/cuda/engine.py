@@ -20,7 +20,7 @@ from dln.train.cuda.gpu import compile_kernel, find_gpu, import_cupy, limits_of
 from dln.train.cuda.layout import Sizes, Variant, choose_variant, shared_part
 from dln.train.cuda.memory import GpuMemory, explain_full_memory, memory_of_any
 from dln.train.cuda.pack import Population, pack, record_epochs
-from dln.train.jobs import Job, OnInterrupt, OnProgress, Trained, check_trained
+from dln.train.jobs import Histories, Job, OnInterrupt, OnProgress, Trained, check_trained
 from dln.train.trace import make_trace
 
 LAUNCH_SECONDS = 0.1
@@ -184,10 +184,10 @@ class Run:
             states = memory.states()
             now = time.monotonic()
             if on_progress and now >= next_report:
-                on_progress(memory.histories(states))
+                on_progress(Histories(memory.histories(states)))
                 next_report = now + (time.monotonic() - now) / REPORT_PART
         if on_progress:
-            on_progress(memory.histories(states))
+            on_progress(Histories(memory.histories(states)))
 
     def _launch(self, group: _Group, left: NDArray[np.float64]) -> _Launch:
         """Start a launch; None if all networks of the group are done."""

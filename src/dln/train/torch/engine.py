@@ -18,7 +18,15 @@ import torch
 from numpy.typing import NDArray
 
 from dln.errors import DeviceMemoryError, OptionError
-from dln.train.jobs import Job, OnInterrupt, OnProgress, Trained, check_job, check_trained
+from dln.train.jobs import (
+    Histories,
+    Job,
+    OnInterrupt,
+    OnProgress,
+    Trained,
+    check_job,
+    check_trained,
+)
 from dln.train.live import count_live_gates
 from dln.train.network import Network
 from dln.train.options import Phases, TrainOptions, count_batches
@@ -62,13 +70,13 @@ def train_population(
                 for _ in run.epochs(where):
                     if on_progress and time.monotonic() - reported > REPORT_SECONDS:
                         reported = time.monotonic()
-                        on_progress([other.history_array() for other in runs])
+                        on_progress(Histories([other.history_array() for other in runs]))
     except KeyboardInterrupt:
         if on_interrupt == "raise":
             raise
         interrupted = True
     if on_progress and not interrupted:
-        on_progress([run.history_array() for run in runs])
+        on_progress(Histories([run.history_array() for run in runs]))
     return [run.result(interrupted) for run in runs]
 
 
