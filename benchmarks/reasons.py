@@ -3,13 +3,15 @@
     DLN_DATA=folder python -m benchmarks.reasons                          # 19 tables, 50 rows each
     DLN_DATA=folder python -m benchmarks.reasons --names Heart --rows 200
     DLN_DATA=folder python -m benchmarks.reasons --brute 10000            # also by brute force
+    DLN_DATA=folder python -m benchmarks.reasons --share 5                # only shares of a box
     python -m benchmarks.reasons --names "" --model m.json --data m.csv   # any model and table
 
 For each table: a fit with default parameters and seed 0 on the training rows of split 0, then for
 the first test rows: the time of a minimal reason (`widen="no"`), of a widened one, and of one that
 is also checked, as `circuit.reason` does by default. Times are those of one thread on one core, as
 the processor counts them, so that other programs do not matter. The time of the first row, which
-prepares the circuit, is shown separately. `--models FOLDER` keeps the circuits.
+prepares the circuit, is shown separately. `--models FOLDER` keeps the circuits. `--share` prints
+instead how much violates the claim that every row gets the first class.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dln import Circuit, DLNClassifier, prove_robust, reason_codes
+from dln import Circuit, DLNClassifier, prove_robust, reason_codes, share_rule
 from reproduction import datasets
 from reproduction.protocol import split_rows
 
@@ -102,6 +104,7 @@ def main() -> None:
     parser.add_argument(
         "--brute", type=int, default=0, help="reasons and changes to check by brute force"
     )
+    parser.add_argument("--share", type=float, default=0, help="seconds for a share of a box")
     parser.add_argument("--model", type=Path, help="a model file to measure in addition")
     parser.add_argument("--data", type=Path, help="the rows for --model, with column names")
     arguments = parser.parse_args()
@@ -114,6 +117,12 @@ def main() -> None:
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for name in filter(None, arguments.names.split(",")):
         circuit, rows = fitted(name, arguments.models)
+        if arguments.share:
+            share = share_rule(circuit, circuit.classes[0], data=rows, time_limit=arguments.share)
+            print(
+                f"{name}: {len(circuit.rules)} rules, {share} ({share.seconds:.1f} s)", flush=True
+            )
+            continue
         print(measure(name, circuit, rows, arguments.rows), flush=True)
         if name == "Heart":
             print(f"\nHeart: {prove_robust(circuit, rows, TOLERANCES)}\n", flush=True)
