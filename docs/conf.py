@@ -42,6 +42,7 @@ napoleon_google_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False
 python_use_unqualified_type_names = True
+toc_object_entries_show_parents = "hide"  # the list beside a page is narrow
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
@@ -65,7 +66,7 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {"index": [], "install": []}
+html_sidebars = {"index": [], "install": [], "gallery/index": []}
 
 MODULES = ("dln", "dln.draw", "dln.report", "dln.search")
 """The modules whose `__all__` is the public interface."""
