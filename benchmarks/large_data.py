@@ -79,11 +79,14 @@ def parts(folder: Path) -> list[Path]:
     return sorted(folder.glob("part*.parquet"))
 
 
-def train(folder: Path, **options: Any) -> dict[str, Any]:
-    """Train a circuit, save it beside the folder and test it."""
+def train(folder: Path, columns: list[str], **options: Any) -> dict[str, Any]:
+    """Train a circuit, on some columns or on all, save it beside the folder and test it."""
     model = dln.DLNClassifier(random_state=0, n_jobs=-1, verbose=sys.stderr.isatty(), **options)
     started = time.monotonic()
-    model.fit(ds.dataset(parts(folder)), "class")
+    data = ds.dataset(parts(folder))
+    if columns:
+        data = data.to_batches(columns=[*columns, "class"], batch_readahead=2, fragment_readahead=1)
+    model.fit(data, "class")
     seconds = time.monotonic() - started
     model.circuit_.save(f"{folder}.json")
     return {"seconds": seconds, "rules": len(model.circuit_.rules), **score(folder, model.circuit_)}
@@ -186,13 +189,14 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--rows", type=float, default=1e6)
     parser.add_argument("--effort", default="normal")
+    parser.add_argument("--columns", nargs="*", default=[], help="of train; default: all")
     given = parser.parse_args()
     peak = Peak()
     peak.start()
     if given.command == "generate":
         found = generate(given.folder, int(given.rows))
     elif given.command == "train":
-        found = train(given.folder, effort=given.effort)
+        found = train(given.folder, given.columns, effort=given.effort)
     else:
         found = train_lightgbm(given.folder)
     n_rows = sum(pq.read_metadata(path).num_rows for path in parts(given.folder))

@@ -27,7 +27,7 @@ from dln.data.batches import is_batched, read_batches
 from dln.data.coded import CodedColumn, coded
 from dln.data.store import ColumnStore, check_disk_space, new_array
 from dln.data.table import RawColumn, Table, read_table
-from dln.errors import ColumnTypeError, DiskSpaceError, TableError
+from dln.errors import ColumnTypeError, DiskSpaceError, ExtraMissingError, TableError
 
 VALUES: dict[Any, st.SearchStrategy[Any]] = {
     pa.float32(): st.floats(width=32),
@@ -119,10 +119,30 @@ SOURCES = {
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_sources_are_read_in_batches(source: str) -> None:
+    if source == "polars" and not hasattr(pl.LazyFrame, "collect_batches"):
+        pytest.skip("needs polars 1.34")
     frame = example()
     X = SOURCES[source](frame)
     assert is_batched(X)
     assert_same(read_batches(X), read_table(frame))
+
+
+def test_columns_in_the_names_of_folders_are_read(tmp_path: Path) -> None:
+    frame = pa.table({"a": [1.5, 2.5, 3.5], "place": ["u", "v", "v"]})
+    ds.write_dataset(
+        frame, tmp_path, format="parquet", partitioning=["place"], partitioning_flavor="hive"
+    )
+    found = read_batches(ds.dataset(tmp_path, partitioning="hive"))
+    assert found.column_names() == ("a", "place")
+    assert found.read(1).values.tolist() == ["u", "v", "v"]
+
+
+def test_an_old_library_is_refused() -> None:
+    class LazyFrame:
+        __module__ = "polars.lazyframe"
+
+    with pytest.raises(ExtraMissingError, match=r"upgrade polars to 1.34 or duckdb to 1.2"):
+        read_batches(LazyFrame())
 
 
 def test_tables_in_memory_are_not_batched() -> None:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from dln._util.messages import type_name
+from dln._util.progress import Show
 from dln.data.arrow import read_arrow
 from dln.data.store import ColumnStore, check_disk_space
 from dln.data.table import Table, read_table
@@ -31,9 +32,6 @@ _LIBRARIES = {
     "InMemoryDataset": "pyarrow",
     "UnionDataset": "pyarrow",
 }
-
-Show = Callable[[str, float, str], None]
-"""Shows a task: its title, the fraction that is done, and its state."""
 
 
 def is_batched(X: Any) -> bool:
@@ -127,6 +125,7 @@ def _arrow_batches(batches: Iterator[Any]) -> Iterator[Table]:
         with _explaining_arrow():
             batch = next(batches, None)
             if batch is None:
+                pa.default_memory_pool().release_unused()
                 return
             frame = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
             table = read_arrow(frame)

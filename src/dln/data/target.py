@@ -30,7 +30,7 @@ def row_weights(
     """Multiply the weights of rows and classes; their mean is 1."""
     from sklearn.utils.validation import _check_sample_weight  # slow to load
 
-    rows = np.zeros((len(target), 1))
+    rows = np.broadcast_to(np.zeros(1), (len(target), 1))  # only its shape counts
     try:
         weight = _check_sample_weight(
             sample_weight, rows, dtype=np.float64, ensure_non_negative=True
@@ -39,7 +39,8 @@ def row_weights(
         raise TableError(f"sample_weight cannot be used: {error}") from error
     if not weight.any():
         raise TableError("all sample weights are zero; at least one must be positive")
-    weight = weight / weight.max()  # so that sums stay within range
+    if sample_weight is not None:
+        weight = weight / weight.max()  # so that sums stay within range
     of_class = _class_weights(class_weight, classes, target, weight)
     for part in row_blocks(len(target)):  # large tables leave no room for temporary arrays
         weight[part] *= of_class[target[part]]
