@@ -47,6 +47,7 @@ OBJECTS = {
     "model": "DLNClassifier",
     "origin": "Origin",
     "reason": "Reason",
+    "share": "Share",
     "table": "RuleTable",
 }
 """The class of each variable that examples use."""
@@ -58,6 +59,7 @@ LIBRARIES = {
 """Their attributes belong to other projects."""
 
 FOREIGN = {
+    *("ARROW_DEFAULT_MEMORY_POOL", "cake_lpr"),
     *("CalibratedClassifierCV", "ENUM", "FixedThresholdClassifier", "RAY_ADDRESS", "String"),
     *("DoubleTensorType", "ModelInfo", "TunedThresholdClassifierCV"),
     *("partial_dependence", "permutation_importance"),
