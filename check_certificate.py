@@ -650,7 +650,7 @@ def describe(document, question):
     if document.get("readout") == "score":
         return describe_number(document, question) + region
     if question["kind"] == "independent":
-        return f"the class never changes with {question['features']} alone{region}"
+        return f"the class never changes with {names_of(question)} alone{region}"
     label = json.dumps(document["classes"][question["class"]])
     if question["kind"] == "range":
         return (
@@ -658,6 +658,10 @@ def describe(document, question):
             f"and at most {question['at_most']}{region}"
         )
     return f"{question['kind']} class {label}{region}"
+
+
+def names_of(question):
+    return ", ".join(map(json.dumps, question["features"]))
 
 
 def describe_constraints(model, question):
@@ -689,7 +693,7 @@ def describe_number(document, question):
     if question["kind"] == "independent":
         return (
             f"{name} never changes by more than {question['points']} ({unit}) "
-            f"with {question['features']} alone"
+            f"with {names_of(question)} alone"
         )
     return f"{name} is at least {question['at_least']} and at most {question['at_most']} ({unit})"
 

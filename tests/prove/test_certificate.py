@@ -500,9 +500,13 @@ def test_the_command_proves_and_writes_a_certificate(run: Run, tmp_path: Path) -
     assert "check it: python check_certificate.py" in err
     done = subprocess.run([sys.executable, CHECKER, model, proof], capture_output=True, text=True)
     assert (done.returncode, done.stdout[:22]) == (0, 'PROVEN: always class "'), done
-    status, out, _ = run("prove", model, "--independent", "sex", "--json")
+    other = tmp_path / "other.json"
+    options = ("--independent", "sex", "--json", "--certificate", other)
+    status, out, err = run("prove", model, *options)
     assert status == 1
     assert json.loads(out)["proven"] is False
+    assert "other.json was not written, because the claim is not proven" in err
+    assert not other.exists()
     assert run("prove", model, "--never", "high", "--time-limit", "0")[0] in (1, 3)
 
 

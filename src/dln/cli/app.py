@@ -21,6 +21,7 @@ from dln.cli.evaluate import evaluate
 from dln.cli.explain import explain
 from dln.cli.export import export
 from dln.cli.model_options import options
+from dln.cli.option_names import with_options
 from dln.cli.output import print_message
 from dln.cli.path import path
 from dln.cli.predict import predict
@@ -30,7 +31,6 @@ from dln.cli.report import report
 from dln.cli.rules import rules
 from dln.cli.search import search
 from dln.cli.simplify import simplify
-from dln.cli.spelling import as_options
 from dln.cli.train import train
 from dln.cli.trends import trends
 from dln.cli.verify import verify
@@ -163,7 +163,7 @@ def _run(arguments: Sequence[str]) -> int:
             print_message(line)
         return MISTAKE
     except DlnError as error:
-        return _refuse(as_options(str(error), _options_of(arguments[0])))
+        return _refuse(with_options(str(error), _options_of(arguments[0])))
     except OSError as error:
         if error.filename is None and error.errno in _FULL:
             return _refuse(f"cannot write the output: {error.strerror}", OUTPUT_FAILED)

@@ -39,3 +39,9 @@ def print_written(certificate: str, model: str, *, quiet: bool) -> None:
         print_message(
             f"wrote {certificate}; check it: python check_certificate.py {model} {certificate}"
         )
+
+
+def print_not_written(certificate: str, *, quiet: bool) -> None:
+    """Say that there is no certificate of a claim that is not proven."""
+    if not quiet:
+        print_message(f"{certificate} was not written, because the claim is not proven")

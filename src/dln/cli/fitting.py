@@ -6,7 +6,6 @@ import logging
 import warnings
 from typing import Any
 
-from dln.cli.option_names import naming_options
 from dln.cli.output import print_message
 
 
@@ -22,8 +21,7 @@ def fit_with_messages(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore" if quiet else "always", UserWarning)
             more = {} if exposure is None else {"exposure": exposure}
-            with naming_options():
-                model.fit(X, y, groups=groups, **more)
+            model.fit(X, y, groups=groups, **more)
     finally:
         log.removeHandler(handler)
 

@@ -1,61 +1,78 @@
-"""Messages of estimators -> the same messages with the names that the command line has."""
+"""A message of the library -> the same message with the options of a command.
+
+The library names parameters of Python. Where the command has an option for a parameter, or a flag
+named after its value, the message names the option instead.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache
-from inspect import signature
+from collections.abc import Collection
 
 from dln._util.option import options_of
-from dln.cli.models import RENAMED, name_option
-from dln.errors import OptionError
+from dln.cli.models import name_option
 from dln.estimators.parameters import NumberParameters, Parameters
 
-_ON_THE_COMMAND_LINE = {
+_WITH_VALUE = re.compile(
+    r"""\b(?P<name>[a-z_]+)=(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<plain>-?[\w.]*\w))"""
+)
+_PLAIN_NAMES = ("monotone", "interactions")  # no other words of a message, though without "_"
+_OTHERS = {
     "use DLNRegressor": "set --task number",
     "use DLNClassifier": "set --task classes",
     "dln.edit": "dln edit",
 }
 
 
-@contextmanager
-def naming_options() -> Iterator[None]:
-    """Let messages about parameters of an estimator name options of `dln train`."""
-    try:
-        yield
-    except OptionError as error:
-        raise OptionError(in_options(str(error))) from error
+def with_options(message: str, options: Collection[str]) -> str:
+    """Replace parameters by options.
 
+    Parameters
+    ----------
+    message
+        The text of an error.
+    options
+        The options of the command as they are typed.
 
-def in_options(message: str) -> str:
-    """Replace names of parameters in a message by those of options.
-
-    >>> in_options("max_rules is 1, but the given rules need 2; soft_rules is 3")
-    '--max-rules is 1, but the given rules need 2; --soft-rules is 3'
-    >>> in_options("rules has no rule; give a rule, or leave out the rules")
-    '--rules has no rule; give a rule, or leave out the rules'
+    Examples
+    --------
+    >>> with_options('use engine="torch"', {"--engine"})
+    'use --engine torch'
+    >>> with_options('compare only classes (of="classes")', {"--classes"})
+    'compare only classes (--classes)'
+    >>> with_options("fit with path=True", {"--path"})
+    'fit with --path'
+    >>> with_options("use n_links=4", {"--engine"})
+    'use n_links=4'
+    >>> with_options("max_rules is 1; soft_rules is 3", {"--max-rules", "--soft-rules"})
+    '--max-rules is 1; --soft-rules is 3'
+    >>> with_options("rules has no rule; leave out the rules", {"--rules"})
+    '--rules has no rule; leave out the rules'
     """
-    subject, anywhere = _patterns()
-    for pattern in (subject, anywhere):
-        message = pattern.sub(lambda found: name_option(found[0]), message)
-    for python, option in _ON_THE_COMMAND_LINE.items():
-        message = message.replace(python, option)
+
+    def replaced(match: re.Match[str]) -> str:
+        name, *values = match.groups()
+        value = next(each for each in values if each is not None)
+        option, flag = name_option(name), f"--{value.replace('_', '-')}"
+        if option in options:
+            return option if value == "True" else f"{option} {value}"
+        return flag if flag in options else match[0]
+
+    message = _WITH_VALUE.sub(replaced, message)
+    known = options_of(Parameters) | options_of(NumberParameters)
+    names = sorted((name for name in known if name_option(name) in options), reverse=True)
+    for pattern in _patterns(names):
+        message = pattern.sub(lambda match: name_option(match[0]), message)
+    for python, typed in _OTHERS.items():
+        message = message.replace(python, typed)
     return message
 
 
-@cache
-def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return what a message is about, and the names that are no plain words."""
-    from dln.cli.train import train
-
-    known = options_of(Parameters) | options_of(NumberParameters)
-    options = signature(train).parameters
-    names = sorted((name for name in known if RENAMED.get(name, name) in options), reverse=True)
-    technical = ("monotone", "interactions")
-    long = "|".join(name for name in names if "_" in name or name in technical)
-    return (
-        re.compile(rf"\A(?:{'|'.join(names)})(?= (?:is|names|breaks|has|does|needs)\b)"),
-        re.compile(rf"(?<![\w'\".-])(?:{long})(?![\w'\"])"),
-    )
+def _patterns(names: list[str]) -> list[re.Pattern[str]]:
+    """Return patterns for the subject of a message, and for names that are no plain words."""
+    if not names:
+        return []
+    patterns = [rf"\A(?:{'|'.join(names)})(?= (?:is|names|breaks|has|does|needs)\b)"]
+    if long := [name for name in names if "_" in name or name in _PLAIN_NAMES]:
+        patterns.append(rf"(?<![\w'\".-])(?:{'|'.join(long)})(?![\w'\"])")
+    return [re.compile(pattern) for pattern in patterns]

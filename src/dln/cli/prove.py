@@ -9,6 +9,7 @@ import typer
 from dln.cli.asking import find_class, find_names
 from dln.cli.certificates import (
     check_certificate_output,
+    print_not_written,
     print_written,
     write_checked_certificate,
 )
@@ -208,7 +209,7 @@ def prove(
     if not robust and tolerance:
         raise OptionError("--tolerance is only used with --robust")
     if share and about_rules:
-        raise OptionError("--share cannot be used with constraints; see share_monotone in Python")
+        raise OptionError("--share cannot be used with constraints; use share_monotone in Python")
     if not robust and radius:
         raise OptionError("--radius is only used with --robust")
     if certificate is not None:
@@ -218,7 +219,9 @@ def prove(
         wanted = _asked(circuit, asked)
         proofs = prove_constraints(circuit, wanted, time_limit=time_limit)
         print_json(proofs_document(proofs)) if json else print_result(proofs_text(proofs))
-        if proofs and certificate is not None:
+        if certificate is not None and not proofs:
+            print_not_written(certificate, quiet=quiet)
+        elif certificate is not None:
             wanted = wanted or circuit.constraints
             assert wanted is not None  # otherwise there is nothing to prove
             write_constraints_certificate(circuit, wanted, model, certificate)
@@ -262,8 +265,11 @@ def prove(
         print_json(verdict_document(claim, verdict, violating))
     else:
         print_result(verdict_text(claim, verdict, violating))
-    if isinstance(verdict, Proof) and certificate is not None:
-        write_checked_certificate([claim], model, certificate, time_limit, quiet=quiet)
+    if certificate is not None:
+        if verdict:
+            write_checked_certificate([claim], model, certificate, time_limit, quiet=quiet)
+        else:
+            print_not_written(certificate, quiet=quiet)
     raise typer.Exit({Proof: PROVEN, Violation: REFUTED, Undecided: UNDECIDED}[type(verdict)])
 
 

@@ -36,7 +36,6 @@ from dln.cli.fitting import fit_with_messages
 from dln.cli.given_rules import read_given_rules, record_refit
 from dln.cli.layout import DETECT, Layout
 from dln.cli.models import AnyModel, make_model, name_target
-from dln.cli.option_names import naming_options
 from dln.cli.options import (
     ClassWeight,
     Data,
@@ -348,10 +347,9 @@ def _as_saved(circuit: Circuit, *, saved: Circuit) -> Circuit:
 
 def _check(model: AnyModel) -> bool:
     """Check the parameters of a model; return whether they limit the size of the circuit."""
-    with naming_options():
-        if isinstance(model, dln.DLNClassifier):
-            return budget_of(read_parameters(model)).is_limited
-        return budget_of(read_number_parameters(model)).is_limited
+    if isinstance(model, dln.DLNClassifier):
+        return budget_of(read_parameters(model)).is_limited
+    return budget_of(read_number_parameters(model)).is_limited
 
 
 def _split_text(n_rows: int, n_test_rows: int) -> str:

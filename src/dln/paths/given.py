@@ -117,19 +117,19 @@ def _with_soft(given: Given | None, soft: Circuit | None, places: list[int]) -> 
 
 
 def _check_budget(size: Size, budget: Budget, need: str) -> None:
+    cost = size.cost(budget.column_costs)
     needed = {
         "max_rules": (size.n_rules, count_of(size.n_rules, "rule")),
         "max_literals": (size.n_literals, count_of(size.n_literals, "literal")),
-        "max_literals_per_rule": (size.longest, count_of(size.longest, "literal") + " in one"),
+        "max_literals_per_rule": (size.longest, count_of(size.longest, "literal") + " in one rule"),
         "max_columns": (size.n_columns, count_of(size.n_columns, "column")),
-        "max_cost": (size.cost(budget.column_costs), "columns of this cost"),
+        "max_cost": (cost, f"columns that cost {cost:g}"),
     }
     for name, (number, text) in needed.items():
         limit = getattr(budget, name)
         if limit is not None and number > limit:
             raise OptionError(
-                f"{name} is {limit:g}, but {need} {number:g} ({text}); "
-                "raise the limit or give fewer rules"
+                f"{name} is {limit:g}, but {need} {text}; raise the limit, or give fewer rules"
             )
 
 
