@@ -202,7 +202,7 @@ def likely_hidden(search: Search, region: Region, hidden: Sequence[str]) -> Box:
 
 @dataclass(frozen=True, eq=False)
 class ShareQuestion:
-    """Asks for the share of rows with which one of several cases is fulfilled.
+    """The question which share of rows fulfils at least one of several cases.
 
     Hidden columns have no weight. They may have any of the atoms that a case allows.
     """

@@ -199,8 +199,7 @@ class _NumberFit:
     def _start(self, standard: Standard, target: Floats) -> tuple[Floats | None, float]:
         """Return the scores (n,) of rows before anything is learned, and the constant in them.
 
-        They are what the given rules say, and the best constant beside it; None if no rule is
-        given.
+        They are the scores of the given rules plus the best constant; None if no rule is given.
         """
         problem, loss = self.problem, self.plan.loss
         if problem.given is None:

@@ -39,7 +39,7 @@ SHORT_FROM_ROWS = 1_000
 """From this number of rows, recipes are compared with half the epochs; the ranking is the same."""
 
 FEW_EPOCHS_ROWS = 30_000_000
-"""Rows are visited three times at least, or once if that would be more visits than this."""
+"""A fit has at least three epochs, or as many as visit this number of rows, but at least one."""
 
 TEMPERATURES = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Temperatures to compare, in units of the square root of a class's votes at the start."""

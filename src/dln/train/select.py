@@ -29,7 +29,7 @@ HELD_OUT_ROWS = 1_000
 
 
 LEAVE_OUT_ROWS = 1_000_000
-"""Number of rows of which some are left out; a larger table is sampled."""
+"""Rows from which rows to leave out are drawn; a larger table is sampled down to this number."""
 
 
 @dataclass(frozen=True)

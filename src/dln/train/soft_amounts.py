@@ -1,8 +1,8 @@
 """Soft rules of a number -> the conditions and amounts that the rows support.
 
-What a soft rule adds is fitted to the rows, together with all other soft rules and the start. It
-is drawn towards the stated amount, as much as a few rows would. An amount does not change its sign:
-it becomes 0 instead, and the rule is dropped.
+The amounts of all soft rules and the start are fitted to the rows together. The stated amount
+counts as much as a few rows. An amount does not change its sign: it becomes 0 instead, and the rule
+is dropped.
 """
 
 from __future__ import annotations

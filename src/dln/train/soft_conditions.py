@@ -6,7 +6,7 @@ which drops the rest. A gate only changes to one that moves with each input in a
 the stated gate moves. So a rule that satisfies constraints satisfies them after any change.
 
 A change has to raise the logarithm of the posterior probability by more than that of the number of
-changes to choose from, and some more. So a rule keeps its condition if few rows speak against it.
+changes to choose from, and some more. So a rule keeps its condition if only few rows contradict it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _CAUTION = 3.0
 """A change has to gain this much more, in log odds, than the best of as many random changes."""
 
 _SHIFTS = (-0.5, -0.25, -0.1, 0.0, 0.1, 0.25, 0.5)
-"""By what share of a rule's points the base may change, since the rule fires more or less often."""
+"""Shifts of the base that are tried, as shares of a rule's points: it may fire on other rows."""
 
 _FACTORS = (0.5, 1.0, 2.0)
 """Factors of the stated points that are tried, relative to the expected one."""
@@ -50,7 +50,7 @@ _PROMISING = 0.5
 """Only changes that gain this share of their price, without a new fit of all rules, are tried."""
 
 _MOST_SWEEPS = 5
-"""Maximum number of times that all rules are looked at."""
+"""Maximum number of passes over all rules."""
 
 _LEAST_ROWS, _MOST_ROWS, _MOST_BITS = 2_000, 10_000, 1_000_000
 """Limits on the rows that determine the conditions; the last one is that of rows times rules."""

@@ -1,9 +1,10 @@
 """Soft rules of classes -> the conditions and votes that the rows support.
 
-All votes of a soft rule are multiplied by one factor. The factors are those of the largest
-posterior probability: each is expected to be the one that suits all soft rules together, give or
-take one unit of log odds. So a rule keeps about its stated votes if it applies to few rows, and
-loses them if many rows contradict it. A rule without votes is dropped.
+All votes of a soft rule are multiplied by one factor. The factors maximise the posterior
+probability. The prior of each is centred on the factor that suits all soft rules together; the
+votes of a rule then differ from it by a standard deviation of one unit of log odds. So a rule keeps
+about its stated votes if it applies to few rows, and loses them if many rows contradict it. A rule
+without votes is dropped.
 """
 
 from __future__ import annotations
