@@ -254,4 +254,4 @@ def test_train_learns_on_from_an_earlier_model(run: Run, tmp_path: Path) -> None
     assert "has rows that old.json was trained on" in err
     status, _, err = run(*train, "--layers", "4,2")
     assert status != 0
-    assert "a fit with init trains no network; leave out layers or init" in err
+    assert "a fit with init trains no network; leave out one of the two" in err

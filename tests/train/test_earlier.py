@@ -167,7 +167,7 @@ def test_numbers_where_the_circuit_has_categories_are_refused() -> None:
     [
         ({"init": "old.json"}, "init is 'old.json', expected"),
         ({"init": CIRCUIT, "layers": (4, 2)}, "a fit with init trains no network"),
-        ({"init": CIRCUIT, "preset": "paper"}, "leave out preset or init"),
+        ({"init": CIRCUIT, "preset": "paper"}, "preset is .* leave out one of the two"),
         ({"init": CIRCUIT, "max_rules": 3}, "leave out one of the two"),
     ],
 )

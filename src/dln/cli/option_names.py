@@ -21,6 +21,7 @@ _OTHERS = {
     "use DLNRegressor": "set --task number",
     "use DLNClassifier": "set --task classes",
     "dln.edit": "dln edit",
+    " or None": "",  # an option that is left out
 }
 
 
@@ -48,6 +49,8 @@ def with_options(message: str, options: Collection[str]) -> str:
     '--max-rules is 1; --soft-rules is 3'
     >>> with_options("rules has no rule; leave out the rules", {"--rules"})
     '--rules has no rule; leave out the rules'
+    >>> with_options("max_rules is 0, expected an integer from 1 to 9 or None", {"--max-rules"})
+    '--max-rules is 0, expected an integer from 1 to 9'
     """
 
     def replaced(match: re.Match[str]) -> str:

@@ -222,7 +222,7 @@ def _check_budget(parameters: Parameters) -> None:
     budget = budget_of(parameters)
     if budget.is_limited:
         why = f"a fit with a budget ({budget.describe()})"
-        _refuse_networks(parameters, _WITH_A_BUDGET, why, "the budget")
+        _refuse_networks(parameters, _WITH_A_BUDGET, why)
         if parameters.init is not None:
             raise OptionError(f"init is given, but {why} starts anew; leave out one of the two")
     elif parameters.rules is not None or parameters.soft_rules is not None:
@@ -238,15 +238,13 @@ def _check_budget(parameters: Parameters) -> None:
             )
 
 
-def _refuse_networks(
-    parameters: Parameters, allowed: tuple[str, ...], why: str, instead: str
-) -> None:
+def _refuse_networks(parameters: Parameters, allowed: tuple[str, ...], why: str) -> None:
     """Raise `OptionError` for parameters of networks beside what trains none."""
     for name in ("preset", *options_of(FitOptions), "validation_fraction"):
         given = getattr(parameters, name)
         if name not in allowed and given != options_of(Parameters)[name].default:
             raise OptionError(
-                f"{name} is {given!r}, but {why} trains no network; leave out {name} or {instead}"
+                f"{name} is {given!r}, but {why} trains no network; leave out one of the two"
             )
 
 
@@ -278,5 +276,5 @@ def _checked(parameters: T) -> T:
     check_rules(parameters.soft_rules, "soft_rules")
     _check_budget(parameters)
     if parameters.init is not None:
-        _refuse_networks(parameters, _WITH_INIT, "a fit with init", "init")
+        _refuse_networks(parameters, _WITH_INIT, "a fit with init")
     return parameters
