@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -48,7 +48,8 @@ class Source:
     is_text
         Whether values come as text; otherwise they have the types of the file.
     chunks
-        Returns the rows of the given columns. It can be called once.
+        Returns the rows of the given columns. It can be called once. Columns of the second argument
+        may come as dictionaries of text, if the file has them.
     missing
         The words given by `--missing`; None if it was not used.
     notes
@@ -58,7 +59,7 @@ class Source:
     name: str
     names: tuple[str, ...]
     is_text: bool
-    chunks: Callable[[Sequence[str]], Iterator[Frame]]
+    chunks: Callable[..., Iterator[Frame]]
     missing: MissingWords | None = None
     notes: tuple[str, ...] = ()
 
@@ -158,7 +159,8 @@ def read_for(circuit: Circuit, source: Source, also: Sequence[str] = ()) -> Iter
         source.check_column(name)
     # A table without columns would have no rows either.
     wanted = list(dict.fromkeys((*readings, *also))) or list(source.names[:1])
-    return _parts(source.chunks(wanted), readings)
+    categories = [name for name, reading in readings.items() if reading.kind == "category"]
+    return _parts(source.chunks(wanted, set(categories).difference(also)), readings)
 
 
 def _parts(chunks: Iterator[Frame], readings: Mapping[str, Reading]) -> Iterator[Part]:
@@ -197,7 +199,7 @@ def _open_text(head: bytes, stream: IO[bytes], layout: Layout, name: str) -> Sou
     # An unclosed quote in the header is reported before any name is looked up.
     first = next(blocks, b"")
 
-    def chunks(wanted: Sequence[str]) -> Iterator[Frame]:
+    def chunks(wanted: Sequence[str], coded: Collection[str] = ()) -> Iterator[Frame]:
         types = dict.fromkeys(wanted, pa.string())
         yield pa.schema(types).empty_table()
         n_rows = 0
@@ -305,19 +307,25 @@ def _open_parquet(place: Any, name: str) -> Source:
     names = tuple(file.schema_arrow.names)
     check_names(names, name)
 
-    def chunks(wanted: Sequence[str]) -> Iterator[Frame]:
-        yield _plain(file.schema_arrow.empty_table().select(list(wanted)))
-        for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=list(wanted)):
-            yield _plain(pa.Table.from_batches([batch]))
+    def chunks(wanted: Sequence[str], coded: Collection[str] = ()) -> Iterator[Frame]:
+        rows = parquet.ParquetFile(place, read_dictionary=coded) if coded else file
+        yield _plain(rows.schema_arrow.empty_table().select(list(wanted)), coded)
+        for batch in rows.iter_batches(batch_size=_BATCH_ROWS, columns=list(wanted)):
+            yield _plain(pa.Table.from_batches([batch]), coded)
 
     return Source(name, names, False, chunks)
 
 
-def _plain(frame: Frame) -> Frame:
-    """Convert dictionaries and other types of text to text; drop the metadata of pandas."""
+def _plain(frame: Frame, coded: Collection[str]) -> Frame:
+    """Convert dictionaries and other types of text to text; drop the metadata of pandas.
+
+    Dictionaries of text stay dictionaries in the columns `coded`.
+    """
     columns = {}
     for field, cells in zip(frame.schema, frame.columns, strict=True):
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        if kind != field.type and field.name in coded and pa.types.is_string(kind):
+            kind = field.type
         if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
             kind = pa.string()
         columns[field.name] = cells if kind == field.type else cells.cast(kind)
