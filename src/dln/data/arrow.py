@@ -32,9 +32,9 @@ def read_arrow(frame: Any) -> Table:
 
 
 def _numbered(pa: Any, cells: Any) -> tuple[Any, Any]:
-    """Number the distinct texts of a column in order of appearance."""
-    if pa.types.is_dictionary(cells.type):
-        coded = cells.unify_dictionaries().combine_chunks()
+    """Return the number of each row's text, and the distinct texts in order of appearance."""
+    if pa.types.is_dictionary(cells.type) and cells.num_chunks == 1:
+        coded = cells.chunk(0)
         texts = coded.dictionary.cast(pa.string())
         if not texts.null_count and len(texts.unique()) == len(texts):
             numbers = coded.indices.dictionary_encode()
