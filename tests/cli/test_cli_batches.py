@@ -21,6 +21,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dln.cli import main
+from dln.cli.layout import DETECT
+from dln.cli.read import open_table
 from dln.cli.read_ahead import read_ahead
 from dln.cli.write import CodedValues, open_writer
 from tests.support.commands import circuit
@@ -72,6 +74,17 @@ def test_the_size_of_batches_does_not_matter_in_parquet(
         "votes_ill": votes[:, 1].tolist(),
     }
     assert found.equals(pa.table(expected))
+
+
+def test_parquet_is_not_held_in_memory(tmp_path: Path) -> None:
+    numbers = np.random.default_rng(0).random((4, 500_000))
+    frame = pa.table(dict(zip("abcd", numbers, strict=True)))
+    pq.write_table(frame, tmp_path / "t.parquet", row_group_size=25_000)
+    before = pa.total_allocated_bytes()
+    with open_table(str(tmp_path / "t.parquet"), DETECT) as source:
+        held = [pa.total_allocated_bytes() - before for _ in source.chunks(list("abcd"))]
+    # Two batches, one of them ahead, and the groups that they are read from.
+    assert max(held) < numbers.nbytes / 2, held
 
 
 CELLS = st.sampled_from(["60", "20.5", " 60", "NA", "", "nan", "1e2", "?", "inf", "-0"])

@@ -317,7 +317,7 @@ def _begins_with(path: str, magic: bytes) -> bool:
 
 def _open_parquet(place: Any, name: str) -> Source:
     """Open a path or an Arrow buffer."""
-    file = parquet.ParquetFile(place)
+    file = _parquet_file(place)
     names = tuple(file.schema_arrow.names)
     check_names(names, name)
 
@@ -325,12 +325,17 @@ def _open_parquet(place: Any, name: str) -> Source:
         wanted: Sequence[str], readings: Mapping[str, Reading] = _NO_READINGS
     ) -> Iterator[Frame]:
         coded = [name for name, how in readings.items() if how.kind == "category"]
-        rows = parquet.ParquetFile(place, read_dictionary=coded) if coded else file
+        rows = _parquet_file(place, read_dictionary=coded) if coded else file
         yield _plain(rows.schema_arrow.empty_table().select(list(wanted)), coded)
         for batch in rows.iter_batches(batch_size=_BATCH_ROWS, columns=list(wanted)):
             yield _plain(pa.Table.from_batches([batch]), coded)
 
     return Source(name, names, False, chunks)
+
+
+def _parquet_file(place: Any, **options: Any) -> Any:
+    # By default, pyarrow keeps every part of the file that it has read, until the end.
+    return parquet.ParquetFile(place, pre_buffer=False, **options)
 
 
 def _plain(frame: Frame, coded: Collection[str]) -> Frame:
