@@ -162,7 +162,7 @@ void bind_population(nb::module_& module) {
       .def("points", &BoundJob::points, "rows"_a, "level"_a = "")
       .def("gradients", &BoundJob::gradients, "rows"_a, "phase"_a, "level"_a = "");
 
-  module.def("row_orders", &row_orders, "rows"_a, "seed"_a, "window"_a, "block"_a,
+  module.def("row_orders", &row_orders, "rows"_a, "key"_a, "window"_a, "block"_a,
              "(2, rows): the order of the rows in the first two epochs.");
   module.def("train", &train, "jobs"_a, "n_threads"_a, "on_progress"_a.none() = nb::none(),
              "level"_a = "", "Train all jobs in place, on n_threads threads.");

@@ -152,7 +152,7 @@ class Job:
     def gradients(self, rows: NDArray[np.int64], phase: int, level: str = "") -> Gradients:
         """Compute the gradients on some rows; phase 0: gates, 1: links, 2: both."""
 
-def row_orders(rows: NDArray[np.int64], seed: int, window: int, block: int) -> NDArray[np.int64]:
+def row_orders(rows: NDArray[np.int64], key: int, window: int, block: int) -> NDArray[np.int64]:
     """Return the order of the rows in the first two epochs: (2, rows)."""
 
 def train(

@@ -132,7 +132,7 @@ def test_commands_divide_by_the_exposure(run: Run, claims: pd.DataFrame, tmp_pat
     [
         (("--exposure", "claims"), "--exposure and --target both name 'claims'"),
         (("--exposure", "none"), "there is no column 'none'"),
-        (("--exposure", "years", "--loss", "squared"), "exposure is given with loss='squared'"),
+        (("--exposure", "years", "--loss", "squared"), "exposure is given with --loss squared"),
         (("--exposure", "zero"), "the exposure column 'zero' has 0 in row 1; expected numbers"),
         (("--exposure", "word"), "expected"),
         (("--exposure", "years", "--task", "classes", "--loss", "squared"), "for numbers, but"),

@@ -13,11 +13,14 @@ ROOT = Path(__file__).parents[2]
 PUBLIC = {*dln.__all__, "__version__"}
 PACKAGES = {"dln.draw", "dln.report", "dln.search"}
 """Public packages besides dln itself."""
-# These measure engines and kernels, or train a network that is not a DLN.
+# These measure one part of dln, build circuits by hand, or train a network that is not a DLN.
 INTERNAL = {
     "benchmarks/builds.py",
+    "benchmarks/certificates.py",
     "benchmarks/engines.py",
+    "benchmarks/forests.py",
     "benchmarks/gpu_floors.py",
+    "benchmarks/path_effort.py",
     "benchmarks/train_speed.py",
     "reproduction/models/gate_network.py",
     "reproduction/run/refits.py",

@@ -78,6 +78,6 @@ BIGQUERY = Database(
         name=300,
         name_unit="characters",
         # Inside backquotes, a backslash begins an escape.
-        bad_name=re.compile(r"[\0-\x1f!\"$()*,/;?@\[\]\\^`{}~\x7f]"),
+        bad_name=re.compile(r"[\0-\x1f!\"$()*,./;?@\[\]\\^`{}~\x7f]"),
     ),
 )
