@@ -89,7 +89,7 @@ def test_all_short_tables_are_cut_into_whole_rows(size: int, newline: str) -> No
 
 # -- a standard input that stays open ----------------------------------------------------------
 
-GOOD = 130_000 * b"60,true,Basel\n"  # more than is read at once
+GOOD = 200_000 * b"60,true,Basel\n"  # more than is read at once
 
 
 @contextmanager

@@ -174,8 +174,8 @@ def test_predict_leaves_no_file_when_it_fails(run: Run, model: Path, tmp_path: P
 
 
 def test_predict_names_the_row_of_an_invalid_value_in_a_later_chunk(run: Run, model: Path) -> None:
-    table = b"age,smoker,city\n" + 150_000 * b"5,true,Bern\n" + b"old,true,Bern\n"
-    assert "'old' (row 150001), expected" in run("predict", model, "-", stdin=table)[2]
+    table = b"age,smoker,city\n" + 200_000 * b"5,true,Bern\n" + b"old,true,Bern\n"
+    assert "'old' (row 200001), expected" in run("predict", model, "-", stdin=table)[2]
 
 
 def test_columns_of_mostly_unknown_categories_are_noted(run: Run, model: Path) -> None:

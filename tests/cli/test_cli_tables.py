@@ -81,7 +81,7 @@ def test_a_separator_and_an_encoding_can_be_given(run: Run) -> None:
         (b"PAR1 and nothing else", "cannot be read"),
         (b'x,a\n1,"' + 3_000_000 * b"z", "within a quoted cell that begins in line 2"),
         (
-            b'x,a\n1,"' + 18_000_000 * b"z" + b'"\n',
+            b'x,a\n1,"' + 20_000_000 * b"z" + b'"\n',
             "a row of more than 16 MB, which begins in l",
         ),
         (b'x,a\n1,"b\nc"\n1,"b\n2,c\n3,d\n', "that begins in line 4; close that quote"),

@@ -26,7 +26,7 @@ from dln.data.arrow import read_arrow
 from dln.data.batches import is_batched, read_batches
 from dln.data.coded import CodedColumn, coded
 from dln.data.store import ColumnStore, check_disk_space, new_array
-from dln.data.table import RawColumn, Table, read_table
+from dln.data.table import RawColumn, Table, is_missing, read_table
 from dln.errors import ColumnTypeError, DiskSpaceError, ExtraMissingError, TableError
 
 VALUES: dict[Any, st.SearchStrategy[Any]] = {
@@ -73,6 +73,27 @@ def test_a_store_holds_what_the_whole_table_holds(frame: pa.Table, data: st.Data
             start += size
         found = collected.table()
     assert_same(found, read_table(frame))
+
+
+@given(
+    st.lists(st.sampled_from(["a", "b", "a", None]), min_size=1),
+    st.lists(st.none() | st.integers(0, 9), min_size=1),
+    st.integers(1, 4),
+)
+def test_dictionaries_are_read_as_the_text_they_stand_for(
+    words: list[str | None], numbers: list[int | None], size: int
+) -> None:
+    """Dictionaries may hold unused words, the same word twice, and a missing word."""
+    codes = [None if number is None else number % len(words) for number in numbers]
+    coded = pa.DictionaryArray.from_arrays(pa.array(codes, pa.int8()), pa.array(words, pa.string()))
+    parts = [coded.slice(start, size) for start in range(0, len(coded), size)]
+    text = pa.chunked_array([part.cast(pa.string()) for part in parts])
+    found = read_arrow(pa.table({"x": pa.chunked_array(parts)})).read(0)
+    expected = read_arrow(pa.table({"x": text})).read(0)
+    values = [[None if is_missing(x) else x for x in column.values] for column in (found, expected)]
+    assert values[0] == values[1]
+    # Order of appearance; a column without values has no categories.
+    assert getattr(found, "distinct", ()) == getattr(expected, "distinct", ())
 
 
 @given(frames(), st.data())

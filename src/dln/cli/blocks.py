@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 
 from dln.errors import TableError
 
-BLOCK_BYTES = 1 << 20
+BLOCK_BYTES = 1 << 21
 MAX_ROW_BYTES = 16 << 20
 
 

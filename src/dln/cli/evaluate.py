@@ -100,7 +100,7 @@ def _measure(
             labelled = find_targets(part.written, source, circuit, target)
             n_rows += len(labelled.known)
             part = part.take(labelled.known)
-            unknown.count(part.typed)
+            unknown.count(part.table)
             found, unchecked = chooser.find(part.typed, labelled.targets)
             groups = found + 2 * unchecked
             chunks.append(measure_groups(circuit, part.table, labelled.targets, groups, 3))

@@ -48,6 +48,11 @@ class Reading:
         """Whether a number, such as -999, is read as a missing value."""
         return any(map(_ANY_DIGIT.search, self.missing)) and self.missing != _USUAL
 
+    @property
+    def is_plain_number(self) -> bool:
+        """Whether every number is a value."""
+        return self.kind == "number" and not self.has_number_words
+
 
 def reading_of(kind: ColumnKind, words: MissingWords = DEFAULT_WORDS) -> Reading:
     """Return how a column of a known kind is read."""

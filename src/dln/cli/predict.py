@@ -65,7 +65,7 @@ def predict(
         parts = read_for(circuit, source, kept)
         with open_writer(output) as write:
             for part in parts:
-                unknown.count(part.typed)
+                unknown.count(part.table)
                 n_rows += len(part.written)
                 copies = {name: part.written.column(name) for name in kept}
                 write(
@@ -79,13 +79,16 @@ def predict(
 
 def _answers(
     circuit: Circuit, labels: list[Any], cells: Table, *, proba: bool, votes: bool
-) -> dict[str, list[Any]]:
+) -> dict[str, Any]:
     """Return the predictions for some rows, by the names of their columns."""
+    from dln.cli.arrow import pa
+    from dln.cli.write import CodedValues
+
     evaluation = circuit.evaluate(cells, wires=())
     if circuit.task == "number":
-        points = {"points": evaluation.votes[:, 0].tolist()} if votes else {}
-        return {"prediction": evaluation.answers.tolist(), **points}
-    answers = {"prediction": [labels[number] for number in evaluation.winners.tolist()]}
+        points = {"points": pa.array(evaluation.votes[:, 0])} if votes else {}
+        return {"prediction": pa.array(evaluation.answers), **points}
+    answers: dict[str, Any] = {"prediction": CodedValues(labels, evaluation.winners)}
     if proba:
         answers |= _by_class("probability", circuit, evaluation.probabilities)
     if votes:
@@ -93,13 +96,16 @@ def _answers(
     return answers
 
 
-def _by_class(word: str, circuit: Circuit, figures: NDArray[Any]) -> dict[str, list[Any]]:
+def _by_class(word: str, circuit: Circuit, figures: NDArray[Any]) -> dict[str, Any]:
+    from dln.cli.arrow import pa
+
     return {
-        f"{word}_{label}": figures[:, index].tolist() for index, label in enumerate(circuit.classes)
+        f"{word}_{label}": pa.array(figures[:, index])
+        for index, label in enumerate(circuit.classes)
     }
 
 
-def _joined(copies: dict[str, Any], answers: dict[str, list[Any]]) -> dict[str, Any]:
+def _joined(copies: dict[str, Any], answers: dict[str, Any]) -> dict[str, Any]:
     twice = [name for name in copies if name in answers]
     if twice:
         raise OptionError(

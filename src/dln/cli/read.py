@@ -7,12 +7,14 @@ in memory at a time, unless the whole table is requested.
 from __future__ import annotations
 
 import codecs
+import os
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
+from types import MappingProxyType
 from typing import IO, Any
 
 import numpy as np
@@ -26,6 +28,7 @@ from dln.cli.kinds import Reading, quoted, quoted_if_unclear, read_cells, readin
 from dln.cli.layout import Header, Layout, check_names, find_header, not_decoded, utf8_pieces
 from dln.cli.missing import DEFAULT_WORDS, MissingWords, remembered_words
 from dln.cli.output import no_such_column
+from dln.cli.read_ahead import read_ahead
 from dln.core.circuit import Circuit
 from dln.data.arrow import read_arrow
 from dln.data.table import Table
@@ -33,6 +36,7 @@ from dln.errors import MissingColumnError, TableError
 
 _PARQUET_MAGIC = b"PAR1"
 _BATCH_ROWS = 1 << 16
+_NO_READINGS: Mapping[str, Reading] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,8 @@ class Source:
     is_text
         Whether values come as text; otherwise they have the types of the file.
     chunks
-        Returns the rows of the given columns. It can be called once.
+        Returns the rows of the given columns. It can be called once. With the readings of some
+        columns, it may convert these already: categories to dictionaries, and text to numbers.
     missing
         The words given by `--missing`; None if it was not used.
     notes
@@ -58,9 +63,13 @@ class Source:
     name: str
     names: tuple[str, ...]
     is_text: bool
-    chunks: Callable[[Sequence[str]], Iterator[Frame]]
+    chunks: Callable[..., Iterator[Frame]]
     missing: MissingWords | None = None
     notes: tuple[str, ...] = ()
+
+    def ahead(self) -> Source:
+        """Read the next chunk while one is used."""
+        return replace(self, chunks=lambda *columns: read_ahead(self.chunks(*columns)))
 
     def check_column(self, name: str) -> None:
         """Raise an error if the table lacks a column."""
@@ -158,7 +167,8 @@ def read_for(circuit: Circuit, source: Source, also: Sequence[str] = ()) -> Iter
         source.check_column(name)
     # A table without columns would have no rows either.
     wanted = list(dict.fromkeys((*readings, *also))) or list(source.names[:1])
-    return _parts(source.chunks(wanted), readings)
+    own = {name: reading for name, reading in readings.items() if name not in also}
+    return _parts(source.chunks(wanted, own), readings)
 
 
 def _parts(chunks: Iterator[Frame], readings: Mapping[str, Reading]) -> Iterator[Part]:
@@ -178,9 +188,11 @@ def open_table(path: str, layout: Layout) -> Iterator[Source]:
             if head.startswith(_PARQUET_MAGIC):
                 # Parquet is read from its end, and gzip and standard input cannot seek.
                 can_seek = path != STANDARD and _begins_with(path, _PARQUET_MAGIC)
-                yield _open_parquet(path if can_seek else pa.BufferReader(stream.read()), name)
+                source = _open_parquet(path if can_seek else pa.BufferReader(stream.read()), name)
             else:
-                yield _open_text(head, stream, layout, name)
+                source = _open_text(head, stream, layout, name)
+            # A thread that waits for a pipe could not be interrupted.
+            yield source.ahead() if os.path.isfile(path) else source
         except (EOFError, zlib.error) as error:
             raise TableError(f"{name} is not a whole gzip file: {error}") from error
         except pa.ArrowInvalid as error:
@@ -197,14 +209,18 @@ def _open_text(head: bytes, stream: IO[bytes], layout: Layout, name: str) -> Sou
     # An unclosed quote in the header is reported before any name is looked up.
     first = next(blocks, b"")
 
-    def chunks(wanted: Sequence[str]) -> Iterator[Frame]:
+    def chunks(
+        wanted: Sequence[str], readings: Mapping[str, Reading] = _NO_READINGS
+    ) -> Iterator[Frame]:
         types = dict.fromkeys(wanted, pa.string())
+        numbers = {name: pa.float64() for name, how in readings.items() if how.is_plain_number}
         yield pa.schema(types).empty_table()
         n_rows = 0
         for block in chain([first], blocks):
             try:
-                chunk = _read_block(block, header, layout, types)
+                chunk = _read_block(block, header, layout, types | numbers)
             except pa.ArrowInvalid:
+                numbers = {}  # some of them are words for missing values, or wrong
                 with _explaining(name, layout, n_rows):  # only a single thread counts rows
                     chunk = _read_block(block, header, layout, types, use_threads=False)
             n_rows += len(chunk)
@@ -301,23 +317,37 @@ def _begins_with(path: str, magic: bytes) -> bool:
 
 def _open_parquet(place: Any, name: str) -> Source:
     """Open a path or an Arrow buffer."""
-    file = parquet.ParquetFile(place)
+    file = _parquet_file(place)
     names = tuple(file.schema_arrow.names)
     check_names(names, name)
 
-    def chunks(wanted: Sequence[str]) -> Iterator[Frame]:
-        yield _plain(file.schema_arrow.empty_table().select(list(wanted)))
-        for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=list(wanted)):
-            yield _plain(pa.Table.from_batches([batch]))
+    def chunks(
+        wanted: Sequence[str], readings: Mapping[str, Reading] = _NO_READINGS
+    ) -> Iterator[Frame]:
+        coded = [name for name, how in readings.items() if how.kind == "category"]
+        rows = _parquet_file(place, read_dictionary=coded) if coded else file
+        yield _plain(rows.schema_arrow.empty_table().select(list(wanted)), coded)
+        for batch in rows.iter_batches(batch_size=_BATCH_ROWS, columns=list(wanted)):
+            yield _plain(pa.Table.from_batches([batch]), coded)
 
     return Source(name, names, False, chunks)
 
 
-def _plain(frame: Frame) -> Frame:
-    """Convert dictionaries and other types of text to text; drop the metadata of pandas."""
+def _parquet_file(place: Any, **options: Any) -> Any:
+    # By default, pyarrow keeps every part of the file that it has read, until the end.
+    return parquet.ParquetFile(place, pre_buffer=False, **options)
+
+
+def _plain(frame: Frame, coded: Collection[str]) -> Frame:
+    """Convert dictionaries and other types of text to text; drop the metadata of pandas.
+
+    Dictionaries of text stay dictionaries in the columns `coded`.
+    """
     columns = {}
     for field, cells in zip(frame.schema, frame.columns, strict=True):
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        if kind != field.type and field.name in coded and pa.types.is_string(kind):
+            kind = field.type
         if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
             kind = pa.string()
         columns[field.name] = cells if kind == field.type else cells.cast(kind)

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import Counter
 
 from dln._util.messages import list_names
-from dln.cli.arrow import Frame, pa, pc
 from dln.cli.kinds import quoted, quoted_if_unclear, reading_kind, used_features
 from dln.cli.output import print_message
 from dln.core.circuit import Circuit
+from dln.data.coded import CodedColumn
+from dln.data.table import Table
 
 
 class UnknownCategories:
@@ -28,13 +29,16 @@ class UnknownCategories:
         self._n_values: Counter[str] = Counter()
         self._n_unknown: Counter[str] = Counter()
 
-    def count(self, frame: Frame) -> None:
+    def count(self, table: Table) -> None:
         """Count the unknown values of some rows, in columns read as the circuit reads them."""
+        names = table.column_names()
         for name, categories in self._categories.items():
-            cells = frame.column(name).drop_null()
-            known = pc.is_in(cells, value_set=pa.array(categories, cells.type))
-            self._n_values[name] += len(cells)
-            self._n_unknown[name] += pc.sum(pc.invert(known)).as_py() or 0
+            cells = table.read(names.index(name))
+            if isinstance(cells, CodedColumn):  # a column without any value is not
+                counts = cells.counts()
+                n_known = sum(counts.get(category, 0) for category in set(categories))
+                self._n_values[name] += sum(counts.values())
+                self._n_unknown[name] += sum(counts.values()) - n_known
 
     def print_notes(self) -> None:
         """Print a note on each column in which most values are unknown."""

@@ -7,22 +7,47 @@ import io
 import json
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
+from types import SimpleNamespace
 from typing import IO, Any, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dln._util.extras import import_extra
-from dln.cli.arrow import pa, parquet
+from dln.cli.arrow import pa, parquet, pc
 from dln.cli.files import STANDARD, open_output
 from dln.cli.output import escape_controls
 from dln.errors import OptionError, TableError
 
+
+@dataclass(frozen=True)
+class CodedValues:
+    """A column of any Python values: the distinct ones, and the number of each row's value."""
+
+    distinct: list[Any]
+    codes: NDArray[np.integer[Any]]
+
+    def to_pylist(self) -> list[Any]:
+        """Return the value of each row."""
+        return [self.distinct[code] for code in self.codes.tolist()]
+
+    def to_arrow(self) -> Any:
+        """Return a pyarrow array; all values must be of one type."""
+        return pa.array(self.distinct).take(pa.array(self.codes))
+
+
 Write = Callable[[Mapping[str, Any]], None]
-"""Writes rows, given as columns: lists or pyarrow columns."""
+"""Writes rows, given as columns: lists, `CodedValues` or pyarrow columns."""
 
 _Writer = Callable[[IO[bytes]], Iterator[Write]]
 
+_SURROGATES = "backslashreplace"
+"""A label may hold an unpaired surrogate, which UTF-8 cannot encode."""
+_NOTHING = pa.scalar(b"", pa.large_binary())
 _EXCEL_ROWS = 1 << 20
 _EXCEL_EXACT = 10**15
 """Excel keeps 15 digits of a number; longer integers are written as text."""
@@ -51,7 +76,7 @@ def one_type(path: str, values: list[Any]) -> list[Any]:
 
 def _unicode(text: str) -> str:
     """Write an unpaired surrogate, which a label may hold, as an escape."""
-    return text.encode("utf-8", "backslashreplace").decode()
+    return text.encode("utf-8", _SURROGATES).decode()
 
 
 @contextmanager
@@ -90,18 +115,56 @@ def _values(column: Any) -> list[Any]:
 
 
 def _csv_writer(stream: IO[bytes], separator: str = ",") -> Iterator[Write]:
-    with _text(stream) as text:
-        rows = csv.writer(text, delimiter=separator, lineterminator="\n")
-        header_is_written = False
+    header_is_written = False
 
-        def write(columns: Mapping[str, Any]) -> None:
-            nonlocal header_is_written
-            if not header_is_written:
-                rows.writerow(columns)
-                header_is_written = True
-            rows.writerows(_rows(columns))
+    def write(columns: Mapping[str, Any]) -> None:
+        nonlocal header_is_written
+        if not header_is_written:
+            stream.writelines(_csv_lines([columns], separator))
+            header_is_written = True
+        coded = [_coded(column) for column in columns.values()]
+        if len(coded[0].codes):
+            stream.write(_csv_text(coded, separator))
 
-        yield write
+    yield write
+
+
+def _csv_text(columns: list[CodedValues], separator: str) -> Any:
+    """Return the rows as one pyarrow buffer; every distinct value is formatted once."""
+    cells = []
+    for place, column in enumerate(columns, start=1):
+        if len(columns) == 1:  # the only value of a line is quoted if it is empty
+            texts = _csv_lines(zip(column.distinct), separator)
+        else:
+            end = b"\n" if place == len(columns) else separator.encode()
+            lines = _csv_lines(((value, None) for value in column.distinct), separator)
+            texts = [line[: -len(separator) - 1] + end for line in lines]
+        cells.append(pa.array(texts, pa.large_binary()).take(pa.array(column.codes)))
+    rows = cells[0] if len(cells) == 1 else pc.binary_join_element_wise(*cells, _NOTHING)
+    _, offsets, text = rows.buffers()
+    first, last = np.frombuffer(offsets, dtype=np.int64)[[rows.offset, rows.offset + len(rows)]]
+    return text[first:last]
+
+
+def _csv_lines(rows: Iterable[Iterable[Any]], separator: str) -> list[bytes]:
+    lines: list[str] = []
+    file: Any = SimpleNamespace(write=lines.append)
+    csv.writer(file, delimiter=separator, lineterminator="\n").writerows(rows)
+    return [line.encode("utf-8", _SURROGATES) for line in lines]
+
+
+def _coded(column: Any) -> CodedValues:
+    """Find the distinct values of a column, if pyarrow can; otherwise each row is one."""
+    if isinstance(column, CodedValues):
+        return column
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    try:
+        packed = column.dictionary_encode(null_encoding="encode")
+    except (AttributeError, pa.ArrowNotImplementedError):  # a list, or nested values
+        values = _values(column)
+        return CodedValues(values, np.arange(len(values)))
+    return CodedValues(packed.dictionary.to_pylist(), packed.indices.to_numpy())
 
 
 def _json_lines_writer(stream: IO[bytes]) -> Iterator[Write]:
@@ -124,10 +187,7 @@ def _finite(cell: Any) -> Any:
 
 @contextmanager
 def _text(stream: IO[bytes]) -> Iterator[io.TextIOWrapper]:
-    # A label may hold an unpaired surrogate, which UTF-8 cannot encode.
-    text = io.TextIOWrapper(
-        cast("Any", stream), encoding="utf-8", errors="backslashreplace", newline=""
-    )
+    text = io.TextIOWrapper(cast("Any", stream), encoding="utf-8", errors=_SURROGATES, newline="")
     try:
         yield text
         text.flush()
@@ -143,7 +203,10 @@ def _parquet_writer(stream: IO[bytes]) -> Iterator[Write]:
 
     def write(columns: Mapping[str, Any]) -> None:
         nonlocal latest, file
-        named = {_unicode(name): column for name, column in columns.items()}
+        named = {
+            _unicode(name): column.to_arrow() if isinstance(column, CodedValues) else column
+            for name, column in columns.items()
+        }
         latest = pa.table(named, schema=None if file is None else file.schema)
         if len(latest):  # the types of a table without rows are not known
             file = file or parquet.ParquetWriter(stream, latest.schema)

@@ -24,11 +24,23 @@ def read_arrow(frame: Any) -> Table:
         kind = cells.type.value_type if pa.types.is_dictionary(cells.type) else cells.type
         if not _is_text(pa.types, kind) or cells.null_count == len(cells):
             return table.read(index)
-        packed = cells.cast(pa.string()).combine_chunks().dictionary_encode()
-        codes = packed.indices.fill_null(-1).to_numpy().astype(np.int32, copy=False)
-        return CodedColumn(codes, tuple(packed.dictionary.to_pylist()))
+        numbers, distinct = _numbered(pa, cells)
+        codes = numbers.fill_null(-1).to_numpy().astype(np.int32, copy=False)
+        return CodedColumn(codes, tuple(distinct.to_pylist()))
 
     return replace(table, read=read)
+
+
+def _numbered(pa: Any, cells: Any) -> tuple[Any, Any]:
+    """Return the number of each row's text, and the distinct texts in order of appearance."""
+    if pa.types.is_dictionary(cells.type) and cells.num_chunks == 1:
+        coded = cells.chunk(0)
+        texts = coded.dictionary.cast(pa.string())
+        if not texts.null_count and len(texts.unique()) == len(texts):
+            numbers = coded.indices.dictionary_encode()
+            return numbers.indices, texts.take(numbers.dictionary)
+    packed = cells.cast(pa.string()).combine_chunks().dictionary_encode()
+    return packed.indices, packed.dictionary
 
 
 def _is_text(types: Any, kind: Any) -> bool:
