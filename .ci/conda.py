@@ -76,6 +76,14 @@ def conda_name(requirement: str) -> str:
     return re.split(r"[^\w.-]", requirement)[0].lower().replace("_", "-")
 
 
+def run_in_environment(folder: Path) -> None:
+    """Let the scripts in a folder run with the Python of their environment, not with this one."""
+    for script in folder.glob("*"):
+        first, _, rest = script.read_bytes().partition(b"\n")
+        if first.startswith(b"#!"):
+            script.write_bytes(b"#!/usr/bin/env python\n" + rest)
+
+
 def pack_wheel(wheel: Path, available: set[str]) -> None:
     """Pack a wheel with its dependencies, except those that other systems need."""
     name, version, *_ = wheel.name.split("-")
@@ -89,6 +97,8 @@ def pack_wheel(wheel: Path, available: set[str]) -> None:
         shutil.rmtree(files / "bin")
         shutil.copytree(data, files, dirs_exist_ok=True)
         shutil.rmtree(data)
+    else:
+        run_in_environment(files / "bin")
     pack(conda_name(name), version, files, {"python", *required & available})
 
 
