@@ -63,7 +63,9 @@ def shown(figure: float) -> str:
     return f"{figure:.4g}".replace("-", "−")
 
 
-def test_edits_are_seen_at_once_downloaded_and_applied(tab: Tab, tmp_path: Path, run: Run) -> None:
+def test_edits_are_seen_at_once_downloaded_applied_and_refitted(
+    tab: Tab, tmp_path: Path, run: Run
+) -> None:
     circuit, X, y = stay()
     page = tab.open(make_report(circuit, X, y).html, tmp_path / "report.html")
     assert figures(page) == expected(circuit, circuit, X, y)
@@ -111,6 +113,22 @@ def test_edits_are_seen_at_once_downloaded_and_applied(tab: Tab, tmp_path: Path,
     assert figures(page)["r2"] == promised["r2"]
     assert figures(page)["mae"] == promised["mae"]
     assert "A. Weber" in page.locator("#about").inner_text()
+    # Lock a rule, and learn the others again around it.
+    assert run("edit", "new.json", "--lock", "1", "-o", "locked.json")[0] == 0
+    learn = ("--layers", "8", "--networks", "1", "--epochs", "10", "--test", "0")
+    status, _, err = run(
+        *("train", "rows.csv", "-t", "days", "--rules", "locked.json", *learn),
+        *("-o", "refitted.json", "--quiet"),
+    )
+    assert (status, err) == (0, "")
+    refitted = Circuit.load(tmp_path / "refitted.json")
+    assert [record.edit.action for record in refitted.edits][-2:] == ["lock", "refit"]
+    (place,) = refitted.locked
+    kept = refitted._written_rules.texts[place]
+    assert kept == edited._written_rules.texts[0]
+    page = tab.open(make_report(refitted, X, y).html, tmp_path / "refitted.html")
+    assert switch(page, kept).first.is_disabled()
+    assert figures(page) == expected(refitted, refitted, X, y)
 
 
 @settings(
