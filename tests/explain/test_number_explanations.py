@@ -209,19 +209,19 @@ def test_an_explanation_reads_well() -> None:
     assert str(PRICE.explain(ROW, at_most=13)) == "\n".join(
         [
             "price: 14.9 = 12.5 + 2.4",
+            "smallest change: smoker: True -> False (not smoker) gives 11.7",
+            "other changes:",
+            "  age: 60 -> 30 (age <= 30) gives 12.5",
+            "one feature alone can move it:",
+            "  smoker: 11.7 (not smoker) to 14.9 (smoker)",
+            "  age: 12.5 (age <= 30) to 14.9 (age > 54)",
+            "  hue: 14.9 (hue != red) to 15.6 (hue = red)",
             "fired:",
             "  +3.2  age > 54 and smoker",
             "  -1.5  age > 54",
             "  +0.7  age > 30",
             "did not fire:",
             "  +0.7  hue = red",
-            "one feature alone can move it:",
-            "  smoker: 11.7 (not smoker) to 14.9 (smoker)",
-            "  age: 12.5 (age <= 30) to 14.9 (age > 54)",
-            "  hue: 14.9 (hue != red) to 15.6 (hue = red)",
-            "smallest change: smoker: True -> False (not smoker) gives 11.7",
-            "other changes:",
-            "  age: 60 -> 30 (age <= 30) gives 12.5",
         ]
     )
 

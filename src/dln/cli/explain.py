@@ -107,10 +107,10 @@ def explain(
 ) -> None:
     """Explain the prediction of one row, or of all rows.
 
-    For one row: the rules that fired, values that are enough for the class whatever the other
-    columns hold, and the smallest change that flips the class. With --to or --changes: the
-    cheapest changes of several features. With --output: a reason for every row, in a table.
-    Reasons and changes of a number need --at-least or --at-most.
+    For one row: values that are enough for the class whatever the other columns hold, the smallest
+    change that flips the class, and the rules that fired. With --to or --changes: the cheapest
+    changes of several features. With --output: a reason for every row, in a table. Reasons and
+    changes of a number need --at-least or --at-most.
 
     Example: dln explain heart.json patients.csv --row 3
     """
@@ -166,7 +166,7 @@ def explain(
     if json:
         print_json(found.to_dict() | {name: part.to_dict() for name, part in parts.items()})
         return
-    print_result("\n".join(map(str, (found, *parts.values()))))
+    print_result(found.to_text(list(parts.values())))
 
 
 def _read_row(circuit: Circuit, data: str, row: int, layout: Layout) -> Any:

@@ -390,11 +390,11 @@ class Circuit:
         >>> price = Circuit(logic=logic, readout=Score((Rule(0, (32,)),), (125,), 1, name="price"))
         >>> print(price.explain({"age": 60}, at_most=15))
         price: 15.7 = 12.5 + 3.2
-        fired:
-          +3.2  age > 54
+        smallest change: age: 60 -> 54 (age <= 54) gives 12.5
         one feature alone can move it:
           age: 12.5 (age <= 54) to 15.7 (age > 54)
-        smallest change: age: 60 -> 54 (age <= 54) gives 12.5
+        fired:
+          +3.2  age > 54
         """
         from dln.core.bands import check_no_limits
         from dln.explain.explanation import explain_row

@@ -27,10 +27,11 @@ from typing import TYPE_CHECKING, Any
 
 from dln.core.conditions import Atom, Cell, Choice, Gap, column_atoms
 from dln.core.labels import Label, label_text, label_to_json
-from dln.core.literals import Above, Column, format_name, sorted_cutoffs
+from dln.core.literals import Column, format_name, sorted_cutoffs
 from dln.core.moments import last_tick, moment_at, next_moment, seconds_at
 from dln.core.values import cell_text, cell_to_json
 from dln.explain.amounts import Prediction
+from dln.explain.condition import interval
 from dln.explain.row import OneRow
 
 if TYPE_CHECKING:
@@ -178,16 +179,12 @@ def _condition(
         if not isinstance(other, Gap) or winner != winners[place]:
             break
         low = other.low
-    bounds = [
-        Above(number, cutoff).describe(columns, negated=negated)
-        for cutoff, negated in ((low, False), (high, True))
-        if math.isfinite(cutoff)
-    ]
+    texts = [interval(columns, number, low, high)]
     # A missing value is not above the cutoff either. If its class differs, the condition says so.
     apart = atoms[0] == Choice(None) and winners[0] != winners[place]
-    if math.isinf(low) and (apart or not bounds):
-        bounds.append(f"{name} is not missing")
-    return " and ".join(bounds)
+    if math.isinf(low) and (apart or not texts[0]):
+        texts.append(f"{name} is not missing")
+    return " and ".join(filter(None, texts))
 
 
 def _step(

@@ -43,7 +43,7 @@ def _numbers(
         low, high = atoms[first], atoms[last]
         assert isinstance(low, Gap)
         assert isinstance(high, Gap)
-        text, lowest = _interval(columns, number, low.low, high.high), math.isinf(low.low)
+        text, lowest = interval(columns, number, low.low, high.high), math.isinf(low.low)
         if told_apart and lowest and not missing:
             text = f"{text} and {name} is not missing" if text else f"{name} is not missing"
         elif told_apart and not lowest and missing and len(runs) == 1:
@@ -59,7 +59,7 @@ def _low(atom: Atom) -> float:
     return atom.low if isinstance(atom, Gap) else math.inf
 
 
-def _interval(columns: tuple[Column, ...], number: int, low: float, high: float) -> str:
+def interval(columns: tuple[Column, ...], number: int, low: float, high: float) -> str:
     """Write `low < x <= high`, with one bound or none if a bound is infinite."""
     column = columns[number]
     if math.isinf(low) and math.isinf(high):

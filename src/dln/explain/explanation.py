@@ -162,10 +162,10 @@ def explain_row(circuit: Circuit, row: Any) -> Explanation:
     ... )
     >>> print(explain_row(circuit, {"age": 60, "smoker": False}))
     ill, 1 vote ahead of healthy (healthy: 0, ill: 1)
+    smallest change: age: 60 -> 54 (age <= 54) gives healthy
     fired:
       +1 ill  age > 54 or smoker
           because age > 54
-    smallest change: age: 60 -> 54 (age <= 54) gives healthy
     """
     one, evaluation = read_row(circuit, row)
     winner = int(evaluation.winners[0])

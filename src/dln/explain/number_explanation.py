@@ -122,7 +122,7 @@ class NumberExplanation(RowExplanation):
     def _aim(self) -> tuple[str, str] | None:
         return None if self.wanted is None else (f"gives {self.wanted}", f"give {self.wanted}")
 
-    def _after_rules(self) -> tuple[str, ...]:
+    def _after_answer(self) -> tuple[str, ...]:
         if not self.reaches:
             return ("No single feature can move it.",)
         return "one feature alone can move it:", *(f"  {reach}" for reach in self.reaches)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dln.core.circuit import Circuit
     from dln.evaluate.evaluation import Evaluation
 
-MAX_LISTED = 20
+MAX_LISTED = 10
 """Number of rules that a text lists as fired, and as not fired; `to_dict` has all of them."""
 
 

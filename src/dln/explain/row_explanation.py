@@ -78,24 +78,29 @@ class RowExplanation(Formatted):
         """Say what every row gets."""
         return ()
 
-    def _after_rules(self) -> tuple[str, ...]:
-        """Return lines that follow the rules in a text."""
+    def _after_answer(self) -> tuple[str, ...]:
+        """Return lines that a text has before the rules."""
         return ()
 
     def _more_sections(self) -> tuple[Section, ...]:
-        """Return tables that follow those of rules."""
+        """Return tables that come before those of rules."""
         return ()
 
     # -- formats ------------------------------------------------------------------------------
 
-    def to_text(self) -> str:
-        """Write the explanation line by line."""
+    def to_text(self, more: Sequence[Formatted] = ()) -> str:
+        """Write the explanation line by line: the answer, what would change it, and the rules.
+
+        The texts of `more`, such as a reason, follow the answer.
+        """
         lines = [self._headline(), *self._about_answer(), *self._missing()]
-        for title, rules in (("fired", self.fired), ("did not fire", self.silent)):
-            lines += rule_lines(title, rules, self._given, self._lesser_rules)
-        lines += (*self._before_rules(), *self._after_rules())
+        lines += (line for part in more for line in part.to_text().split("\n"))
         if self._aim() is not None:
             lines += _change_lines(self.changes) or [self._change_title()]
+        lines += self._after_answer()
+        for title, rules in (("fired", self.fired), ("did not fire", self.silent)):
+            lines += rule_lines(title, rules, self._given, self._lesser_rules)
+        lines += self._before_rules()
         where = [f"  {name}: {text}" for name, text in _named_parts(lines, self.parts)]
         return "\n".join([*lines, *(["where"] if where else []), *where])
 
@@ -116,10 +121,10 @@ class RowExplanation(Formatted):
         heads = ("feature", "from", "to", "so that", self._answer_head)
         sections = (
             Section("Row", ("feature", "value"), cells),
+            Section(self._change_title(), heads, changes),
+            *self._more_sections(),
             Section("Rules that fired", (*self._rule_heads, "because"), fired),
             Section("Rules that did not fire", self._rule_heads, silent),
-            *self._more_sections(),
-            Section(self._change_title(), heads, changes),
             Section("where", ("part", "stands for"), self.parts),
         )
         has_aim = self._aim() is not None
