@@ -72,6 +72,31 @@ def test_the_boxes_are_exactly_the_rows_that_differ(data: st.DataObject, a: Circ
 
 @law
 @given(data=st.data(), a=st.one_of(logic_circuits(max_literals=4, max_gates=6), busy_circuits()))
+def test_conditions_start_from_the_given_rows_that_differ(data: st.DataObject, a: Circuit) -> None:
+    """With enough conditions, every given row that differs fulfils one; shares are counted."""
+    assume(a.n_classes > 1)
+    rules = data.draw(rules_over(a.n_wires, a.n_classes))
+    b = Circuit(a.columns, a.literals, a.nodes, rules, a.base_votes, a.classes)
+    table = join_circuits(a, b).circuit._search.table_of
+    atoms = np.array(all_rows(join_circuits(a, b).circuit)[0])
+    assume(len(atoms))
+    drawn = data.draw(st.lists(st.integers(0, len(atoms) - 1), min_size=1, max_size=20))
+    rows = table(atoms[drawn])
+    differ = a.predict(rows) != b.predict(rows)
+    for n in (1, 200):
+        found = find_differences(a, b, rows, n=n, time_limit=None)
+        assert found.share == differ.mean()
+        assert (found.covered is None) == (not differ.any())
+        shares = [rule.share or 0 for rule in found.rules]
+        assert shares == sorted(shares, reverse=True)
+        if differ.any():
+            assert shares[0] > 0
+    assert found.complete
+    assert found.covered in (None, 1)
+
+
+@law
+@given(data=st.data(), a=st.one_of(logic_circuits(max_literals=4, max_gates=6), busy_circuits()))
 def test_changed_rules_and_leads_are_exactly_the_rows_that_differ(
     data: st.DataObject, a: Circuit
 ) -> None:

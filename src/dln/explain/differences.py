@@ -1,8 +1,9 @@
 """Two circuits -> conditions under which they predict different classes, as rules.
 
 A rule is a box on which one class is certain in the first circuit and another one in the second.
-Rules are found one after another, each from a row that no earlier rule contains. If there is no
-such row left, the rules are exactly the rows on which the circuits differ.
+Rules are found one after another, each from a row that no earlier rule contains: from the given
+rows on which the circuits differ, then from any possible row. If there is no such row left, the
+rules are exactly the rows on which the circuits differ.
 
 Large circuits that share most rules, such as a circuit and its edit, have too many such boxes. Then
 the conditions are those under which the changed rules change votes, together with the lead that
@@ -12,11 +13,13 @@ these votes decide.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dln._util.messages import count_of
 from dln.core.bands import split_bands
@@ -36,6 +39,9 @@ from dln.prove.search import Box, Search, rows_of
 
 _MANY_RULES = 60
 """Above this number of rules, boxes are not tried if few rules differ."""
+
+_N_STARTS = 8
+"""From so many of the given rows a box is widened; the one with most of these rows is a rule."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,8 @@ class Differences(Formatted):
         Whether every row on which the circuits differ fulfils one of them.
     share
         The share of the given rows on which they differ; None if there are none.
+    covered
+        The share of these differing rows that fulfil a condition; None if there are none.
     tolerance
         For numbers: what they may differ by; None for classes.
     exact
@@ -97,6 +105,7 @@ class Differences(Formatted):
     share: float | None
     tolerance: float | None = None
     exact: bool = True
+    covered: float | None = None
 
     def to_text(self) -> str:
         """Write a line for each condition."""
@@ -112,6 +121,8 @@ class Differences(Formatted):
         for rule in self.rules:
             counted = "" if rule.share is None else f" ({100 * rule.share:.1f} %)"
             lines.append(f"  {_pair(rule)}: {rule.text}{counted}")
+        if self.covered is not None and not self.complete:
+            lines.append(f"{100 * self.covered:.1f} % of the rows that differ fulfil one of these.")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -122,6 +133,7 @@ class Differences(Formatted):
             "complete": self.complete,
             "exact": self.exact,
             "share": self.share,
+            "covered": self.covered,
             "rules": [
                 {
                     "condition": rule.condition,
@@ -163,7 +175,7 @@ def find_differences(
         Circuits of the same classes, or that both predict a number; columns that both read must be
         the same.
     X
-        Rows, to count how many fulfil each condition.
+        Rows, to find conditions that many of them fulfil, and to count these rows.
     tolerance
         Numbers that differ by at most this are not different.
     n
@@ -195,27 +207,59 @@ def find_differences(
         by_lead = _differences_by_lead(a, b, joint, X)
         if by_lead is not None:
             return by_lead
-    rows = None if X is None else rows_of(joint.circuit, joint.table(X))[0]
     differ = None if X is None else a.predict(X) != b.predict(X)
+    rows = None if X is None else rows_of(joint.circuit, joint.table(X))[0]
+    left = None if rows is None else rows[differ]  # those that differ and are in no box
     found: list[Difference] = []
     boxes: list[Box] = []
     complete = False
     while True:
-        row, sure = _find_row(joint, boxes, clock)
-        if row is None:
-            complete = sure
-            break
+        starts = _some_rows(left)
+        if not starts:
+            row, sure = _find_row(joint, boxes, clock)
+            if row is None:
+                complete = sure
+                break
+            starts = [row]
         if len(found) == n:
             break
-        first, second, box = _widen(joint, row, clock)
+        first, second, box = _widest(joint, starts, left, clock.part(n - len(found)))
         boxes.append(box)
-        share = None if rows is None else _share(joint.circuit._search, box, rows)
+        share = None
+        if rows is not None and left is not None:
+            share = _mean(_inside(joint, box, rows))
+            left = left[~_inside(joint, box, left)]
         found.append(Difference(_text(joint, box), a.classes[first], a.classes[second], share))
     if not complete and len(found) < n:
         by_lead = _differences_by_lead(a, b, joint, X)
         if by_lead is not None:
             return by_lead
-    return Differences(tuple(found), complete, _mean(differ))
+    covered = None
+    if differ is not None and left is not None and differ.any():
+        covered = 1 - len(left) / int(differ.sum())
+    found.sort(key=lambda rule: -(rule.share or 0))
+    return Differences(tuple(found), complete, _mean(differ), covered=covered)
+
+
+def _some_rows(rows: Any) -> list[Any]:
+    """Return a few rows, evenly spread over those given; none if none are given."""
+    if rows is None:
+        return []
+    return list(rows[:: max(1, len(rows) // _N_STARTS)][:_N_STARTS])
+
+
+def _widest(joint: Joint, starts: Sequence[Any], rows: Any, clock: Clock) -> tuple[int, int, Box]:
+    """Widen a box from each of some rows while there is time; return that with most rows."""
+    best, most = None, -1
+    for number, start in enumerate(starts):
+        if best is not None and clock.is_over:
+            break
+        found = _widen(joint, start, clock.part(len(starts) - number))
+        count = 0 if rows is None else int(_inside(joint, found[2], rows).sum())
+        if count > most:
+            best, most = found, count
+    assert best is not None
+    return best
 
 
 def _differences_by_lead(a: Circuit, b: Circuit, joint: Joint, X: Any) -> Differences | None:
@@ -376,11 +420,13 @@ def _widen(joint: Joint, row: Any, clock: Clock) -> tuple[int, int, Box]:
     return first, second, box
 
 
-def _share(search: Search, box: Box, rows: Any) -> float:
+def _inside(joint: Joint, box: Box, rows: Any) -> NDArray[np.bool_]:
+    """Check which rows are in a box."""
+    search = joint.circuit._search
     inside = np.ones(len(rows), dtype=bool)
     for place in range(len(search.names)):
         inside &= search.part(box, place)[rows[:, place]].astype(bool)
-    return float(inside.mean()) if len(rows) else 0.0
+    return inside
 
 
 def _text(joint: Joint, box: Box) -> str:

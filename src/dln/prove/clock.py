@@ -42,6 +42,10 @@ class Clock:
         """Whether the limit is reached."""
         return self.left == 0.0
 
+    def part(self, n: int) -> Clock:
+        """Return a clock with 1 / n of the remaining time."""
+        return Clock(None if self.left is None else self.left / n)
+
     def check(self) -> None:
         """Raise `TimeIsUpError` if the limit is reached."""
         if self.is_over:
