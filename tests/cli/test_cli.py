@@ -84,7 +84,14 @@ def test_explain_prints_a_reason_and_changes_of_several_features(
     found = json.loads(run("explain", model, rows, "--to", "not ill", "--json")[1])
     assert found["reason"]["minimal"]
     assert found["options"]["options"][0]["class"] == "not ill"
+    assert "smallest change:" not in output  # the cheapest changes were asked for
     for options, said in (
+        (("--within", "age=55"), "within has 55.0 for 'age', expected (lowest, highest)"),
+        (
+            ("--within", "age=old.."),
+            "--within age=old is not an integer; write age=1..5 or age=missing",
+        ),
+        (("--cost", "age=dear"), "--cost 'age=dear' has no number after ="),
         (("--to", "well"), "there is no class 'well'; the classes are"),
         (("--fixed", "agee"), "there is no column 'agee'; did you mean 'age'?"),
         (("--template", "{row}"), "only used with --output"),
@@ -94,6 +101,26 @@ def test_explain_prints_a_reason_and_changes_of_several_features(
         status, _, err = run("explain", model, rows, *options)
         assert status == 2
         assert said in err
+
+
+def test_explain_prints_several_reasons_and_takes_costs_and_ranges(
+    run: Run, model: Path, rows: Path
+) -> None:
+    output = run("explain", model, rows, "--reasons", "3")[1]
+    assert "ill: all minimal reasons, whatever the other columns hold\n  1. " in output
+    assert "in every reason: " in output
+    asked = ("explain", model, rows, "--to", "not ill", "--json")
+    cheap = json.loads(run(*asked)[1])["options"]["options"][0]
+    names = [change["feature"] for change in cheap["changes"]]
+    dear = json.loads(run(*asked, "--cost", f"{names[0]}=7")[1])["options"]["options"]
+    assert names != [change["feature"] for change in dear[0]["changes"]]
+    kept = json.loads(run(*asked, "--within", "age=55..", "--cost", "smoker=9")[1])["options"]
+    assert all(
+        change["after"] >= 55
+        for option in kept["options"]
+        for change in option["changes"]
+        if change["feature"] == "age"
+    )
 
 
 @pytest.mark.parametrize("name", ["reasons.csv", "reasons.jsonl", "reasons.parquet"])

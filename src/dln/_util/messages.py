@@ -51,9 +51,16 @@ def type_name(value: object) -> str:
     >>> type_name("text"), type_name(3)
     ('a str', 'an int')
     """
-    name = type(value).__name__
-    article = "an" if name[0].lower() in "aeiou" else "a"
-    return f"{article} {name}"
+    return with_article(type(value).__name__)
+
+
+def with_article(name: str) -> str:
+    """Write a name after "a" or "an".
+
+    >>> with_article("integer"), with_article("date")
+    ('an integer', 'a date')
+    """
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
 
 
 def percent(share: float | None) -> str:

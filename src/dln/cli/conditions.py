@@ -1,4 +1,4 @@
-"""Conditions and tolerances on the command line: age=40..60, city=Bern,Chur, age=2.5."""
+"""Values of columns on the command line: age=40..60, city=Bern,Chur, age=2.5."""
 
 from __future__ import annotations
 
@@ -6,33 +6,39 @@ import datetime
 from collections.abc import Sequence
 from typing import Any
 
+from dln._util.messages import with_article
 from dln.cli.output import no_such_column
 from dln.core.circuit import Circuit
 from dln.core.literals import Column
 from dln.errors import OptionError
 
+_EXAMPLES = {"date": "2024-01-31..", "boolean": "true"}
+"""Conditions by the kind of the column; for numbers, a range."""
 
-def read_conditions(circuit: Circuit, texts: Sequence[str]) -> dict[str, Any]:
-    """Read the texts of --where, as `dln.prove_rule` takes them."""
+
+def read_conditions(
+    circuit: Circuit, texts: Sequence[str] | None, option: str = "--where"
+) -> dict[str, Any]:
+    """Read the texts of an option, as `dln.prove_rule` takes conditions."""
     conditions: dict[str, Any] = {}
-    for text in texts:
-        column, value = _split(circuit, text, "--where", "COLUMN=VALUE")
+    for text in texts or ():
+        column, value = _split(circuit, text, option, "COLUMN=VALUE")
         if column.name in conditions:
-            raise OptionError(f"--where names {column.name!r} twice; use one condition for it")
-        conditions[column.name] = _condition(column, value)
+            raise OptionError(f"{option} names {column.name!r} twice; use one condition for it")
+        conditions[column.name] = _condition(column, value, option)
     return conditions
 
 
-def read_tolerances(circuit: Circuit, texts: Sequence[str]) -> dict[str, float]:
-    """Read the texts of --tolerance."""
-    tolerances = {}
-    for text in texts:
-        column, value = _split(circuit, text, "--tolerance", "COLUMN=NUMBER")
+def read_numbers(circuit: Circuit, texts: Sequence[str] | None, option: str) -> dict[str, float]:
+    """Read the texts of an option that gives columns a number each, such as --tolerance."""
+    numbers = {}
+    for text in texts or ():
+        column, value = _split(circuit, text, option, "COLUMN=NUMBER")
         try:
-            tolerances[column.name] = float(value)
+            numbers[column.name] = float(value)
         except ValueError:
-            raise OptionError(f"--tolerance {text!r} has no number after =") from None
-    return tolerances
+            raise OptionError(f"{option} {text!r} has no number after =") from None
+    return numbers
 
 
 def _split(circuit: Circuit, text: str, option: str, form: str) -> tuple[Column, str]:
@@ -48,7 +54,7 @@ def _split(circuit: Circuit, text: str, option: str, form: str) -> tuple[Column,
     raise OptionError(no_such_column(name, list(known)))
 
 
-def _condition(column: Column, text: str) -> Any:
+def _condition(column: Column, text: str, option: str) -> Any:
     if text == "missing" and "missing" not in column.categories:
         return None
     if not column.is_numeric:
@@ -58,11 +64,11 @@ def _condition(column: Column, text: str) -> Any:
         ]
     low, dots, high = text.partition("..")
     if not dots:
-        return _end(column, text)
-    return tuple(_end(column, end) if end else None for end in (low, high))
+        return _end(column, text, option)
+    return tuple(_end(column, end, option) if end else None for end in (low, high))
 
 
-def _end(column: Column, text: str) -> Any:
+def _end(column: Column, text: str, option: str) -> Any:
     try:
         if column.kind == "date":
             return datetime.datetime.fromisoformat(text)
@@ -71,6 +77,6 @@ def _end(column: Column, text: str) -> Any:
         return float(text)
     except ValueError:
         raise OptionError(
-            f"--where {column.name}={text} is not a {column.kind}; write {column.name}=1..5, "
-            f"{column.name}=1.. or {column.name}=missing"
+            f"{option} {column.name}={text} is not {with_article(column.kind)}; write "
+            f"{column.name}={_EXAMPLES.get(column.kind, '1..5')} or {column.name}=missing"
         ) from None

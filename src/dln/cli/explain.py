@@ -6,23 +6,23 @@ from typing import Annotated, Any
 
 import typer
 
-from dln._util.messages import count_of
 from dln.cli.asking import find_class, find_names
 from dln.cli.certificates import (
     CERTIFICATE_SECONDS,
     check_certificate_output,
     write_checked_certificate,
 )
-from dln.cli.files import STANDARD, check_output, load_model
+from dln.cli.conditions import read_conditions, read_numbers
+from dln.cli.files import load_model
 from dln.cli.layout import DETECT, Layout
 from dln.cli.options import Data, Json, Model, Quiet
-from dln.cli.output import print_json, print_message, print_result
+from dln.cli.output import print_json, print_result
+from dln.cli.reason_table import write_reasons
 from dln.cli.table_options import reads_table
 from dln.core.bands import as_classifier
 from dln.core.circuit import Circuit
 from dln.errors import OptionError, TableError
-from dln.explain.codes import check_template, fill_template, reason_codes
-from dln.explain.why import ClassReason, reason_claim
+from dln.explain.why import reason_claim
 
 
 @reads_table
@@ -65,9 +65,32 @@ def explain(
         list[str] | None,
         typer.Option(metavar="COLUMNS", help="Comma-separated columns that may only shrink."),
     ] = None,
+    within: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CONDITION",
+            help="Range or categories that changes keep: income=20..60, income=20.., "
+            "city=Bern,Chur. Repeatable.",
+        ),
+    ] = None,
+    reasons: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Show this many reasons, the smallest first, and the columns in all of them.",
+        ),
+    ] = None,
     prefer: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMNS", help="Comma-separated columns that reasons should use."),
+    ] = None,
+    cost: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=NUMBER",
+            help="Cost of a column in reasons and changes, 1 if not stated. Repeatable.",
+        ),
     ] = None,
     output: Annotated[
         str | None,
@@ -117,11 +140,12 @@ def explain(
     circuit = load_model(model)
     bounds: dict[str, Any] = {"at_least": at_least, "at_most": at_most}
     is_bounded = at_least is not None or at_most is not None
-    preferred = find_names(circuit, prefer)
+    preferred, costs = find_names(circuit, prefer), read_numbers(circuit, cost, "--cost")
     limits: dict[str, Any] = {
         "fixed": find_names(circuit, fixed),
         "only_up": find_names(circuit, only_up),
         "only_down": find_names(circuit, only_down),
+        "within": read_conditions(circuit, within, "--within"),
     }
     if certificate is not None:
         if output is not None or circuit.task == "number":
@@ -131,12 +155,12 @@ def explain(
         check_certificate_output(certificate, model, data)
     wants_changes = to is not None or changes is not None or any(limits.values())
     if output is not None:
-        if wants_changes or json:
+        if wants_changes or json or reasons is not None or costs:
             raise OptionError(
-                "--output writes reasons; it cannot be used with --json, --to, --changes, --fixed, "
-                "--only-up or --only-down"
+                "--output writes reasons; it cannot be used with --json, --reasons, --cost, --to, "
+                "--changes, --fixed, --only-up, --only-down or --within"
             )
-        _write_reasons(
+        write_reasons(
             as_classifier(circuit, **bounds),
             "class" if circuit.task == "classes" else "prediction",
             model,
@@ -155,18 +179,21 @@ def explain(
     cells = _read_row(circuit, data, row, layout)
     found = circuit.explain(cells, fixed=limits["fixed"], **bounds)
     parts: dict[str, Any] = {}
-    if circuit.task == "classes" or is_bounded:
-        parts["reason"] = circuit.reason(cells, prefer=preferred, **bounds)
+    given: dict[str, Any] = {"costs": costs, **bounds}
+    if reasons is not None:
+        parts["reasons"] = circuit.reasons(cells, n=reasons, prefer=preferred, **given)
+    if (reasons is None or certificate is not None) and (circuit.task == "classes" or is_bounded):
+        parts["reason"] = circuit.reason(cells, prefer=preferred, **given)
     if wants_changes:
         goal = None if to is None else find_class(circuit, to, "--to")
-        parts["options"] = circuit.changes(cells, to=goal, n=changes or 1, **limits, **bounds)
+        parts["options"] = circuit.changes(cells, to=goal, n=changes or 1, **limits, **given)
     if certificate is not None:
         claim = reason_claim(circuit, parts["reason"])
         write_checked_certificate([claim], model, certificate, CERTIFICATE_SECONDS, quiet=quiet)
     if json:
         print_json(found.to_dict() | {name: part.to_dict() for name, part in parts.items()})
         return
-    print_result(found.to_text(list(parts.values())))
+    print_result(found.to_text(list(parts.values()), single_changes=not wants_changes))
 
 
 def _read_row(circuit: Circuit, data: str, row: int, layout: Layout) -> Any:
@@ -180,83 +207,3 @@ def _read_row(circuit: Circuit, data: str, row: int, layout: Layout) -> Any:
                 return typed(chunk.slice(left - 1, 1), kinds)
             left -= len(chunk)
     raise TableError(f"{data} has {row - left:,} rows; there is no row {row:,}")
-
-
-# -- all rows ---------------------------------------------------------------------------------
-
-
-def _write_reasons(
-    circuit: Circuit,
-    word: str,
-    model: str,
-    data: str,
-    output: str,
-    template: str | None,
-    keep: list[str],
-    prefer: list[str],
-    check: bool,
-    layout: Layout,
-    quiet: bool,
-) -> None:
-    from dln.cli.read import open_table, read_for
-    from dln.cli.write import check_format, one_type, open_writer
-
-    check_output(output, model, data)
-    check_format(output)
-    if template is not None:
-        check_template(template, word)
-    labels = dict(zip(circuit.classes, one_type(output, list(circuit.classes)), strict=True))
-    kept = list(dict.fromkeys(keep))
-    n_rows = n_unsure = n_unchecked = 0
-    with open_table(data, layout) as source:
-        parts = read_for(circuit, source, kept)
-        with open_writer(output) as write:
-            for part in parts:
-                reasons = reason_codes(circuit, part.table, prefer=prefer, check=check)
-                copies = {name: part.written.column(name) for name in kept}
-                written = _columns(reasons, labels, part.first_row, template, check, word)
-                twice = [name for name in copies if name in written]
-                if twice:
-                    raise OptionError(
-                        f"--keep {twice[0]} would make two columns of that name; "
-                        "rename it in the table"
-                    )
-                write(copies | written)
-                n_rows += len(reasons)
-                n_unsure += sum(not reason.minimal for reason in reasons)
-                n_unchecked += sum(not reason.checked for reason in reasons)
-    if quiet:
-        return
-    if n_unsure:
-        print_message(
-            f"{count_of(n_unsure, 'reason')} may not be minimal: the time limit of 1 s was reached"
-        )
-    if check and n_unchecked:
-        print_message(f"{count_of(n_unchecked, 'reason')} could not be checked in time")
-    if output != STANDARD:
-        print_message(f"wrote {output}: {count_of(n_rows, 'row')}")
-
-
-def _columns(
-    reasons: list[ClassReason],
-    labels: dict[Any, Any],
-    first_row: int,
-    template: str | None,
-    check: bool,
-    word: str,
-) -> dict[str, list[Any]]:
-    columns: dict[str, list[Any]] = {
-        "row": list(range(first_row, first_row + len(reasons))),
-        word: [labels[reason.label] for reason in reasons],
-        "reason": [reason.condition for reason in reasons],
-        "features": [", ".join(reason.features) for reason in reasons],
-        "minimal": [reason.minimal for reason in reasons],
-    }
-    if check:
-        columns["checked"] = [reason.checked for reason in reasons]
-    if template is not None:
-        columns["text"] = [
-            fill_template(template, first_row + place, reason, word)
-            for place, reason in enumerate(reasons)
-        ]
-    return columns

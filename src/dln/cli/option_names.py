@@ -1,7 +1,7 @@
 """A message of the library -> the same message with the options of a command.
 
 The library names parameters of Python. Where the command has an option for a parameter, or a flag
-named after its value, the message names the option instead.
+named after its quoted value, the message names the option instead.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ def with_options(message: str, options: Collection[str]) -> str:
     'fit with --path'
     >>> with_options("use n_links=4", {"--engine"})
     'use n_links=4'
+    >>> with_options("write age=missing", {"--missing"})
+    'write age=missing'
     >>> with_options("max_rules is 1; soft_rules is 3", {"--max-rules", "--soft-rules"})
     '--max-rules is 1; --soft-rules is 3'
     >>> with_options("rules has no rule; leave out the rules", {"--rules"})
@@ -59,7 +61,7 @@ def with_options(message: str, options: Collection[str]) -> str:
         option, flag = name_option(name), f"--{value.replace('_', '-')}"
         if option in options:
             return option if value == "True" else f"{option} {value}"
-        return flag if flag in options else match[0]
+        return flag if match["plain"] is None and flag in options else match[0]
 
     message = _WITH_VALUE.sub(replaced, message)
     known = options_of(Parameters) | options_of(NumberParameters)

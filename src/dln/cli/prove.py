@@ -13,7 +13,7 @@ from dln.cli.certificates import (
     print_written,
     write_checked_certificate,
 )
-from dln.cli.conditions import read_conditions, read_tolerances
+from dln.cli.conditions import read_conditions, read_numbers
 from dln.cli.constraints import (
     ForbiddenPair,
     Interactions,
@@ -232,7 +232,8 @@ def prove(
             raise OptionError(
                 "--robust needs --data DATA and at least one --tolerance COLUMN=NUMBER"
             )
-        tolerances, rows = read_tolerances(circuit, tolerance), read_all(circuit, data, layout)
+        tolerances = read_numbers(circuit, tolerance, "--tolerance")
+        rows = read_all(circuit, data, layout)
         found = prove_robust(circuit, rows, tolerances, time_limit=time_limit)
         radii = _radii(circuit, rows, tolerances, time_limit) if radius else None
         shares = None
@@ -248,7 +249,7 @@ def prove(
             claims = robust_claims(circuit, rows, tolerances, found)
             write_checked_certificate(claims, model, certificate, time_limit, quiet=quiet)
         raise typer.Exit(_status_of_rows(found))
-    conditions = read_conditions(circuit, where or [])
+    conditions = read_conditions(circuit, where)
     rows = None if data is None else read_all(circuit, data, layout)
     if independent:
         names = find_names(circuit, independent)

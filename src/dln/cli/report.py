@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dln.cli.asking import find_names
-from dln.cli.conditions import read_tolerances
+from dln.cli.conditions import read_numbers
 from dln.cli.files import STANDARD, check_output, load_model, open_output
 from dln.cli.holdout import data_name, digest_of, target_of
 from dln.cli.layout import DETECT, Layout
@@ -113,7 +113,7 @@ def report(
         all_rows=all_rows,
         with_rows=not no_rows,
         independent=[find_names(circuit, [names]) for names in prove_independent or ()],
-        tolerances=read_tolerances(circuit, tolerance or ()),
+        tolerances=read_numbers(circuit, tolerance, "--tolerance"),
         limits={"at_least": at_least, "at_most": at_most},
     )
     with open_output(output) as stream:

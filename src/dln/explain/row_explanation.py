@@ -88,14 +88,15 @@ class RowExplanation(Formatted):
 
     # -- formats ------------------------------------------------------------------------------
 
-    def to_text(self, more: Sequence[Formatted] = ()) -> str:
+    def to_text(self, more: Sequence[Formatted] = (), *, single_changes: bool = True) -> str:
         """Write the explanation line by line: the answer, what would change it, and the rules.
 
-        The texts of `more`, such as a reason, follow the answer.
+        The texts of `more`, such as a reason, follow the answer. Changes of a single feature can be
+        left out.
         """
         lines = [self._headline(), *self._about_answer(), *self._missing()]
         lines += (line for part in more for line in part.to_text().split("\n"))
-        if self._aim() is not None:
+        if single_changes and self._aim() is not None:
             lines += _change_lines(self.changes) or [self._change_title()]
         lines += self._after_answer()
         for title, rules in (("fired", self.fired), ("did not fire", self.silent)):
