@@ -16,7 +16,7 @@ EXTRAS = PROJECT["optional-dependencies"]
 TESTED = ("cli", "plots", "prove", "search", "sympy")
 # Later ones warn about what scikit-learn 1.7 and matplotlib 3.9 use.
 WITH_THEM = ("scipy<1.16", "pyparsing<3.3")
-FOR_TESTS = ("pandas", "polars")
+FOR_TESTS = ("duckdb", "pandas", "polars")
 
 if __name__ == "__main__":
     wanted = [*PROJECT["dependencies"], *(each for name in TESTED for each in EXTRAS[name])]

@@ -10,17 +10,15 @@ try:
     import pyarrow  # type: ignore[import-untyped]
     import pyarrow.compute  # type: ignore[import-untyped]
     import pyarrow.csv  # type: ignore[import-untyped]
-    import pyarrow.dataset  # type: ignore[import-untyped]
     import pyarrow.parquet  # type: ignore[import-untyped]
 except ImportError as error:
     raise ExtraMissingError.for_packages("reading tables", "pyarrow") from error
 
-__all__ = ["Column", "Frame", "csv", "dataset", "pa", "parquet", "pc"]
+__all__ = ["Column", "Frame", "csv", "pa", "parquet", "pc"]
 
 pa: Any = pyarrow
 pc: Any = pyarrow.compute
 csv: Any = pyarrow.csv
-dataset: Any = pyarrow.dataset
 parquet: Any = pyarrow.parquet
 
 # pyarrow has no type hints. These names at least say which of its objects is meant.

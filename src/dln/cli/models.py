@@ -12,7 +12,7 @@ from dln.core.score import Score
 from dln.errors import OptionError
 from dln.estimators.parameters import NumberParameters
 
-AnyModel = dln.DLNClassifier | dln.DLNRegressor
+AnyModel: TypeAlias = "dln.DLNClassifier | dln.DLNRegressor"
 AnySearch: TypeAlias = "dln.DLNSearchCV | dln.DLNRegressorSearchCV"
 
 RENAMED = {

@@ -1,8 +1,6 @@
-"""Values of a target column -> numbers, and whether a target is one of numbers at all."""
+"""Values of a target column -> numbers."""
 
 from __future__ import annotations
-
-from typing import Literal as OneOf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,27 +9,7 @@ from dln.cli.arrow import Column, pa, pc
 from dln.cli.kinds import reading_of
 from dln.cli.missing import MissingWords
 from dln.cli.read import typed
-from dln.core.circuit import Task
-from dln.core.literals import ColumnKind
 from dln.errors import TableError
-
-TaskChoice = OneOf["auto", "classes", "number"]
-
-MOST_CLASSES = 20
-"""A target of numbers with more distinct values is predicted as a number by default."""
-
-
-def choose_task(asked: TaskChoice, kind: ColumnKind, n_values: int) -> Task:
-    """Choose what to predict by the kind of the target and the number of its distinct values.
-
-    >>> choose_task("auto", "integer", 2), choose_task("auto", "number", 300)
-    ('classes', 'number')
-    """
-    if asked != "auto":
-        return asked
-    is_measured = kind in ("number", "integer") and n_values > MOST_CLASSES
-    return "number" if is_measured else "classes"
-
 
 INSTEAD_OF_NUMBER = "leave out --task number to predict classes"
 """What to do if the target of a training is not one of numbers."""

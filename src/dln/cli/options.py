@@ -8,7 +8,7 @@ from typing import Literal as OneOf
 import typer
 
 from dln._util.option import options_of
-from dln.cli.number_target import TaskChoice
+from dln.cli.task import TaskChoice
 from dln.estimators.parameters import NumberParameters, Parameters
 from dln.train.engines import EngineName
 from dln.train.number_loss import LossName

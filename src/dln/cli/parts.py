@@ -17,16 +17,15 @@ from numpy.typing import NDArray
 from dln._util.blocks import row_blocks
 from dln._util.messages import list_names
 from dln._util.progress import live_bars
-from dln.cli.arrow import dataset as arrow_dataset
 from dln.cli.arrow import pa
 from dln.cli.columns import choose_features
 from dln.cli.groups import group_note
 from dln.cli.kinds import quoted_if_unclear
 from dln.cli.labels import Targets, rows_without_class
 from dln.cli.layout import check_names
-from dln.cli.number_target import TaskChoice, choose_task
 from dln.cli.prepare import Prepared
 from dln.cli.read import Source
+from dln.cli.task import TaskChoice, choose_task
 from dln.core.circuit import Circuit
 from dln.data.batches import read_batches
 from dln.data.coded import CodedColumn, is_missing_in
@@ -162,8 +161,10 @@ def prepare_parts(
 
 def _open(path: str, files: Sequence[str]) -> Any:
     """Open Parquet files as one dataset."""
+    from pyarrow import dataset  # type: ignore[import-untyped]  # slow to load: imports pandas
+
     try:
-        return arrow_dataset.dataset(list(files), format="parquet")
+        return dataset.dataset(list(files), format="parquet")
     except (pa.ArrowException, OSError) as error:
         raise TableError(
             f"{path} cannot be read; several files must all be Parquet: {error}"

@@ -23,13 +23,11 @@ from dln.cli.missing import MissingWords
 from dln.cli.notes import column_notes, missing_word_notes, target_notes
 from dln.cli.number_target import (
     INSTEAD_OF_NUMBER,
-    MOST_CLASSES,
-    TaskChoice,
-    choose_task,
     read_numbers,
     values_and_known,
 )
 from dln.cli.read import Source, open_table, typed
+from dln.cli.task import MOST_CLASSES, TaskChoice, choose_task
 from dln.core.circuit import Circuit, Task
 from dln.core.labels import Label, label_array, plain_labels
 from dln.core.literals import COLUMN_KINDS, ColumnKind

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 from typing import Literal as OneOf
 
-from sklearn.base import clone
-
 from dln._util.messages import percent
 from dln.cli.fit_results import Split, measure_test_rows
 from dln.cli.fitting import fit_with_messages
 from dln.cli.measure import AnyMeasure, Measure
 from dln.cli.output import print_message
 from dln.errors import OptionError
-from dln.estimators.plan import CONSTRAINTS
+from dln.estimators.parameters import CONSTRAINTS
 
 
 def check_price(model: Any, test: float) -> None:
@@ -59,6 +57,8 @@ def measure_price(model: Any, split: Split, total: AnyMeasure | None, *, quiet: 
 
     `total` is the measure of the model with them.
     """
+    from sklearn.base import clone  # slow to load
+
     free = clone(model).set_params(**dict.fromkeys(CONSTRAINTS), path=False)
     prepared, rows = split.prepared, split.rows
     if not quiet:

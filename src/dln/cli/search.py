@@ -57,8 +57,6 @@ from dln.cli.options_file import merge_options
 from dln.cli.output import print_message
 from dln.cli.table_options import reads_table
 from dln.draw.canvas import ending_of, make_axes
-from dln.search.scores import score_text
-from dln.search.space import LIMITS, import_optuna
 
 _PICTURES = ("png", "svg", "pdf")
 
@@ -141,6 +139,7 @@ def search(
     Example: dln search heart.csv --target disease --output heart.json --storage heart.db
     """
     from dln.cli.prepare import prepare
+    from dln.search.space import LIMITS, import_optuna  # slow to load: scikit-learn
 
     import_optuna()  # reports a missing package before the table is read
     check_output(output, data, storage)
@@ -242,6 +241,8 @@ def _why(searched: AnySearch) -> str:
 
 
 def _score(searched: AnySearch, score: float) -> str:
+    from dln.search.scores import score_text  # slow to load: scikit-learn
+
     return score_text(score, searched.measure)
 
 

@@ -69,7 +69,6 @@ from dln.cli.traces import check_trace_path, save_trace
 from dln.core.circuit import Circuit
 from dln.decisions.goal import Probabilities
 from dln.errors import OptionError
-from dln.estimators.plan import budget_of, read_number_parameters, read_parameters
 from dln.estimators.presets import PresetName
 from dln.paths.path_file import save_path
 from dln.train.options import FitEffort, Gates
@@ -347,6 +346,9 @@ def _as_saved(circuit: Circuit, *, saved: Circuit) -> Circuit:
 
 def _check(model: AnyModel) -> bool:
     """Check the parameters of a model; return whether they limit the size of the circuit."""
+    # Slow to load: scikit-learn.
+    from dln.estimators.plan import budget_of, read_number_parameters, read_parameters
+
     if isinstance(model, dln.DLNClassifier):
         return budget_of(read_parameters(model)).is_limited
     return budget_of(read_number_parameters(model)).is_limited

@@ -47,7 +47,6 @@ _Writer = Callable[[IO[bytes]], Iterator[Write]]
 
 _SURROGATES = "backslashreplace"
 """A label may hold an unpaired surrogate, which UTF-8 cannot encode."""
-_NOTHING = pa.scalar(b"", pa.large_binary())
 _EXCEL_ROWS = 1 << 20
 _EXCEL_EXACT = 10**15
 """Excel keeps 15 digits of a number; longer integers are written as text."""
@@ -140,7 +139,8 @@ def _csv_text(columns: list[CodedValues], separator: str) -> Any:
             lines = _csv_lines(((value, None) for value in column.distinct), separator)
             texts = [line[: -len(separator) - 1] + end for line in lines]
         cells.append(pa.array(texts, pa.large_binary()).take(pa.array(column.codes)))
-    rows = cells[0] if len(cells) == 1 else pc.binary_join_element_wise(*cells, _NOTHING)
+    nothing = pa.scalar(b"", pa.large_binary())  # between the cells
+    rows = cells[0] if len(cells) == 1 else pc.binary_join_element_wise(*cells, nothing)
     _, offsets, text = rows.buffers()
     first, last = np.frombuffer(offsets, dtype=np.int64)[[rows.offset, rows.offset + len(rows)]]
     return text[first:last]

@@ -22,6 +22,15 @@ from dln.train.jobs import OnInterrupt
 from dln.train.number_loss import LossName, NumberLoss
 from dln.train.options import FitOptions, NumberEnsemble
 
+CONSTRAINTS = (
+    "monotone",
+    "interactions",
+    "forbidden_pairs",
+    "unused_columns",
+    "max_columns_per_rule",
+)
+"""The parameters that state what rules may read and vote for."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters(FitOptions):

@@ -14,7 +14,7 @@ from dln.core.literals import Column
 from dln.decisions.goal import Goal, read_goal
 from dln.errors import OptionError
 from dln.estimators.given import check_rules, read_given, read_given_numbers
-from dln.estimators.parameters import NumberParameters, Parameters, read_levels
+from dln.estimators.parameters import CONSTRAINTS, NumberParameters, Parameters, read_levels
 from dln.estimators.presets import apply_preset, suit_classes
 from dln.paths.budget import Budget
 from dln.paths.given import StatedRules
@@ -126,15 +126,6 @@ def _unit_of(rules: str | Circuit) -> float | None:
         return None
     return 1.0 / rules.temperature
 
-
-CONSTRAINTS = (
-    "monotone",
-    "interactions",
-    "forbidden_pairs",
-    "unused_columns",
-    "max_columns_per_rule",
-)
-"""The parameters that state what rules may read and vote for."""
 
 _LEAST_GATES = 6
 """The first functions that include AND and OR, which rise with their inputs."""

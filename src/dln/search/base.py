@@ -19,7 +19,7 @@ from dln._util.option import check_choice, check_integer, check_number
 from dln.core.circuit import Circuit
 from dln.errors import OptionError
 from dln.estimators.fit_warnings import warn_user
-from dln.estimators.plan import CONSTRAINTS
+from dln.estimators.parameters import CONSTRAINTS
 from dln.estimators.reading import draw_seed
 from dln.search.backend import BackendName, TaskContext, open_backend
 from dln.search.fingerprint import fingerprint, fingerprint_folds, fingerprint_values, versions

@@ -17,8 +17,7 @@ import numpy as np
 from dln._util.extras import import_extra
 from dln._util.option import options_of
 from dln.errors import OptionError
-from dln.estimators.parameters import NumberParameters, Parameters
-from dln.estimators.plan import CONSTRAINTS
+from dln.estimators.parameters import CONSTRAINTS, NumberParameters, Parameters
 from dln.paths.budget import Budget
 
 if TYPE_CHECKING:

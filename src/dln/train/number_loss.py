@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln.core.score import Link
+from dln.train.leaves import MIN_LEAF_ROWS, PENALTY, bounded_newton_steps
 from dln.train.levels import bound_steps
 from dln.train.losses import LOSSES, Loss, quantile
-from dln.train.trees import MIN_LEAF_ROWS, PENALTY, bounded_newton_steps
 
 Floats = NDArray[np.float64]
 LossName = OneOf["squared", "absolute", "quantile", "poisson", "gamma"]

@@ -25,18 +25,13 @@ from sklearn.tree import ExtraTreeRegressor
 from dln.core.limits import Limits
 from dln.core.literals import LiteralKind
 from dln.encode.bits import EncodedLiteral, LiteralSet, evaluate_literals
-from dln.train.levels import LeadTree, Level, add_up_nodes, bound_steps, levels
+from dln.train.leaves import MIN_LEAF_ROWS, PENALTY, bounded_newton_steps
+from dln.train.levels import LeadTree, Level, levels
 
 Floats = NDArray[np.float64]
 
-MIN_LEAF_ROWS = 5
-"""Minimum number of rows in a leaf."""
-
 MAX_FEATURES = 500
 """Number of features that compete for a split; more are sampled."""
-
-PENALTY = 1.0
-"""Rows of mean weight that are added to a leaf without changing its gradient."""
 
 
 @dataclass(frozen=True)
@@ -347,17 +342,6 @@ def _in_units(points: Floats, unit: float) -> Floats:
     if points.shape[1] == 2:
         points = np.stack([np.zeros(len(points)), points[:, 1] - points[:, 0]], axis=1)
     return np.asarray(unit * np.rint(points / unit))
-
-
-def bounded_newton_steps(
-    structure: Any, signs: NDArray[np.int8], leaf: NDArray[np.int64], pull: Floats, hold: Floats
-) -> Floats:
-    """Return a Newton step for each node, bounded so that leaves have the directions.
-
-    `pull` and `hold` are the derivatives of each row, downhill.
-    """
-    pulls, holds = (add_up_nodes(structure, leaf, values) for values in (pull, hold))
-    return bound_steps(structure, signs, pulls / (holds + PENALTY))
 
 
 def _choose_features(
