@@ -84,6 +84,8 @@ def _answers(
     from dln.cli.arrow import pa
     from dln.cli.write import CodedValues
 
+    if circuit.task == "classes" and not (proba or votes):
+        return {"prediction": CodedValues(labels, circuit.winners(cells))}
     evaluation = circuit.evaluate(cells, wires=())
     if circuit.task == "number":
         points = {"points": pa.array(evaluation.votes[:, 0])} if votes else {}
