@@ -208,6 +208,10 @@ def open_table(path: str, layout: Layout) -> Iterator[Source]:
             raise TableError(f"{name} is not a whole gzip file: {error}") from error
         except pa.ArrowInvalid as error:
             raise TableError(f"{name} cannot be read: {error}") from error
+        except OSError as error:
+            if error.errno is not None:  # from the system, not from Arrow or gzip
+                raise
+            raise TableError(f"{name} cannot be read: {error}") from error
 
 
 # -- text -------------------------------------------------------------------------------------
