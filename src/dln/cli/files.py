@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import gzip
 import io
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -47,6 +48,32 @@ def part_files(path: str) -> list[str] | None:
     if not found:
         raise TableError(f"no file matches {path!r}; check the pattern, or name a table")
     return found
+
+
+@contextmanager
+def refuse_changes(path: str) -> Iterator[None]:
+    """Raise `TableError` if a file changes within the block; pipes are not checked."""
+    stamp = _stamp(path)
+    try:
+        yield
+    except (TableError, OSError) as error:
+        if _stamp(path) != stamp:
+            raise _changed(path) from error
+        raise
+    if _stamp(path) != stamp:
+        raise _changed(path)
+
+
+def _stamp(path: str) -> tuple[int, int] | None:
+    """Return the size of a file and the time of its last change."""
+    if path == STANDARD or not os.path.isfile(path):
+        return None
+    found = os.stat(path)
+    return found.st_size, found.st_mtime_ns
+
+
+def _changed(path: str) -> TableError:
+    return TableError(f"{path} changed while it was read; try again when it is complete")
 
 
 @contextmanager

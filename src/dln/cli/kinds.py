@@ -102,11 +102,25 @@ def tidy(text: Column, missing: Sequence[str] = DEFAULT_WORDS.in_numbers) -> Col
 
 
 def without_words(text: Column, missing: Sequence[str]) -> Column:
-    """Replace words by nulls; a column without such a word is returned unchanged."""
+    """Replace words by nulls; a column without such a word is returned unchanged.
+
+    Of a dictionary, only the distinct texts are compared.
+    """
+    if pa.types.is_dictionary(text.type):
+        parts = [part.dictionary for part in text.chunks]
+        words = pa.array(missing, pa.string())
+        if not any(pc.any(pc.is_in(part, value_set=words)).as_py() for part in parts):
+            return text
+        text = text.cast(pa.string())
     found = pc.is_in(text, value_set=pa.array(missing, pa.string()))
     if not pc.any(found).as_py():
         return text
     return pc.if_else(found, pa.scalar(None, pa.string()), text)
+
+
+def is_number(text: Column) -> bool:
+    """Return whether every value of a column of text is a number, without words for missing."""
+    return _fits(text, pa.float64())
 
 
 def quoted(value: object) -> str:

@@ -40,6 +40,14 @@ Data = Annotated[
         metavar="DATA", help="Table: CSV, TSV or Parquet, also in gzip. - reads standard input."
     ),
 ]
+DataOrParts = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="Table: CSV, TSV or Parquet, also in gzip; a folder of Parquet files, or a pattern in "
+        "quotes such as 'data/*.parquet'. - reads standard input.",
+    ),
+]
 Target = Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="Column to predict.")]
 KnownTarget = Annotated[
     str | None,

@@ -8,9 +8,9 @@ import typer
 from numpy.typing import NDArray
 
 from dln._util.messages import count_of
-from dln.cli.files import STANDARD, check_output, load_model
+from dln.cli.files import STANDARD, check_output, load_model, part_files
 from dln.cli.layout import DETECT, Layout
-from dln.cli.options import Data, Model, Quiet
+from dln.cli.options import DataOrParts, Model, Quiet
 from dln.cli.output import print_message
 from dln.cli.table_options import reads_table
 from dln.core.circuit import Circuit
@@ -21,7 +21,7 @@ from dln.errors import OptionError
 @reads_table
 def predict(
     model: Model,
-    data: Data,
+    data: DataOrParts,
     output: Annotated[
         str,
         typer.Option(
@@ -44,15 +44,16 @@ def predict(
 ) -> None:
     """Predict the class or the number of each row of a table.
 
-    Tables may be larger than memory.
+    Tables may be larger than memory. Several files are one table, in the order of their names.
 
     Example: dln predict heart.json patients.csv --output classes.csv --proba
     """
-    from dln.cli.read import open_table, read_for
+    from dln.cli.read_files import check_parts, read_files
     from dln.cli.unknown_categories import UnknownCategories
     from dln.cli.write import check_format, one_type, open_writer
 
-    check_output(output, model, data)
+    files = part_files(data) or [data]
+    check_output(output, model, *files)
     check_format(output)
     circuit = load_model(model)
     if proba and circuit.task == "number":
@@ -61,16 +62,14 @@ def predict(
     kept = list(dict.fromkeys(keep or []))
     unknown = UnknownCategories(circuit)
     n_rows = 0
-    with open_table(data, layout) as source:
-        parts = read_for(circuit, source, kept)
-        with open_writer(output) as write:
-            for part in parts:
-                unknown.count(part.table)
-                n_rows += len(part.written)
-                copies = {name: part.written.column(name) for name in kept}
-                write(
-                    _joined(copies, _answers(circuit, labels, part.table, proba=proba, votes=votes))
-                )
+    if len(files) > 1:
+        check_parts(circuit, files, layout, kept)
+    with open_writer(output) as write:
+        for part in read_files(circuit, files, layout, kept):
+            unknown.count(part.table)
+            n_rows += len(part.written)
+            copies = {name: part.written.column(name) for name in kept}
+            write(_joined(copies, _answers(circuit, labels, part.table, proba=proba, votes=votes)))
     if not quiet:
         unknown.print_notes()
         if output != STANDARD:
@@ -84,6 +83,8 @@ def _answers(
     from dln.cli.arrow import pa
     from dln.cli.write import CodedValues
 
+    if circuit.task == "classes" and not (proba or votes):
+        return {"prediction": CodedValues(labels, circuit.winners(cells))}
     evaluation = circuit.evaluate(cells, wires=())
     if circuit.task == "number":
         points = {"points": pa.array(evaluation.votes[:, 0])} if votes else {}

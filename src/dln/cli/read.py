@@ -24,7 +24,16 @@ from dln._util.messages import list_names
 from dln.cli.arrow import Frame, csv, pa, parquet
 from dln.cli.blocks import BLOCK_BYTES, RowCutter
 from dln.cli.files import STANDARD, input_name, open_input
-from dln.cli.kinds import Reading, quoted, quoted_if_unclear, read_cells, reading_for, used_features
+from dln.cli.kinds import (
+    Reading,
+    is_number,
+    quoted,
+    quoted_if_unclear,
+    read_cells,
+    reading_for,
+    used_features,
+    without_words,
+)
 from dln.cli.layout import Header, Layout, check_names, find_header, not_decoded, utf8_pieces
 from dln.cli.missing import DEFAULT_WORDS, MissingWords, remembered_words
 from dln.cli.output import no_such_column
@@ -134,6 +143,8 @@ def typed(frame: Frame, readings: Mapping[str, Reading], *, first_row: int | Non
         cells = columns[name]
         if pa.types.is_string(cells.type):
             columns[name] = read_cells(cells, reading, name, first_row=first_row)
+        elif pa.types.is_dictionary(cells.type):
+            columns[name] = without_words(cells, reading.missing)
         elif reading.kind == "category" and pa.types.is_primitive(cells.type):
             columns[name] = cells.cast(pa.string())
     return pa.table(columns) if readings else frame
@@ -197,6 +208,10 @@ def open_table(path: str, layout: Layout) -> Iterator[Source]:
             raise TableError(f"{name} is not a whole gzip file: {error}") from error
         except pa.ArrowInvalid as error:
             raise TableError(f"{name} cannot be read: {error}") from error
+        except OSError as error:
+            if error.errno is not None:  # from the system, not from Arrow or gzip
+                raise
+            raise TableError(f"{name} cannot be read: {error}") from error
 
 
 # -- text -------------------------------------------------------------------------------------
@@ -213,6 +228,8 @@ def _open_text(head: bytes, stream: IO[bytes], layout: Layout, name: str) -> Sou
         wanted: Sequence[str], readings: Mapping[str, Reading] = _NO_READINGS
     ) -> Iterator[Frame]:
         types = dict.fromkeys(wanted, pa.string())
+        categories = [name for name, how in readings.items() if how.kind == "category"]
+        types |= dict.fromkeys(categories, pa.dictionary(pa.int32(), pa.string()))
         numbers = {name: pa.float64() for name, how in readings.items() if how.is_plain_number}
         yield pa.schema(types).empty_table()
         n_rows = 0
@@ -220,9 +237,10 @@ def _open_text(head: bytes, stream: IO[bytes], layout: Layout, name: str) -> Sou
             try:
                 chunk = _read_block(block, header, layout, types | numbers)
             except pa.ArrowInvalid:
-                numbers = {}  # some of them are words for missing values, or wrong
                 with _explaining(name, layout, n_rows):  # only a single thread counts rows
                     chunk = _read_block(block, header, layout, types, use_threads=False)
+                # The others have words for missing values, or wrong ones.
+                numbers = {name: kind for name, kind in numbers.items() if is_number(chunk[name])}
             n_rows += len(chunk)
             yield chunk
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import io
 import json
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dln._util.extras import import_extra
-from dln.cli.arrow import pa, parquet, pc
+from dln.cli.arrow import Frame, pa, parquet, pc
 from dln.cli.files import STANDARD, open_output
 from dln.cli.output import escape_controls
 from dln.errors import OptionError, TableError
@@ -36,8 +37,11 @@ class CodedValues:
         return [self.distinct[code] for code in self.codes.tolist()]
 
     def to_arrow(self) -> Any:
-        """Return a pyarrow array; all values must be of one type."""
-        return pa.array(self.distinct).take(pa.array(self.codes))
+        """Return a pyarrow array, of text as a dictionary; all values must be of one type."""
+        distinct = pa.array(self.distinct)
+        if not pa.types.is_string(distinct.type):
+            return distinct.take(pa.array(self.codes))
+        return pa.DictionaryArray.from_arrays(pa.array(self.codes, pa.int32()), distinct)
 
 
 Write = Callable[[Mapping[str, Any]], None]
@@ -209,15 +213,32 @@ def _parquet_writer(stream: IO[bytes]) -> Iterator[Write]:
         }
         latest = pa.table(named, schema=None if file is None else file.schema)
         if len(latest):  # the types of a table without rows are not known
-            file = file or parquet.ParquetWriter(stream, latest.schema)
+            if file is None:
+                file, latest = _open_parquet(stream, latest)
             file.write_table(latest)
 
     try:
         yield write
-        file = file or parquet.ParquetWriter(stream, latest.schema)  # a table without rows
+        if file is None:  # a table without rows
+            file, _ = _open_parquet(stream, latest)
     finally:
         if file is not None:
             file.close()
+
+
+def _open_parquet(stream: IO[bytes], first: Frame) -> tuple[Any, Frame]:
+    """Open a file for tables like the first, which is returned with the file's schema.
+
+    Dictionaries are written as they are, which is faster, but readers get the texts as text.
+    """
+    plain = pa.schema(
+        field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
+        for field in first.schema
+    )
+    # pyarrow restores the types of a table from this entry.
+    own = {"ARROW:schema": base64.b64encode(plain.serialize())}
+    first = first.replace_schema_metadata({**(first.schema.metadata or {}), **own})
+    return parquet.ParquetWriter(stream, first.schema, store_schema=False), first
 
 
 # -- Excel ------------------------------------------------------------------------------------
