@@ -234,7 +234,7 @@ void Trainer::backward_literals(bool soft) {
   for (int wire = 0; wire < net_.n_literals; ++wire) {
     Gradient d;
     if (!trains_literal(wire) || !collect(wire, soft, d)) continue;
-    const float* cells = &cells_[static_cast<size_t>(net_.literal_column[wire]) * kRows];
+    const float* cells = &cells_[static_cast<size_t>(cell_of_[wire]) * kRows];
     const float cutoff = cutoffs_.value[wire], slope = slopes_.value[wire];
     v16f to_cutoff = {}, to_slope = {};
     for (int i = 0; i < kChunks; ++i) {

@@ -19,6 +19,7 @@
 
 #include "../levels.h"
 #include "kernel.h"
+#include "recorded.h"
 
 namespace dln {
 
@@ -208,6 +209,33 @@ class BoundJob {
     return result;
   }
 
+  nb::object take_state() {
+    std::vector<char> bytes;
+    {
+      const std::lock_guard lock(job.state_mutex);
+      bytes.swap(job.state);
+    }
+    if (bytes.empty()) return nb::none();
+    return nb::bytes(bytes.data(), bytes.size());
+  }
+
+  void continue_from(const nb::bytes& state) {
+    check(!busy, "the job is being trained");
+    start_.assign(state.c_str(), state.c_str() + state.size());
+  }
+
+  // Read the state to continue from, if there is one. It counts for one run.
+  void read_start() {
+    job.start.clear();
+    if (start_.empty()) return;
+    const std::vector<char> bytes = std::move(start_);
+    start_.clear();
+    const char* trainer = read_recorded(job, bytes);
+    job.start.assign(trainer, bytes.data() + bytes.size());
+    check(!job.start.empty(), "the state belongs to another network");
+    check_all();
+  }
+
   Job job;
   bool busy = false;  // changed only while the GIL is held
 
@@ -337,6 +365,7 @@ class BoundJob {
   }
 
   std::vector<nb::object> keep_alive_;
+  std::vector<char> start_;
 };
 
 }  // namespace dln

@@ -15,7 +15,7 @@ void Trainer::load_block(const int64_t* rows, int n) {
       continue;
     }
     const float* row = table.cells + rows[r] * table.n_columns;
-    for (int c = 0; c < table.n_columns; ++c) cells_[c * kRows + r] = row[c];
+    for (size_t i = 0; i < columns_.size(); ++i) cells_[i * kRows + r] = row[columns_[i]];
     if (table.classes) class_[r] = table.classes[rows[r]];
     if (table.numbers) number_[r] = table.numbers[rows[r]];
     weight_[r] = table.weight[rows[r]];
@@ -32,13 +32,11 @@ void Trainer::load_offsets(const int64_t* rows, int n) {
 
 // Rows are in random order. Without prefetching, each row of a large table would wait for memory.
 void Trainer::prefetch(const int64_t* rows, const int64_t* end) const {
-  constexpr int kLine = 64 / sizeof(float);
   const Table& table = job_.table;
   const int64_t n = std::min<int64_t>(kRows, end - rows);
   for (const int64_t* row = rows; row < rows + n; ++row) {
     const float* cells = table.cells + *row * table.n_columns;
-    for (int c = 0; c < table.n_columns; c += kLine) __builtin_prefetch(cells + c, 0, 2);
-    __builtin_prefetch(cells + table.n_columns - 1, 0, 2);
+    for (const int32_t column : fetched_) __builtin_prefetch(cells + column, 0, 2);
     __builtin_prefetch(table.classes + *row, 0, 2);  // an address that is not used does no harm
     __builtin_prefetch(table.numbers + *row, 0, 2);
     __builtin_prefetch(table.weight + *row, 0, 2);
@@ -47,7 +45,7 @@ void Trainer::prefetch(const int64_t* rows, const int64_t* end) const {
 
 void Trainer::forward() {
   for (int i = 0; i < net_.n_literals; ++i) {
-    const float* cells = &cells_[static_cast<size_t>(net_.literal_column[i]) * kRows];
+    const float* cells = &cells_[static_cast<size_t>(cell_of_[i]) * kRows];
     switch (LiteralKind(net_.literal_kind[i])) {
       case LiteralKind::above: bits_[i] = above(cells, cutoffs_.value[i]); break;
       case LiteralKind::among: bits_[i] = equal(cells, cutoffs_.value[i]); break;

@@ -49,7 +49,8 @@ void Trainer::allocate() {
   rule_wire_.assign(net_.rule_wire, net_.rule_wire + net_.n_rules);
   rule_wire_.push_back(n_wires_);
   voters_.resize(net_.n_outputs());
-  cells_.assign(static_cast<size_t>(job_.table.n_columns) * kRows, 0.0f);
+  list_columns();
+  cells_.assign(columns_.size() * kRows, 0.0f);
   bits_.assign(n_wires_ + 1, 0);
   bits_[n_wires_] = ~uint64_t{0};
   offset_.assign(static_cast<size_t>(net_.n_outputs()) * kRows, 0.0f);
@@ -67,6 +68,23 @@ void Trainer::allocate() {
   gate_pruned_.assign(gates, 0);
   right_.assign(classes, 0);
   total_.assign(classes, 0);
+}
+
+// A wide table has many columns that no literal reads.
+void Trainer::list_columns() {
+  constexpr int32_t kLine = 64 / sizeof(float);
+  Buffer<int32_t> place(job_.table.n_columns, -1);
+  for (int i = 0; i < net_.n_literals; ++i) place[net_.literal_column[i]] = 0;
+  for (int32_t column = 0; column < job_.table.n_columns; ++column) {
+    if (place[column] < 0) continue;
+    place[column] = static_cast<int32_t>(columns_.size());
+    columns_.push_back(column);
+    if (fetched_.empty() || column - fetched_.back() >= kLine) fetched_.push_back(column);
+  }
+  // A row may begin within a line, so that its last column is in one more.
+  if (!columns_.empty()) fetched_.push_back(columns_.back());
+  cell_of_.resize(net_.n_literals);
+  for (int i = 0; i < net_.n_literals; ++i) cell_of_[i] = place[net_.literal_column[i]];
 }
 
 void Trainer::pack() {
@@ -334,36 +352,60 @@ int Trainer::live_gates() const {
   return count;
 }
 
+// Batches of nearly equal size: no row is dropped and no batch is tiny. Or batches of one size, and
+// the rest is dropped.
+int64_t Trainer::batches() const {
+  const int64_t n = job_.rows.size, size = options_.batch_size;
+  return options_.last_batch == LastBatch::drop ? std::max<int64_t>(1, n / size)
+                                                : (n + size - 1) / size;
+}
+
+int64_t Trainer::batch_start(int64_t batch) const {
+  return options_.last_batch == LastBatch::drop ? options_.batch_size * batch
+                                                : job_.rows.size * batch / batches();
+}
+
+int64_t Trainer::batch_end(int64_t batch) const {
+  return options_.last_batch == LastBatch::drop
+             ? std::min<int64_t>(job_.rows.size, batch_start(batch) + options_.batch_size)
+             : batch_start(batch + 1);
+}
+
 void Trainer::run(const std::atomic<bool>& stop) {
   stop_ = &stop;
-  const int64_t n = job_.rows.size;
-  const int64_t size = options_.batch_size;
-  const bool drops = options_.last_batch == LastBatch::drop;
-  const int64_t n_batches = drops ? std::max<int64_t>(1, n / size) : (n + size - 1) / size;
+  const int64_t n_batches = batches();
   const double n_steps = static_cast<double>(n_batches) * options_.epochs;
-  double best = -std::numeric_limits<double>::infinity(), step = 0.0;
-  int64_t batch_number = 0;
-  if (options_.trace_every > 0) record_trace(0);
-  for (int epoch = 0; epoch < options_.epochs; ++epoch) {
-    begin_epoch(epoch);
-    order_.begin(random_);
-    loss_ = weight_total_ = 0.0;
-    std::fill(right_.begin(), right_.end(), 0);
-    std::fill(total_.begin(), total_.end(), 0);
-    for (int64_t batch = 0; batch < n_batches; ++batch, ++batch_number, step += 1.0) {
-      // Batches of nearly equal size: no row is dropped and no batch is tiny. Or batches of one
-      // size, and the rest is dropped.
-      const int64_t start = drops ? size * batch : n * batch / n_batches;
-      const int64_t end = drops ? std::min(n, start + size) : n * (batch + 1) / n_batches;
-      const Phase phase = phase_of(epoch, batch_number);
+  Position at;
+  bool continues = !job_.start.empty();
+  if (continues)
+    load_state(at);
+  else if (options_.trace_every > 0)
+    record_trace(0);
+  for (; at.epoch < options_.epochs; ++at.epoch, at.batch = 0) {
+    const int epoch = at.epoch;
+    if (!continues) {
+      begin_epoch(epoch);
+      order_.begin(random_);
+      loss_ = weight_total_ = 0.0;
+      std::fill(right_.begin(), right_.end(), 0);
+      std::fill(total_.begin(), total_.end(), 0);
+    }
+    continues = false;
+    for (; at.batch < n_batches; ++at.batch, ++at.batch_number, at.step += 1.0) {
+      if (at.batch_number >= job_.state_from.load(std::memory_order_relaxed)) {
+        job_.state_from.store(Job::kNoState, std::memory_order_relaxed);
+        save_state(at);
+      }
+      const int64_t start = batch_start(at.batch), end = batch_end(at.batch);
+      const Phase phase = phase_of(epoch, at.batch_number);
       clear_gradients(phase);
       const int64_t* rows = order_.take(start, end, random_);
       if (!accumulate(rows, static_cast<int>(end - start), order_.end(), phase))
         return finish();
-      const double decay = 0.5 * (1.0 + cosine(step / n_steps));
+      const double decay = 0.5 * (1.0 + cosine(at.step / n_steps));
       const double factor = options_.final_rate + (1.0 - options_.final_rate) * decay;
       update(phase, static_cast<float>(options_.learning_rate * factor));
-      job_.epochs_visited.store(epoch + static_cast<double>(batch + 1) / n_batches,
+      job_.epochs_visited.store(epoch + static_cast<double>(at.batch + 1) / n_batches,
                                 std::memory_order_relaxed);
     }
     EpochRecord record{};
@@ -382,8 +424,8 @@ void Trainer::run(const std::atomic<bool>& stop) {
       const double score = both ? on_valid + evaluate(job_.rows) : on_valid;
       if (stopped()) return finish();
       record.valid_score = static_cast<float>(on_valid);
-      if (score >= best) {  // on a tie the later epoch wins: it was trained longer
-        best = score;
+      if (score >= at.best) {  // on a tie the later epoch wins: it was trained longer
+        at.best = score;
         job_.best_epoch = epoch;
         if (options_.keep_best) unpack();
       }
@@ -395,6 +437,10 @@ void Trainer::run(const std::atomic<bool>& stop) {
     if (options_.trace_every > 0 && ((epoch + 1) % options_.trace_every == 0 || last || stale))
       record_trace(epoch + 1);
     if (stale) break;
+  }
+  if (job_.keeps_state) {
+    at.epoch = options_.epochs;
+    save_state(at);
   }
   finish();
 }

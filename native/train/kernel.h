@@ -7,6 +7,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
+#include <mutex>
 #include <vector>
 
 #include "literal_kinds.h"
@@ -87,6 +89,14 @@ struct Job {
   int32_t best_epoch = -1;
   std::atomic<int32_t> epochs_done{0};
   std::atomic<double> epochs_visited{0.0};  // with the part of an epoch that is under way
+  // The state of a run, from which another process can continue it. It is saved once before the
+  // first batch from number `state_from` on, and at the end if `keeps_state` is set. `start` is a
+  // state to continue from; empty: none.
+  static constexpr int64_t kNoState = std::numeric_limits<int64_t>::max();
+  bool keeps_state = false;
+  std::atomic<int64_t> state_from{kNoState};
+  std::mutex state_mutex;
+  std::vector<char> state, start;
 };
 
 // The gradient of the weighted mean loss of some rows, in the shapes of Network's arrays.
@@ -103,6 +113,9 @@ struct Gradients {
 
 // Make room for n more values at the end of the trace. Compiled once for all levels: see buffer.h.
 float* grow_trace(Job& job, size_t n);
+
+// Save the state of a trainer with what the job has recorded, and read it: see state.h.
+void save_state(Job& job, const char* trainer, size_t n);
 
 #define DLN_DECLARE_LEVEL(level)                                                        \
   namespace level {                                                                     \

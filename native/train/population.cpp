@@ -16,6 +16,7 @@
 
 #include "../levels.h"
 #include "bound.h"
+#include "recorded.h"
 #include "workers.h"
 
 namespace nb = nanobind;
@@ -85,6 +86,7 @@ void train(const std::vector<BoundJob*>& jobs, int n_threads, nb::object on_prog
     bound->job.trace_epochs.reserve(2 + bound->job.options.epochs /
                                              std::max(1, bound->job.options.trace_every));
     bound->job.best_epoch = -1;
+    bound->read_start();
   }
   std::vector<Job*> bare;
   for (BoundJob* bound : jobs) bare.push_back(&bound->job);
@@ -119,6 +121,13 @@ nb::ndarray<nb::numpy, int64_t, nb::ndim<2>> row_orders(Array<const int64_t, 1> 
 float* grow_trace(Job& job, size_t n) {
   job.trace.resize(job.trace.size() + n);
   return job.trace.data() + job.trace.size() - n;
+}
+
+void save_state(Job& job, const char* trainer, size_t n) {
+  std::vector<char> bytes = recorded_bytes(job);
+  bytes.insert(bytes.end(), trainer, trainer + n);
+  const std::lock_guard lock(job.state_mutex);
+  job.state = std::move(bytes);
 }
 
 }  // namespace dln
@@ -159,6 +168,14 @@ void bind_population(nb::module_& module) {
            "(epochs, 4): loss, score on training and on validation rows, live gates.")
       .def("trace", &BoundJob::trace, "(records, parameters): recorded during training.")
       .def_prop_ro("trace_epochs", [](const BoundJob& b) { return b.job.trace_epochs; })
+      .def("want_state", [](BoundJob& b, int64_t batch) { b.job.state_from = batch; },
+           "batch"_a = 0, "Save the state before the next batch that has at least this number.")
+      .def("take_state", &BoundJob::take_state,
+           "The last saved state as bytes; None if there is none since the last call.")
+      .def("keep_state", [](BoundJob& b) { b.job.keeps_state = true; },
+           "Also save the state at the end of the run.")
+      .def("continue_from", &BoundJob::continue_from, "state"_a,
+           "Let the next run continue from a saved state of the same job.")
       .def("points", &BoundJob::points, "rows"_a, "level"_a = "")
       .def("gradients", &BoundJob::gradients, "rows"_a, "phase"_a, "level"_a = "");
 

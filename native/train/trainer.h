@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "adam.h"
@@ -40,6 +41,13 @@ inline Bilinear bilinear(uint8_t code) {
   return all.of[code];
 }
 
+// Where a run is: the next batch, and what the batches before it left.
+struct Position {
+  int32_t epoch = 0;
+  int64_t batch = 0, batch_number = 0;
+  double step = 0.0, best = -std::numeric_limits<double>::infinity();
+};
+
 class Trainer {
  public:
   explicit Trainer(Job& job)
@@ -64,6 +72,7 @@ class Trainer {
   void pack();
   void unpack();
   void list_readers();
+  void list_columns();
 
   // One step.
   bool accumulate(const int64_t* rows, int n, const int64_t* end, Phase phase);
@@ -109,7 +118,17 @@ class Trainer {
   bool try_to_prune(int gate, Buffer<int32_t>& n_left);
   void record_trace(int epochs_done);
 
+  // The state of a run.
+  template <typename Archive>
+  void each_part(Archive& archive, Position& at);
+  void save_state(Position at);
+  void load_state(Position& at);
+  void replay_order(const Position& at);
+
   // Bookkeeping.
+  int64_t batches() const;
+  int64_t batch_start(int64_t batch) const;
+  int64_t batch_end(int64_t batch) const;
   Phase phase_of(int epoch, int64_t batch) const;
   void finish();
   double evaluate(RowList rows);
@@ -150,7 +169,10 @@ class Trainer {
   Buffer<int32_t> rule_wire_;   // (n_rules + 1) the last one is a wire that is always 1
   Buffer<Buffer<int32_t>> voters_;  // by output: rules whose link is on, or whose weight is not 0
 
-  Floats cells_;                       // (n_columns, 64)
+  Buffer<int32_t> columns_;            // that a literal reads, in order
+  Buffer<int32_t> cell_of_;            // (n_literals) the place of a literal's column in cells_
+  Buffer<int32_t> fetched_;            // columns in every cache line of a row that is read
+  Floats cells_;                       // (columns_, 64)
   int32_t class_[kRows];
   float number_[kRows], weight_[kRows];
   Floats offset_;                      // (n_outputs, 64) added to the points

@@ -25,7 +25,7 @@ from dln.data import store
 from dln.data.arrow import read_arrow
 from dln.data.batches import is_batched, read_batches
 from dln.data.coded import CodedColumn, coded
-from dln.data.store import ColumnStore, check_disk_space, new_array
+from dln.data.store import ColumnStore, Files
 from dln.data.table import RawColumn, Table, is_missing, read_table
 from dln.errors import ColumnTypeError, DiskSpaceError, ExtraMissingError, TableError
 
@@ -277,13 +277,12 @@ def test_a_full_disk_is_one_clear_error(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_disk_space_is_checked_before_the_work(tmp_path: Path) -> None:
     with pytest.raises(DiskSpaceError, match=r"needs about 1000000000.0 GB .* set TMPDIR"):
-        check_disk_space(10**18)
+        Files().check_space(10**18)
 
 
 def test_large_arrays_are_in_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "SMALL", 8)
-    array = new_array((3, 5), np.float32)
-    array[:] = 2.0
+    array = Files().make_array(lambda: "twos", (3, 5), lambda cells: cells.fill(2.0))
     assert array.base is not None  # a mapped file
     assert array.sum() == 30.0
 

@@ -100,7 +100,7 @@ def test_every_parameter_is_tested() -> None:
     elsewhere = {"grad_factor", "selection_fits", "n_jobs", "verbose", "on_interrupt"}
     elsewhere |= {"relaxation", "engine", "device", "trace_every"}  # test_engine_runs.py
     elsewhere |= {"simplify"}  # test_simplify.py
-    elsewhere |= {"effort"}  # test_select.py
+    elsewhere |= {"effort", "storage"}  # test_select.py, test_storage.py
     elsewhere |= {"n_trees", "screening"}  # test_growth.py, test_screen.py
     elsewhere |= {"validation_every", "validation_score"}  # test_presets.py
     elsewhere |= {"ensemble", "init"}  # test_ensemble.py, test_earlier.py
@@ -178,6 +178,7 @@ BAD_VALUES: dict[str, list[Any]] = {
     "n_jobs": [0, 1.5, "all"],
     "verbose": [-1, "loud", None],
     "on_interrupt": ["stop", None, np.array(["raise", "keep"])],
+    "storage": [1, True, ["work"]],
 }
 
 

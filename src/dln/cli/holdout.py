@@ -16,7 +16,16 @@ from dln.core.origin import Origin, Setting
 from dln.core.row_sketch import RowSketch
 from dln.errors import OptionError
 
-_NOT_RECORDED = ("random_state", "n_jobs", "verbose", "on_interrupt", "engine", "device", "init")
+_NOT_RECORDED = (
+    "random_state",
+    "n_jobs",
+    "verbose",
+    "on_interrupt",
+    "engine",
+    "device",
+    "init",
+    "storage",
+)
 """Parameters that are not part of the recorded settings."""
 
 

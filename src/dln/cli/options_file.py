@@ -32,6 +32,7 @@ ELSEWHERE = {
     "n_jobs": "--jobs",
     "verbose": "--quiet",
     "on_interrupt": "the command, which keeps the model on Ctrl-C",
+    "storage": "--storage",
     "trace_every": "--trace",
     "init": "--init",
 }

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dln._util.blocks import row_blocks
 from dln._util.messages import list_names
 from dln._util.progress import live_bars
+from dln._util.storage import Storage
 from dln.cli.arrow import pa
 from dln.cli.columns import choose_features
 from dln.cli.groups import group_note
@@ -109,6 +110,7 @@ def prepare_parts(
     task: TaskChoice,
     exposure: str | None,
     verbose: bool,
+    storage: Storage | None = None,
 ) -> PreparedParts:
     """Read Parquet files as one table and separate the target and the group column.
 
@@ -125,7 +127,7 @@ def prepare_parts(
     beside = [name for name in (group, exposure) if name is not None]
     wanted = list(dict.fromkeys([*features, target, *beside]))
     with live_bars(enabled=verbose) as show:
-        table = read_batches(found, show, wanted)
+        table = read_batches(found, show, wanted, storage)
     columns = [table.read(place) for place in range(len(wanted))]
     y = columns[wanted.index(target)]
     notes: list[str] = []

@@ -11,6 +11,7 @@ from typing import Literal as OneOf
 import typer
 
 import dln
+from dln._util.storage import Storage
 from dln.cli.asking import read_names
 from dln.cli.budget_options import NO_LIMITS, Limits, takes_limits
 from dln.cli.constraints import (
@@ -64,6 +65,7 @@ from dln.cli.options import (
 from dln.cli.options_file import merge_options
 from dln.cli.output import print_message
 from dln.cli.price import check_price, measure_price
+from dln.cli.storing import StorageFolder, uses_storage
 from dln.cli.table_options import reads_table
 from dln.cli.traces import check_trace_path, save_trace
 from dln.core.circuit import Circuit
@@ -78,6 +80,7 @@ _EffortOrNone = OneOf["quick", "normal", "high", "none"]
 
 @reads_table
 @takes_limits
+@uses_storage
 def train(
     data: Data,
     target: Target,
@@ -172,6 +175,7 @@ def train(
             show_default=False,
         ),
     ] = None,
+    storage: StorageFolder = None,
     layout: Layout = DETECT,
     json: Json = False,
     no_rows: NoRows = False,
@@ -200,6 +204,8 @@ def train(
     More rows have come in: dln train new.csv -t disease --init heart.json -o heart2.json
 
     More rows than fit into memory: dln train 'parts/*.parquet' -t disease -o heart.json
+
+    A long training that can be resumed: dln train heart.csv -t disease -o heart.json --storage work
     """
     from dln.cli.own_rows import load_earlier
     from dln.cli.parts import check_options, prepare_parts
@@ -208,6 +214,8 @@ def train(
     files = part_files(data)
     if files is not None:
         check_options({"--kind": kind, "--init": init, "--price": price})
+    if price and storage is not None:
+        raise OptionError("--price trains a second model; leave out --price or --storage")
     if output is not None:
         check_output(output, data)
     if path is not None:
@@ -244,6 +252,7 @@ def train(
         "trace_every": 0 if trace is None else 1,
         "verbose": int(sys.stderr.isatty() and not quiet),
         "on_interrupt": "keep",
+        "storage": storage,
     }
     of_number = {"loss": loss, "quantile": quantile}
     # Options are checked before the table is read.
@@ -263,7 +272,9 @@ def train(
         prepared = prepare(data, layout, target, kinds=kind or [], **choice)
     else:
         verbose = bool(given["verbose"])
-        prepared = prepare_parts(data, files, target, **choice, verbose=verbose)
+        prepared = prepare_parts(
+            data, files, target, **choice, verbose=verbose, storage=_opened(storage)
+        )
     classes = prepared.class_names()
     decision = read_decision(cost or [], sensitivity or [], classes)
     constraints = read_constraint_options(
@@ -332,6 +343,11 @@ def train(
             )
         if layers == networks == "auto":
             print_size_hint(circuit)
+
+
+def _opened(storage: Any) -> Storage | None:
+    """Return what `uses_storage` has made of the option."""
+    return storage if isinstance(storage, Storage) else None
 
 
 def _as_saved(circuit: Circuit, *, saved: Circuit) -> Circuit:

@@ -13,16 +13,20 @@ from typing import Any
 
 from dln._util.messages import type_name
 from dln._util.progress import Show
+from dln._util.storage import Storage
 from dln.data.arrow import read_arrow
-from dln.data.store import ColumnStore, check_disk_space
+from dln.data.store import ColumnStore, Files, stored_table
 from dln.data.table import Table, read_table
 from dln.errors import ColumnTypeError, ExtraMissingError, TableError
 
 BATCH_ROWS = 1 << 17
 """Rows that are read at once, where this can be chosen."""
 
-_BYTES_PER_CELL = 12
-"""Space in temporary files: at most 8 bytes for a value and 4 for the encoded one."""
+_ENCODED_BYTES = 4
+"""Space of an encoded value in temporary files."""
+
+Stamp = list[int]
+"""The size of a file and the time of its last change, as JSON has them."""
 
 _LIBRARIES = {
     "LazyFrame": "polars",
@@ -40,22 +44,42 @@ def is_batched(X: Any) -> bool:
     return isinstance(X, Iterator) or type(X).__module__.split(".")[0] == library
 
 
-def read_batches(X: Any, show: Show | None = None, columns: Sequence[str] | None = None) -> Table:
+def read_batches(
+    X: Any,
+    show: Show | None = None,
+    columns: Sequence[str] | None = None,
+    storage: Storage | None = None,
+) -> Table:
     """Read all batches of a table once; the columns are in temporary files then.
 
-    Of an Arrow dataset, only some columns may be read. Raises `TableError` if batches or files do
-    not fit together, or if a file changes while it is read, and `DiskSpaceError` if the disk is too
-    small.
+    Of an Arrow dataset, only some columns may be read. With a storage, the columns are in its
+    folder, and are not read again if an earlier process has read all of them.
+
+    Raises `TableError` if batches or files do not fit together, or if a file changes while it is
+    read, and `DiskSpaceError` if the disk is too small.
     """
     n_rows = None
-    stamps: dict[str, tuple[int, int]] = {}
+    stamps: dict[str, Stamp] = {}
     if hasattr(X, "count_rows"):  # an Arrow dataset
+        stamps = _stamps(X)
         with _explaining_arrow():
             n_rows = X.count_rows()
             _check_schemas(X)
-        check_disk_space(n_rows * len(columns or X.schema.names) * _BYTES_PER_CELL)
-        stamps = _stamps(X)
-    with ColumnStore() as store:
+    if storage is not None:
+        known = storage.setting("table", "files") or stamps
+        other = next((path for path, stamp in stamps.items() if known.get(path) != stamp), None)
+        if other is not None:
+            raise TableError(
+                f"{other} is not the file that storage {str(storage.folder)!r} was made from; use "
+                "another folder, or the same files"
+            )
+        storage.check("table", {"columns": _column_names(X, columns), "files": stamps})
+        found = stored_table(storage)
+        if found is not None:
+            return found
+    if n_rows is not None:
+        Files(storage).check_space(n_rows * _row_bytes(X, columns))
+    with ColumnStore(storage) as store:
         started = time.monotonic()
         for batch in _batches(X, columns):
             store.append(batch)
@@ -69,6 +93,35 @@ def read_batches(X: Any, show: Show | None = None, columns: Sequence[str] | None
         if store.n_rows == 0:
             raise TableError("the table has 0 rows (0 sample(s)); a minimum of 1 is required")
         return store.table()
+
+
+def _column_names(X: Any, columns: Sequence[str] | None) -> list[str] | None:
+    """Return the columns to read, as far as they are known before."""
+    if columns is not None:
+        return list(columns)
+    if hasattr(X, "collect_schema"):  # a lazy frame, whose `columns` warns of the work
+        return list(X.collect_schema().names())
+    if hasattr(X, "schema"):
+        return list(X.schema.names)
+    return list(X.columns) if hasattr(X, "columns") else None
+
+
+def _row_bytes(dataset: Any, columns: Sequence[str] | None) -> int:
+    """Return the space of a row in temporary files: of its values, and of the encoded ones."""
+    chosen = dataset.schema.names if columns is None else columns
+    kinds = [dataset.schema.field(name).type for name in chosen]
+    return sum(_value_bytes(kind) + _ENCODED_BYTES for kind in kinds)
+
+
+def _value_bytes(kind: Any) -> int:
+    """Return the bytes of a value: numbers keep their type, text becomes codes."""
+    from pyarrow import types  # type: ignore[import-untyped]
+
+    if types.is_boolean(kind) or types.is_integer(kind):
+        return 8  # with missing values, they become float64
+    if types.is_floating(kind):
+        return int(kind.bit_width // 8)
+    return 4 if types.is_dictionary(kind) or types.is_string(kind) else 8
 
 
 def _progress(done: int, n_rows: int | None, seconds: float) -> tuple[float, str]:
@@ -113,7 +166,7 @@ def _read_frame(frame: Any) -> Table:
 
 
 def _reader(X: Any) -> Any:
-    import pyarrow as pa  # type: ignore[import-untyped]
+    import pyarrow as pa
 
     return pa.RecordBatchReader.from_stream(X)
 
@@ -178,14 +231,14 @@ def _partition_names(dataset: Any) -> list[str]:
     return [] if partitioning is None else list(partitioning.schema.names)
 
 
-def _stamps(dataset: Any) -> dict[str, tuple[int, int]]:
+def _stamps(dataset: Any) -> dict[str, Stamp]:
     """Return the size and time of the last change of all files on this machine."""
     return {path: _stamp(path) for path in getattr(dataset, "files", ()) if os.path.isfile(path)}
 
 
-def _stamp(path: str) -> tuple[int, int]:
+def _stamp(path: str) -> Stamp:
     try:
         found = os.stat(path)
     except FileNotFoundError:
-        return -1, -1
-    return found.st_size, found.st_mtime_ns
+        return [-1, -1]
+    return [found.st_size, found.st_mtime_ns]

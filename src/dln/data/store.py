@@ -2,16 +2,18 @@
 
 Promise: the columns have the kinds and values that the same rows have as one table in memory. The
 files have no names, so the system frees them when they are no longer used, even if the process is
-killed. `TMPDIR` names the folder.
+killed. `TMPDIR` names the folder. With a `Storage`, the files are in its folder instead, and
+another process can read them again.
 """
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any, Literal
 
@@ -20,22 +22,77 @@ from numpy.typing import NDArray
 
 from dln._util.blocks import row_blocks
 from dln._util.messages import list_names
+from dln._util.storage import Storage
 from dln.core.literals import Category, ColumnKind
 from dln.data.coded import CodedColumn, coded, is_missing_in
-from dln.data.table import RawColumn, Table
+from dln.data.table import RawColumn, Table, array_in_memory
 from dln.errors import ColumnTypeError, DiskSpaceError, TableError
+
+Floats = NDArray[np.float32]
 
 SMALL = 1 << 26
 """Arrays of fewer bytes stay in memory."""
 
 
+class Files:
+    """Makes the files of one table: without names, or in the folder of a storage."""
+
+    def __init__(self, storage: Storage | None = None) -> None:
+        self.storage = storage
+
+    @property
+    def folder(self) -> str:
+        """The folder of the files."""
+        return tempfile.gettempdir() if self.storage is None else str(self.storage.folder)
+
+    def open(self, name: str) -> IO[bytes]:
+        """Open a new file; one of this name is replaced."""
+        if self.storage is None:
+            return tempfile.TemporaryFile(prefix="dln-")
+        path = self.storage.draft(name)
+        path.unlink(missing_ok=True)  # it may still be mapped
+        return path.open("w+b")
+
+    def make_array(
+        self, name: Callable[[], str], shape: tuple[int, ...], fill: Callable[[Floats], None]
+    ) -> Floats:
+        """Make an array in a file, or in memory if it is small; a `MakeArray`."""
+        size = int(np.prod(shape)) * 4
+        if size < SMALL:
+            return array_in_memory(name, shape, fill)
+        dtype, own = np.dtype(np.float32), "" if self.storage is None else name()
+        if self.storage is not None and self.storage.path(own).exists():
+            return _mapped(self.storage.path(own).open("rb"), dtype, shape, "r")
+        with explaining_full_disk(self.folder), self.open(own) as file:
+            # A mapped file without its space on the disk would end the process when it is written.
+            if size and hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, size)
+            else:
+                file.truncate(size)
+            array: Floats = _mapped(file, dtype, shape, "r+")
+            fill(array)
+            if self.storage is not None:
+                self.storage.finish(own)
+        return array
+
+    def check_space(self, n_bytes: int) -> None:
+        """Raise `DiskSpaceError` if the folder has less space."""
+        free = shutil.disk_usage(self.folder).free
+        if n_bytes > free:
+            raise DiskSpaceError(
+                f"the table needs about {n_bytes / 1e9:.1f} GB of temporary files, but "
+                f"{self.folder} has {free / 1e9:.1f} GB free; {_advice(self.storage)}"
+            )
+
+
 class ColumnStore:
     """Collects batches of the same columns, inside a `with` block. `table` ends the collection."""
 
-    def __init__(self) -> None:
+    def __init__(self, storage: Storage | None = None) -> None:
         self.n_rows = 0
         self._names: tuple[str, ...] | None = None
         self._columns: list[_Column] = []
+        self._files = Files(storage)
 
     def __enter__(self) -> ColumnStore:
         return self
@@ -49,34 +106,77 @@ class ColumnStore:
         names = batch.column_names()
         if self._names is None:
             self._names = names
-            self._columns = [_Column(name) for name in names]
+            self._columns = [
+                _Column(name, f"column{index}", self._files) for index, name in enumerate(names)
+            ]
         elif set(names) != set(self._names):
             raise TableError(
                 f"the batch after row {self.n_rows:,} has the columns {list_names(names)}; "
                 f"expected {list_names(self._names)}, as before"
             )
         place = {name: index for index, name in enumerate(names)}
-        with explaining_full_disk():
+        with explaining_full_disk(self._files.folder):
             for column in self._columns:
                 column.append(batch.read(place[column.name]), self.n_rows)
         self.n_rows += batch.n_rows
 
     def table(self) -> Table:
         """Return the collected rows."""
-        assert self._names is not None
-        with explaining_full_disk():
+        with explaining_full_disk(self._files.folder):
             columns = [column.finish(self.n_rows) for column in self._columns]
-        return Table(
-            self.n_rows, len(columns), self._names, columns.__getitem__, new_array=new_array
-        )
+            if self._files.storage is not None:
+                described = [
+                    describe(name, own)
+                    for name, own in zip(self._names or (), columns, strict=True)
+                ]
+                content = json.dumps({"n_rows": self.n_rows, "columns": described})
+                self._files.storage.write(_COLUMNS, content.encode())
+        return _table(self.n_rows, self._names or (), columns, self._files)
+
+
+_COLUMNS = "columns"
+"""The file of a storage that describes its columns; it is written when all of them are complete."""
+
+
+def stored_table(storage: Storage) -> Table | None:
+    """Return the table that an earlier process has collected; None if it was not complete."""
+    content = storage.read(_COLUMNS)
+    if content is None:
+        return None
+    found = json.loads(content)
+    n_rows = found["n_rows"]
+    columns: list[RawColumn] = []
+    for index, own in enumerate(found["columns"]):
+        file = storage.path(f"column{index}").open("rb")
+        values = _mapped(file, np.dtype(own["dtype"]), (n_rows,), "r")
+        if own["kind"] == "category":
+            columns.append(CodedColumn(values, tuple(own["categories"])))
+        else:
+            columns.append(RawColumn(own["kind"], values))
+    names = tuple(own["name"] for own in found["columns"])
+    return _table(n_rows, names, columns, Files(storage))
+
+
+def describe(name: str, column: RawColumn) -> dict[str, Any]:
+    """Return what the file of a column does not say."""
+    own = {"name": name, "kind": column.kind}
+    if isinstance(column, CodedColumn):
+        return {**own, "dtype": column.codes.dtype.str, "categories": column.distinct}
+    return {**own, "dtype": column.values.dtype.str}
+
+
+def _table(n_rows: int, names: tuple[str, ...], columns: list[RawColumn], files: Files) -> Table:
+    read = columns.__getitem__
+    return Table(n_rows, len(columns), names, read, make_array=files.make_array)
 
 
 class _Column:
     """One column that grows: numbers in the type that holds all of them, or category codes."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, file_name: str, files: Files) -> None:
         self.name = name
-        self._file: IO[bytes] = _temporary_file()
+        self._file_name, self._files = file_name, files
+        self._file: IO[bytes] = files.open(file_name)
         self._kind: ColumnKind | None = None  # None until a value is known
         self._empty_kind: ColumnKind = "number"  # the kind if there is no value at all
         self._dtype: np.dtype[Any] = np.dtype(np.bool_)
@@ -120,7 +220,7 @@ class _Column:
 
     def _restart(self, dtype: np.dtype[Any], values: NDArray[Any]) -> None:
         self.close()
-        self._file, self._dtype = _temporary_file(), dtype
+        self._file, self._dtype = self._files.open(self._file_name), dtype
         self._file.write(values.data)
 
     def _change_type(self, dtype: np.dtype[Any], n_rows: int) -> None:
@@ -134,56 +234,33 @@ class _Column:
 
     def finish(self, n_rows: int) -> RawColumn:
         values = _mapped(self._file, self._dtype, (n_rows,), "r")
+        if self._files.storage is not None:
+            self._files.storage.finish(self._file_name)
         if self._kind == "category":
             return CodedColumn(values, tuple(self._codes))
         return RawColumn(self._kind or self._empty_kind, values)
 
 
-def new_array(shape: tuple[int, ...], dtype: type[np.generic]) -> NDArray[Any]:
-    """Make an array to be written: in a temporary file, or in memory if it is small."""
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    if size < SMALL:
-        return np.empty(shape, dtype)
-    file = _temporary_file()
-    with explaining_full_disk(), file:
-        # A mapped file without its space on the disk would end the process when it is written.
-        if size and hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(file.fileno(), 0, size)
-        else:
-            file.truncate(size)
-        return _mapped(file, np.dtype(dtype), shape, "r+")
-
-
-def check_disk_space(n_bytes: int) -> None:
-    """Raise `DiskSpaceError` if the folder of temporary files has less space."""
-    folder = tempfile.gettempdir()
-    free = shutil.disk_usage(folder).free
-    if n_bytes > free:
-        raise DiskSpaceError(
-            f"the table needs about {n_bytes / 1e9:.1f} GB of temporary files, but {folder} has "
-            f"{free / 1e9:.1f} GB free; {_ADVICE}"
-        )
-
-
-_ADVICE = "free some space, or set TMPDIR to a folder with more"
+def _advice(storage: Storage | None) -> str:
+    where = "set TMPDIR to" if storage is None else "name as storage"
+    return f"free some space, or {where} a folder with more"
 
 
 @contextmanager
-def explaining_full_disk() -> Iterator[None]:
+def explaining_full_disk(folder: str) -> Iterator[None]:
     """Turn the system's error for a full disk into a message for users."""
     try:
         yield
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        if isinstance(error, DiskSpaceError) or error.errno not in _FULL:
             raise
         raise DiskSpaceError(
-            f"the disk of {tempfile.gettempdir()} is full, which holds the temporary files of a "
-            f"large table; {_ADVICE}"
+            f"the disk of {folder} is full, which holds the temporary files of a large table; free "
+            "some space, or use a folder with more: set TMPDIR, or name another storage"
         ) from error
 
 
-def _temporary_file() -> IO[bytes]:
-    return tempfile.TemporaryFile(prefix="dln-")
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def _mapped(
@@ -191,7 +268,8 @@ def _mapped(
 ) -> NDArray[Any]:
     """Map a file into memory and close it: the mapping keeps it until it is no longer used."""
     with file:
-        file.flush()
+        if mode == "r+" or file.writable():
+            file.flush()
         if not np.prod(shape):
             return np.empty(shape, dtype=dtype)
         return np.asarray(np.memmap(file, dtype=dtype, mode=mode, shape=shape))

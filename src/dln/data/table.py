@@ -35,6 +35,21 @@ _NUMBER_TYPES = (numbers.Real, decimal.Decimal, np.bool_)
 Rows = NDArray[np.intp] | slice
 """Row numbers, or a part of consecutive rows."""
 
+MakeArray = Callable[
+    [Callable[[], str], tuple[int, ...], Callable[[NDArray[np.float32]], None]], NDArray[np.float32]
+]
+"""Makes an array of a shape and fills it. A text that differs for other content names it, so that
+an array that an earlier process has filled can be used again."""
+
+
+def array_in_memory(
+    name: Callable[[], str], shape: tuple[int, ...], fill: Callable[[NDArray[np.float32]], None]
+) -> NDArray[np.float32]:
+    """Make an array in memory; a `MakeArray`."""
+    array = np.empty(shape, dtype=np.float32)
+    fill(array)
+    return array
+
 
 @dataclass(frozen=True)
 class RawColumn:
@@ -69,9 +84,9 @@ class Table:
         The stored columns, if the table is a sparse matrix.
     places
         Positions of the columns in the table that they were chosen from; None for all columns.
-    new_array
-        Makes an array for something about as large as the table: in memory, or in a file if the
-        table is in files.
+    make_array
+        Makes an array about as large as the table: in memory, or in a file if the table is in
+        files.
     """
 
     n_rows: int
@@ -81,12 +96,12 @@ class Table:
     matrix: NDArray[Any] | None = None
     sparse: SparseColumns | None = None
     places: tuple[int, ...] | None = None
-    new_array: Callable[[tuple[int, ...], type[np.generic]], NDArray[Any]] = np.empty
+    make_array: MakeArray = array_in_memory
 
     @property
     def is_in_files(self) -> bool:
         """Whether the columns are in files, which may be larger than the memory."""
-        return self.new_array is not np.empty
+        return self.make_array is not array_in_memory
 
     def without_names(self) -> Table:
         """Drop the names, so that columns are matched by position."""
@@ -102,6 +117,10 @@ class Table:
         if isinstance(taken, _Taken):  # so that rows of chosen rows are read without the others
             read, rows = taken.read, _rows_of(taken.rows, rows)
         return replace(self, n_rows=n_rows, read=_Taken(read, rows), matrix=None)
+
+    def chosen_rows(self) -> Rows:
+        """Return the rows of this table in the one that it was taken from."""
+        return self.read.rows if isinstance(self.read, _Taken) else slice(0, self.n_rows)
 
     def blocks(self) -> Iterator[slice]:
         """Divide the rows into parts that fit into memory: all rows, unless they are in files."""

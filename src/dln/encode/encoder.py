@@ -7,6 +7,7 @@ group; a column with missing values gets an additional literal for them.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -108,9 +109,27 @@ class Encoder:
 
     def encode(self, table: Table) -> NDArray[np.float32]:
         """Encode a table of the same columns: (n_rows, n_columns), row after row."""
-        cells = table.new_array((table.n_rows, len(self.codes)), np.float32)
-        _encode_into(cells, table, self.codes)
-        return cells
+        return _encode(table, self.codes)
+
+
+def _encode(table: Table, codes: Sequence[ColumnCode]) -> NDArray[np.float32]:
+    return table.make_array(
+        lambda: f"encoded-{_digest(table, codes)}",
+        (table.n_rows, len(codes)),
+        lambda cells: _encode_into(cells, table, codes),
+    )
+
+
+def _digest(table: Table, codes: Sequence[ColumnCode]) -> str:
+    """Return a text that differs for other rows of the same table, and for other codes."""
+    digest = hashlib.blake2b(digest_size=12)
+    rows = table.chosen_rows()
+    digest.update(repr(rows).encode() if isinstance(rows, slice) else rows.tobytes())
+    for code in codes:
+        digest.update(repr((code.column, code.groups)).encode())
+        if code.scale is not None:
+            digest.update(code.scale.knots.tobytes() + code.scale.levels.tobytes())
+    return digest.hexdigest()
 
 
 def _encode_into(cells: NDArray[np.float32], table: Table, codes: Sequence[ColumnCode]) -> None:
@@ -168,7 +187,8 @@ def fit_encoders(
 
     `n_cutoffs` has the number for each encoder; that of the options is not used.
     """
-    cells = table.new_array((table.n_rows, table.n_columns), np.float32)
+    # Columns in memory are encoded as they are read, those in files part by part.
+    cells = np.empty((0 if table.is_in_files else table.n_rows, table.n_columns), dtype=np.float32)
     codes: list[ColumnCode] = []
     known: list[_Known] = []
     for index, name in enumerate(table.column_names()):
@@ -179,7 +199,7 @@ def fit_encoders(
         if not table.is_in_files:
             cells[:, index] = codes[-1].encode(raw)
     if table.is_in_files:
-        _encode_into(cells, table, codes)
+        cells = _encode(table, codes)
     literals: list[list[LiteralSet]] = [[] for _ in n_cutoffs]
     every = np.arange(table.n_columns)
     worth = choose_columns(cells, target, weight) if options.screening else every

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dln._util.cores import count_threads
 from dln._util.option import documented
+from dln._util.storage import Storage
 from dln.core.circuit import Circuit
 from dln.data.target import ClassWeight
 from dln.decisions.calibrate import missed_text
@@ -29,7 +31,8 @@ from dln.estimators.plan import (
     stated_rules,
 )
 from dln.estimators.presets import PresetName
-from dln.estimators.reading import draw_seed, name_of_accuracy, read_features, read_problem
+from dln.estimators.reading import name_of_accuracy, read_features, read_problem
+from dln.estimators.storing import check_fit, fit_storage, stored_seed
 from dln.estimators.widen import widen, widen_path
 from dln.paths.fit import fit_path
 from dln.paths.path import CircuitPath
@@ -177,6 +180,7 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
         n_jobs: int | None = None,
         verbose: int | bool = 0,
         on_interrupt: OnInterrupt = "raise",
+        storage: str | os.PathLike[str] | Storage | None = None,
     ) -> None:
         self.preset = preset
         self.init = init
@@ -242,6 +246,7 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.on_interrupt = on_interrupt
+        self.storage = storage
 
     # -- fitting --------------------------------------------------------------------------------
 
@@ -269,13 +274,21 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
         self : DLNClassifier
             The fitted classifier.
         """
+        with fit_storage(self) as storage:
+            return self._fit(X, y, sample_weight, groups, storage)
+
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, storage: Storage | None
+    ) -> DLNClassifier:
         parameters = read_parameters(self)  # refuses parameters out of range first
         budget = budget_of(parameters)
         class_weight = parameters.class_weight
-        engine = find_engine(self.engine, self.device)
+        engine = find_engine(self.engine, self.device, storage)
         n_threads = count_threads(self.n_jobs)
-        rng = np.random.default_rng(draw_seed(self.random_state))
-        read, classes = read_problem(self, X, y, sample_weight, class_weight, groups)
+        seed = stored_seed(self, storage)
+        rng = np.random.default_rng(seed)
+        read, classes = read_problem(self, X, y, sample_weight, class_weight, groups, storage)
+        check_fit(storage, self, read, seed)
         problem = read.counting()
         budget.check_columns(problem.table.column_names())
         constraints = constraints_of(parameters, problem)
@@ -330,6 +343,8 @@ class DLNClassifier(ClassifierMixin, CircuitEstimator):  # type: ignore[misc]
         self.selection_ = [] if fitted is None else _selection(fitted)
         # Last, so that the model is complete even if warnings are turned into errors.
         warn_of_mixtures(self.circuit_.columns)
+        if storage is not None:
+            storage.is_kept |= interrupted
         if interrupted:
             warn_user("The fit was interrupted. The model keeps what it had learned so far.")
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dln._util.option import option, unused
+from dln._util.storage import Storage
 from dln.core.circuit import Circuit
 from dln.data.target import ClassWeight
 from dln.decisions.goal import Probabilities
@@ -236,6 +238,14 @@ class Parameters(FitOptions):
     on_interrupt: OnInterrupt = option(
         "raise",
         "On Ctrl-C, raise KeyboardInterrupt, or keep what was learned so far and warn.",
+        searched=False,
+    )
+    storage: str | os.PathLike[str] | Storage | None = option(
+        None,
+        "A folder to save finished work in. If the fit is killed, the same fit resumes.",
+        more="It gives the same circuit as without the interruption. The folder is deleted when "
+        'the fit is complete. For engine="native".',
+        checked=False,
         searched=False,
     )
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from dln._util.messages import list_names, type_name
 from dln._util.progress import live_bars
+from dln._util.storage import Storage
 from dln.core.labels import plain_labels
 from dln.data.batches import is_batched, read_batches
 from dln.data.number_target import (
@@ -31,7 +32,13 @@ from dln.train.problem import NumberProblem, Problem
 
 
 def read_problem(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, class_weight: Any, groups: Any = None
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    class_weight: Any,
+    groups: Any = None,
+    storage: Storage | None = None,
 ) -> tuple[Problem, NDArray[Any]]:
     """Read the training data; return it (including rows of weight 0) and the classes.
 
@@ -39,7 +46,7 @@ def read_problem(
     """
     if is_batched(X):
         named = {"y": y, "sample_weight": sample_weight, "groups": groups}
-        X, columns = read_batched(estimator, X, named)
+        X, columns = read_batched(estimator, X, named, storage)
         y, sample_weight, groups = columns["y"].raw, columns["sample_weight"], columns["groups"]
     table = read_features(estimator, X, reset=True).narrow()
     numbers = None if groups is None else read_groups(groups, table.n_rows)
@@ -60,6 +67,7 @@ def read_number_problem(
     loss: str,
     groups: Any = None,
     exposure: Any = None,
+    storage: Storage | None = None,
 ) -> NumberProblem:
     """Read the training data of a target of numbers, including rows of weight 0.
 
@@ -71,7 +79,7 @@ def read_number_problem(
     """
     if is_batched(X):
         named = {"y": y, "sample_weight": sample_weight, "groups": groups, "exposure": exposure}
-        X, columns = read_batched(estimator, X, named)
+        X, columns = read_batched(estimator, X, named, storage)
         y, sample_weight, groups, exposure = (columns[name] for name in named)
     table = read_features(estimator, X, reset=True).narrow()
     target = read_numbers(y, table.n_rows)
@@ -109,10 +117,12 @@ class _NamedColumn:
         return np.asarray(self.raw.values, dtype=dtype)
 
 
-def read_batched(estimator: Any, X: Any, given: Mapping[str, Any]) -> tuple[Table, dict[str, Any]]:
+def read_batched(
+    estimator: Any, X: Any, given: Mapping[str, Any], storage: Storage | None = None
+) -> tuple[Table, dict[str, Any]]:
     """Read a table in batches; return the features, and the columns that parameters name."""
     with live_bars(enabled=bool(estimator.verbose)) as show:
-        table = read_batches(X, show)
+        table = read_batches(X, show, storage=storage)
     names = table.column_names()
     columns: dict[str, Any] = dict.fromkeys(given)
     for parameter, name in given.items():

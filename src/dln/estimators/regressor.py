@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from dln._util.cores import count_threads
 from dln._util.option import documented
 from dln._util.progress import live_bars
+from dln._util.storage import Storage
 from dln.core.circuit import Circuit
 from dln.data.number_target import read_exposure
 from dln.encode.ranges import ranges_of
@@ -27,7 +29,8 @@ from dln.estimators.plan import (
     read_number_parameters,
     stated_numbers,
 )
-from dln.estimators.reading import draw_seed, read_features, read_number_problem
+from dln.estimators.reading import read_features, read_number_problem
+from dln.estimators.storing import check_fit, fit_storage, stored_seed
 from dln.estimators.widen import widen, widen_path
 from dln.paths.fit import FittedPath
 from dln.paths.number_fit import fit_number_path
@@ -156,6 +159,7 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         n_jobs: int | None = None,
         verbose: int | bool = 0,
         on_interrupt: OnInterrupt = "raise",
+        storage: str | os.PathLike[str] | Storage | None = None,
     ) -> None:
         self.loss = loss
         self.quantile = quantile
@@ -209,6 +213,7 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.on_interrupt = on_interrupt
+        self.storage = storage
 
     # -- fitting --------------------------------------------------------------------------------
 
@@ -245,14 +250,27 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         self : DLNRegressor
             The fitted regressor.
         """
+        with fit_storage(self) as storage:
+            return self._fit(X, y, sample_weight, groups, exposure, storage)
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        groups: Any,
+        exposure: Any,
+        storage: Storage | None,
+    ) -> DLNRegressor:
         parameters = read_number_parameters(self)  # refuses parameters out of range first
         budget = budget_of(parameters)
-        engine = find_engine(self.engine, self.device)
+        engine = find_engine(self.engine, self.device, storage)
         n_threads = count_threads(self.n_jobs)
-        seed = draw_seed(self.random_state)
+        seed = stored_seed(self, storage)
         problem = read_number_problem(
-            self, X, y, sample_weight, parameters.loss, groups, exposure
+            self, X, y, sample_weight, parameters.loss, groups, exposure, storage
         ).counting()
+        check_fit(storage, self, problem, seed)
         budget.check_columns(problem.table.column_names())
         constraints = constraints_of(parameters, problem)
         fits: list[FittedNumber] = []
@@ -311,6 +329,8 @@ class DLNRegressor(RegressorMixin, CircuitEstimator):  # type: ignore[misc]
         self.traces_ = [trace for fitted in fits for trace in fitted.traces]
         # Last, so that the model is complete even if warnings are turned into errors.
         warn_of_mixtures(self.circuit_.columns)
+        if storage is not None:
+            storage.is_kept |= interrupted
         if interrupted:
             warn_user("The fit was interrupted. The model keeps what it had learned so far.")
         elif not self.circuit_.rules and budget.is_limited:

@@ -22,7 +22,7 @@ from dln.estimators.fit_warnings import warn_user
 from dln.estimators.parameters import CONSTRAINTS
 from dln.estimators.reading import draw_seed
 from dln.search.backend import BackendName, TaskContext, open_backend
-from dln.search.fingerprint import fingerprint, fingerprint_folds, fingerprint_values, versions
+from dln.search.fingerprint import fingerprint_folds, fingerprint_values, versions
 from dln.search.folds import Fold, user_folds
 from dln.search.preset import Preset
 from dln.search.progress import search_bar
@@ -35,6 +35,7 @@ from dln.search.storage import Storage, StudyStorage
 from dln.search.trial import CHOICES, Choice, Trial, find_front
 from dln.shrink.simplify.simplify import Effort
 from dln.train.engines import EngineName
+from dln.train.fingerprint import fingerprint
 from dln.train.jobs import OnInterrupt
 from dln.train.problem import NumberProblem, Problem
 

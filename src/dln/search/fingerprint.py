@@ -12,27 +12,9 @@ import numpy as np
 
 from dln.search.folds import Fold
 from dln.search.space import describe
-from dln.train.problem import NumberProblem, Problem
 
 _DIGITS = 16
 """Length of a digest. Two searches in one file will not have the same one by chance."""
-
-
-def fingerprint(problem: Problem | NumberProblem) -> str:
-    """Return a text that changes if a value, target or weight of the table changes."""
-    digest = hashlib.sha256()
-    classes = problem.classes if isinstance(problem, Problem) else None
-    digest.update(repr((problem.table.names, classes)).encode())
-    for array in (problem.target, problem.weight):
-        digest.update(np.ascontiguousarray(array).tobytes())
-    for index in range(problem.table.n_columns):
-        raw = problem.table.read(index)
-        digest.update(raw.kind.encode())
-        if raw.kind == "category":
-            digest.update(repr(raw.values.tolist()).encode())
-        else:
-            digest.update(np.ascontiguousarray(raw.values, dtype=np.float64).tobytes())
-    return digest.hexdigest()[:_DIGITS]
 
 
 def fingerprint_folds(folds: Sequence[Fold]) -> str:

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dln._util.storage import Storage
 from dln.errors import ExtraMissingError
 from dln.train.compiled import check_engine, pack_options
 from dln.train.jobs import Histories, Job, OnInterrupt, OnProgress, Trained, check_trained
+from dln.train.run_states import RunStates
 from dln.train.schedule import Schedule, make_schedule
 from dln.train.trace import make_trace
 
@@ -23,14 +25,19 @@ def train_population(
     on_progress: OnProgress | None = None,
     on_interrupt: OnInterrupt = "raise",
     level: str = "",
+    storage: Storage | None = None,
 ) -> list[Trained]:
-    """Train the network of each job in place. The number of threads does not change the result."""
+    """Train the network of each job in place. The number of threads does not change the result.
+
+    With a storage, runs continue where an earlier process has saved them.
+    """
     native = _extension()
     schedules = [make_schedule(job.options, job.network) for job in jobs]
     bound = [bind(native, job, schedule) for job, schedule in zip(jobs, schedules, strict=True)]
+    states = None if storage is None else RunStates(storage, jobs, schedules, bound)
     interrupted = False
     try:
-        native.train(bound, n_threads, _reporter(bound, on_progress), level)
+        native.train(bound, n_threads, _reporter(bound, on_progress, states), level)
     except KeyboardInterrupt:
         if on_interrupt == "raise":
             raise
@@ -46,12 +53,18 @@ def train_population(
     return results
 
 
-def _reporter(bound: Sequence[Any], on_progress: OnProgress | None) -> Callable[[], None] | None:
-    """Return the function that the extension calls from time to time; None without a callback."""
-    if on_progress is None:
+def _reporter(
+    bound: Sequence[Any], on_progress: OnProgress | None, states: RunStates | None
+) -> Callable[[], None] | None:
+    """Return the function that the extension calls from time to time and at the end, if any."""
+    if on_progress is None and states is None:
         return None
 
     def report() -> None:
+        if states is not None:
+            states.save()
+        if on_progress is None:
+            return
         visited = sum(job.epochs_visited for job in bound)
         on_progress(Histories([job.history() for job in bound], visited))
 
