@@ -221,10 +221,9 @@ class VoteSearch {
     require(winner >= 0 && winner < problem_.n_classes, "there is no class ", winner);
     for (int size : box.size) require(size > 0, "the box is empty");
     nb::gil_scoped_release release;
-    Reason reason;
-    Reasoner(problem_, box).check(box, winner, Limit::of(seconds, 0), reason);
-    if (reason.is_wrong) throw std::logic_error("a proof is wrong");
-    return reason.checked;
+    const ClassProof::Verdict verdict = ClassProof(problem_).check(box, winner, Limit::of(seconds, 0));
+    if (verdict == ClassProof::Verdict::wrong) throw std::logic_error("a proof is wrong");
+    return verdict == ClassProof::Verdict::right;
   }
 
   // Bound the weight of the rows of a box that fulfil one of several cases, each of which is a box, of
@@ -273,9 +272,10 @@ class VoteSearch {
     std::vector<Reason> found(n_rows);
     {
       nb::gil_scoped_release release;
+      const CellVotes& votes = cell_votes();
       std::atomic<std::size_t> next{0};
       const auto work = [&] {
-        Reasoner reasoner(problem_, box);
+        Reasoner reasoner(problem_, votes, box);
         for (std::size_t i; (i = next++) < n_rows;)
           found[i] = reasoner.find(rows.data() + i * n_columns, ranks.data(), widen_nodes,
                                    Limit::of(seconds, 0), check_seconds);
@@ -346,8 +346,16 @@ class VoteSearch {
                           to_numpy(std::move(flags), {n, 3}));
   }
 
+  // Made when reasons are first asked for.
+  const CellVotes& cell_votes() {
+    const std::lock_guard lock(mutex_);
+    if (!cell_votes_) cell_votes_.emplace(problem_);
+    return *cell_votes_;
+  }
+
   Problem problem_;
   Solver solver_;
+  std::optional<CellVotes> cell_votes_;
   std::mutex mutex_;
 };
 

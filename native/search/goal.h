@@ -19,6 +19,9 @@ struct Demand {
   Number by;       // votes[more] - votes[less] >= by
 };
 
+// That a class is chosen rather than another one. A tie goes to the class that is listed first.
+inline Demand demand_of(int rival, int winner) { return {rival, winner, rival < winner ? 0 : 1}; }
+
 enum class Status { none, found, unknown };  // no row; a row; the limit was reached
 
 struct Answer {

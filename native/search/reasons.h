@@ -8,251 +8,41 @@
 #include <utility>
 #include <vector>
 
-#include "check.h"
-#include "solver.h"
+#include "class_proof.h"
+#include "deletion.h"
 
 namespace dln::search {
 
-struct Reason {
-  std::vector<std::uint8_t> kept;     // of each column: whether its value is needed
-  std::vector<std::uint8_t> allowed;  // of each atom of a column: whether the box contains it
-  std::vector<std::int32_t> witnesses;  // (n_columns, n_columns): see `Reasoner::minimal`
-  std::vector<std::uint8_t> witnessed;  // of each column: whether there is a witness
-  bool minimal = true;                // no column can be left out
-  bool widest = true;                 // no interval or set can be extended alone
-  bool checked = false;               // a proof was found, and is right
-  bool is_wrong = false;              // a proof was found, and is wrong
-};
-
-class Reasoner {
+class Reasoner : private Deletion {
  public:
-  Reasoner(const Problem& problem, Box domain)
-      : p_(problem), solver_(problem), checker_(problem), domain_(std::move(domain)) {
-    for (int c = 0; c < p_.n_classes; ++c) classes_.push_back(c);
-  }
+  Reasoner(const Problem& problem, const CellVotes& votes, Box domain)
+      : Deletion(problem, votes, std::move(domain)), proof_(problem) {}
 
-  // `ranks`: columns of a higher rank are left out first. Within a rank, those whose change alone
-  // costs the class the fewest votes. `n_nodes` is the limit of each question about a wider box, 0
-  // if the values shall not be widened. The answer is checked for
-  // `check_seconds`, if that is positive.
+  // `ranks`: columns of a higher rank are left out first. `n_nodes` is the limit of each question about
+  // a wider box, 0 if the values shall not be widened. The answer is checked for `check_seconds`, if
+  // that is positive.
   Reason find(const std::int32_t* row, const double* ranks, std::int64_t n_nodes,
               const Limit& limit, double check_seconds) {
-    row_ = row;
-    limit_ = limit;
-    const std::vector<Number> votes = solver_.votes(row, classes_);
-    winner_ = static_cast<int>(std::max_element(votes.begin(), votes.end()) - votes.begin());
-    order_rivals(votes);
-    known_.clear();
-    box_ = domain_;
-    for (int v = 0; v < p_.n_columns; ++v)
-      if (!p_.readers[v].empty()) box_.fix(p_, v, row[v]);
+    start(row, limit);
     Reason reason;
     reason.kept.assign(p_.n_columns, 0);
     reason.witnessed.assign(p_.n_columns, 0);
     reason.witnesses.assign(static_cast<std::size_t>(p_.n_columns) * p_.n_columns, 0);
-    minimal(order(ranks), reason);
+    minimal(ranks, reason);
     limit_.n_nodes = n_nodes;
     if (n_nodes > 0) extend(reason);
-    if (check_seconds > 0) check(box_, winner_, Limit::of(check_seconds, 0), reason);
+    if (check_seconds > 0) {
+      const ClassProof::Verdict verdict = proof_.check(box_, winner_, Limit::of(check_seconds, 0));
+      reason.checked = verdict == ClassProof::Verdict::right;
+      reason.is_wrong = verdict == ClassProof::Verdict::wrong;
+    }
     reason.allowed.assign(p_.atom[p_.n_columns], 0);
     for (int v = 0; v < p_.n_columns; ++v)
       for (int i = 0; i < box_.size[v]; ++i) reason.allowed[p_.atom[v] + box_.begin(p_, v)[i]] = 1;
     return reason;
   }
 
-  // Prove that all rows of a box get a class, and check the proof with other code.
-  void check(const Box& box, int winner, const Limit& limit, Reason& reason) {
-    if (p_.has_definitions) return;
-    winner_ = winner;
-    const Regrouped part = Regrouper(p_, box, classes_).make(std::vector<Number>(p_.n_messages));
-    Solver solver(part);
-    const Box whole = Box::whole(part.problem);
-    for (int rival = 0; rival < p_.n_classes; ++rival) {
-      if (rival == winner) continue;
-      goal_.assign(1, demand_of(rival));
-      Proof proof;
-      solver.record(&proof);
-      const Answer answer = solver.solve(whole, goal_, nullptr, 0, limit);
-      solver.record(nullptr);
-      if (answer.status != Status::none) return;
-      if (!checker_.check(box, goal_, proof)) {
-        reason.is_wrong = true;
-        return;
-      }
-    }
-    reason.checked = true;
-  }
-
  private:
-  enum class Forced { yes, no, unknown };
-
-  void order_rivals(const std::vector<Number>& votes) {
-    rivals_.clear();
-    for (int c = 0; c < p_.n_classes; ++c)
-      if (c != winner_) rivals_.push_back(c);
-    std::stable_sort(rivals_.begin(), rivals_.end(),
-                     [&](int a, int b) { return votes[a] > votes[b]; });
-  }
-
-  // Whether all rows of the box have the class of the row; if not, `witness_` is one that has not.
-  Forced forced() {
-    for (auto known = known_.rbegin(); known != known_.rend(); ++known)
-      if (contains(*known)) {
-        witness_ = *known;
-        return Forced::no;
-      }
-    int n_tried = 0;
-    for (auto known = known_.rbegin(); known != known_.rend() && n_tried < 4; ++known, ++n_tried) {
-      witness_ = moved_into_box(*known);
-      if (!winners_of(witness_).empty()) {
-        known_.push_back(witness_);
-        return Forced::no;
-      }
-    }
-    const Forced answer = forced(solver_, box_);
-    if (answer == Forced::no) known_.push_back(witness_);
-    return answer;
-  }
-
-  // A row with the atoms of another one, except where the box does not allow them.
-  std::vector<std::int32_t> moved_into_box(std::vector<std::int32_t> row) const {
-    for (int v = 0; v < p_.n_columns; ++v) {
-      const std::int32_t* atoms = box_.begin(p_, v);
-      if (std::find(atoms, atoms + box_.size[v], row[v]) == atoms + box_.size[v]) row[v] = *atoms;
-    }
-    return row;
-  }
-
-  // The rivals that would be chosen rather than the class of the row.
-  std::vector<int> winners_of(const std::vector<std::int32_t>& row) {
-    std::vector<int> found;
-    const std::vector<Number> votes = solver_.votes(row.data(), classes_);
-    for (int rival : classes_)
-      if (rival != winner_ && votes[rival] - votes[winner_] >= demand_of(rival).by)
-        found.push_back(rival);
-    return found;
-  }
-
-  Forced forced(Solver& solver, const Box& box) {
-    bool sure = true;
-    for (std::size_t i = 0; i < rivals_.size(); ++i) {
-      goal_.assign(1, demand_of(rivals_[i]));
-      Answer answer = solver.solve(box, goal_, nullptr, 0, limit_);
-      if (answer.status == Status::found) {
-        witness_ = std::move(answer.row);
-        std::rotate(rivals_.begin(), rivals_.begin() + i, rivals_.begin() + i + 1);  // likely again
-        return Forced::no;
-      }
-      sure = sure && answer.status == Status::none;
-    }
-    return sure ? Forced::yes : Forced::unknown;
-  }
-
-  // A tie goes to the class that is listed first.
-  Demand demand_of(int rival) const { return {rival, winner_, rival < winner_ ? 0 : 1}; }
-
-  // Set aside the rivals that the bound excludes from a box. Later boxes are parts of it.
-  void exclude_rivals() {
-    Limit quick = limit_;
-    quick.n_nodes = 1;
-    std::vector<std::uint8_t> can_win(p_.n_classes, 0);
-    std::vector<std::vector<std::int32_t>> known;
-    const auto remember = [&](std::vector<std::int32_t> row) {
-      bool is_new = false;
-      for (int rival : winners_of(row)) is_new |= !can_win[rival], can_win[rival] = 1;
-      if (is_new) known.push_back(std::move(row));
-    };
-    for (auto row = known_.rbegin(); row != known_.rend(); ++row) remember(moved_into_box(*row));
-    const auto stay = std::stable_partition(rivals_.begin(), rivals_.end(), [&](int rival) {
-      if (can_win[rival]) return true;
-      goal_.assign(1, demand_of(rival));
-      const Answer answer = solver_.solve(box_, goal_, nullptr, 0, quick);
-      if (answer.status == Status::found) remember(answer.row);
-      return answer.status != Status::none;
-    });
-    rivals_.erase(stay, rivals_.end());
-    known_ = std::move(known);  // later boxes are parts of this one
-  }
-
-  bool contains(const std::vector<std::int32_t>& row) const {
-    for (int v = 0; v < p_.n_columns; ++v) {
-      const std::int32_t* atoms = box_.begin(p_, v);
-      if (std::find(atoms, atoms + box_.size[v], row[v]) == atoms + box_.size[v]) return false;
-    }
-    return true;
-  }
-
-  std::vector<int> order(const double* ranks) {
-    std::vector<int> columns;
-    std::vector<Number> damage(p_.n_columns, 0);
-    // The rivals with the most votes are enough for a guess.
-    const std::vector<int> near(rivals_.begin(), rivals_.begin() + std::min<std::size_t>(3, rivals_.size()));
-    std::vector<int> classes = near;
-    classes.push_back(winner_);
-    const std::vector<Number> now = solver_.votes(row_, classes);
-    std::vector<Number> votes;
-    for (int v = 0; v < p_.n_columns; ++v) {
-      if (p_.readers[v].empty()) continue;
-      columns.push_back(v);
-      Number least = infinite;
-      solver_.votes_of_atoms(v, domain_, now, classes, votes);
-      for (std::size_t i = 0; i < votes.size(); i += p_.n_classes)
-        for (int rival : near) least = std::min(least, votes[i + winner_] - votes[i + rival]);
-      damage[v] = -least;
-    }
-    std::stable_sort(columns.begin(), columns.end(), [&](int a, int b) {
-      if (ranks[a] != ranks[b]) return ranks[a] > ranks[b];
-      return damage[a] < damage[b];
-    });
-    return columns;
-  }
-
-  // Leave out one column after another while the others still force the class. If some columns are
-  // enough, more are too, so a run of columns is found by doubling and bisection. The witness of a
-  // kept column is a row of another class that has all other kept values.
-  void minimal(const std::vector<int>& order, Reason& reason) {
-    const int n = static_cast<int>(order.size());
-    const auto try_free = [&](int from, int to) {
-      for (int i = from; i < to; ++i) box_.free(p_, order[i], domain_);
-      const Forced answer = forced();
-      if (answer != Forced::yes)
-        for (int i = from; i < to; ++i) box_.fix(p_, order[i], row_[order[i]]);
-      return answer;
-    };
-    int start = 0, step = 1;
-    const std::vector<int> all_rivals = rivals_;
-    while (start < n && !rivals_.empty()) {
-      if (step == 1) {  // after the start, and after each column that is kept
-        for (int i = start; i < n; ++i) box_.free(p_, order[i], domain_);
-        exclude_rivals();
-        if (rivals_.empty()) break;
-        for (int i = start; i < n; ++i) box_.fix(p_, order[i], row_[order[i]]);
-      }
-      int to = std::min(start + step, n);
-      const Forced answer = try_free(start, to);
-      if (answer == Forced::yes) {
-        start = to;
-        step *= 2;
-        continue;
-      }
-      if (to - start > 1) {
-        step = (to - start) / 2;
-        continue;
-      }
-      const int column = order[start++];
-      reason.kept[column] = 1;
-      if (answer == Forced::unknown) {
-        reason.minimal = false;
-      } else {
-        reason.witnessed[column] = 1;
-        std::copy(witness_.begin(), witness_.end(),
-                  reason.witnesses.begin() + static_cast<std::size_t>(column) * p_.n_columns);
-      }
-      step = 1;
-    }
-    rivals_ = all_rivals;
-  }
-
   // -- intervals and sets ---------------------------------------------------------------------
 
   void extend(Reason& reason) {
@@ -266,11 +56,6 @@ class Reasoner {
     }
   }
 
-  bool is_allowed(int v, int atom) const {
-    const std::int32_t* atoms = domain_.begin(p_, v);
-    return std::find(atoms, atoms + domain_.size[v], atom) != atoms + domain_.size[v];
-  }
-
   // Make a problem of the box in which one column is free, and find the atoms of the column that can
   // be added by the bound alone.
   void open_column(int v) {
@@ -279,7 +64,7 @@ class Reasoner {
     solver_of_part_.reset();
     if (!p_.has_definitions) {
       box_.free(p_, v, domain_);
-      part_ = Regrouper(p_, box_, classes_).make(std::vector<Number>(p_.n_messages));
+      part_ = Regrouper(p_, box_, classes_).make({});
       set_atoms(v, before);
       solver_of_part_.emplace(part_);
       whole_ = Box::whole(part_.problem);
@@ -303,7 +88,7 @@ class Reasoner {
     set_atoms(v, atoms);
     Forced answer = Forced::yes;
     if (!solver_of_part_) {
-      answer = forced();
+      answer = forced(solver_, box_);
     } else {
       Box box = whole_;
       box.size[number_] = 0;
@@ -384,23 +169,12 @@ class Reasoner {
     return from;
   }
 
-  const Problem& p_;
-  Solver solver_;
-  Checker checker_;
-  Box domain_, box_;
-  std::vector<int> classes_;  // all
-  Regrouped part_;            // the problem of the column that is widened
+  ClassProof proof_;
+  Regrouped part_;  // the problem of the column that is widened
   std::optional<Solver> solver_of_part_;
   Box whole_;
-  int number_ = 0;            // of the column, in that problem
-  const std::int32_t* row_ = nullptr;
-  int winner_ = 0;
-  Limit limit_;
-  std::vector<int> rivals_;
+  int number_ = 0;                  // of the column, in that problem
   std::vector<std::uint8_t> safe_;  // of each atom of a column: whether it forces the class too
-  std::vector<Demand> goal_;
-  std::vector<std::int32_t> witness_;
-  std::vector<std::vector<std::int32_t>> known_;  // rows of other classes
 };
 
 }  // namespace dln::search

@@ -10,8 +10,9 @@
 #pragma once
 
 #include <algorithm>
+#include <iterator>
 #include <map>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "problem.h"
@@ -30,7 +31,7 @@ class Regrouper {
  public:
   static constexpr double small = 4096;  // so many rows are one table
 
-  // `classes` are those that a goal names; only their votes are kept.
+  // `classes` are those that a goal names; only their votes are kept. No messages are zeros.
   Regrouper(const Problem& problem, const Box& box, const std::vector<int>& classes)
       : p_(problem), classes_(classes) {
     merge_atoms(box);
@@ -57,16 +58,16 @@ class Regrouper {
     for (int c : classes_) q.base.push_back(p_.base[c]);
     std::vector<int> constants;
     for (Group& group : groups_) {
-      if (group.members.empty()) continue;
+      if (group.parts.empty()) continue;
       if (!group.variables.empty()) {
         add(made, group, messages);
-        made.members.push_back(std::move(group.members));
+        made.members.push_back(group.members());
         continue;
       }
-      for (int f : group.members)
+      constants = group.members();
+      for (int f : constants)
         for (int c = 0; c < q.n_classes; ++c)
           q.base[c] += p_.table[classes_[c]][p_.factors[f].first_cell + offset_[f]];
-      constants = std::move(group.members);
     }
     if (!constants.empty()) made.members.push_back(std::move(constants));
     return made;
@@ -75,13 +76,33 @@ class Regrouper {
  private:
   using Patterns = std::vector<std::int32_t>;  // of each merged atom
 
-  struct Group {
-    std::vector<int> members;
-    std::vector<int> variables;       // numbers in `free_`, ascending
-    std::vector<Patterns> patterns;   // of each variable
-    std::vector<int> sizes;           // the number of patterns of each variable
+  struct Axes {
+    std::vector<int> variables;      // numbers in `free_`, ascending
+    std::vector<Patterns> patterns;  // of each variable
+    std::vector<int> sizes;          // the number of patterns of each variable
     double n_cells = 1;
+
+    // Where a variable is; -1 if it is not here.
+    int find(int variable) const {
+      const auto where = std::lower_bound(variables.begin(), variables.end(), variable);
+      return where == variables.end() || *where != variable ? -1 : static_cast<int>(where - variables.begin());
+    }
   };
+  // Factors that read the same variables are added up in a small table first.
+  struct Part : Axes {
+    std::vector<int> members;
+  };
+  struct Group : Axes {
+    std::vector<Part> parts;
+
+    std::vector<int> members() const {
+      std::vector<int> all;
+      for (const Part& part : parts) all.insert(all.end(), part.members.begin(), part.members.end());
+      return all;
+    }
+  };
+  using Tables = std::vector<std::vector<Number>>;  // of each class
+  using Steps = std::vector<std::vector<std::size_t>>;  // of each pattern of each variable
 
   // Number pairs of patterns by their first atom. Returns how many there are.
   int join(Patterns& patterns, const Patterns& others, int n_others) {
@@ -131,85 +152,85 @@ class Regrouper {
     const bool one = n_rows <= small;
     offset_.assign(p_.factors.size(), 0);
     std::map<std::vector<int>, std::size_t> found;
-    std::vector<int> variables;
-    std::vector<Patterns> patterns;
-    std::vector<int> sizes;
-    if (one) {
-      groups_.emplace_back();
-      found[{}] = 0;
-    }
+    Axes axes;
     for (std::size_t f = 0; f < p_.factors.size(); ++f) {
-      const Factor& factor = p_.factors[f];
-      variables.clear(), patterns.clear(), sizes.clear();
-      for (std::size_t at = factor.first_place; at < factor.last_place; ++at) {
-        const Place& place = p_.places[at];
-        const int number = number_[place.variable];
-        int n = 1;
-        if (number >= 0) {
-          Patterns mine(merged_[number].size(), 0), given(mine.size());
-          for (std::size_t a = 0; a < mine.size(); ++a)
-            given[a] = p_.pattern[place.pattern + merged_[number][a].front()];
-          n = join(mine, given, place.n_patterns);
-          if (n > 1) {
-            variables.push_back(number);
-            patterns.push_back(std::move(mine));
-            sizes.push_back(n);
-          }
-        }
-        if (n == 1)
-          offset_[f] += static_cast<std::size_t>(
-                            p_.pattern[place.pattern + *box.begin(p_, place.variable)]) *
-                        place.stride;
-      }
-      // The variables of a factor need not ascend.
-      sort_by_variable(variables, patterns, sizes);
-      Group group{{static_cast<int>(f)}, variables, patterns, sizes};
-      for (int n : sizes) group.n_cells *= n;
-      const auto [where, is_new] = found.try_emplace(variables, groups_.size());
-      if (is_new || (!one && !fits(groups_[where->second], group))) {
+      offset_[f] = read_factor(p_.factors[f], box, axes);
+      const auto [where, is_new] = found.try_emplace(axes.variables, groups_.size());
+      if (is_new || (!one && !fits(groups_[where->second], axes))) {
         where->second = groups_.size();
-        groups_.push_back(std::move(group));
+        groups_.emplace_back();
+        static_cast<Axes&>(groups_.back()) = axes;
+        groups_.back().parts.emplace_back();
+        static_cast<Axes&>(groups_.back().parts.back()) = axes;
       } else {
-        take_in(groups_[where->second], group);
+        join_axes(groups_[where->second], axes);
+        join_axes(groups_[where->second].parts.front(), axes);
       }
+      groups_[where->second].parts.front().members.push_back(static_cast<int>(f));
     }
     if (one) join_all();
   }
 
-  static void sort_by_variable(std::vector<int>& variables, std::vector<Patterns>& patterns,
-                               std::vector<int>& sizes) {
-    for (std::size_t i = 1; i < variables.size(); ++i)
-      for (std::size_t j = i; j > 0 && variables[j - 1] > variables[j]; --j) {
-        std::swap(variables[j - 1], variables[j]);
-        std::swap(patterns[j - 1], patterns[j]);
-        std::swap(sizes[j - 1], sizes[j]);
-      }
+  // Find the variables on which a factor depends in the box. Returns its first cell there.
+  std::size_t read_factor(const Factor& factor, const Box& box, Axes& axes) {
+    places_.clear();
+    axes.variables.clear(), axes.patterns.clear(), axes.sizes.clear();
+    axes.n_cells = 1;
+    std::size_t offset = 0;
+    for (std::size_t at = factor.first_place; at < factor.last_place; ++at) {
+      const Place& place = p_.places[at];
+      const int number = number_[place.variable];
+      if (number >= 0 && !is_fixed(place))
+        places_.push_back({number, &place});  // they need not ascend
+      else
+        offset += static_cast<std::size_t>(
+                      p_.pattern[place.pattern + *box.begin(p_, place.variable)]) *
+                  place.stride;
+    }
+    std::sort(places_.begin(), places_.end());
+    for (const auto& [number, place] : places_) {
+      Patterns mine(merged_[number].size(), 0);
+      given_.resize(mine.size());
+      for (std::size_t a = 0; a < mine.size(); ++a)
+        given_[a] = p_.pattern[place->pattern + merged_[number][a].front()];
+      axes.variables.push_back(number);
+      axes.sizes.push_back(join(mine, given_, place->n_patterns));
+      axes.n_cells *= axes.sizes.back();
+      axes.patterns.push_back(std::move(mine));
+    }
+    return offset;
   }
 
-  // Add the members of a group to another one, which reads the same variables or more.
-  void take_in(Group& larger, Group& group) {
-    for (std::size_t i = 0, j = 0; i < group.variables.size(); ++i) {
-      while (larger.variables[j] != group.variables[i]) ++j;
+  // Distinguish in a table what another one distinguishes, which has the same variables or fewer.
+  void join_axes(Axes& larger, const Axes& other) {
+    for (std::size_t i = 0, j = 0; i < other.variables.size(); ++i) {
+      while (larger.variables[j] != other.variables[i]) ++j;
+      if (larger.patterns[j] == other.patterns[i]) continue;
       larger.n_cells /= larger.sizes[j];
-      larger.sizes[j] = join(larger.patterns[j], group.patterns[i], group.sizes[i]);
+      larger.sizes[j] = join(larger.patterns[j], other.patterns[i], other.sizes[i]);
       larger.n_cells *= larger.sizes[j];
     }
-    larger.members.insert(larger.members.end(), group.members.begin(), group.members.end());
-    group.members.clear();
+  }
+
+  // Add the parts of a group to another one, which reads the same variables or more.
+  void take_in(Group& larger, Group& group) {
+    join_axes(larger, group);
+    std::move(group.parts.begin(), group.parts.end(), std::back_inserter(larger.parts));
+    group.parts.clear();
   }
 
   // Whether a table of both needs few cells.
-  bool fits(const Group& larger, const Group& group) {
-    const double cells = joint_cells(larger, group);
-    return cells <= small / 4 || (cells <= 8 * small && is_cheap(cells, larger, group));
+  bool fits(const Group& larger, const Axes& axes) {
+    const double cells = joint_cells(larger, axes);
+    return cells <= small / 4 || (cells <= 8 * small && is_cheap(cells, larger, axes));
   }
-  static bool is_cheap(double cells, const Group& larger, const Group& group) {
-    return cells - larger.n_cells <= 1.5 * group.n_cells + 32;
+  static bool is_cheap(double cells, const Axes& larger, const Axes& axes) {
+    return cells - larger.n_cells <= 1.5 * axes.n_cells + 32;
   }
 
   // One table: every atom of every variable is a pattern.
   void join_all() {
-    Group all;
+    Group all, constants;
     for (std::size_t i = 0; i < free_.size(); ++i) {
       all.variables.push_back(static_cast<int>(i));
       Patterns each(merged_[i].size());
@@ -218,16 +239,13 @@ class Regrouper {
       all.n_cells *= static_cast<double>(each.size());
       all.patterns.push_back(std::move(each));
     }
-    std::vector<int> constants;
     for (Group& group : groups_) {
-      std::vector<int>& into = group.variables.empty() ? constants : all.members;
-      into.insert(into.end(), group.members.begin(), group.members.end());
+      std::vector<Part>& into = group.variables.empty() ? constants.parts : all.parts;
+      std::move(group.parts.begin(), group.parts.end(), std::back_inserter(into));
     }
     groups_.clear();
-    std::sort(all.members.begin(), all.members.end());
-    if (!all.members.empty()) groups_.push_back(std::move(all));
-    groups_.emplace_back();
-    groups_.back().members = std::move(constants);
+    if (!all.parts.empty()) groups_.push_back(std::move(all));
+    groups_.push_back(std::move(constants));
   }
 
   // Add each group to one with more variables, if that needs few cells.
@@ -250,7 +268,7 @@ class Regrouper {
       double least = 0;
       for (int other : readers[rarest]) {
         const Group& larger = groups_[other];
-        if (larger.members.empty() || larger.variables.size() <= group.variables.size() ||
+        if (larger.parts.empty() || larger.variables.size() <= group.variables.size() ||
             !std::includes(larger.variables.begin(), larger.variables.end(),
                            group.variables.begin(), group.variables.end()))
           continue;
@@ -264,12 +282,12 @@ class Regrouper {
     }
   }
 
-  double joint_cells(const Group& larger, const Group& group) {
+  double joint_cells(const Axes& larger, const Axes& other) {
     double cells = larger.n_cells;
-    for (std::size_t i = 0, j = 0; i < group.variables.size(); ++i) {
-      while (larger.variables[j] != group.variables[i]) ++j;
-      Patterns joint = larger.patterns[j];
-      cells *= static_cast<double>(join(joint, group.patterns[i], group.sizes[i])) / larger.sizes[j];
+    for (std::size_t i = 0, j = 0; i < other.variables.size(); ++i) {
+      while (larger.variables[j] != other.variables[i]) ++j;
+      joint_ = larger.patterns[j];
+      cells *= static_cast<double>(join(joint_, other.patterns[i], other.sizes[i])) / larger.sizes[j];
     }
     return cells;
   }
@@ -277,19 +295,16 @@ class Regrouper {
   // Add a group to the problem: its places, its table, and the sums of the messages of its members.
   void add(Regrouped& made, const Group& group, const std::vector<Number>& messages) {
     Problem& q = made.problem;
-    const int n = static_cast<int>(group.variables.size());
     Factor factor{q.places.size(), 0, q.table.front().size(), 1, -1};
-    std::vector<std::size_t> first_of(n);
-    for (int i = 0; i < n; ++i) {
+    const std::size_t first_message = q.n_messages;
+    for (std::size_t i = 0; i < group.variables.size(); ++i) {
       const int v = group.variables[i];
       q.readers[v].push_back(static_cast<int>(q.places.size()));
       q.factor_of.push_back(static_cast<int>(q.factors.size()));
       q.places.push_back({v, group.sizes[i], 0, q.pattern.size(), q.n_messages});
       q.pattern.insert(q.pattern.end(), group.patterns[i].begin(), group.patterns[i].end());
-      first_of[i] = q.n_messages;
       q.n_messages += group.sizes[i];
     }
-    made.messages.resize(q.n_messages, 0);
     factor.last_place = q.places.size();
     int stride = 1;
     for (std::size_t at = factor.last_place; at-- > factor.first_place;) {
@@ -298,31 +313,99 @@ class Regrouper {
     }
     factor.n_cells = static_cast<std::size_t>(stride);
     for (std::vector<Number>& votes : q.table) votes.resize(factor.first_cell + factor.n_cells, 0);
-    std::vector<Number> given;
-    std::vector<std::vector<std::size_t>> steps(n);  // of each pattern: where it is in a member
-    for (int f : group.members) {
-      const Factor& member = p_.factors[f];
-      for (int i = 0; i < n; ++i) steps[i].assign(group.sizes[i], 0);
-      for (std::size_t at = member.first_place; at < member.last_place; ++at) {
-        const Place& place = p_.places[at];
-        const int number = number_[place.variable];
-        if (number < 0) continue;
-        const auto where = std::lower_bound(group.variables.begin(), group.variables.end(), number);
-        if (where == group.variables.end() || *where != number) continue;  // a single pattern
-        if (is_fixed(place)) continue;
-        const int i = static_cast<int>(where - group.variables.begin());
-        given.assign(group.sizes[i], 0);
-        for (std::size_t a = 0; a < merged_[number].size(); ++a) {
-          const int pattern = p_.pattern[place.pattern + merged_[number][a].front()];
-          const int here = group.patterns[i][a];
-          steps[i][here] = static_cast<std::size_t>(pattern) * place.stride;
-          given[here] = messages[place.message + pattern];
-        }
-        for (int k = 0; k < group.sizes[i]; ++k) made.messages[first_of[i] + k] += given[k];
+    for (const Part& part : group.parts) {
+      const bool is_direct = part.members.size() == 1 || part.n_cells == group.n_cells;
+      if (!is_direct) {
+        part_tables_.resize(q.table.size());
+        for (std::vector<Number>& votes : part_tables_)
+          votes.assign(static_cast<std::size_t>(part.n_cells), 0);
       }
-      add_table(q, factor, group, member, offset_[f], steps);
+      for (int f : part.members)
+        add_member(f, is_direct ? static_cast<const Axes&>(group) : part,
+                   is_direct ? q.table : part_tables_, is_direct ? factor.first_cell : 0);
+      if (!is_direct) add_part(part, group, q.table, factor.first_cell);
     }
+    made.messages.resize(q.n_messages, 0);
+    if (!messages.empty()) add_messages(made, group, first_message, messages);
     q.factors.push_back(factor);
+  }
+
+  void add_member(int f, const Axes& axes, Tables& into, std::size_t first_cell) {
+    const Factor& member = p_.factors[f];
+    start_steps(axes);
+    for (std::size_t at = member.first_place; at < member.last_place; ++at) {
+      const Place& place = p_.places[at];
+      const int number = number_[place.variable];
+      if (number < 0 || is_fixed(place)) continue;
+      const int i = axes.find(number);
+      for (std::size_t a = 0; a < merged_[number].size(); ++a)
+        steps_[i][axes.patterns[i][a]] =
+            static_cast<std::size_t>(p_.pattern[place.pattern + merged_[number][a].front()]) *
+            place.stride;
+    }
+    find_cells(axes);
+    for (std::size_t c = 0; c < classes_.size(); ++c)
+      add_cells(axes, p_.table[classes_[c]].data() + member.first_cell + offset_[f],
+                into[c].data() + first_cell);
+  }
+
+  void add_part(const Part& part, const Axes& axes, Tables& into, std::size_t first_cell) {
+    start_steps(axes);
+    std::size_t stride = 1;
+    for (std::size_t j = part.variables.size(); j-- > 0;) {
+      const int i = axes.find(part.variables[j]);
+      for (std::size_t a = 0; a < part.patterns[j].size(); ++a)
+        steps_[i][axes.patterns[i][a]] = static_cast<std::size_t>(part.patterns[j][a]) * stride;
+      stride *= part.sizes[j];
+    }
+    find_cells(axes);
+    for (std::size_t c = 0; c < classes_.size(); ++c)
+      add_cells(axes, part_tables_[c].data(), into[c].data() + first_cell);
+  }
+
+  void start_steps(const Axes& axes) {
+    if (steps_.size() < axes.variables.size()) steps_.resize(axes.variables.size());
+    for (std::size_t i = 0; i < axes.variables.size(); ++i) steps_[i].assign(axes.sizes[i], 0);
+  }
+
+  // Where the cells of a table are in another one, but for the last variable.
+  void find_cells(const Axes& axes) {
+    const int n = static_cast<int>(axes.variables.size());
+    starts_.clear();
+    odometer_.assign(n, 0);
+    for (int i = 0; i >= 0;) {
+      std::size_t cell = 0;
+      for (i = 0; i + 1 < n; ++i) cell += steps_[i][odometer_[i]];
+      starts_.push_back(cell);
+      for (i = n - 2; i >= 0 && ++odometer_[i] == axes.sizes[i]; --i) odometer_[i] = 0;
+    }
+  }
+
+  void add_cells(const Axes& axes, const Number* from, Number* into) const {
+    const std::size_t n = axes.variables.size();
+    const int n_last = axes.sizes[n - 1];
+    const std::size_t* last = steps_[n - 1].data();
+    for (std::size_t start : starts_)
+      for (int k = 0; k < n_last; ++k) *into++ += from[start + last[k]];
+  }
+
+  void add_messages(Regrouped& made, const Group& group, std::size_t first,
+                    const std::vector<Number>& messages) {
+    std::vector<std::size_t> first_of;
+    for (int size : group.sizes) first_of.push_back(first), first += size;
+    for (const Part& part : group.parts)
+      for (int f : part.members)
+        for (std::size_t at = p_.factors[f].first_place; at < p_.factors[f].last_place; ++at) {
+          const Place& place = p_.places[at];
+          const int number = number_[place.variable];
+          if (number < 0 || is_fixed(place)) continue;
+          const int i = group.find(number);
+          given_.assign(group.sizes[i], -1);
+          for (std::size_t a = 0; a < merged_[number].size(); ++a)
+            given_[group.patterns[i][a]] = p_.pattern[place.pattern + merged_[number][a].front()];
+          for (int k = 0; k < group.sizes[i]; ++k)
+            made.messages[first_of[i] + k] += messages[place.message + given_[k]];
+        }
   }
 
   // Whether all atoms of the place have one pattern, which is in the offset of the factor.
@@ -334,27 +417,6 @@ class Regrouper {
     });
   }
 
-  void add_table(Problem& q, const Factor& factor, const Group& group, const Factor& member,
-                 std::size_t offset, const std::vector<std::vector<std::size_t>>& steps) {
-    const int n = static_cast<int>(group.variables.size());
-    const int n_last = group.sizes[n - 1];
-    const std::size_t* last = steps[n - 1].data();
-    starts_.clear();
-    odometer_.assign(n, 0);
-    for (int i = 0; i >= 0;) {
-      std::size_t cell = member.first_cell + offset;
-      for (i = 0; i + 1 < n; ++i) cell += steps[i][odometer_[i]];
-      starts_.push_back(cell);
-      for (i = n - 2; i >= 0 && ++odometer_[i] == group.sizes[i]; --i) odometer_[i] = 0;
-    }
-    for (std::size_t c = 0; c < classes_.size(); ++c) {
-      const Number* from = p_.table[classes_[c]].data();
-      Number* into = q.table[c].data() + factor.first_cell;
-      for (std::size_t start : starts_)
-        for (int k = 0; k < n_last; ++k) *into++ += from[start + last[k]];
-    }
-  }
-
   const Problem& p_;
   const std::vector<int>& classes_;
   std::vector<int> number_;  // of each column: its number in `free_`, or -1
@@ -362,9 +424,12 @@ class Regrouper {
   std::vector<std::vector<std::vector<std::int32_t>>> merged_;  // of each free column: its atoms
   std::vector<std::size_t> offset_;                             // of each factor: its constant part
   std::vector<Group> groups_;
-  std::vector<int> seen_;
+  std::vector<int> seen_, odometer_;
   std::vector<std::size_t> used_, starts_;
-  std::vector<int> odometer_;
+  std::vector<std::pair<int, const Place*>> places_;
+  Patterns given_, joint_;
+  Tables part_tables_;
+  Steps steps_;
 };
 
 }  // namespace dln::search
