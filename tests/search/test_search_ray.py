@@ -1,14 +1,17 @@
-"""A search on a Ray cluster of several nodes equals a local search, even if a node dies."""
+"""A search on a Ray cluster equals a local search, even if a worker or a node dies."""
 
+import os
+import signal
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sklearn.datasets import load_iris
 
 from dln import Between, DLNSearchCV, OptionError
-from dln.search import DLNRegressorSearchCV, SearchState
+from dln.search import DLNRegressorSearchCV, SearchState, on_ray
 
 ray = pytest.importorskip("ray", reason="Ray is not installed")
 cluster_utils = pytest.importorskip("ray.cluster_utils", reason="Ray is not installed")
@@ -75,6 +78,28 @@ def cluster() -> Iterator[Any]:
         yield nodes
         ray.shutdown()
         nodes.shutdown()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("step", ["encode_fold", "_run_one"])
+def test_tasks_of_a_worker_that_dies_run_again(
+    cluster: Any, iris: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    expected = quick(n_trials=2).fit(*iris)
+    work, marker = getattr(on_ray, step), tmp_path / "died"
+
+    def die_once(*arguments: Any) -> Any:
+        try:
+            marker.open("x").close()
+        except FileExistsError:
+            return work(*arguments)
+        return os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(on_ray, step, die_once)
+    found = quick(n_trials=2, backend="ray").fit(*iris)
+    assert marker.exists()
+    assert found.trials_ == expected.trials_
+    assert found.circuit_ == expected.circuit_
 
 
 @pytest.mark.filterwarnings("ignore")
