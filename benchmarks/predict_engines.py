@@ -1,14 +1,14 @@
-"""Rows per second of one circuit on engines: dln itself, DuckDB, Spark and Ray Data.
+"""Rows per second of one circuit on engines: dln itself, DuckDB and Spark.
 
     python -m benchmarks.predict_engines --rows 1e6
 
 The table is that of `benchmarks.large_data` with a row number: seed 0, eight Parquet files. The
 model is trained on the first 20,000 rows with `effort="quick"`. Each engine reads the files and
-writes row numbers and classes as Parquet; only "in memory" reads and writes nothing. Sessions of
-Spark and Ray are started, and warmed up on one file of 1,000 rows, before the clock. For `dln
+writes row numbers and classes as Parquet; only "in memory" reads and writes nothing. The session
+of Spark is started, and warmed up on one file of 1,000 rows, before the clock. For `dln
 predict` the time for these 1,000 rows, which is the start of the process, is subtracted. The
-answers are compared with the circuit row by row; a difference ends the benchmark. The Python export
-gets one of the eight files. Engines use `--workers` cores. Missing engines are left out.
+answers are compared with the circuit row by row; a difference ends the benchmark.  Engines use `--workers` cores; `--engines`
+chooses some of them. Missing engines are left out. Spark requires Java.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import shutil
 import sys
 import tempfile
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -44,25 +43,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=float, default=1e6)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--engines", nargs="*", default=list(ENGINES), choices=list(ENGINES))
     given = parser.parse_args()
     print(f"{'':32}{'rows':>10}{'seconds':>9}{'M rows/s':>10}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         make_files(int(given.rows))
         circuit = dln.Circuit.load("model.json")
-        expected = {place: expected_of(circuit, place) for place in ("all", "one", "few")}
+        expected = {place: expected_of(circuit, place) for place in ("all", "few")}
         table = ds.dataset("all").to_table(columns=[column.name for column in circuit.columns])
         started = time.perf_counter()
         circuit.predict(table)
         show("circuit.predict in memory", len(table), time.perf_counter() - started)
         del table
-        engines: list[Callable[[dln.Circuit, int], Iterator[tuple[str, str, Engine]]]] = [
-            command_line,
-            *([duckdb] if importlib.util.find_spec("duckdb") else []),
-            *([spark] if importlib.util.find_spec("pyspark") and shutil.which("java") else []),
-            *([ray_data] if importlib.util.find_spec("ray") else []),
-        ]
-        for engine in engines:
+        for key in given.engines:
+            package, engine = ENGINES[key]
+            if importlib.util.find_spec(package) is None:
+                continue
             for name, place, predict in engine(circuit, given.workers):
                 measure(predict, "few", expected["few"])
                 start = measure(predict, "few", expected["few"])
@@ -73,16 +70,15 @@ def main() -> None:
 
 
 def make_files(n_rows: int) -> None:
-    """Train the model and write the rows: all, one file of them, and 1,000."""
+    """Train the model and write the rows: all, and 1,000."""
     table = make_rows(n_rows, np.random.default_rng(0))
     train_model(table.slice(0, 20_000))
     table = table.append_column("id", pa.array(np.arange(n_rows)))
-    for place in ("all", "one", "few"):
+    for place in ("all", "few"):
         Path(place).mkdir()
     size = -(-n_rows // N_FILES)
     for number in range(N_FILES):
         pq.write_table(table.slice(number * size, size), f"all/{number}.parquet")
-    pq.write_table(table.slice(0, size), "one/0.parquet")
     pq.write_table(table.slice(0, 1000), "few/0.parquet")
 
 
@@ -178,47 +174,12 @@ def spark(circuit: dln.Circuit, workers: int) -> Iterator[tuple[str, str, Engine
     session.stop()
 
 
-def ray_data(circuit: dln.Circuit, workers: int) -> Iterator[tuple[str, str, Engine]]:
-    """Yield the circuit and the Python export in Ray Data."""
-    import ray
-
-    Path("code").mkdir()
-    dln.export(circuit, to="python").save("code/risk_model.py")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Ray's own
-        ray.init(
-            address="local",
-            num_cpus=workers,
-            include_dashboard=False,
-            log_to_driver=False,
-            object_store_memory=10**9,
-            runtime_env={"working_dir": "code"},
-        )
-    ray.data.DataContext.get_current().enable_progress_bars = False
-
-    def answers(batch: pa.Table, classes: Any) -> pa.Table:
-        return pa.table({"id": batch["id"], "predicted_class": pa.array(classes, pa.string())})
-
-    def with_circuit(batch: pa.Table) -> pa.Table:
-        return answers(batch, circuit.predict(batch))
-
-    def with_export(batch: pa.Table) -> pa.Table:
-        import risk_model  # type: ignore[import-not-found]
-
-        columns = {name: batch[name].to_pylist() for name in risk_model.INPUTS}
-        return answers(batch, risk_model.predict_batch(columns))
-
-    def engine(classify: Callable[[pa.Table], pa.Table]) -> Engine:
-        def predict(source: str, out: str) -> None:
-            rows = ray.data.read_parquet(f"{os.getcwd()}/{source}")
-            answers = rows.map_batches(classify, batch_format="pyarrow", batch_size=None)
-            answers.write_parquet(f"{os.getcwd()}/{out}")
-
-        return predict
-
-    yield "Ray Data, the circuit", "all", engine(with_circuit)
-    yield "Ray Data, Python export", "one", engine(with_export)
-    ray.shutdown()
+ENGINES: dict[str, tuple[str, Callable[[dln.Circuit, int], Iterator[tuple[str, str, Engine]]]]] = {
+    "dln": ("dln", command_line),
+    "duckdb": ("duckdb", duckdb),
+    "spark": ("pyspark", spark),
+}
+"""The package of each engine, and what yields its name, the rows it gets, and its function."""
 
 
 if __name__ == "__main__":
