@@ -5,10 +5,10 @@
 The table is that of `benchmarks.large_data` with a row number: seed 0, eight Parquet files. The
 model is trained on the first 20,000 rows with `effort="quick"`. Each engine reads the files and
 writes row numbers and classes as Parquet; only "in memory" reads and writes nothing. The session
-of Spark is started, and warmed up on one file of 1,000 rows, before the clock. For `dln
-predict` the time for these 1,000 rows, which is the start of the process, is subtracted. The
-answers are compared with the circuit row by row; a difference ends the benchmark.  Engines use `--workers` cores; `--engines`
-chooses some of them. Missing engines are left out. Spark requires Java.
+of Spark is started, and warmed up on one file of 1,000 rows, before the clock. For `dln predict`
+the time for these 1,000 rows, which is the start of the process, is subtracted. The answers are
+compared with the circuit row by row; a difference ends the benchmark. Engines use `--workers`
+cores; `--engines` chooses some of them. Missing engines are left out. Spark requires Java.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
