@@ -324,9 +324,23 @@ def test_an_object_that_is_not_a_table_is_refused(case: str) -> None:
 
 
 def test_a_frame_whose_names_would_be_lost_is_refused() -> None:
-    pyarrow = pytest.importorskip("pyarrow")
-    with pytest.raises(TableError, match="the table is a RecordBatch; expected a pandas or polars"):
-        read_table(pyarrow.RecordBatch.from_pydict({"a": [1], "b": [2]}))
+    class Frame:
+        """A frame of a library that narwhals does not know."""
+
+        def __array__(self) -> Any:
+            return np.array([[1, 2]])
+
+        def __dataframe__(self) -> None:
+            pass
+
+    with pytest.raises(TableError, match="the table is a Frame; expected a pandas or polars"):
+        read_table(Frame())
+
+
+def test_batches_of_pyarrow_are_tables() -> None:
+    table = read_table(pa.RecordBatch.from_pydict({"a": [1], "b": ["x"]}))
+    assert (table.names, table.n_rows) == (("a", "b"), 1)
+    assert table.read(1).values.tolist() == ["x"]
 
 
 BAD_CELLS: dict[str, tuple[Callable[[], Any], str]] = {

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -55,6 +56,38 @@ def test_every_form_of_table_gives_the_votes_of_its_rows(
     rows = data.draw(rows_for(circuit))
     assume(circuit.columns or form != "polars")  # a polars frame without columns has no rows
     assert_array_equal(circuit.votes(FORMS[form](circuit, rows)), plain_votes(circuit, rows))
+
+
+TEXT_TYPES = [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())]
+
+
+@law
+@given(data=st.data(), circuit=circuits(), text=st.sampled_from(TEXT_TYPES), size=st.integers(1, 4))
+def test_tables_and_batches_of_arrow_give_the_votes_of_their_rows(
+    data: st.DataObject, circuit: Circuit, text: Any, size: int
+) -> None:
+    rows = data.draw(rows_for(circuit))
+    types = {
+        "number": pa.float64(),
+        "integer": pa.int64(),
+        "boolean": pa.bool_(),
+        "date": pa.timestamp("us"),
+    }
+    columns = {}
+    for index, column in enumerate(circuit.columns):
+        cells = [row[index] for row in rows]
+        is_text = all(cell is None or isinstance(cell, str) for cell in cells)
+        assume(is_text or column.is_numeric)
+        cells = pa.array(cells, types.get(column.kind, pa.string()))
+        columns[column.name] = cells if column.is_numeric else cells.cast(text)
+    assume(columns)
+    table = pa.table(columns)
+    batches = table.to_batches(max_chunksize=size)
+    votes = plain_votes(circuit, rows)
+    assert_array_equal(circuit.votes(table), votes)
+    assert_array_equal(circuit.votes(pa.Table.from_batches(batches, table.schema)), votes)
+    if batches:
+        assert_array_equal(np.concatenate([circuit.votes(batch) for batch in batches]), votes)
 
 
 @law

@@ -1,4 +1,4 @@
-"""docs/guides/large-data.md: its Ray program, run unchanged, answers like the circuit."""
+"""docs/guides/large-data.md: its programs, run unchanged, answer like the circuit."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from pyarrow import dataset, parquet
 
 from dln import GATES, Above, Among, Circuit, Column, Missing, Node, Rule
-from tests.support.tools import find_module
+from tests.support.tools import find_module, find_tool
 
 PAGE = Path(__file__).parents[2] / "docs" / "guides" / "large-data.md"
 CIRCUIT = Circuit(
@@ -30,8 +31,8 @@ CIRCUIT = Circuit(
 )
 
 
-def test_the_ray_program_of_the_docs_answers_like_the_circuit(tmp_path: Path) -> None:
-    find_module("ray", package="ray[data]")
+def make_dataset(folder: Path) -> pa.Table:
+    """Write 300 rows by country, and the model."""
     rng = np.random.default_rng(1)
     rows = pa.table(
         {
@@ -41,16 +42,27 @@ def test_the_ray_program_of_the_docs_answers_like_the_circuit(tmp_path: Path) ->
             "country": rng.choice(["at", "ch", "de", "fr"], 300),
         }
     )
-    parquet.write_to_dataset(rows, str(tmp_path / "patients"), partition_cols=["country"])
-    CIRCUIT.save(tmp_path / "model.json")
-    (tmp_path / "code").mkdir()
+    parquet.write_to_dataset(rows, str(folder / "patients"), partition_cols=["country"])
+    CIRCUIT.save(folder / "model.json")
+    (folder / "code").mkdir()
+    return rows
+
+
+def program_with(*words: str) -> str:
+    """Return the program of the page that has all these words."""
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
-    (program,) = [block for block in blocks if "import ray" in block]
-    (tmp_path / "main.py").write_text(program)
+    (program,) = [block for block in blocks if all(word in block for word in words)]
+    return program
+
+
+def run(program: str, folder: Path) -> None:
+    """Run a program in a folder."""
+    (folder / "main.py").write_text(program)
     settings = {"RAY_DEDUP_LOGS": "0", "RAY_USAGE_STATS_ENABLED": "0", "RAY_TMPDIR": "/tmp"}
+    settings |= {"SPARK_LOCAL_IP": "127.0.0.1"}
     done = subprocess.run(
         [sys.executable, "main.py"],
-        cwd=tmp_path,
+        cwd=folder,
         env={**os.environ, **settings},
         capture_output=True,
         text=True,
@@ -58,6 +70,45 @@ def test_the_ray_program_of_the_docs_answers_like_the_circuit(tmp_path: Path) ->
         timeout=300,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    found = dataset.dataset(tmp_path / "risk", format="parquet").to_table().sort_by("id")
+
+
+def check_answers(folder: Path, rows: pa.Table) -> None:
+    found = dataset.dataset(folder / "risk", format="parquet").to_table().sort_by("id")
     assert found["id"].to_pylist() == list(range(300))
     assert found["predicted_class"].to_pylist() == CIRCUIT.predict(rows.to_pandas()).tolist()
+
+
+@pytest.mark.parametrize("words", [("import ray", "circuit.predict"), ("import risk_model",)])
+def test_the_ray_programs_of_the_docs_answer_like_the_circuit(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    find_module("ray", package="ray[data]")
+    rows = make_dataset(tmp_path)
+    run(program_with(*words), tmp_path)
+    check_answers(tmp_path, rows)
+
+
+def test_the_spark_program_of_the_docs_answers_like_the_circuit(tmp_path: Path) -> None:
+    find_module("pyspark")
+    find_tool("java", package="default-jdk-headless")
+    rows = make_dataset(tmp_path)
+    run(program_with("mapInArrow(", "spark.conf"), tmp_path)
+    check_answers(tmp_path, rows)
+
+
+def test_ray_predicts_the_rows_of_a_worker_that_dies_again(tmp_path: Path) -> None:
+    find_module("ray", package="ray[data]")
+    rows = make_dataset(tmp_path)
+    answer = "    return batch.append_column("
+    program = program_with("import ray", "circuit.predict")
+    assert program.count(answer) == 1
+    dies = f"""    import os, signal
+    try:
+        open({str(tmp_path / "died")!r}, "x").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+    except FileExistsError:
+        pass
+"""
+    run(program.replace(answer, dies + answer), tmp_path)
+    assert (tmp_path / "died").exists()
+    check_answers(tmp_path, rows)

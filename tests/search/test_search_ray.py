@@ -1,14 +1,23 @@
-"""A search on a Ray cluster of several nodes equals a local search, even if a node dies."""
+"""A search on a Ray cluster equals a local search, even if a worker or a node dies."""
 
+import os
+import signal
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import dataset
 from sklearn.datasets import load_iris
 
 from dln import Between, DLNSearchCV, OptionError
-from dln.search import DLNRegressorSearchCV, SearchState
+from dln.data.coded import CodedColumn
+from dln.data.table import read_table
+from dln.search import DLNRegressorSearchCV, SearchState, on_ray
 
 ray = pytest.importorskip("ray", reason="Ray is not installed")
 cluster_utils = pytest.importorskip("ray.cluster_utils", reason="Ray is not installed")
@@ -75,6 +84,63 @@ def cluster() -> Iterator[Any]:
         yield nodes
         ray.shutdown()
         nodes.shutdown()
+
+
+def test_tasks_read_the_table_in_shared_memory(cluster: Any) -> None:
+    """Numbers and text reach a task as arrays in Ray's store, which nobody can write to."""
+    rng = np.random.default_rng(0)
+    text = rng.choice(["a", "b", None], 100_000)
+    frame = pd.DataFrame({"x": rng.random(100_000), "flag": rng.random(100_000) < 0.5, "t": text})
+
+    @ray.remote(num_cpus=1)
+    def arrays(table: Any) -> list[tuple[str, bool]]:
+        raws = [table.read(place) for place in range(table.n_columns)]
+        found = [raw.codes if isinstance(raw, CodedColumn) else raw.values for raw in raws]
+        return [(str(values.dtype), values.flags.writeable) for values in found]
+
+    for X, kinds in (
+        (frame, ["float64", "bool", "int32"]),
+        (rng.random((100_000, 3)), ["float64"] * 3),
+        (rng.integers(0, 9, (100_000, 2)), ["int64"] * 2),
+    ):
+        table = on_ray.shared_table(read_table(X).kept())
+        assert ray.get(arrays.remote(ray.put(table))) == [(kind, False) for kind in kinds]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_table_with_text_on_a_cluster_gives_the_circuit_of_one_machine(cluster: Any) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": rng.normal(size=300), "place": rng.choice(["a", "b", None], 300)})
+    y = np.where((frame["size"] > 0) ^ (frame["place"] == "a"), "yes", "no")
+    expected = quick(n_trials=2).fit(frame, y)
+    found = quick(n_trials=2, backend="ray").fit(frame, y)
+    assert found.trials_ == expected.trials_
+    assert found.circuit_ == expected.circuit_
+    data = dataset.dataset(pa.Table.from_pandas(frame.assign(y=y), preserve_index=False))
+    batched = quick(n_trials=2, backend="ray").fit(data, "y")
+    assert batched.circuit_ == expected.circuit_
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("step", ["encode_fold", "_run_one"])
+def test_tasks_of_a_worker_that_dies_run_again(
+    cluster: Any, iris: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    expected = quick(n_trials=2).fit(*iris)
+    work, marker = getattr(on_ray, step), tmp_path / "died"
+
+    def die_once(*arguments: Any) -> Any:
+        try:
+            marker.open("x").close()
+        except FileExistsError:
+            return work(*arguments)
+        return os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(on_ray, step, die_once)
+    found = quick(n_trials=2, backend="ray").fit(*iris)
+    assert marker.exists()
+    assert found.trials_ == expected.trials_
+    assert found.circuit_ == expected.circuit_
 
 
 @pytest.mark.filterwarnings("ignore")

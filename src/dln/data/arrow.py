@@ -1,4 +1,4 @@
-"""Arrow tables -> tables, where only distinct texts are converted."""
+"""Arrow tables and batches -> tables, where only distinct texts are converted."""
 
 from __future__ import annotations
 
@@ -12,11 +12,20 @@ from dln.data.coded import CodedColumn
 from dln.data.table import RawColumn, Table, read_table
 
 
+def read_rows(X: Any) -> Table:
+    """Read any table to predict from: those of pyarrow by `read_arrow`, others by `read_table`."""
+    if type(X).__module__.split(".")[0] != "pyarrow" or not hasattr(X, "column_names"):
+        return read_table(X)
+    return read_arrow(X)
+
+
 def read_arrow(frame: Any) -> Table:
-    """Read a pyarrow table; text becomes a `CodedColumn`, much faster than by `read_table`."""
+    """Read a pyarrow table or batch; text becomes a `CodedColumn`, much faster than elsewhere."""
     import pyarrow as pa  # type: ignore[import-untyped]
 
     table = read_table(frame)
+    if isinstance(frame, pa.RecordBatch):
+        frame = pa.Table.from_batches([frame])
 
     @cache
     def read(index: int) -> RawColumn:

@@ -194,6 +194,10 @@ def read_table(X: Any) -> Table:
         return _from_array(_rows_to_array(X))
     if is_sparse(X):
         return _from_sparse(X)
+    if type(X).__name__ == "RecordBatch" and hasattr(X, "to_struct_array"):  # of pyarrow
+        import pyarrow as pa  # type: ignore[import-untyped]
+
+        X = pa.Table.from_batches([X])
     try:
         frame = nw.from_native(X, eager_only=True)
     except nw.exceptions.DuplicateError:

@@ -17,8 +17,8 @@ from dln._util.cores import count_cores
 from dln.core.literals import Above, Among, Missing
 from dln.core.readout import Votes
 from dln.core.score import Score
+from dln.data.arrow import read_rows
 from dln.data.codes import MISSING_CODE, NATIVE_FLOATS, encode_cells, native_numbers, places_of
-from dln.data.table import read_table
 from dln.errors import OptionError
 from dln.evaluate.evaluation import Evaluation
 
@@ -154,7 +154,7 @@ class Predictor:
             and self._all_numbers
         ):
             return X, len(X)
-        table = read_table(X)
+        table = read_rows(X)
         places = places_of(table, columns, self._used)
         if table.matrix is not None and self._all_numbers and table.names is None:
             return native_numbers(table.matrix), table.n_rows

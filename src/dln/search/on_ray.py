@@ -8,9 +8,14 @@ again on another node.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from dln._util.extras import import_extra
+from dln.data.coded import CodedColumn, coded
+from dln.data.table import RawColumn, Table
 from dln.encode.encoder import EncodeOptions
 from dln.search.backend import AnyTask, OnDone, TaskContext
 from dln.search.budget_tasks import BudgetTask, run_budget_task
@@ -39,7 +44,8 @@ class RayBackend:
         self._fit = ray.remote(_fit_number).options(max_retries=_RETRIES, **resources_of(context))
         self._search = ray.remote(run_budget_task).options(max_retries=_RETRIES, num_cpus=1)
         self._context = context
-        self._problem = ray.put(context.problem)
+        problem = context.problem
+        self._problem = ray.put(replace(problem, table=shared_table(problem.table)))
         self._rows: dict[tuple[int, EncodeOptions], Any] = {}
 
     def run(self, tasks: Sequence[AnyTask], on_done: OnDone | None = None) -> list[Outcome]:
@@ -86,6 +92,27 @@ class RayBackend:
             fold = self._context.folds[task.fold]
             self._rows[key] = self._encode.remote(self._problem, fold, task.recipe.encode)
         return self._rows[key]
+
+
+def shared_table(table: Table) -> Table:
+    """Return the rows of a table as arrays that all tasks of a node read in the same memory.
+
+    Ray copies a view of a larger array, and Python objects, into each process. So a column becomes
+    an array of its own, and text becomes numbers of its distinct values.
+    """
+    if table.sparse is not None:
+        return table
+    columns = [_shared_column(table.read(place)) for place in range(table.n_columns)]
+    return replace(table, read=columns.__getitem__, matrix=None)
+
+
+def _shared_column(raw: RawColumn) -> RawColumn:
+    if raw.kind != "category":
+        return RawColumn(raw.kind, np.ascontiguousarray(raw.values))
+    is_text = isinstance(raw, CodedColumn) or all(
+        cell is None or isinstance(cell, str) for cell in raw.values
+    )
+    return coded(raw) if is_text else raw
 
 
 def resources_of(context: TaskContext) -> dict[str, int]:
