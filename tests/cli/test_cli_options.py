@@ -176,7 +176,7 @@ def test_a_search_keeps_the_options_of_a_file(run: Run, tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text('effort = "quick"\n', "utf-8")
     status, _, err = run(*search, "--options", "bad.toml")
     assert status == 2
-    assert "'effort', which is a parameter of the search itself" in err
+    assert "'effort', which a search does not vary" in err
 
 
 # -- the record of a training ---------------------------------------------------------------------

@@ -154,7 +154,7 @@ def test_the_picture_shows_r2(found: DLNRegressorSearchCV) -> None:
         ({"space": "paper"}, "space is 'paper', expected \"default\" or a dict"),
         ({"space": {"tau": [1.0]}}, "'tau', which is not a parameter of DLNRegressor"),
         ({"space": {"max_cost": [3]}}, "max_cost is not possible in a search"),
-        ({"space": {"loss": ["squared"]}}, "'loss', which is a parameter of the search itself"),
+        ({"space": {"loss": ["squared"]}}, "'loss', which a search does not vary"),
         ({"loss": "hinge"}, "loss is 'hinge', expected one of"),
         ({"loss": "quantile", "quantile": (0.1, 0.9)}, "expected one number between 0 and 1"),
         ({"cv": 1}, "cv is 1, expected at least 2 folds"),

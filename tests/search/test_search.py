@@ -263,7 +263,7 @@ def test_an_interrupted_second_fit_keeps_the_labels_of_the_first(
         ({"space": "big"}, 'space is \'big\', expected "default", "paper", "program" or a dict'),
         ({"space": 3}, "space is 3, expected"),
         ({"space": {"width": 3}}, "'width', which is not a parameter of DLNClassifier"),
-        ({"space": {"n_jobs": 3}}, "'n_jobs', which is a parameter of the search itself"),
+        ({"space": {"n_jobs": 3}}, "'n_jobs', which a search does not vary"),
         ({"space": {"tau": []}}, "the space has no value for 'tau'"),
         ({"space": {"tau": [0.0]}}, "tau is 0.0, expected a number from 0.001"),
         ({"n_trials": 0}, "n_trials is 0, expected an integer"),

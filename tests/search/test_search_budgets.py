@@ -148,7 +148,7 @@ def test_the_default_search_stays_within_the_limits_and_repeats_nothing(
             "tau is .*, but a fit with a budget",
         ),
         ({"space": {"max_cost": [1, 2]}}, "max_cost is not possible in a search space"),
-        ({"space": {"path": [True]}}, "'path', which is a parameter of the search itself"),
+        ({"space": {"path": [True]}}, "'path', which a search does not vary"),
     ],
 )
 def test_mistakes_are_one_line(options: dict[str, Any], message: str) -> None:

@@ -7,20 +7,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import dataset
 from sklearn.datasets import load_iris
+from sklearn.ensemble import BaggingClassifier
 
-from dln import Between, DLNSearchCV, OptionError
+from dln import Between, DLNClassifier, DLNSearchCV, OptionError
 from dln.data.coded import CodedColumn
 from dln.data.table import read_table
 from dln.search import DLNRegressorSearchCV, SearchState, on_ray
 
 ray = pytest.importorskip("ray", reason="Ray is not installed")
 cluster_utils = pytest.importorskip("ray.cluster_utils", reason="Ray is not installed")
+ray_joblib = pytest.importorskip("ray.util.joblib", reason="Ray is not installed")
 
 # A node that does not answer three times, 200 ms apart, is lost.
 CONFIG = {
@@ -58,6 +61,21 @@ def test_numbers_on_a_cluster_are_those_of_one_machine(cluster: Any, iris: Any) 
     found = DLNRegressorSearchCV(**usual, backend="ray").fit(X[:, 1:], X[:, 0])
     assert found.trials_ == expected.trials_
     assert found.circuit_ == expected.circuit_
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_bagging_of_scikit_learn_on_a_cluster_is_that_of_one_machine(
+    cluster: Any, iris: Any
+) -> None:
+    """The example of docs/guides/search.md, with small networks."""
+    X, y = iris
+    model = DLNClassifier(layers=(8,), n_networks=1, n_trees=0, epochs=5, n_jobs=1)
+    bag = BaggingClassifier(model, n_estimators=3, n_jobs=2, random_state=0)
+    expected = bag.fit(X, y).predict_proba(X)
+    ray_joblib.register_ray()
+    with joblib.parallel_config("ray"):
+        found = bag.fit(X, y).predict_proba(X)
+    np.testing.assert_array_equal(found, expected)
 
 
 def quick(**parameters: Any) -> DLNSearchCV:

@@ -156,7 +156,7 @@ def test_a_single_network_is_the_same_summed_or_boosted(iris: Any) -> None:
 
 
 def test_a_search_does_not_vary_the_ensemble() -> None:
-    with pytest.raises(OptionError, match="'ensemble', which is a parameter of the search itself"):
+    with pytest.raises(OptionError, match="'ensemble', which a search does not vary"):
         check_space({"ensemble": ["sum", "bagging"]})
     assert DLNClassifier().ensemble == "sum"
 

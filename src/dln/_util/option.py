@@ -46,7 +46,7 @@ class Facts:
     checked
         Whether the type and range are everything to check. If not, the code that uses it does.
     searched
-        Whether a search may vary it. If not, it is a parameter of the search itself.
+        Whether a search may vary it.
     """
 
     doc: str = ""
