@@ -1,14 +1,15 @@
-"""Rows per second of one circuit on engines: dln itself, DuckDB and Spark.
+"""Rows per second of one circuit on engines: dln itself, DuckDB, Spark and Ray Data.
 
     python -m benchmarks.predict_engines --rows 1e6
 
 The table is that of `benchmarks.large_data` with a row number: seed 0, eight Parquet files. The
 model is trained on the first 20,000 rows with `effort="quick"`. Each engine reads the files and
-writes row numbers and classes as Parquet; only "in memory" reads and writes nothing. The session
-of Spark is started, and warmed up on one file of 1,000 rows, before the clock. For `dln predict`
-the time for these 1,000 rows, which is the start of the process, is subtracted. The answers are
-compared with the circuit row by row; a difference ends the benchmark. Engines use `--workers`
-cores; `--engines` chooses some of them. Missing engines are left out. Spark requires Java.
+writes row numbers and classes as Parquet; only "in memory" reads and writes nothing. The session of
+Spark or Ray is started, and warmed up on one file of 1,000 rows, before the clock. For `dln
+predict` the time for these 1,000 rows, which is the start of the process, is subtracted. The
+answers are compared with the circuit row by row; a difference ends the benchmark. Engines use
+`--workers` cores; `--engines` chooses some of them. Missing engines are left out. Spark requires
+Java.
 """
 
 from __future__ import annotations
@@ -173,10 +174,46 @@ def spark(circuit: dln.Circuit, workers: int) -> Iterator[tuple[str, str, Engine
     session.stop()
 
 
+def ray_data(circuit: dln.Circuit, workers: int) -> Iterator[tuple[str, str, Engine]]:
+    """Yield the circuit, and the Python export, in Ray Data's tasks."""
+    import ray
+
+    Path("code").mkdir()
+    dln.export(circuit, to="python").save("code/risk_model.py")
+    environment = {"working_dir": "code"}
+    ray.init(
+        num_cpus=workers, include_dashboard=False, log_to_driver=False, runtime_env=environment
+    )
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    columns = [column.name for column in circuit.columns]
+
+    def with_circuit(batch: pa.Table) -> pa.Table:
+        return pa.table({"id": batch["id"], "predicted_class": circuit.predict(batch)})
+
+    def with_export(batch: pa.Table) -> pa.Table:
+        import risk_model  # type: ignore[import-not-found]
+
+        values = {name: batch[name].to_pylist() for name in risk_model.INPUTS}
+        return pa.table({"id": batch["id"], "predicted_class": risk_model.predict_batch(values)})
+
+    def engine(classify: Callable[[pa.Table], pa.Table]) -> Engine:
+        def predict(source: str, out: str) -> None:
+            rows = ray.data.read_parquet(f"{os.getcwd()}/{source}", columns=["id", *columns])
+            answers = rows.map_batches(classify, batch_format="pyarrow", batch_size=100_000)
+            answers.write_parquet(f"{os.getcwd()}/{out}")
+
+        return predict
+
+    yield "Ray Data, the circuit", "all", engine(with_circuit)
+    yield "Ray Data, Python export", "all", engine(with_export)
+    ray.shutdown()
+
+
 ENGINES: dict[str, tuple[str, Callable[[dln.Circuit, int], Iterator[tuple[str, str, Engine]]]]] = {
     "dln": ("dln", command_line),
     "duckdb": ("duckdb", duckdb),
     "spark": ("pyspark", spark),
+    "ray": ("ray", ray_data),
 }
 """The package of each engine, and what yields its name, the rows it gets, and its function."""
 
