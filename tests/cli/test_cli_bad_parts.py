@@ -167,6 +167,29 @@ def test_a_column_without_values_in_one_part(run: Run, folder: Path) -> None:
     assert_as_one_file(run, folder)
 
 
+@pytest.mark.parametrize("name", ["evaluate", "predict", "explain", "report"])
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ("parts/*.parquet", "stands for several files, which only dln train reads as one table"),
+        ("parts", "stands for several files, which only dln train reads as one table"),
+        ("none/*.parquet", "no file matches"),
+    ],
+)
+def test_other_commands_read_one_file(
+    run: Run, folder: Path, name: str, data: str, message: str
+) -> None:
+    assert run(*command(folder))[0] == 0
+    model, table = folder / "model.json", folder / data
+    given = [name, model, table] if name != "report" else [name, model, "-d", table]
+    output = ["-o", folder / "output.html"] if name == "report" else []
+    status, out, err = run(*given, *output)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+    assert not (folder / "output.html").exists()
+
+
 # -- the disk, Ctrl-C and a kill --------------------------------------------------------------
 
 LIMITED = """
