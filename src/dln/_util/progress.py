@@ -20,6 +20,7 @@ def live_bars(*, enabled: bool) -> Iterator[Show | None]:
         from rich.console import Console
         from rich.progress import BarColumn, TaskID, TextColumn
         from rich.progress import Progress as Bar
+        from rich.table import Column
     except ImportError:
         try:
             yield _show_plain
@@ -27,10 +28,11 @@ def live_bars(*, enabled: bool) -> Iterator[Show | None]:
             sys.stderr.write("\n")
         return
     with Bar(
-        TextColumn("{task.description}"),
+        # A narrow terminal cuts off the end of the state, and nothing else.
+        TextColumn("{task.description}", table_column=Column(no_wrap=True, min_width=8)),
         BarColumn(bar_width=6),
-        TextColumn("{task.percentage:3.0f}%"),
-        TextColumn("{task.fields[state]}"),
+        TextColumn("{task.percentage:3.0f}%", table_column=Column(no_wrap=True, min_width=4)),
+        TextColumn("{task.fields[state]}", table_column=Column(no_wrap=True)),
         console=Console(stderr=True),
     ) as bar:
         tasks: dict[str, TaskID] = {}

@@ -79,6 +79,11 @@ def _changed(path: str) -> TableError:
 @contextmanager
 def open_input(path: str) -> Iterator[tuple[bytes, IO[bytes]]]:
     """Open a file or standard input and decompress it; yield its beginning and a stream of all."""
+    if path != STANDARD and part_files(path) is not None:
+        raise TableError(
+            f"{path} stands for several files, which only dln train reads as one table; name one "
+            "file"
+        )
     with ExitStack() as stack:
         raw: IO[bytes] = (
             sys.stdin.buffer if path == STANDARD else stack.enter_context(open(path, "rb"))

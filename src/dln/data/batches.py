@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -81,18 +81,27 @@ def read_batches(
         Files(storage).check_space(n_rows * _row_bytes(X, columns))
     with ColumnStore(storage) as store:
         started = time.monotonic()
-        for batch in _batches(X, columns):
-            store.append(batch)
-            if show is not None:
-                show("reading", *_progress(store.n_rows, n_rows, time.monotonic() - started))
-        changed = next((path for path, stamp in stamps.items() if _stamp(path) != stamp), None)
-        if changed is not None:
-            raise TableError(
-                f"{changed} changed while it was read; train again when it is complete"
-            )
+        try:
+            for batch in _batches(X, columns):
+                store.append(batch)
+                if show is not None:
+                    show("reading", *_progress(store.n_rows, n_rows, time.monotonic() - started))
+        except TableError as error:
+            _check_unchanged(stamps, error)
+            raise
+        _check_unchanged(stamps)
         if store.n_rows == 0:
             raise TableError("the table has 0 rows (0 sample(s)); a minimum of 1 is required")
         return store.table()
+
+
+def _check_unchanged(stamps: Mapping[str, Stamp], cause: Exception | None = None) -> None:
+    """Raise `TableError` if a file has changed, which may also be the cause of another error."""
+    changed = next((path for path, stamp in stamps.items() if _stamp(path) != stamp), None)
+    if changed is not None:
+        raise TableError(
+            f"{changed} changed while it was read; train again when it is complete"
+        ) from cause
 
 
 def _column_names(X: Any, columns: Sequence[str] | None) -> list[str] | None:

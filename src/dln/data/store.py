@@ -14,7 +14,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, Any, Literal
 
 import numpy as np
@@ -216,7 +216,9 @@ class _Column:
         return raw
 
     def close(self) -> None:
-        self._file.close()
+        # If the disk is full, closing fails again, because it writes what is left.
+        with suppress(OSError):
+            self._file.close()
 
     def _restart(self, dtype: np.dtype[Any], values: NDArray[Any]) -> None:
         self.close()

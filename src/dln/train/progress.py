@@ -27,7 +27,11 @@ def _summary(progress: Progress) -> tuple[float, str]:
         return progress.done, progress.state
     loss, accuracy, _, gates = np.mean(latest, axis=0)
     epoch = max(map(len, progress.histories))
-    return progress.done, (
-        f"epoch {epoch}/{max(progress.epochs)} loss {loss:.3f} "
-        f"balanced accuracy {accuracy:.3f} gates {gates:.0f} {progress.state}"
+    parts = (
+        progress.state,  # first, because a narrow terminal cuts off the end
+        f"epoch {epoch}/{max(progress.epochs)}",
+        f"loss {loss:.3f}",
+        f"balanced accuracy {accuracy:.3f}",
+        f"gates {gates:.0f}",
     )
+    return progress.done, ", ".join(filter(None, parts))
