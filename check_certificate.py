@@ -15,28 +15,39 @@ What is checked
 ---------------
 A question asks for a row (or a pair of rows) of a region that fulfils demands: class a has at least
 n votes more than class b. A claim holds if no row of the region fulfils all demands of one of its
-goals. `goals` below derives these goals from the question.
+goals. `read_question` below derives these goals from the question.
 
 The certificate has a formula (DIMACS) and its refutation (LRAT). Every variable of the formula says
-something about a row that refutes the claim: `variables` lists what.
+something about a row that refutes the claim:
 
     ["goal", g]               the row is in the region of goal g and fulfils its demands
     ["wire", w]               literal or gate w of the model is true
     ["in", c, ranges]         the value of column c is in one of these atoms
-    ["sum", f, n]             the sum `forms[f]` (coefficients of wires) is at most n
-    ["demands", g, factors]   the demands of goal g, multiplied by these factors and added up, lack
-                              no votes
+    ["part", s, p]            part p of sum s is less than its least value, see below
 
 The values of a column are grouped into atoms, on which no literal of the model changes. `patterns`
 lists the atoms that are possible; the certificate must have them all.
 
+A sum is about the votes that are lacking for a goal: the lack of each demand, multiplied by a
+factor that is at least 0, and added up. If the goal is reached, the sum is at most 0. It is a
+constant plus a number for each rule that is true. The certificate divides it into parts. A part has
+some of the rules, less messages: numbers that depend on the value of a column (or of a wire). So
+
+    sum = constant + all parts + the messages of all parts,
+
+because each message is subtracted once and added once. In a box (a set of atoms for each column)
+the sum is at least the constant, plus the least value of each part, plus, for each column, the
+least of all messages to it together. If that is more than 0, no row of the box reaches the goal.
+
 Every clause of the formula must be a fact, which `Formula.require_fact` decides by itself:
 
-    about goals    some goal is reached; or: if goal g is reached, then a column is in its region,
-                   or its demands lack no votes
+    about goals    some goal is reached; or: if goal g is reached, then a column is in its region
     of a column    true for every atom of one column
     of a gate      true for every input of one gate
-    of sums        if the clause were false, adding up its inequalities would give a contradiction
+    of a part      in a box, a part is not less than its least value: all combinations of the values
+                   that it depends on are tried
+    of a sum       in a box, the goal is not reached, or a part is less than its least value: the
+                   addition above
 
 So the formula is true for every row that refutes the claim. The refutation then derives the empty
 clause from it, step by step (`check_refutation`): there is no such row.
@@ -45,10 +56,12 @@ A question about constraints needs no proof in the certificate. Each rule is che
 `check_constraints`: a sum of rules that all move in one direction moves in that direction.
 """
 
+import collections
 import hashlib
 import itertools
 import json
 import math
+import struct
 import sys
 
 GATES = (
@@ -104,14 +117,14 @@ class Model:
         require(len(found) == 1, f"there is no column {name!r}")
         return found[0]
 
-    def cone(self, wire):
-        """List a wire and all wires that it depends on, ascending."""
-        found, stack = set(), [wire]
+    def cone(self, wires, free):
+        """List wires and all wires that they depend on, ascending, but not beyond free wires."""
+        found, stack = set(), list(wires)
         while stack:
             wire = stack.pop()
             if wire not in found:
                 found.add(wire)
-                if wire >= len(self.literals):
+                if wire >= len(self.literals) and wire not in free:
                     gate, a, b = self.gates[wire - len(self.literals)]
                     # Some gates, such as NOT_B, do not depend on both inputs.
                     stack += [a] if gate >> 2 != gate & 3 else []
@@ -273,6 +286,29 @@ def read_question(model, question):
 # -- the formula ------------------------------------------------------------------------------
 
 
+Table = collections.namedtuple("Table", "rules columns wires free")
+Part = collections.namedtuple("Part", "table least of_columns of_wires")
+Sum = collections.namedtuple("Sum", "goal constant rules parts")
+
+
+def add_up(terms, n_cells):
+    """Return the sum of coefficients in each cell; a term is a coefficient and bits of cells.
+
+    Eight bytes of a large number are a cell, so that a term is added to all cells at once.
+    """
+    require(sum(abs(term) for term, _ in terms) < 2**62, "a sum is too large")
+    ones = int.from_bytes(bytes([1, 0, 0, 0, 0, 0, 0, 0]) * n_cells, "little")
+    total = 0
+    for term, bits in terms:
+        digits = bytearray(8 * n_cells)
+        digits[::8] = format(bits, f"0{n_cells}b").encode()[::-1]
+        true = int.from_bytes(digits, "little") & ones  # the last bit of the digits 0 and 1
+        total += term * true if term > 0 else -term * (ones - true)
+    less = sum(min(term, 0) for term, _ in terms)
+    values = struct.unpack(f"<{n_cells}q", total.to_bytes(8 * n_cells, "little"))
+    return [value + less for value in values] if less else list(values)
+
+
 class Formula:
     """The variables of a formula, and which clauses are facts about a row that refutes the claim.
 
@@ -288,17 +324,12 @@ class Formula:
         self.read_atoms(document["atoms"])
         self.demands = [demands for demands, _ in goals]
         self.regions = [self.read_region(conditions) for _, conditions in goals]
-        self.forms = []
-        for terms in document["forms"]:
-            for wire, coefficient in terms:
-                require(type(coefficient) is int, "a coefficient is not an integer")
-                require(0 <= wire < self.n_wires, "a sum has an unknown wire")
-            self.forms.append(terms)
+        self.tables = [self.read_table(given) for given in document["tables"]]
+        self.sums = [self.read_sum(given) for given in document["sums"]]
         self.goal_of = {}  # variable -> goal
         self.wire_of = {}  # variable -> wire
         self.column_of = {}  # variable of one column -> column, atoms as bits
-        self.bound_of = {}  # variable -> terms, n: their sum is at most n
-        self.demands_of = {}  # variable -> goal
+        self.part_of = {}  # variable -> sum, part
         for number, meaning in enumerate(document["variables"], start=1):
             self.read_variable(number, meaning)
         self.n_variables = len(document["variables"])
@@ -351,38 +382,72 @@ class Formula:
                 require(0 <= first <= last < len(self.atoms[what]), "there is no such atom")
                 bits |= (1 << last + 1) - (1 << first)
             self.column_of[number] = (what, bits)
-        elif kind == "sum":
-            require(type(more[0]) is int, "a bound is not an integer")
-            self.bound_of[number] = (self.forms[what], more[0])
         else:
-            require(kind == "demands", f"unknown kind of variable {kind!r}")
-            self.demands_of[number] = what
-            self.bound_of[number] = self.add_demands(self.demands[what], more[0])
+            require(kind == "part", f"unknown kind of variable {kind!r}")
+            require(what < len(self.sums), "there is no such sum")
+            require(0 <= more[0] < len(self.sums[what].parts), "there is no such part")
+            self.part_of[number] = (what, more[0])
 
-    def add_demands(self, demands, factors):
-        """Return terms and a bound: the votes that are lacking, added up, are at most 0."""
+    def read_table(self, given):
+        """Read rules, columns with a number for each atom, wires, and wires that may be anything.
+
+        The messages of a part are for the numbers of the columns, and for the wires.
+        """
+        table = Table(
+            given["rules"],
+            [(column, numbers) for column, *numbers in given["columns"]],
+            given.get("wires", []),
+            set(given.get("free", [])),
+        )
+        require(all(0 <= r < len(self.model.rules) for r in table.rules), "there is no such rule")
+        for wire in {*table.wires, *table.free}:
+            require(0 <= wire < self.n_wires, "there is no such wire")
+        for column, numbers in table.columns:
+            require(0 <= column < len(self.columns), "there is no such column")
+            require(len(numbers) == len(self.atoms[column]), "a number of an atom is missing")
+        require(len({c for c, _ in table.columns}) == len(table.columns), "a column is there twice")
+        return table
+
+    def read_sum(self, given):
+        """Read the parts of a sum, and compute the sum from the model and the goal."""
+        goal, factors = given["goal"], given["factors"]
+        require(0 <= goal < len(self.demands), "there is no such goal")
+        demands = self.demands[goal]
         require(len(factors) == len(demands), "there is not one factor for each demand")
         require(all(type(f) is int and f >= 0 for f in factors), "a factor is negative")
-        weight, bound = [0] * self.model.n_classes, 0
+        weights, constant = {}, 0
         for (more, less, by), factor in zip(demands, factors):
-            weight[more] -= factor
-            weight[less] += factor
-            bound -= factor * by
-        bound -= sum(w * base for w, base in zip(weight, self.model.base))
-        terms = [
-            (wire, sum(w * vote for w, vote in zip(weight, votes)))
-            for wire, votes in self.model.rules
-        ]
-        return terms, bound
+            weights[more] = weights.get(more, 0) - factor
+            weights[less] = weights.get(less, 0) + factor
+            constant += factor * by
+        constant += sum(w * self.model.base[c] for c, w in weights.items())
+        rules = [sum(w * votes[c] for c, w in weights.items()) for _, votes in self.model.rules]
+        parts = []
+        for table, least, *messages in given["parts"]:
+            require(0 <= table < len(self.tables), "there is no such table")
+            table = self.tables[table]
+            require(type(least) is int, "a least value is not an integer")
+            require(len(messages) == len(table.columns) + len(table.wires), "messages are missing")
+            require(all(type(m) is int for own in messages for m in own), "a message is no integer")
+            require(all(len(own) == 2 for own in messages[len(table.columns) :]), "no two messages")
+            of_columns = {
+                column: [own[number] for number in numbers]
+                for (column, numbers), own in zip(table.columns, messages)
+            }
+            of_wires = dict(zip(table.wires, messages[len(table.columns) :]))
+            parts.append(Part(table, least, of_columns, of_wires))
+        return Sum(goal, constant, rules, parts)
 
     def require_fact(self, clause):
         """Refuse a clause that is not true for every row that refutes the claim."""
         variables = [abs(literal) for literal in clause]
         require(all(1 <= v <= self.n_variables for v in variables), "a variable has no meaning")
-        if any(v in self.goal_of for v in variables):
+        goals = any(v in self.goal_of for v in variables)
+        parts = any(v in self.part_of for v in variables)
+        if parts:
+            known = self.is_about_sum(clause) if goals else self.is_about_part(clause)
+        elif goals:
             known = self.is_about_goals(clause)
-        elif any(v in self.bound_of for v in variables):
-            known = self.is_about_sums(clause)
         elif all(v in self.column_of for v in variables):
             known = self.is_about_column(clause)
         else:
@@ -395,8 +460,6 @@ class Formula:
             return True
         for goal in (self.goal_of[-literal] for literal in clause if -literal in self.goal_of):
             for literal in clause:
-                if self.demands_of.get(literal) == goal:
-                    return True
                 if literal in self.column_of:
                     column, bits = self.column_of[literal]
                     if self.regions[goal][column] & ~bits == 0:
@@ -428,38 +491,147 @@ class Formula:
                 return False
         return True
 
-    def is_about_sums(self, clause):
-        left, right, known = {}, 0, {}  # if the clause is false: left <= right, and some wires
+    def read_box(self, clause):
+        """Return what columns (atoms as bits) and wires can be if a clause is false."""
+        box, known = {}, {}
         for literal in clause:
-            if abs(literal) in self.bound_of:
-                terms, bound = self.bound_of[abs(literal)]
-                sign = 1 if literal < 0 else -1
-                right += bound if literal < 0 else -bound - 1
-                for wire, coefficient in terms:
-                    left[wire] = left.get(wire, 0) + sign * coefficient
+            if abs(literal) in self.column_of:
+                column, bits = self.column_of[abs(literal)]
+                box[column] = box.get(column, -1) & (bits if literal < 0 else ~bits)
             elif abs(literal) in self.wire_of:
-                known[self.wire_of[abs(literal)]] = literal < 0
-        least = 0
-        for wire, coefficient in left.items():
-            least += coefficient * known[wire] if wire in known else min(0, coefficient)
-        return least > right
+                known.setdefault(self.wire_of[abs(literal)], literal < 0)
+        return box, known
+
+    def is_about_part(self, clause):
+        parts = [self.part_of[-literal] for literal in clause if -literal in self.part_of]
+        if len(parts) != 1:
+            return False
+        of, place = parts[0]
+        own = self.sums[of]
+        return self.least_of(own, own.parts[place], clause) >= own.parts[place].least
+
+    def least_of(self, own, part, clause):
+        """Return the least value of a part if a clause is false.
+
+        The values on which the part depends are axes, and each combination of them is a cell. A
+        wire is a number with a bit for each cell.
+        """
+        table, (box, known) = part.table, self.read_box(clause)
+        terms, least = {}, 0  # of wires
+        for number in table.rules:
+            wire = self.model.rules[number][0]
+            terms[wire] = terms.get(wire, 0) + own.rules[number]
+        for wire, (no, yes) in part.of_wires.items():
+            terms[wire] = terms.get(wire, 0) - (yes - no)
+            least -= no
+        terms = {wire: term for wire, term in terms.items() if term}
+        cone = self.model.cone(terms, table.free)
+        read = {column: [] for column in part.of_columns}
+        axes = []  # of each axis: wires, and for each value the truth of these wires and a message
+        for wire in cone:
+            if wire in table.free:
+                values = [known[wire]] if wire in known else [False, True]
+                axes.append(([wire], [((value,), 0) for value in values]))
+            elif wire in self.truth_of:
+                read.setdefault(self.truth_of[wire][0], []).append(wire)
+        for column, wires in read.items():
+            messages = part.of_columns.get(column, [0] * len(self.atoms[column]))
+            truths = [self.truth_of[wire][1] for wire in wires]
+            allowed = box.get(column, -1)
+            values = {
+                (tuple(true >> atom & 1 for true in truths), message)
+                for atom, message in enumerate(messages)
+                if allowed >> atom & 1
+            }
+            axes.append((wires, sorted(values)))
+        n_cells = math.prod(len(values) for _, values in axes)
+        require(n_cells <= 2**22, "a part has too many cells")
+        if n_cells == 0:  # there is no such row
+            return math.inf
+        bits, stride, all_cells = {}, 1, (1 << n_cells) - 1
+        for wires, values in axes:
+            width = stride * len(values)
+            for place, wire in enumerate(wires):
+                once = sum(
+                    ((1 << stride) - 1) << n * stride
+                    for n, (truth, _) in enumerate(values)
+                    if truth[place]
+                )
+                bits[wire] = once * (all_cells // ((1 << width) - 1))
+            stride = width
+        for wire in cone:
+            if wire not in bits:
+                gate, a, b = self.model.gates[wire - len(self.model.literals)]
+                x, y = bits.get(a, 0), bits.get(b, 0)
+                true = ~x & ~y if gate & 8 else 0
+                true |= ~x & y if gate & 4 else 0
+                true |= x & ~y if gate & 2 else 0
+                true |= x & y if gate & 1 else 0
+                bits[wire] = true & all_cells
+        cells = add_up([(term, bits[wire]) for wire, term in terms.items()], n_cells)
+        for _, values in reversed(axes):
+            n = len(cells) // len(values)
+            slices = [
+                [cell - message for cell in cells[at * n : at * n + n]]
+                if message
+                else cells[at * n : at * n + n]
+                for at, (_, message) in enumerate(values)
+            ]
+            cells = list(map(min, *slices)) if len(slices) > 1 else slices[0]
+        return least + cells[0]
+
+    def is_about_sum(self, clause):
+        goals = [self.goal_of[-literal] for literal in clause if -literal in self.goal_of]
+        parts = {self.part_of[literal] for literal in clause if literal in self.part_of}
+        if len(goals) != 1 or len({of for of, _ in parts}) != 1:
+            return False
+        own = self.sums[min(parts)[0]]
+        if own.goal != goals[0]:
+            return False
+        box, known = self.read_box(clause)
+        least, rest, columns, wires = own.constant, list(own.rules), {}, {}
+        for part in (own.parts[place] for _, place in parts):
+            least += part.least
+            for number in part.table.rules:
+                rest[number] -= own.rules[number]
+            for column, messages in part.of_columns.items():
+                before = columns.get(column, itertools.repeat(0))
+                columns[column] = [x + y for x, y in zip(before, messages)]
+            for wire, messages in part.of_wires.items():
+                before = wires.get(wire, (0, 0))
+                wires[wire] = [x + y for x, y in zip(before, messages)]
+        least += sum(min(0, lack) for lack in rest)  # of rules that are in no part, or in several
+        for column, messages in columns.items():
+            allowed = box.get(column, -1)
+            least += min(
+                (own for atom, own in enumerate(messages) if allowed >> atom & 1), default=math.inf
+            )
+        for wire, messages in wires.items():
+            least += messages[known[wire]] if wire in known else min(messages)
+        return least > 0
 
     def describe(self, number):
         """Write what a variable says."""
         if number in self.goal_of:
             return f"goal {self.goal_of[number]} is reached"
-        if number in self.demands_of:
-            return f"the demands of goal {self.demands_of[number]} lack no votes"
-        if number in self.bound_of:
-            terms, bound = self.bound_of[number]
-            return f"{' '.join(f'{c:+d}*w{wire}' for wire, c in terms)} <= {bound}"
+        if number in self.part_of:
+            return self.describe_part(*self.part_of[number])
         if number in self.wire_of:
-            return f"w{self.wire_of[number]}: {self.describe_wire(self.wire_of[number])}"
+            return f"w{self.wire_of[number]} is true"
         column, bits = self.column_of[number]
         wires = self.wires[self.columns[column]]
         chosen = [atom for n, atom in enumerate(self.atoms[column]) if bits >> n & 1]
         texts = ["".join("01"[bit] for bit in atom) for atom in chosen]
-        return f"w{wires[0]}...w{wires[-1]} are {' or '.join(texts)}"
+        return f"{' '.join(f'w{wire}' for wire in wires)} = {' or '.join(texts)}"
+
+    def describe_part(self, of, place):
+        own, part = self.sums[of], self.sums[of].parts[place]
+        lack = "".join(f" {own.rules[n]:+d}*w{self.model.rules[n][0]}" for n in part.table.rules)
+        for column, messages in part.of_columns.items():
+            name = json.dumps(self.model.columns[self.columns[column]]["name"], ensure_ascii=False)
+            lack += f" -{messages}[atom of {name}]"
+        lack += "".join(f" -{messages}[w{wire}]" for wire, messages in part.of_wires.items())
+        return f"part of the lack of goal {own.goal}:{lack} < {part.least}"
 
     def describe_wire(self, wire):
         if wire >= len(self.model.literals):
@@ -610,7 +782,7 @@ def check(model_bytes, certificate):
 def read(model_bytes, certificate):
     """Return the claim and the formula, which is None for constraints: these are checked here."""
     require(certificate.get("format") == "dln-certificate", "this is not a certificate of dln")
-    require(certificate.get("version") == 3, "this program reads certificates of version 3")
+    require(certificate.get("version") == 4, "this program reads certificates of version 4")
     digest = hashlib.sha256(model_bytes).hexdigest()
     require(digest == certificate["model_sha256"], "the certificate is about another model file")
     document, question = json.loads(model_bytes), certificate["question"]
@@ -635,6 +807,7 @@ def write(name, model_bytes, certificate):
     claim, formula = read(model_bytes, certificate)
     require(formula is not None, "constraints need no formula; there is nothing to write")
     comments = [f"c {line}" for line in claim.splitlines()]
+    comments += [f"c w{wire}: {formula.describe_wire(wire)}" for wire in range(formula.n_wires)]
     for number in range(1, formula.n_variables + 1):
         comments.append(f"c {number}: {formula.describe(number)}")
     with open(f"{name}.cnf", "w", encoding="utf-8") as file:
