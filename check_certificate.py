@@ -2,7 +2,10 @@
 """Check a certificate of dln: a proof of a claim about every possible row of a model.
 
     python check_certificate.py model.json certificate.json
+    python check_certificate.py model.json other.json certificate.json
     python check_certificate.py model.json certificate.json --write proof
+
+The second form is for the claim that two models are equal.
 
 Prints the claim and exits with 0 if the proof is right, otherwise says why not and exits with 1.
 With `--write`, a certificate that was accepted is also written as proof.cnf (DIMACS, with a comment
@@ -51,6 +54,8 @@ Every clause of the formula must be a fact, which `Formula.require_fact` decides
 
 So the formula is true for every row that refutes the claim. The refutation then derives the empty
 clause from it, step by step (`check_refutation`): there is no such row.
+
+A question about two models is about the model of both, see `joint_of`: whether its votes differ.
 
 A question about constraints needs no proof in the certificate. Each rule is checked on its own, see
 `check_constraints`: a sum of rules that all move in one direction moves in that direction.
@@ -170,6 +175,45 @@ def pair_of(model, names):
     return pair, twin_column
 
 
+def joint_of(model, other, of):
+    """Make the model of two models, whose columns are matched by name.
+
+    For "classes", its classes are those of the first model, then those of the second. Otherwise its
+    votes are those of the first model less those of the second.
+    """
+    joint = object.__new__(Model)
+    names = [[column["name"] for column in own.columns] for own in (model, other)]
+    require(all(len(own) == len(set(own)) for own in names), "two columns have the same name")
+    joint.columns = model.columns + [c for c in other.columns if c["name"] not in names[0]]
+    place = {column["name"]: at for at, column in enumerate(joint.columns)}
+    joint.literals, joint.gates, joint.rules = [], [], []
+    n_literals = len(model.literals) + len(other.literals)
+    for own, far, sign in ((model, other, 1), (other, model, -1)):
+        first, first_gate = len(joint.literals), n_literals + len(joint.gates)
+        moved = [*range(first, first + len(own.literals))]
+        moved += range(first_gate, first_gate + len(own.gates))
+        for literal in own.literals:
+            column = own.columns[literal["column"]]
+            same = far.columns[far.index(column["name"])]
+            meaning = [json.dumps([c["kind"], c.get("categories", [])]) for c in (column, same)]
+            require(meaning[0] == meaning[1], f"the columns {column['name']!r} differ")
+            joint.literals.append({**literal, "column": place[column["name"]]})
+        joint.gates += [(gate, moved[a], moved[b]) for gate, a, b in own.gates]
+        none = [0] * own.n_classes
+        for wire, votes in own.rules:
+            if of != "classes":
+                votes = [sign * vote for vote in votes]
+            else:
+                votes = votes + none if own is model else none + votes
+            joint.rules.append((moved[wire], votes))
+    if of == "classes":
+        joint.base = model.base + other.base
+    else:
+        joint.base = [x - y for x, y in zip(model.base, other.base)]
+    joint.n_classes = len(joint.base)
+    return joint
+
+
 # -- values -----------------------------------------------------------------------------------
 
 
@@ -212,6 +256,8 @@ def has_value(kind, below, above, low, high):
     bottom = below if low is None else max(below, math.nextafter(float(low), -math.inf))
     if kind == "boolean":
         return any(bottom < bit <= top for bit in (0.0, 1.0))
+    if kind == "integer" and bottom >= sys.float_info.max:
+        return False  # infinity is no whole number
     if kind == "integer" and abs(bottom) < 2**52 and abs(top) < 2**52:
         return math.floor(bottom) + 1 <= top
     return bottom < top or bottom == top == -math.inf
@@ -281,6 +327,46 @@ def read_question(model, question):
         goals.append([(number, c, question["at_most"] + 1) for c in others])
     require(goals, "the range has no end")
     return model, goals, conditions
+
+
+def read_equality(documents, question):
+    """Return the model of two models, and the goals that are reached if they differ."""
+    model, other = map(Model, documents)
+    of, points = question["of"], question.get("points", 0)
+    require(of in ("probabilities", "classes", "number"), "unknown kind of equality")
+    is_number = [own.predicts_number for own in (model, other)]
+    require(is_number == [of == "number"] * 2, "a model predicts something else")
+    if of == "number":
+        links = [document["link"] for document in documents]
+        require(links[0] == links[1], "the models have different links")
+        require(type(points) is int and points >= 0, "the points are negative")
+        require(points == 0 or links[0] == "identity", "a tolerance needs the link identity")
+        digits = max(document["digits"] for document in documents)
+        for own, document in zip((model, other), documents):
+            times = 10 ** (digits - document["digits"])
+            own.base = [times * points for points in own.base]
+            own.rules = [(wire, [times * v for v in votes]) for wire, votes in own.rules]
+        # The votes of the first of two classes are 0, and those of the second are the points.
+        return joint_of(model, other, of), [[(1, 0, points + 1)], [(0, 1, points + 1)]]
+    labels = [json.dumps(own.classes) for own in (model, other)]
+    require(labels[0] == labels[1], "the models have different classes")
+    joint, n = joint_of(model, other, of), model.n_classes
+    if of == "classes":
+        goals = []
+        for c in range(n):  # the first model predicts c, and the second another class
+            wins = [beats(c, rival) for rival in range(n) if rival != c]
+            for rival in range(n):
+                if rival != c:
+                    more, less, by = beats(rival, c)
+                    goals.append([*wins, (n + more, n + less, by)])
+        return joint, goals
+    calibrations = [json.dumps(document.get("calibration")) for document in documents]
+    require(calibrations[0] == calibrations[1], "the models have different calibrations")
+    if documents[0].get("calibration") is None:
+        temperatures = [document["temperature"] for document in documents]
+        require(temperatures[0] == temperatures[1], "the models have different temperatures")
+    # The votes are differences. They are the same for all classes if all leads are equal.
+    return joint, [[demand] for c in range(1, n) for demand in ((c, 0, 1), (0, c, 1))]
 
 
 # -- the formula ------------------------------------------------------------------------------
@@ -767,9 +853,9 @@ def reach_of(model):
     return reach
 
 
-def check(model_bytes, certificate):
-    """Return the claim, or raise `Refused`."""
-    claim, formula = read(model_bytes, certificate)
+def check(models, certificate):
+    """Return the claim, or raise `Refused`. `models` are the bytes of one file or of two."""
+    claim, formula = read(models, certificate)
     if formula is not None:
         clauses, n_variables = read_dimacs(certificate["dimacs"])
         require(n_variables == formula.n_variables, "the number of variables is wrong")
@@ -779,13 +865,23 @@ def check(model_bytes, certificate):
     return claim
 
 
-def read(model_bytes, certificate):
+def read(models, certificate):
     """Return the claim and the formula, which is None for constraints: these are checked here."""
     require(certificate.get("format") == "dln-certificate", "this is not a certificate of dln")
     require(certificate.get("version") == 4, "this program reads certificates of version 4")
-    digest = hashlib.sha256(model_bytes).hexdigest()
-    require(digest == certificate["model_sha256"], "the certificate is about another model file")
-    document, question = json.loads(model_bytes), certificate["question"]
+    question = certificate["question"]
+    n_models = 2 if question["kind"] == "equal" else 1
+    require(len(models) == n_models, f"this certificate is about {n_models} model file(s)")
+    for name, content in zip(("model_sha256", "other_sha256"), models):
+        digest = hashlib.sha256(content).hexdigest()
+        require(digest == certificate[name], "the certificate is about another model file")
+    documents = [json.loads(content) for content in models]
+    if question["kind"] == "equal":
+        asked, goals = read_equality(documents, question)
+        require(goals, "models of a single class are always equal")
+        claim = describe_equality(documents, question)
+        return claim, Formula(asked, [(demands, {}) for demands in goals], certificate)
+    document = documents[0]
     model = Model(document)
     if question["kind"] == "constraints":
         check_constraints(model, question)
@@ -802,9 +898,9 @@ def read(model_bytes, certificate):
     return claim, Formula(asked, goals, certificate)
 
 
-def write(name, model_bytes, certificate):
+def write(name, models, certificate):
     """Write the formula, with the meaning of its variables, and the refutation."""
-    claim, formula = read(model_bytes, certificate)
+    claim, formula = read(models, certificate)
     require(formula is not None, "constraints need no formula; there is nothing to write")
     comments = [f"c {line}" for line in claim.splitlines()]
     comments += [f"c w{wire}: {formula.describe_wire(wire)}" for wire in range(formula.n_wires)]
@@ -814,6 +910,18 @@ def write(name, model_bytes, certificate):
         file.write("\n".join(comments) + "\n" + certificate["dimacs"])
     with open(f"{name}.lrat", "w", encoding="utf-8") as file:
         file.write(certificate["lrat"])
+
+
+def describe_equality(documents, question):
+    """Write the claim that two models are equal in words."""
+    if question["of"] == "classes":
+        return "the two models give the same class on every possible row"
+    if question["of"] == "probabilities":
+        return "the two models give the same class and probabilities on every possible row"
+    if not question.get("points", 0):
+        return "the two models give the same number on every possible row"
+    unit = f"in units of 10**{-max(document['digits'] for document in documents)}"
+    return f"the numbers of the two models differ by at most {question['points']} ({unit})"
 
 
 def describe(document, question):
@@ -872,20 +980,25 @@ def describe_number(document, question):
 
 
 def main(arguments):
-    if len(arguments) not in (2, 4) or arguments[2:3] not in ([], ["--write"]):
+    writes = arguments[-2:-1] == ["--write"]
+    files = arguments[:-2] if writes else arguments
+    if len(files) not in (2, 3) or any(name.startswith("--") for name in files):
         print(
-            "usage: python check_certificate.py model.json certificate.json [--write NAME]",
+            "usage: python check_certificate.py model.json [other.json] certificate.json "
+            "[--write NAME]",
             file=sys.stderr,
         )
         return 2
     try:
-        with open(arguments[0], "rb") as file:
-            model = file.read()
-        with open(arguments[1], encoding="utf-8") as file:
+        models = []
+        for name in files[:-1]:
+            with open(name, "rb") as file:
+                models.append(file.read())
+        with open(files[-1], encoding="utf-8") as file:
             certificate = json.load(file)
-        claim = check(model, certificate)
-        if len(arguments) == 4:
-            write(arguments[3], model, certificate)
+        claim = check(models, certificate)
+        if writes:
+            write(arguments[-1], models, certificate)
     except OSError as error:
         print(f"cannot read or write: {error}", file=sys.stderr)
         return 2

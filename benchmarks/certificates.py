@@ -46,11 +46,11 @@ def measure(name: str, circuit: Circuit, rows: object, n_rows: int, time_limit: 
         if certificate is not None:
             text = json.dumps(certificate)
             read = time.process_time()
-            checker.check(model, json.loads(text))
+            checker.check([model], json.loads(text))
             found.append((written - start, time.process_time() - read, len(text) / 1e6))
     if not found:
         return f"| {name} | 0 of {n_rows} | | | |"
-    cells = [f"{np.median(own):.1f} / {max(own):.1f}" for own in zip(*found, strict=True)]
+    cells = [f"{np.median(own):.2f} / {max(own):.2f}" for own in zip(*found, strict=True)]
     return f"| {name} | {len(found)} of {n_rows} | {' | '.join(cells)} |"
 
 

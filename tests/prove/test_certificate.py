@@ -86,7 +86,7 @@ def test_every_proof_has_a_certificate_that_is_accepted(
     ):
         if isinstance(decide(claim, None), Proof):
             model, certificate = made(circuit, claim)
-            assert checker.check(model, certificate)
+            assert checker.check([model], certificate)
 
 
 SMALL = ANY.filter(lambda own: own.n_classes > 1 and math.prod(own._search.variables.sizes) <= 100)
@@ -127,12 +127,12 @@ def test_no_false_claim_is_accepted_with_the_proof_of_a_true_one(circuit: Circui
     model, certificate = made(
         circuit, range_claim(circuit, circuit.classes[0], low, high, {}, None)
     )
-    assert checker.check(model, certificate)
+    assert checker.check([model], certificate)
     for wrong in ({"at_least": low + 1}, {"at_most": high - 1}, {"class": 1}):
         if "class" not in wrong or min(leads[1]) < low or max(leads[1]) > high:
             broken = {**certificate, "question": {**certificate["question"], **wrong}}
             with pytest.raises(checker.Refused):
-                checker.check(model, broken)
+                checker.check([model], broken)
 
 
 @law
@@ -145,7 +145,7 @@ def test_a_clause_is_a_fact_only_if_no_row_that_refutes_the_claim_violates_it(
     total = 2 * sum(sum(map(abs, votes)) for _, votes in circuit.rules) + 99
     model, certificate = made(circuit, range_claim(circuit, label, None, total, {}, None))
     at_most = certificate["question"]["at_most"] = data.draw(st.integers(-3, 3))
-    _, formula = checker.read(model, certificate)
+    _, formula = checker.read([model], certificate)
     rows = []
     for atoms in every_row_of(search):
         wires = wires_of(search, atoms)
@@ -307,7 +307,7 @@ def test_what_was_changed_on_purpose_is_refused(
 ) -> None:
     circuit = biased()
     model, certificate = made(circuit, CLAIMS[kind](circuit))
-    assert checker.check(model, certificate)
+    assert checker.check([model], certificate)
     broken = copy.deepcopy(certificate)
     BREAKS[what](broken)
     (tmp_path / "m.json").write_bytes(model)
@@ -346,11 +346,11 @@ def test_a_false_claim_with_the_proof_of_another_is_refused() -> None:
     for where in ({}, {"age": [51, None]}, {"age": [50, None], "sex": ["m"]}, {"sex": ["m"]}):
         wrong = {**certificate, "question": {**certificate["question"], "where": where}}
         with pytest.raises(checker.Refused):
-            checker.check(model, wrong)
+            checker.check([model], wrong)
     model, certificate = made(circuit, CLAIMS["independent"](circuit))
     wrong = {**certificate, "question": {**certificate["question"], "where": {}}}
     with pytest.raises(checker.Refused):
-        checker.check(model, wrong)
+        checker.check([model], wrong)
 
 
 def test_a_changed_model_is_refused_even_with_its_digest() -> None:
@@ -363,7 +363,7 @@ def test_a_changed_model_is_refused_even_with_its_digest() -> None:
     changed = json.dumps(document).encode()
     certificate["model_sha256"] = hashlib.sha256(changed).hexdigest()
     with pytest.raises(checker.Refused, match="is not a fact"):
-        checker.check(changed, certificate)
+        checker.check([changed], certificate)
 
 
 @pytest.mark.parametrize("kind", CLAIMS)
@@ -419,7 +419,7 @@ def test_the_formula_is_written_with_the_words_of_the_table(
     assert lines[0].startswith('c always class "high" where {age: [51')
     for said in ('w0: "age" > 50.0', 'w1: "sex" in ["m"]', "w4: AND(w0, w1)", "w0 = 1"):
         assert any(line.startswith("c ") and line.endswith(said) for line in lines), said
-    assert any(" part of the lack of goal 0: " in line and "-2*w4" in line for line in lines)
+    assert any(" part of the lack of goal 0: " in line and "*w4" in line for line in lines)
     assert lrat.read_text("utf-8").splitlines()[-1].split()[1] == "0"
     usage = "usage: python check_certificate.py"
     for arguments in (["m"], ["m", "c", "--write"], ["m", "c", "--read", "proof"]):
@@ -451,9 +451,9 @@ def test_constraints_have_a_certificate_exactly_if_every_rule_satisfies_them(
         question = {"kind": "constraints", **constraints.to_dict()}
         wrong = {**constraints_certificate(circuit, nothing, model), "question": question}
         with pytest.raises(checker.Refused, match="a rule"):
-            checker.check(model, wrong)
+            checker.check([model], wrong)
     else:
-        assert checker.check(model, json.loads(json.dumps(certificate)))
+        assert checker.check([model], json.loads(json.dumps(certificate)))
 
 
 GROWING = {"monotone": {"age": "+"}, "interactions": [["age", "chol"]], "unused_columns": ["sex"]}
@@ -489,11 +489,11 @@ def test_a_false_question_about_constraints_is_refused(what: str) -> None:
     model = circuit_to_json(circuit).encode()
     certificate = constraints_certificate(circuit, constraints, model)
     certificate["question"] |= {"forbidden_pairs": [], "max_columns_per_rule": 2}
-    said = checker.check(model, certificate)
+    said = checker.check([model], certificate)
     assert said.startswith('the prediction "risk" never falls as "age" grows; only columns of the')
     BROKEN_QUESTIONS[what](certificate)
     with pytest.raises(checker.Refused):
-        checker.check(model, certificate)
+        checker.check([model], certificate)
 
 
 # -- the command ------------------------------------------------------------------------------
@@ -541,7 +541,7 @@ def test_the_commands_certify_rows_and_reasons(run: Run, tmp_path: Path) -> None
     status, _, err = run("prove", model, *options, "--certificate", proof)
     assert status == 1
     assert "check it: python check_certificate.py" in err
-    said = checker.check(model.read_bytes(), json.loads(proof.read_text("utf-8")))
+    said = checker.check([model.read_bytes()], json.loads(proof.read_text("utf-8")))
     assert said.splitlines()[0] == (
         'always class "low" where {age: [39.0, 41.0], sex: ["m"], chol: [99.75, 100.25]}'
     )
@@ -550,7 +550,7 @@ def test_the_commands_certify_rows_and_reasons(run: Run, tmp_path: Path) -> None
     wrong = json.loads(proof.read_text("utf-8"))
     wrong["question"]["questions"][0]["where"]["age"] = [39, 60]
     with pytest.raises(checker.Refused):
-        checker.check(model.read_bytes(), wrong)
+        checker.check([model.read_bytes()], wrong)
     for damage, said in (
         (lambda c: c["question"]["questions"].append(c["question"]["questions"][0]), "not a fact"),
         (lambda c: c["question"]["questions"].pop(), "no such goal"),
@@ -561,10 +561,10 @@ def test_the_commands_certify_rows_and_reasons(run: Run, tmp_path: Path) -> None
         wrong = json.loads(proof.read_text("utf-8"))
         damage(wrong)
         with pytest.raises(checker.Refused, match=said):
-            checker.check(model.read_bytes(), wrong)
+            checker.check([model.read_bytes()], wrong)
     status, _, _ = run("explain", model, rows, "--row", 3, "--certificate", proof)
     assert status == 0
-    said = checker.check(model.read_bytes(), json.loads(proof.read_text("utf-8")))
+    said = checker.check([model.read_bytes()], json.loads(proof.read_text("utf-8")))
     reason = biased().reason({"age": 60, "sex": "f", "chol": 199.5})
     assert all(f"{name}: " in said for name in reason.features)
     rows.write_text("age,sex,chol\n50,m,100\n", "utf-8")

@@ -25,13 +25,19 @@ from dln.prove.refute import Lack, refute
 
 
 def write_certificate(
-    claims: Sequence[Claim], model: str, path: str, *, time_limit: float | None = 60.0
+    claims: Sequence[Claim],
+    model: str,
+    path: str,
+    *,
+    other: str | None = None,
+    time_limit: float | None = 60.0,
 ) -> bool:
     """Write the proofs of claims about a model file; False if the time limit was reached.
 
-    The claims must be true.
+    The claims must be true. `other` is the second model file of the claim that two are equal.
     """
-    document = certificate_of(claims, Path(model).read_bytes(), Clock(time_limit))
+    second = None if other is None else Path(other).read_bytes()
+    document = certificate_of(claims, Path(model).read_bytes(), Clock(time_limit), second)
     if document is None:
         return False
     with open_atomically(path) as file:
@@ -72,7 +78,9 @@ def constraints_certificate(
     return _document("; ".join(constraints.lines(target)), model, question)
 
 
-def certificate_of(claims: Sequence[Claim], model: bytes, clock: Clock) -> dict[str, Any] | None:
+def certificate_of(
+    claims: Sequence[Claim], model: bytes, clock: Clock, other: bytes | None = None
+) -> dict[str, Any] | None:
     """Return the certificate as plain values; None if the time is over.
 
     Several claims must be about single rows of the same circuit.
@@ -95,7 +103,7 @@ def certificate_of(claims: Sequence[Claim], model: bytes, clock: Clock) -> dict[
     if len(claims) > 1:
         question = {"kind": "all", "questions": [dict(claim.question) for claim in claims]}
     return {
-        **_document("; ".join(claim.text for claim in claims), model, question),
+        **_document("; ".join(claim.text for claim in claims), model, question, other),
         "columns": search.names,
         "atoms": atoms,
         "variables": [_variable(meaning) for meaning in refuted.made.meanings],
@@ -140,11 +148,15 @@ def _ranges(atoms: Atoms) -> list[tuple[int, int]]:
     return [(atoms[first], atoms[last]) for first, last in zip(starts, ends, strict=True)]
 
 
-def _document(text: str, model: bytes, question: Mapping[str, Any]) -> dict[str, Any]:
+def _document(
+    text: str, model: bytes, question: Mapping[str, Any], other: bytes | None = None
+) -> dict[str, Any]:
+    second = {} if other is None else {"other_sha256": hashlib.sha256(other).hexdigest()}
     return {
         "format": "dln-certificate",
         "version": 4,
         "claim": text,
         "model_sha256": hashlib.sha256(model).hexdigest(),
+        **second,
         "question": dict(question),
     }
