@@ -24,7 +24,6 @@ The certificate has a formula (DIMACS) and its refutation (LRAT). Every variable
 something about a row that refutes the claim:
 
     ["goal", g]               the row is in the region of goal g and fulfils its demands
-    ["wire", w]               literal or gate w of the model is true
     ["in", c, ranges]         the value of column c is in one of these atoms
     ["part", s, p]            part p of sum s is less than its least value, see below
 
@@ -34,7 +33,7 @@ lists the atoms that are possible; the certificate must have them all.
 A sum is about the votes that are lacking for a goal: the lack of each demand, multiplied by a
 factor that is at least 0, and added up. If the goal is reached, the sum is at most 0. It is a
 constant plus a number for each rule that is true. The certificate divides it into parts. A part has
-some of the rules, less messages: numbers that depend on the value of a column (or of a wire). So
+some of the rules, less messages: numbers that depend on the value of a column. So
 
     sum = constant + all parts + the messages of all parts,
 
@@ -46,7 +45,6 @@ Every clause of the formula must be a fact, which `Formula.require_fact` decides
 
     about goals    some goal is reached; or: if goal g is reached, then a column is in its region
     of a column    true for every atom of one column
-    of a gate      true for every input of one gate
     of a part      in a box, a part is not less than its least value: all combinations of the values
                    that it depends on are tried
     of a sum       in a box, the goal is not reached, or a part is less than its least value: the
@@ -122,14 +120,14 @@ class Model:
         require(len(found) == 1, f"there is no column {name!r}")
         return found[0]
 
-    def cone(self, wires, free):
-        """List wires and all wires that they depend on, ascending, but not beyond free wires."""
+    def cone(self, wires):
+        """List wires and all wires that they depend on, ascending."""
         found, stack = set(), list(wires)
         while stack:
             wire = stack.pop()
             if wire not in found:
                 found.add(wire)
-                if wire >= len(self.literals) and wire not in free:
+                if wire >= len(self.literals):
                     gate, a, b = self.gates[wire - len(self.literals)]
                     # Some gates, such as NOT_B, do not depend on both inputs.
                     stack += [a] if gate >> 2 != gate & 3 else []
@@ -372,8 +370,8 @@ def read_equality(documents, question):
 # -- the formula ------------------------------------------------------------------------------
 
 
-Table = collections.namedtuple("Table", "rules columns wires free")
-Part = collections.namedtuple("Part", "table least of_columns of_wires")
+Table = collections.namedtuple("Table", "rules columns")
+Part = collections.namedtuple("Part", "table least messages")
 Sum = collections.namedtuple("Sum", "goal constant rules parts")
 
 
@@ -413,7 +411,6 @@ class Formula:
         self.tables = [self.read_table(given) for given in document["tables"]]
         self.sums = [self.read_sum(given) for given in document["sums"]]
         self.goal_of = {}  # variable -> goal
-        self.wire_of = {}  # variable -> wire
         self.column_of = {}  # variable of one column -> column, atoms as bits
         self.part_of = {}  # variable -> sum, part
         for number, meaning in enumerate(document["variables"], start=1):
@@ -457,11 +454,6 @@ class Formula:
         if kind == "goal":
             require(what < len(self.demands), "there is no such goal")
             self.goal_of[number] = what
-        elif kind == "wire":
-            require(what < self.n_wires, "there is no such wire")
-            self.wire_of[number] = what
-            if what in self.truth_of:
-                self.column_of[number] = self.truth_of[what]
         elif kind == "in":
             bits = 0
             for first, last in more[0]:
@@ -475,19 +467,9 @@ class Formula:
             self.part_of[number] = (what, more[0])
 
     def read_table(self, given):
-        """Read rules, columns with a number for each atom, wires, and wires that may be anything.
-
-        The messages of a part are for the numbers of the columns, and for the wires.
-        """
-        table = Table(
-            given["rules"],
-            [(column, numbers) for column, *numbers in given["columns"]],
-            given.get("wires", []),
-            set(given.get("free", [])),
-        )
+        """Read rules, and columns with a number for each atom: the place of its message."""
+        table = Table(given["rules"], [(column, numbers) for column, *numbers in given["columns"]])
         require(all(0 <= r < len(self.model.rules) for r in table.rules), "there is no such rule")
-        for wire in {*table.wires, *table.free}:
-            require(0 <= wire < self.n_wires, "there is no such wire")
         for column, numbers in table.columns:
             require(0 <= column < len(self.columns), "there is no such column")
             require(len(numbers) == len(self.atoms[column]), "a number of an atom is missing")
@@ -513,15 +495,13 @@ class Formula:
             require(0 <= table < len(self.tables), "there is no such table")
             table = self.tables[table]
             require(type(least) is int, "a least value is not an integer")
-            require(len(messages) == len(table.columns) + len(table.wires), "messages are missing")
+            require(len(messages) == len(table.columns), "messages are missing")
             require(all(type(m) is int for own in messages for m in own), "a message is no integer")
-            require(all(len(own) == 2 for own in messages[len(table.columns) :]), "no two messages")
-            of_columns = {
+            of_atoms = {
                 column: [own[number] for number in numbers]
                 for (column, numbers), own in zip(table.columns, messages)
             }
-            of_wires = dict(zip(table.wires, messages[len(table.columns) :]))
-            parts.append(Part(table, least, of_columns, of_wires))
+            parts.append(Part(table, least, of_atoms))
         return Sum(goal, constant, rules, parts)
 
     def require_fact(self, clause):
@@ -534,10 +514,8 @@ class Formula:
             known = self.is_about_sum(clause) if goals else self.is_about_part(clause)
         elif goals:
             known = self.is_about_goals(clause)
-        elif all(v in self.column_of for v in variables):
-            known = self.is_about_column(clause)
         else:
-            known = self.is_about_gate(clause)
+            known = self.is_about_column(clause)
         require(known, f"the clause {clause} is not a fact")
 
     def is_about_goals(self, clause):
@@ -562,31 +540,14 @@ class Formula:
             false &= bits if literal < 0 else ~bits
         return false == 0
 
-    def is_about_gate(self, clause):
-        values = [(self.wire_of.get(abs(literal)), literal > 0) for literal in clause]
-        wires = {wire for wire, _ in values}
-        first = len(self.model.literals)
-        if None in wires or max(wires) < first:
-            return False
-        gate, a, b = self.model.gates[max(wires) - first]
-        if not wires <= {max(wires), a, b}:
-            return False
-        for x, y in itertools.product((False, True), repeat=2):
-            bits = {a: x, b: y, max(wires): bool(gate >> (3 - 2 * x - y) & 1)}
-            if (a != b or x == y) and not any(bits[wire] == value for wire, value in values):
-                return False
-        return True
-
     def read_box(self, clause):
-        """Return what columns (atoms as bits) and wires can be if a clause is false."""
-        box, known = {}, {}
+        """Return the atoms, as bits, that columns can have if a clause is false."""
+        box = {}
         for literal in clause:
             if abs(literal) in self.column_of:
                 column, bits = self.column_of[abs(literal)]
                 box[column] = box.get(column, -1) & (bits if literal < 0 else ~bits)
-            elif abs(literal) in self.wire_of:
-                known.setdefault(self.wire_of[abs(literal)], literal < 0)
-        return box, known
+        return box
 
     def is_about_part(self, clause):
         parts = [self.part_of[-literal] for literal in clause if -literal in self.part_of]
@@ -602,26 +563,19 @@ class Formula:
         The values on which the part depends are axes, and each combination of them is a cell. A
         wire is a number with a bit for each cell.
         """
-        table, (box, known) = part.table, self.read_box(clause)
-        terms, least = {}, 0  # of wires
-        for number in table.rules:
+        box, terms = self.read_box(clause), {}  # the lack of each wire
+        for number in part.table.rules:
             wire = self.model.rules[number][0]
             terms[wire] = terms.get(wire, 0) + own.rules[number]
-        for wire, (no, yes) in part.of_wires.items():
-            terms[wire] = terms.get(wire, 0) - (yes - no)
-            least -= no
         terms = {wire: term for wire, term in terms.items() if term}
-        cone = self.model.cone(terms, table.free)
-        read = {column: [] for column in part.of_columns}
+        cone = self.model.cone(terms)
+        read = {column: [] for column in part.messages}
         axes = []  # of each axis: wires, and for each value the truth of these wires and a message
         for wire in cone:
-            if wire in table.free:
-                values = [known[wire]] if wire in known else [False, True]
-                axes.append(([wire], [((value,), 0) for value in values]))
-            elif wire in self.truth_of:
+            if wire in self.truth_of:
                 read.setdefault(self.truth_of[wire][0], []).append(wire)
         for column, wires in read.items():
-            messages = part.of_columns.get(column, [0] * len(self.atoms[column]))
+            messages = part.messages.get(column, [0] * len(self.atoms[column]))
             truths = [self.truth_of[wire][1] for wire in wires]
             allowed = box.get(column, -1)
             values = {
@@ -664,7 +618,7 @@ class Formula:
                 for at, (_, message) in enumerate(values)
             ]
             cells = list(map(min, *slices)) if len(slices) > 1 else slices[0]
-        return least + cells[0]
+        return cells[0]
 
     def is_about_sum(self, clause):
         goals = [self.goal_of[-literal] for literal in clause if -literal in self.goal_of]
@@ -674,26 +628,21 @@ class Formula:
         own = self.sums[min(parts)[0]]
         if own.goal != goals[0]:
             return False
-        box, known = self.read_box(clause)
-        least, rest, columns, wires = own.constant, list(own.rules), {}, {}
+        box, columns = self.read_box(clause), {}
+        least, rest = own.constant, list(own.rules)
         for part in (own.parts[place] for _, place in parts):
             least += part.least
             for number in part.table.rules:
                 rest[number] -= own.rules[number]
-            for column, messages in part.of_columns.items():
+            for column, messages in part.messages.items():
                 before = columns.get(column, itertools.repeat(0))
                 columns[column] = [x + y for x, y in zip(before, messages)]
-            for wire, messages in part.of_wires.items():
-                before = wires.get(wire, (0, 0))
-                wires[wire] = [x + y for x, y in zip(before, messages)]
         least += sum(min(0, lack) for lack in rest)  # of rules that are in no part, or in several
         for column, messages in columns.items():
             allowed = box.get(column, -1)
             least += min(
                 (own for atom, own in enumerate(messages) if allowed >> atom & 1), default=math.inf
             )
-        for wire, messages in wires.items():
-            least += messages[known[wire]] if wire in known else min(messages)
         return least > 0
 
     def describe(self, number):
@@ -702,8 +651,6 @@ class Formula:
             return f"goal {self.goal_of[number]} is reached"
         if number in self.part_of:
             return self.describe_part(*self.part_of[number])
-        if number in self.wire_of:
-            return f"w{self.wire_of[number]} is true"
         column, bits = self.column_of[number]
         wires = self.wires[self.columns[column]]
         chosen = [atom for n, atom in enumerate(self.atoms[column]) if bits >> n & 1]
@@ -713,10 +660,9 @@ class Formula:
     def describe_part(self, of, place):
         own, part = self.sums[of], self.sums[of].parts[place]
         lack = "".join(f" {own.rules[n]:+d}*w{self.model.rules[n][0]}" for n in part.table.rules)
-        for column, messages in part.of_columns.items():
+        for column, messages in part.messages.items():
             name = json.dumps(self.model.columns[self.columns[column]]["name"], ensure_ascii=False)
             lack += f" -{messages}[atom of {name}]"
-        lack += "".join(f" -{messages}[w{wire}]" for wire, messages in part.of_wires.items())
         return f"part of the lack of goal {own.goal}:{lack} < {part.least}"
 
     def describe_wire(self, wire):

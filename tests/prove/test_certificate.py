@@ -171,8 +171,6 @@ def truth_of(formula: Any, atoms: tuple[int, ...], wires: list[bool]) -> dict[in
     for variable in range(1, formula.n_variables + 1):
         if variable in formula.goal_of:
             truth[variable] = True
-        elif variable in formula.wire_of:
-            truth[variable] = wires[formula.wire_of[variable]]
         elif variable in formula.part_of:
             truth[variable] = is_below(formula, *formula.part_of[variable], atoms, wires)
         else:
@@ -185,8 +183,7 @@ def is_below(formula: Any, of: int, place: int, atoms: tuple[int, ...], wires: l
     """Whether a part of a sum is less than its least value."""
     own, part = formula.sums[of], formula.sums[of].parts[place]
     value = sum(own.rules[n] for n in part.table.rules if wires[formula.model.rules[n][0]])
-    value -= sum(messages[atoms[column]] for column, messages in part.of_columns.items())
-    value -= sum(messages[wires[wire]] for wire, messages in part.of_wires.items())
+    value -= sum(messages[atoms[column]] for column, messages in part.messages.items())
     return bool(value < part.least)
 
 
