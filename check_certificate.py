@@ -2,7 +2,10 @@
 """Check a certificate of dln: a proof of a claim about every possible row of a model.
 
     python check_certificate.py model.json certificate.json
+    python check_certificate.py model.json other.json certificate.json
     python check_certificate.py model.json certificate.json --write proof
+
+The second form is for the claim that two models are equal.
 
 Prints the claim and exits with 0 if the proof is right, otherwise says why not and exits with 1.
 With `--write`, a certificate that was accepted is also written as proof.cnf (DIMACS, with a comment
@@ -15,40 +18,53 @@ What is checked
 ---------------
 A question asks for a row (or a pair of rows) of a region that fulfils demands: class a has at least
 n votes more than class b. A claim holds if no row of the region fulfils all demands of one of its
-goals. `goals` below derives these goals from the question.
+goals. `read_question` below derives these goals from the question.
 
 The certificate has a formula (DIMACS) and its refutation (LRAT). Every variable of the formula says
-something about a row that refutes the claim: `variables` lists what.
+something about a row that refutes the claim:
 
     ["goal", g]               the row is in the region of goal g and fulfils its demands
-    ["wire", w]               literal or gate w of the model is true
     ["in", c, ranges]         the value of column c is in one of these atoms
-    ["sum", f, n]             the sum `forms[f]` (coefficients of wires) is at most n
-    ["demands", g, factors]   the demands of goal g, multiplied by these factors and added up, lack
-                              no votes
+    ["part", s, p]            part p of sum s is less than its least value, see below
 
 The values of a column are grouped into atoms, on which no literal of the model changes. `patterns`
 lists the atoms that are possible; the certificate must have them all.
 
+A sum is about the votes that are lacking for a goal: the lack of each demand, multiplied by a
+factor that is at least 0, and added up. If the goal is reached, the sum is at most 0. It is a
+constant plus a number for each rule that is true. The certificate divides it into parts. A part has
+some of the rules, less messages: numbers that depend on the value of a column. So
+
+    sum = constant + all parts + the messages of all parts,
+
+because each message is subtracted once and added once. In a box (a set of atoms for each column)
+the sum is at least the constant, plus the least value of each part, plus, for each column, the
+least of all messages to it together. If that is more than 0, no row of the box reaches the goal.
+
 Every clause of the formula must be a fact, which `Formula.require_fact` decides by itself:
 
-    about goals    some goal is reached; or: if goal g is reached, then a column is in its region,
-                   or its demands lack no votes
+    about goals    some goal is reached; or: if goal g is reached, then a column is in its region
     of a column    true for every atom of one column
-    of a gate      true for every input of one gate
-    of sums        if the clause were false, adding up its inequalities would give a contradiction
+    of a part      in a box, a part is not less than its least value: all combinations of the values
+                   that it depends on are tried
+    of a sum       in a box, the goal is not reached, or a part is less than its least value: the
+                   addition above
 
 So the formula is true for every row that refutes the claim. The refutation then derives the empty
 clause from it, step by step (`check_refutation`): there is no such row.
+
+A question about two models is about the model of both, see `joint_of`: whether its votes differ.
 
 A question about constraints needs no proof in the certificate. Each rule is checked on its own, see
 `check_constraints`: a sum of rules that all move in one direction moves in that direction.
 """
 
+import collections
 import hashlib
 import itertools
 import json
 import math
+import struct
 import sys
 
 GATES = (
@@ -104,9 +120,9 @@ class Model:
         require(len(found) == 1, f"there is no column {name!r}")
         return found[0]
 
-    def cone(self, wire):
-        """List a wire and all wires that it depends on, ascending."""
-        found, stack = set(), [wire]
+    def cone(self, wires):
+        """List wires and all wires that they depend on, ascending."""
+        found, stack = set(), list(wires)
         while stack:
             wire = stack.pop()
             if wire not in found:
@@ -157,6 +173,45 @@ def pair_of(model, names):
     return pair, twin_column
 
 
+def joint_of(model, other, of):
+    """Make the model of two models, whose columns are matched by name.
+
+    For "classes", its classes are those of the first model, then those of the second. Otherwise its
+    votes are those of the first model less those of the second.
+    """
+    joint = object.__new__(Model)
+    names = [[column["name"] for column in own.columns] for own in (model, other)]
+    require(all(len(own) == len(set(own)) for own in names), "two columns have the same name")
+    joint.columns = model.columns + [c for c in other.columns if c["name"] not in names[0]]
+    place = {column["name"]: at for at, column in enumerate(joint.columns)}
+    joint.literals, joint.gates, joint.rules = [], [], []
+    n_literals = len(model.literals) + len(other.literals)
+    for own, far, sign in ((model, other, 1), (other, model, -1)):
+        first, first_gate = len(joint.literals), n_literals + len(joint.gates)
+        moved = [*range(first, first + len(own.literals))]
+        moved += range(first_gate, first_gate + len(own.gates))
+        for literal in own.literals:
+            column = own.columns[literal["column"]]
+            same = far.columns[far.index(column["name"])]
+            meaning = [json.dumps([c["kind"], c.get("categories", [])]) for c in (column, same)]
+            require(meaning[0] == meaning[1], f"the columns {column['name']!r} differ")
+            joint.literals.append({**literal, "column": place[column["name"]]})
+        joint.gates += [(gate, moved[a], moved[b]) for gate, a, b in own.gates]
+        none = [0] * own.n_classes
+        for wire, votes in own.rules:
+            if of != "classes":
+                votes = [sign * vote for vote in votes]
+            else:
+                votes = votes + none if own is model else none + votes
+            joint.rules.append((moved[wire], votes))
+    if of == "classes":
+        joint.base = model.base + other.base
+    else:
+        joint.base = [x - y for x, y in zip(model.base, other.base)]
+    joint.n_classes = len(joint.base)
+    return joint
+
+
 # -- values -----------------------------------------------------------------------------------
 
 
@@ -199,6 +254,8 @@ def has_value(kind, below, above, low, high):
     bottom = below if low is None else max(below, math.nextafter(float(low), -math.inf))
     if kind == "boolean":
         return any(bottom < bit <= top for bit in (0.0, 1.0))
+    if kind == "integer" and bottom >= sys.float_info.max:
+        return False  # infinity is no whole number
     if kind == "integer" and abs(bottom) < 2**52 and abs(top) < 2**52:
         return math.floor(bottom) + 1 <= top
     return bottom < top or bottom == top == -math.inf
@@ -270,7 +327,70 @@ def read_question(model, question):
     return model, goals, conditions
 
 
+def read_equality(documents, question):
+    """Return the model of two models, and the goals that are reached if they differ."""
+    model, other = map(Model, documents)
+    of, points = question["of"], question.get("points", 0)
+    require(of in ("probabilities", "classes", "number"), "unknown kind of equality")
+    is_number = [own.predicts_number for own in (model, other)]
+    require(is_number == [of == "number"] * 2, "a model predicts something else")
+    if of == "number":
+        links = [document["link"] for document in documents]
+        require(links[0] == links[1], "the models have different links")
+        require(type(points) is int and points >= 0, "the points are negative")
+        require(points == 0 or links[0] == "identity", "a tolerance needs the link identity")
+        digits = max(document["digits"] for document in documents)
+        for own, document in zip((model, other), documents):
+            times = 10 ** (digits - document["digits"])
+            own.base = [times * points for points in own.base]
+            own.rules = [(wire, [times * v for v in votes]) for wire, votes in own.rules]
+        # The votes of the first of two classes are 0, and those of the second are the points.
+        return joint_of(model, other, of), [[(1, 0, points + 1)], [(0, 1, points + 1)]]
+    labels = [json.dumps(own.classes) for own in (model, other)]
+    require(labels[0] == labels[1], "the models have different classes")
+    joint, n = joint_of(model, other, of), model.n_classes
+    if of == "classes":
+        goals = []
+        for c in range(n):  # the first model predicts c, and the second another class
+            wins = [beats(c, rival) for rival in range(n) if rival != c]
+            for rival in range(n):
+                if rival != c:
+                    more, less, by = beats(rival, c)
+                    goals.append([*wins, (n + more, n + less, by)])
+        return joint, goals
+    calibrations = [json.dumps(document.get("calibration")) for document in documents]
+    require(calibrations[0] == calibrations[1], "the models have different calibrations")
+    if documents[0].get("calibration") is None:
+        temperatures = [document["temperature"] for document in documents]
+        require(temperatures[0] == temperatures[1], "the models have different temperatures")
+    # The votes are differences. They are the same for all classes if all leads are equal.
+    return joint, [[demand] for c in range(1, n) for demand in ((c, 0, 1), (0, c, 1))]
+
+
 # -- the formula ------------------------------------------------------------------------------
+
+
+Table = collections.namedtuple("Table", "rules columns")
+Part = collections.namedtuple("Part", "table least messages")
+Sum = collections.namedtuple("Sum", "goal constant rules parts")
+
+
+def add_up(terms, n_cells):
+    """Return the sum of coefficients in each cell; a term is a coefficient and bits of cells.
+
+    Eight bytes of a large number are a cell, so that a term is added to all cells at once.
+    """
+    require(sum(abs(term) for term, _ in terms) < 2**62, "a sum is too large")
+    ones = int.from_bytes(bytes([1, 0, 0, 0, 0, 0, 0, 0]) * n_cells, "little")
+    total = 0
+    for term, bits in terms:
+        digits = bytearray(8 * n_cells)
+        digits[::8] = format(bits, f"0{n_cells}b").encode()[::-1]
+        true = int.from_bytes(digits, "little") & ones  # the last bit of the digits 0 and 1
+        total += term * true if term > 0 else -term * (ones - true)
+    less = sum(min(term, 0) for term, _ in terms)
+    values = struct.unpack(f"<{n_cells}q", total.to_bytes(8 * n_cells, "little"))
+    return [value + less for value in values] if less else list(values)
 
 
 class Formula:
@@ -288,17 +408,11 @@ class Formula:
         self.read_atoms(document["atoms"])
         self.demands = [demands for demands, _ in goals]
         self.regions = [self.read_region(conditions) for _, conditions in goals]
-        self.forms = []
-        for terms in document["forms"]:
-            for wire, coefficient in terms:
-                require(type(coefficient) is int, "a coefficient is not an integer")
-                require(0 <= wire < self.n_wires, "a sum has an unknown wire")
-            self.forms.append(terms)
+        self.tables = [self.read_table(given) for given in document["tables"]]
+        self.sums = [self.read_sum(given) for given in document["sums"]]
         self.goal_of = {}  # variable -> goal
-        self.wire_of = {}  # variable -> wire
         self.column_of = {}  # variable of one column -> column, atoms as bits
-        self.bound_of = {}  # variable -> terms, n: their sum is at most n
-        self.demands_of = {}  # variable -> goal
+        self.part_of = {}  # variable -> sum, part
         for number, meaning in enumerate(document["variables"], start=1):
             self.read_variable(number, meaning)
         self.n_variables = len(document["variables"])
@@ -340,53 +454,68 @@ class Formula:
         if kind == "goal":
             require(what < len(self.demands), "there is no such goal")
             self.goal_of[number] = what
-        elif kind == "wire":
-            require(what < self.n_wires, "there is no such wire")
-            self.wire_of[number] = what
-            if what in self.truth_of:
-                self.column_of[number] = self.truth_of[what]
         elif kind == "in":
             bits = 0
             for first, last in more[0]:
                 require(0 <= first <= last < len(self.atoms[what]), "there is no such atom")
                 bits |= (1 << last + 1) - (1 << first)
             self.column_of[number] = (what, bits)
-        elif kind == "sum":
-            require(type(more[0]) is int, "a bound is not an integer")
-            self.bound_of[number] = (self.forms[what], more[0])
         else:
-            require(kind == "demands", f"unknown kind of variable {kind!r}")
-            self.demands_of[number] = what
-            self.bound_of[number] = self.add_demands(self.demands[what], more[0])
+            require(kind == "part", f"unknown kind of variable {kind!r}")
+            require(what < len(self.sums), "there is no such sum")
+            require(0 <= more[0] < len(self.sums[what].parts), "there is no such part")
+            self.part_of[number] = (what, more[0])
 
-    def add_demands(self, demands, factors):
-        """Return terms and a bound: the votes that are lacking, added up, are at most 0."""
+    def read_table(self, given):
+        """Read rules, and columns with a number for each atom: the place of its message."""
+        table = Table(given["rules"], [(column, numbers) for column, *numbers in given["columns"]])
+        require(all(0 <= r < len(self.model.rules) for r in table.rules), "there is no such rule")
+        for column, numbers in table.columns:
+            require(0 <= column < len(self.columns), "there is no such column")
+            require(len(numbers) == len(self.atoms[column]), "a number of an atom is missing")
+        require(len({c for c, _ in table.columns}) == len(table.columns), "a column is there twice")
+        return table
+
+    def read_sum(self, given):
+        """Read the parts of a sum, and compute the sum from the model and the goal."""
+        goal, factors = given["goal"], given["factors"]
+        require(0 <= goal < len(self.demands), "there is no such goal")
+        demands = self.demands[goal]
         require(len(factors) == len(demands), "there is not one factor for each demand")
         require(all(type(f) is int and f >= 0 for f in factors), "a factor is negative")
-        weight, bound = [0] * self.model.n_classes, 0
+        weights, constant = {}, 0
         for (more, less, by), factor in zip(demands, factors):
-            weight[more] -= factor
-            weight[less] += factor
-            bound -= factor * by
-        bound -= sum(w * base for w, base in zip(weight, self.model.base))
-        terms = [
-            (wire, sum(w * vote for w, vote in zip(weight, votes)))
-            for wire, votes in self.model.rules
-        ]
-        return terms, bound
+            weights[more] = weights.get(more, 0) - factor
+            weights[less] = weights.get(less, 0) + factor
+            constant += factor * by
+        constant += sum(w * self.model.base[c] for c, w in weights.items())
+        rules = [sum(w * votes[c] for c, w in weights.items()) for _, votes in self.model.rules]
+        parts = []
+        for table, least, *messages in given["parts"]:
+            require(0 <= table < len(self.tables), "there is no such table")
+            table = self.tables[table]
+            require(type(least) is int, "a least value is not an integer")
+            require(len(messages) == len(table.columns), "messages are missing")
+            require(all(type(m) is int for own in messages for m in own), "a message is no integer")
+            of_atoms = {
+                column: [own[number] for number in numbers]
+                for (column, numbers), own in zip(table.columns, messages)
+            }
+            parts.append(Part(table, least, of_atoms))
+        return Sum(goal, constant, rules, parts)
 
     def require_fact(self, clause):
         """Refuse a clause that is not true for every row that refutes the claim."""
         variables = [abs(literal) for literal in clause]
         require(all(1 <= v <= self.n_variables for v in variables), "a variable has no meaning")
-        if any(v in self.goal_of for v in variables):
+        goals = any(v in self.goal_of for v in variables)
+        parts = any(v in self.part_of for v in variables)
+        if parts:
+            known = self.is_about_sum(clause) if goals else self.is_about_part(clause)
+        elif goals:
             known = self.is_about_goals(clause)
-        elif any(v in self.bound_of for v in variables):
-            known = self.is_about_sums(clause)
-        elif all(v in self.column_of for v in variables):
-            known = self.is_about_column(clause)
         else:
-            known = self.is_about_gate(clause)
+            known = self.is_about_column(clause)
         require(known, f"the clause {clause} is not a fact")
 
     def is_about_goals(self, clause):
@@ -395,8 +524,6 @@ class Formula:
             return True
         for goal in (self.goal_of[-literal] for literal in clause if -literal in self.goal_of):
             for literal in clause:
-                if self.demands_of.get(literal) == goal:
-                    return True
                 if literal in self.column_of:
                     column, bits = self.column_of[literal]
                     if self.regions[goal][column] & ~bits == 0:
@@ -413,53 +540,130 @@ class Formula:
             false &= bits if literal < 0 else ~bits
         return false == 0
 
-    def is_about_gate(self, clause):
-        values = [(self.wire_of.get(abs(literal)), literal > 0) for literal in clause]
-        wires = {wire for wire, _ in values}
-        first = len(self.model.literals)
-        if None in wires or max(wires) < first:
-            return False
-        gate, a, b = self.model.gates[max(wires) - first]
-        if not wires <= {max(wires), a, b}:
-            return False
-        for x, y in itertools.product((False, True), repeat=2):
-            bits = {a: x, b: y, max(wires): bool(gate >> (3 - 2 * x - y) & 1)}
-            if (a != b or x == y) and not any(bits[wire] == value for wire, value in values):
-                return False
-        return True
-
-    def is_about_sums(self, clause):
-        left, right, known = {}, 0, {}  # if the clause is false: left <= right, and some wires
+    def read_box(self, clause):
+        """Return the atoms, as bits, that columns can have if a clause is false."""
+        box = {}
         for literal in clause:
-            if abs(literal) in self.bound_of:
-                terms, bound = self.bound_of[abs(literal)]
-                sign = 1 if literal < 0 else -1
-                right += bound if literal < 0 else -bound - 1
-                for wire, coefficient in terms:
-                    left[wire] = left.get(wire, 0) + sign * coefficient
-            elif abs(literal) in self.wire_of:
-                known[self.wire_of[abs(literal)]] = literal < 0
-        least = 0
-        for wire, coefficient in left.items():
-            least += coefficient * known[wire] if wire in known else min(0, coefficient)
-        return least > right
+            if abs(literal) in self.column_of:
+                column, bits = self.column_of[abs(literal)]
+                box[column] = box.get(column, -1) & (bits if literal < 0 else ~bits)
+        return box
+
+    def is_about_part(self, clause):
+        parts = [self.part_of[-literal] for literal in clause if -literal in self.part_of]
+        if len(parts) != 1:
+            return False
+        of, place = parts[0]
+        own = self.sums[of]
+        return self.least_of(own, own.parts[place], clause) >= own.parts[place].least
+
+    def least_of(self, own, part, clause):
+        """Return the least value of a part if a clause is false.
+
+        The values on which the part depends are axes, and each combination of them is a cell. A
+        wire is a number with a bit for each cell.
+        """
+        box, terms = self.read_box(clause), {}  # the lack of each wire
+        for number in part.table.rules:
+            wire = self.model.rules[number][0]
+            terms[wire] = terms.get(wire, 0) + own.rules[number]
+        terms = {wire: term for wire, term in terms.items() if term}
+        cone = self.model.cone(terms)
+        read = {column: [] for column in part.messages}
+        axes = []  # of each axis: wires, and for each value the truth of these wires and a message
+        for wire in cone:
+            if wire in self.truth_of:
+                read.setdefault(self.truth_of[wire][0], []).append(wire)
+        for column, wires in read.items():
+            messages = part.messages.get(column, [0] * len(self.atoms[column]))
+            truths = [self.truth_of[wire][1] for wire in wires]
+            allowed = box.get(column, -1)
+            values = {
+                (tuple(true >> atom & 1 for true in truths), message)
+                for atom, message in enumerate(messages)
+                if allowed >> atom & 1
+            }
+            axes.append((wires, sorted(values)))
+        n_cells = math.prod(len(values) for _, values in axes)
+        require(n_cells <= 2**22, "a part has too many cells")
+        if n_cells == 0:  # there is no such row
+            return math.inf
+        bits, stride, all_cells = {}, 1, (1 << n_cells) - 1
+        for wires, values in axes:
+            width = stride * len(values)
+            for place, wire in enumerate(wires):
+                once = sum(
+                    ((1 << stride) - 1) << n * stride
+                    for n, (truth, _) in enumerate(values)
+                    if truth[place]
+                )
+                bits[wire] = once * (all_cells // ((1 << width) - 1))
+            stride = width
+        for wire in cone:
+            if wire not in bits:
+                gate, a, b = self.model.gates[wire - len(self.model.literals)]
+                x, y = bits.get(a, 0), bits.get(b, 0)
+                true = ~x & ~y if gate & 8 else 0
+                true |= ~x & y if gate & 4 else 0
+                true |= x & ~y if gate & 2 else 0
+                true |= x & y if gate & 1 else 0
+                bits[wire] = true & all_cells
+        cells = add_up([(term, bits[wire]) for wire, term in terms.items()], n_cells)
+        for _, values in reversed(axes):
+            n = len(cells) // len(values)
+            slices = [
+                [cell - message for cell in cells[at * n : at * n + n]]
+                if message
+                else cells[at * n : at * n + n]
+                for at, (_, message) in enumerate(values)
+            ]
+            cells = list(map(min, *slices)) if len(slices) > 1 else slices[0]
+        return cells[0]
+
+    def is_about_sum(self, clause):
+        goals = [self.goal_of[-literal] for literal in clause if -literal in self.goal_of]
+        parts = {self.part_of[literal] for literal in clause if literal in self.part_of}
+        if len(goals) != 1 or len({of for of, _ in parts}) != 1:
+            return False
+        own = self.sums[min(parts)[0]]
+        if own.goal != goals[0]:
+            return False
+        box, columns = self.read_box(clause), {}
+        least, rest = own.constant, list(own.rules)
+        for part in (own.parts[place] for _, place in parts):
+            least += part.least
+            for number in part.table.rules:
+                rest[number] -= own.rules[number]
+            for column, messages in part.messages.items():
+                before = columns.get(column, itertools.repeat(0))
+                columns[column] = [x + y for x, y in zip(before, messages)]
+        least += sum(min(0, lack) for lack in rest)  # of rules that are in no part, or in several
+        for column, messages in columns.items():
+            allowed = box.get(column, -1)
+            least += min(
+                (own for atom, own in enumerate(messages) if allowed >> atom & 1), default=math.inf
+            )
+        return least > 0
 
     def describe(self, number):
         """Write what a variable says."""
         if number in self.goal_of:
             return f"goal {self.goal_of[number]} is reached"
-        if number in self.demands_of:
-            return f"the demands of goal {self.demands_of[number]} lack no votes"
-        if number in self.bound_of:
-            terms, bound = self.bound_of[number]
-            return f"{' '.join(f'{c:+d}*w{wire}' for wire, c in terms)} <= {bound}"
-        if number in self.wire_of:
-            return f"w{self.wire_of[number]}: {self.describe_wire(self.wire_of[number])}"
+        if number in self.part_of:
+            return self.describe_part(*self.part_of[number])
         column, bits = self.column_of[number]
         wires = self.wires[self.columns[column]]
         chosen = [atom for n, atom in enumerate(self.atoms[column]) if bits >> n & 1]
         texts = ["".join("01"[bit] for bit in atom) for atom in chosen]
-        return f"w{wires[0]}...w{wires[-1]} are {' or '.join(texts)}"
+        return f"{' '.join(f'w{wire}' for wire in wires)} = {' or '.join(texts)}"
+
+    def describe_part(self, of, place):
+        own, part = self.sums[of], self.sums[of].parts[place]
+        lack = "".join(f" {own.rules[n]:+d}*w{self.model.rules[n][0]}" for n in part.table.rules)
+        for column, messages in part.messages.items():
+            name = json.dumps(self.model.columns[self.columns[column]]["name"], ensure_ascii=False)
+            lack += f" -{messages}[atom of {name}]"
+        return f"part of the lack of goal {own.goal}:{lack} < {part.least}"
 
     def describe_wire(self, wire):
         if wire >= len(self.model.literals):
@@ -595,9 +799,9 @@ def reach_of(model):
     return reach
 
 
-def check(model_bytes, certificate):
-    """Return the claim, or raise `Refused`."""
-    claim, formula = read(model_bytes, certificate)
+def check(models, certificate):
+    """Return the claim, or raise `Refused`. `models` are the bytes of one file or of two."""
+    claim, formula = read(models, certificate)
     if formula is not None:
         clauses, n_variables = read_dimacs(certificate["dimacs"])
         require(n_variables == formula.n_variables, "the number of variables is wrong")
@@ -607,13 +811,23 @@ def check(model_bytes, certificate):
     return claim
 
 
-def read(model_bytes, certificate):
+def read(models, certificate):
     """Return the claim and the formula, which is None for constraints: these are checked here."""
     require(certificate.get("format") == "dln-certificate", "this is not a certificate of dln")
-    require(certificate.get("version") == 3, "this program reads certificates of version 3")
-    digest = hashlib.sha256(model_bytes).hexdigest()
-    require(digest == certificate["model_sha256"], "the certificate is about another model file")
-    document, question = json.loads(model_bytes), certificate["question"]
+    require(certificate.get("version") == 4, "this program reads certificates of version 4")
+    question = certificate["question"]
+    n_models = 2 if question["kind"] == "equal" else 1
+    require(len(models) == n_models, f"this certificate is about {n_models} model file(s)")
+    for name, content in zip(("model_sha256", "other_sha256"), models):
+        digest = hashlib.sha256(content).hexdigest()
+        require(digest == certificate[name], "the certificate is about another model file")
+    documents = [json.loads(content) for content in models]
+    if question["kind"] == "equal":
+        asked, goals = read_equality(documents, question)
+        require(goals, "models of a single class are always equal")
+        claim = describe_equality(documents, question)
+        return claim, Formula(asked, [(demands, {}) for demands in goals], certificate)
+    document = documents[0]
     model = Model(document)
     if question["kind"] == "constraints":
         check_constraints(model, question)
@@ -630,17 +844,30 @@ def read(model_bytes, certificate):
     return claim, Formula(asked, goals, certificate)
 
 
-def write(name, model_bytes, certificate):
+def write(name, models, certificate):
     """Write the formula, with the meaning of its variables, and the refutation."""
-    claim, formula = read(model_bytes, certificate)
+    claim, formula = read(models, certificate)
     require(formula is not None, "constraints need no formula; there is nothing to write")
     comments = [f"c {line}" for line in claim.splitlines()]
+    comments += [f"c w{wire}: {formula.describe_wire(wire)}" for wire in range(formula.n_wires)]
     for number in range(1, formula.n_variables + 1):
         comments.append(f"c {number}: {formula.describe(number)}")
     with open(f"{name}.cnf", "w", encoding="utf-8") as file:
         file.write("\n".join(comments) + "\n" + certificate["dimacs"])
     with open(f"{name}.lrat", "w", encoding="utf-8") as file:
         file.write(certificate["lrat"])
+
+
+def describe_equality(documents, question):
+    """Write the claim that two models are equal in words."""
+    if question["of"] == "classes":
+        return "the two models give the same class on every possible row"
+    if question["of"] == "probabilities":
+        return "the two models give the same class and probabilities on every possible row"
+    if not question.get("points", 0):
+        return "the two models give the same number on every possible row"
+    unit = f"in units of 10**{-max(document['digits'] for document in documents)}"
+    return f"the numbers of the two models differ by at most {question['points']} ({unit})"
 
 
 def describe(document, question):
@@ -699,20 +926,25 @@ def describe_number(document, question):
 
 
 def main(arguments):
-    if len(arguments) not in (2, 4) or arguments[2:3] not in ([], ["--write"]):
+    writes = arguments[-2:-1] == ["--write"]
+    files = arguments[:-2] if writes else arguments
+    if len(files) not in (2, 3) or any(name.startswith("--") for name in files):
         print(
-            "usage: python check_certificate.py model.json certificate.json [--write NAME]",
+            "usage: python check_certificate.py model.json [other.json] certificate.json "
+            "[--write NAME]",
             file=sys.stderr,
         )
         return 2
     try:
-        with open(arguments[0], "rb") as file:
-            model = file.read()
-        with open(arguments[1], encoding="utf-8") as file:
+        models = []
+        for name in files[:-1]:
+            with open(name, "rb") as file:
+                models.append(file.read())
+        with open(files[-1], encoding="utf-8") as file:
             certificate = json.load(file)
-        claim = check(model, certificate)
-        if len(arguments) == 4:
-            write(arguments[3], model, certificate)
+        claim = check(models, certificate)
+        if writes:
+            write(arguments[-1], models, certificate)
     except OSError as error:
         print(f"cannot read or write: {error}", file=sys.stderr)
         return 2

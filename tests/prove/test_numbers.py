@@ -80,7 +80,8 @@ def test_a_range_is_proven_if_and_only_if_all_rows_are_in_it(
     verdict = decide(claim, None)
     assert bool(verdict) is bool(holds)
     if verdict:
-        assert checker.check(*made(circuit, claim))
+        model, certificate = made(circuit, claim)
+        assert checker.check([model], certificate)
     else:
         assert isinstance(verdict, dln.Violation)
         assert isinstance(verdict.label, float)
@@ -106,7 +107,8 @@ def test_independence_is_proven_if_and_only_if_all_pairs_agree(
     verdict = decide(claim, None)
     assert bool(verdict) is bool((gaps <= round(100 * tolerance)).all())
     if verdict:
-        assert checker.check(*made(circuit, claim))
+        model, certificate = made(circuit, claim)
+        assert checker.check([model], certificate)
 
 
 AGE = dln.Column("age", "integer")
@@ -129,12 +131,12 @@ def test_results_are_written_as_numbers() -> None:
 def test_the_checker_writes_the_claim_itself() -> None:
     claim = range_claim(PRICE, None, 12.5, 15.7, {}, None)
     model, certificate = made(PRICE, claim)
-    said = checker.check(model, certificate)
+    said = checker.check([model], certificate)
     assert said == '"price" is at least 125 and at most 157 (in units of 10**-1, link identity)'
     for wrong in ({"at_least": 126}, {"at_most": 156}, {"kind": "always"}):
         broken = {**certificate, "question": {**certificate["question"], **wrong}}
         with pytest.raises(checker.Refused):
-            checker.check(model, json.loads(json.dumps(broken)))
+            checker.check([model], json.loads(json.dumps(broken)))
 
 
 @pytest.mark.parametrize(

@@ -22,22 +22,29 @@ def check_certificate_output(certificate: str, model: str, data: str | None) -> 
 
 
 def write_checked_certificate(
-    claims: Sequence[Claim], model: str, certificate: str, time_limit: float, *, quiet: bool
+    claims: Sequence[Claim],
+    model: str,
+    certificate: str,
+    time_limit: float,
+    *,
+    other: str | None = None,
+    quiet: bool,
 ) -> None:
     """Write the proofs of claims, and say how to check them."""
-    if not write_certificate(claims, model, certificate, time_limit=time_limit):
+    if not write_certificate(claims, model, certificate, other=other, time_limit=time_limit):
+        command = "dln prove" if other is None else "dln verify"
         raise OptionError(
-            f"the certificate was not written within {time_limit:g} s; give dln prove a larger "
+            f"the certificate was not written within {time_limit:g} s; give {command} a larger "
             "--time-limit"
         )
-    print_written(certificate, model, quiet=quiet)
+    print_written(certificate, model if other is None else f"{model} {other}", quiet=quiet)
 
 
-def print_written(certificate: str, model: str, *, quiet: bool) -> None:
+def print_written(certificate: str, models: str, *, quiet: bool) -> None:
     """Say which file was written, and how to check it."""
     if not quiet:
         print_message(
-            f"wrote {certificate}; check it: python check_certificate.py {model} {certificate}"
+            f"wrote {certificate}; check it: python check_certificate.py {models} {certificate}"
         )
 
 

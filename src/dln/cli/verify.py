@@ -7,6 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+from dln.cli.certificates import (
+    check_certificate_output,
+    print_not_written,
+    write_checked_certificate,
+)
 from dln.cli.files import load_model
 from dln.cli.options import Json, Quiet, TimeLimit
 from dln.cli.output import print_json, print_result
@@ -14,6 +19,7 @@ from dln.core.labels import Label, label_text, label_to_json
 from dln.core.values import cell_to_json
 from dln.core.verdict import Counterexample, Proof, Undecided
 from dln.prove.equal import prove_equal
+from dln.prove.equality import equality_claim
 from dln.prove.question import Aspect
 
 Result = Proof | Counterexample | Undecided
@@ -30,6 +36,12 @@ def verify(
         float,
         typer.Option(min=0, metavar="NUMBER", help="For numbers: how far apart they may be."),
     ] = 0.0,
+    certificate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Write the proof in DIMACS and LRAT, for check_certificate.py."
+        ),
+    ] = None,
     time_limit: TimeLimit = 60.0,
     json: Json = False,
     quiet: Quiet = False,
@@ -42,7 +54,12 @@ def verify(
     3 if undecided within the time limit.
 
     Example: dln verify heart.json small.json
+
+    With a proof: dln verify heart.json small.json --certificate proof.json
     """
+    if certificate is not None:
+        for model, other in ((a, b), (b, a)):
+            check_certificate_output(certificate, model, other)
     first, second = load_model(a), load_model(b)
     of: Aspect = "classes" if classes else "probabilities"
     result = prove_equal(first, second, of=of, tolerance=tolerance, time_limit=time_limit)
@@ -51,6 +68,11 @@ def verify(
         print_json(_document(result, labels))
     else:
         print_result("\n".join([str(result), *_classes_line(result, labels)]))
+    if certificate is not None and result:
+        claim = equality_claim(first, second, of=of, tolerance=tolerance)
+        write_checked_certificate([claim], a, certificate, time_limit, other=b, quiet=quiet)
+    elif certificate is not None:
+        print_not_written(certificate, quiet=quiet)
     status = {Proof: EQUAL, Counterexample: DIFFERENT, Undecided: UNDECIDED}[type(result)]
     raise typer.Exit(status)
 

@@ -17,21 +17,27 @@ from dln.core.constraints import Constraints
 from dln.core.obedience import find_breach
 from dln.core.readout import target_name
 from dln.errors import CircuitError
-from dln.prove.bounds import Atoms
 from dln.prove.claim import Claim
 from dln.prove.clock import Clock, TimeIsUpError
 from dln.prove.lrat import Meaning
-from dln.prove.refute import Terms, refute
+from dln.prove.parts import Atoms, Group
+from dln.prove.refute import Lack, refute
 
 
 def write_certificate(
-    claims: Sequence[Claim], model: str, path: str, *, time_limit: float | None = 60.0
+    claims: Sequence[Claim],
+    model: str,
+    path: str,
+    *,
+    other: str | None = None,
+    time_limit: float | None = 60.0,
 ) -> bool:
     """Write the proofs of claims about a model file; False if the time limit was reached.
 
-    The claims must be true.
+    The claims must be true. `other` is the second model file of the claim that two are equal.
     """
-    document = certificate_of(claims, Path(model).read_bytes(), Clock(time_limit))
+    second = None if other is None else Path(other).read_bytes()
+    document = certificate_of(claims, Path(model).read_bytes(), Clock(time_limit), second)
     if document is None:
         return False
     with open_atomically(path) as file:
@@ -72,7 +78,9 @@ def constraints_certificate(
     return _document("; ".join(constraints.lines(target)), model, question)
 
 
-def certificate_of(claims: Sequence[Claim], model: bytes, clock: Clock) -> dict[str, Any] | None:
+def certificate_of(
+    claims: Sequence[Claim], model: bytes, clock: Clock, other: bytes | None = None
+) -> dict[str, Any] | None:
     """Return the certificate as plain values; None if the time is over.
 
     Several claims must be about single rows of the same circuit.
@@ -83,37 +91,50 @@ def certificate_of(claims: Sequence[Claim], model: bytes, clock: Clock) -> dict[
             "a rule has too many literals for a certificate; train with fewer layers, or prune"
         )
     try:
-        made = refute(claims, clock)
+        refuted = refute(claims, clock)
     except TimeIsUpError:
         return None
     atoms = [
         ["".join("01"[int(bit)] for bit in atom) for atom in truths.T.tolist()]
         for truths in search.variables.truths
     ]
+    tables: dict[Group, int] = {}
     question: Mapping[str, Any] = claims[0].question
     if len(claims) > 1:
         question = {"kind": "all", "questions": [dict(claim.question) for claim in claims]}
-    forms: dict[Terms, int] = {}
     return {
-        **_document("; ".join(claim.text for claim in claims), model, question),
+        **_document("; ".join(claim.text for claim in claims), model, question, other),
         "columns": search.names,
         "atoms": atoms,
-        "variables": [_variable(meaning, forms) for meaning in made.meanings],
-        "forms": list(forms),
-        "dimacs": made.dimacs(),
-        "lrat": made.lrat(),
+        "variables": [_variable(meaning) for meaning in refuted.made.meanings],
+        "sums": [_sum(lack, tables) for lack in refuted.lacks],
+        "tables": [_table(group) for group in tables],
+        "dimacs": refuted.made.dimacs(),
+        "lrat": refuted.made.lrat(),
     }
 
 
-def _variable(meaning: Meaning, forms: dict[Terms, int]) -> list[Any]:
-    """Return what a variable says as plain values, and add the sum that it is about."""
+def _variable(meaning: Meaning) -> list[Any]:
+    """Return what a variable says as plain values."""
     match meaning:
         case "in", int(column), tuple(atoms):
             return ["in", column, _ranges(atoms)]
-        case "sum", tuple(terms), int(bound):
-            return ["sum", forms.setdefault(terms, len(forms)), bound]
         case _:
             return list(meaning)
+
+
+def _sum(lack: Lack, tables: dict[Group, int]) -> dict[str, Any]:
+    """Return a sum of parts as plain values, and number its tables."""
+    parts = [
+        [tables.setdefault(part.group, len(tables)), part.least, *part.messages]
+        for part in lack.parts
+    ]
+    return {"goal": lack.goal, "factors": lack.multipliers, "parts": parts}
+
+
+def _table(group: Group) -> dict[str, Any]:
+    axes = [[axis.variable, *axis.patterns] for axis in group.axes]
+    return {"rules": group.rules, "columns": axes}
 
 
 def _ranges(atoms: Atoms) -> list[tuple[int, int]]:
@@ -127,11 +148,15 @@ def _ranges(atoms: Atoms) -> list[tuple[int, int]]:
     return [(atoms[first], atoms[last]) for first, last in zip(starts, ends, strict=True)]
 
 
-def _document(text: str, model: bytes, question: Mapping[str, Any]) -> dict[str, Any]:
+def _document(
+    text: str, model: bytes, question: Mapping[str, Any], other: bytes | None = None
+) -> dict[str, Any]:
+    second = {} if other is None else {"other_sha256": hashlib.sha256(other).hexdigest()}
     return {
         "format": "dln-certificate",
-        "version": 3,
+        "version": 4,
         "claim": text,
         "model_sha256": hashlib.sha256(model).hexdigest(),
+        **second,
         "question": dict(question),
     }

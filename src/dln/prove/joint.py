@@ -55,6 +55,20 @@ def join_circuits(a: Circuit, b: Circuit) -> Joint:
     return Joint(Circuit(logic=logic, readout=votes), a.n_classes)
 
 
+def subtract_votes(a: Circuit, b: Circuit) -> Circuit:
+    """Make a circuit whose votes are those of a circuit less those of another.
+
+    They are the same for all classes exactly if all leads of the two circuits are equal.
+    """
+    logic, (wires_a, wires_b) = _join_logic(a, b)
+    rules = [Rule(w, r.votes) for w, r in zip(wires_a, a.rules, strict=True)]
+    rules += [
+        Rule(w, tuple(-own for own in r.votes)) for w, r in zip(wires_b, b.rules, strict=True)
+    ]
+    base = tuple(x - y for x, y in zip(a.base_votes, b.base_votes, strict=True))
+    return Circuit(logic=logic, readout=Votes(tuple(rules), base, tuple(range(len(base)))))
+
+
 def subtract_circuits(a: Circuit, b: Circuit) -> Circuit:
     """Make a circuit that predicts by how much the score of one exceeds that of another.
 

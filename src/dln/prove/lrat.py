@@ -38,10 +38,6 @@ class Refutation:
         """Add a clause to the formula, unless it is there."""
         return self._facts.setdefault(_clause(literals), len(self._facts))
 
-    def find(self, literals: Iterable[int]) -> Reference | None:
-        """Return a step that was added before."""
-        return self._steps.get(_clause(literals))
-
     def step(self, literals: Iterable[int], hints: Sequence[Reference]) -> Reference:
         """Add a clause that follows from others."""
         clause = _clause(literals)
