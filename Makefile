@@ -18,7 +18,7 @@ DOCS     := $(VENV)/.docs-installed
 DLN_DATA ?= $(abspath $(wildcard ../shared/data))
 export DLN_DATA
 
-.PHONY: setup demo test lint tools check test-oldest test-autogluon docs wheels wheel-arm conda fuzz test-gpu bench sanitize pictures clean
+.PHONY: setup demo test lint tools check test-oldest test-autogluon docs wheels wheel-arm wheel-debian conda fuzz test-gpu bench sanitize pictures clean
 
 setup: $(STAMP)
 
@@ -90,6 +90,11 @@ wheels:
 wheel-arm:
 	@bash .ci/wheel-arm
 
+# Installs the wheel of dist/ in a fresh Debian without a compiler and uses it like a new user, with
+# the Python of that Debian: make wheel-debian SUITE=trixie. Needs root.
+wheel-debian:
+	@bash .ci/wheel-debian
+
 # Builds the conda package with rattler-build and tests it, with packages from PyPI.
 conda:
 	$(PYTHON) -m venv build/rattler
@@ -102,17 +107,20 @@ test-oldest:
 	$(PYTHON) -m venv build/oldest
 	build/oldest/bin/python .ci/oldest.py | tee build/oldest/requirements.txt
 	build/oldest/bin/python -m pip install --quiet --disable-pip-version-check \
-	  --requirement build/oldest/requirements.txt . hypothesis "pytest<9"
+	  --requirement build/oldest/requirements.txt . hypothesis "pytest<9" pytest-xdist
 	CI=false build/oldest/bin/python -m pytest -p no:cacheprovider --override-ini "testpaths=" \
-	  tests/core tests/data tests/draw tests/encode tests/estimators tests/evaluate tests/explain \
-	  tests/shrink tests/cli/test_cli.py tests/search/test_search.py
+	  --numprocesses 2 --dist loadfile \
+	  tests/_util tests/cli tests/core tests/data tests/decisions tests/draw tests/edits \
+	  tests/encode tests/estimators tests/evaluate tests/explain tests/language tests/paths \
+	  tests/prove tests/report tests/shrink tests/search/test_search.py
 
-# Tests the model for AutoGluon, in an environment of its own.
+# Tests the model for AutoGluon and TabArena, in an environment of its own.
 test-autogluon: $(COMMAND)
 	$(PYTHON) -m venv build/autogluon
 	build/autogluon/bin/python -m pip install --quiet --disable-pip-version-check ".[test-autogluon]"
 	build/autogluon/bin/python -m pytest -p no:cacheprovider --override-ini "addopts=" \
-	  --confcutdir=tests/integrations tests/integrations/test_autogluon.py
+	  --confcutdir=tests/integrations \
+	  tests/integrations/test_autogluon.py tests/integrations/test_tabarena.py
 
 # Compare dln with independent computations for MINUTES; a failure prints how to repeat it.
 MINUTES ?= 5
