@@ -98,7 +98,9 @@ def check_space(space: Any, parameters: type = Parameters) -> None:
                 f"constraints and costs; give it as fixed={{{name!r}: ...}}"
             )
         if name in every and name not in known:
-            raise OptionError(f"the space has {name!r}, which a search does not vary; leave it out of the space")
+            raise OptionError(
+                f"the space has {name!r}, which a search does not vary; leave it out of the space"
+            )
         if name not in known:
             raise OptionError(
                 f"the space has {name!r}, which is not a parameter of {estimator}; "
