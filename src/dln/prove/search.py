@@ -101,9 +101,8 @@ class Search:
         rows = np.empty((len(literals), len(self.variables.read)), dtype=np.int32)
         for number, wires in enumerate(self.variables.literals):
             known = self._atom_of_truths[number]
-            packed = np.ascontiguousarray(np.packbits(literals[:, list(wires)], axis=1))
-            keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel().tolist()
-            rows[:, number] = [known.get(key, -1) for key in keys]
+            packed = np.packbits(literals[:, list(wires)], axis=1)
+            rows[:, number] = [known.get(bits.tobytes(), -1) for bits in packed]
         return rows
 
     @cached_property
