@@ -1,13 +1,16 @@
-"""Reasons for random forests, beside PyXAI: seconds, sizes and how many are proven minimal.
+"""Reasons for trees and random forests, beside PyXAI: seconds, sizes and shares proven minimal.
 
     python -m benchmarks.forests --pyxai ENVIRONMENT/bin/python
     python -m benchmarks.forests --trees 1,11,25,51 --depth 6 --rows 30     # dln alone
 
-Random forests of scikit-learn (seed 0) on the first 400 rows of its breast cancer table. A forest
-is a circuit: each leaf is a rule with one vote for its class, so the class is that of most trees,
-as in PyXAI. The number of trees is odd: there are no ties. Rows from 400 on are explained. PyXAI
-needs an environment of its own, in which `pip install pyxai` was run. Its reasons are minimal by
-condition, those of dln by column. Times are seconds of processor time, on one thread.
+Random forests of scikit-learn (seed 0) on the first 400 rows of its breast cancer table, and for
+one tree a decision tree. A forest is a circuit: each leaf is a rule with one vote for its class, so
+the class is that of most trees, as in PyXAI. The number of trees is odd: there are no ties. Rows
+from 400 on are explained. PyXAI needs an environment of its own, in which `pip install pyxai` was
+run. Its reasons are minimal by condition, those of dln by column. dln is measured twice: for a
+minimal reason, which is what PyXAI computes, and for one that is also widened to intervals and
+checked by other code. Times are seconds of processor time, on one thread. dln reads the row from
+an array, PyXAI from a tuple.
 """
 
 from __future__ import annotations
@@ -19,11 +22,12 @@ import tempfile
 import time
 from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from dln import Above, Circuit, Column, reason_codes
 from dln.core.builder import LogicBuilder, Signal
@@ -66,6 +70,45 @@ def circuit_of(trees: list[Tree], names: list[str]) -> Circuit:
     return Circuit(logic=logic, readout=Votes(tuple(rules), (0, 0), (0, 1)))
 
 
+def fitted_trees(n_trees: int, depth: int, X: Any, y: Any) -> list[Any]:
+    """Fit a forest, or a decision tree; return the trees."""
+    if n_trees == 1:
+        tree = DecisionTreeClassifier(max_depth=depth, random_state=0).fit(X.to_numpy(), y)
+        return [tree]
+    forest = RandomForestClassifier(n_trees, max_depth=depth, random_state=0)
+    return list(forest.fit(X, y).estimators_)
+
+
+def measure(
+    name: str,
+    circuit: Circuit,
+    rows: Any,
+    n_trees: int,
+    size: str,
+    time_limit: float,
+    widen: Literal["no", "quick"],
+) -> str:
+    """Return a line for reasons of dln; widened ones are checked too."""
+    seconds, columns, minimal = [], [], 0
+    table = rows.to_numpy()
+    check = widen != "no"
+    for place in range(len(rows)):
+        start = time.process_time()
+        (reason,) = reason_codes(
+            circuit,
+            table[place : place + 1],
+            n_jobs=1,
+            widen=widen,
+            check=check,
+            time_limit=time_limit,
+        )
+        seconds.append(time.process_time() - start)
+        columns.append(len(reason.parts))
+        minimal += reason.minimal and (reason.checked or not check)
+    rest = [f"{np.mean(columns):.1f}", "", f"{minimal} of {len(rows)}"]
+    return line(name, n_trees, size, seconds, rest)
+
+
 def line(name: str, n_trees: int, size: str, seconds: list[float], rest: list[str]) -> str:
     """Return a line of the table."""
     times = f"{1e3 * np.median(seconds):.1f} / {1e3 * np.quantile(seconds, 0.99):.0f}"
@@ -75,7 +118,9 @@ def line(name: str, n_trees: int, size: str, seconds: list[float], rest: list[st
 def main() -> None:
     """Print a Markdown table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--trees", default="11,25,51", help="comma-separated numbers of trees, odd")
+    parser.add_argument(
+        "--trees", default="1,11,25,51", help="comma-separated numbers of trees, odd"
+    )
     parser.add_argument("--depth", type=int, default=6, help="of each tree")
     parser.add_argument("--rows", type=int, default=30, help="rows to explain")
     parser.add_argument("--pyxai", help="Python of an environment with PyXAI")
@@ -89,31 +134,18 @@ def main() -> None:
     )
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for n_trees in map(int, arguments.trees.split(",")):
-        forest = RandomForestClassifier(n_trees, max_depth=arguments.depth, random_state=0)
-        forest.fit(X.iloc[:400], y.iloc[:400])
-        trees = [tree_of(each.tree_) for each in forest.estimators_]
+        members = fitted_trees(n_trees, arguments.depth, X.iloc[:400], y.iloc[:400])
+        trees = [tree_of(each.tree_) for each in members]
         circuit = circuit_of(trees, list(X.columns))
-        votes = sum(each.predict(rows.to_numpy()) for each in forest.estimators_)
+        votes = sum(each.predict(rows.to_numpy()) for each in members)
         assert (circuit.predict(rows) == (2 * votes > n_trees)).all(), (
             "the circuit is another model"
         )
         size = f"{len(circuit.rules)} / {circuit.n_gates}"
-        reason_codes(circuit, rows.iloc[:1], n_jobs=1)  # prepares the circuit
-        seconds, columns, minimal = [], [], 0
-        for place in range(len(rows)):
-            start = time.process_time()
-            (reason,) = reason_codes(
-                circuit,
-                rows.iloc[[place]],
-                n_jobs=1,
-                check=True,
-                time_limit=arguments.time_limit,
-            )
-            seconds.append(time.process_time() - start)
-            columns.append(len(reason.parts))
-            minimal += reason.minimal and reason.checked
-        rest = [f"{np.mean(columns):.1f}", "", f"{minimal} of {len(rows)}"]
-        print(line("dln", n_trees, size, seconds, rest), flush=True)
+        reason_codes(circuit, rows.iloc[:1], n_jobs=1, check=True)  # prepares the circuit
+        print(measure("dln, minimal", circuit, rows, n_trees, size, arguments.time_limit, "no"))
+        name = "dln, widened and checked"
+        print(measure(name, circuit, rows, n_trees, size, arguments.time_limit, "quick"))
         if arguments.pyxai:
             document = {
                 "names": list(X.columns),

@@ -34,14 +34,17 @@ def main() -> None:
 
     document = json.loads(Path(sys.argv[1]).read_text("utf-8"))
     names = document["names"]
-    trees = [Builder.DecisionTree(len(names), node_of(tree)) for tree in document["trees"]]
-    forest = Builder.RandomForest(
-        trees,
-        n_classes=2,
-        feature_names=[*names, "class"],
-        learner_information=Learning.LearnerInformation(None, problem_type="classification"),
-    )
-    explainer = Explaining.initialize(forest, features_type={"numerical": names})
+    roots = [node_of(tree) for tree in document["trees"]]
+    given = {
+        "n_classes": 2,
+        "learner_information": Learning.LearnerInformation(None, problem_type="classification"),
+    }
+    if len(roots) == 1:
+        model = Builder.DecisionTree(len(names), roots[0], feature_names=names, **given)
+    else:
+        trees = [Builder.DecisionTree(len(names), root) for root in roots]
+        model = Builder.RandomForest(trees, feature_names=[*names, "class"], **given)
+    explainer = Explaining.initialize(model, features_type={"numerical": names})
     answers = []
     for row in document["rows"]:
         start = time.process_time()

@@ -48,8 +48,6 @@ class Deletion {
   Deletion(const Problem& problem, const CellVotes& votes, Box domain)
       : p_(problem), domain_(std::move(domain)), solver_(problem), cell_votes_(votes),
         allowed_(problem.atom[problem.n_columns], 0) {
-    for (int v = 0; v < p_.n_columns; ++v)
-      for (int i = 0; i < domain_.size[v]; ++i) allowed_[p_.atom[v] + domain_.begin(p_, v)[i]] = 1;
     for (int c = 0; c < p_.n_classes; ++c) classes_.push_back(c);
   }
 
@@ -58,6 +56,11 @@ class Deletion {
     row_ = row;
     limit_ = limit;
     origin_.reset();
+    attacks_.clear();
+    free_.clear();
+    std::fill(allowed_.begin(), allowed_.end(), 0);
+    for (int v = 0; v < p_.n_columns; ++v)
+      for (int i = 0; i < domain_.size[v]; ++i) allowed_[p_.atom[v] + domain_.begin(p_, v)[i]] = 1;
     if (!p_.has_definitions) origin_.emplace(p_, cell_votes_, row);
     const std::vector<Number> votes = origin_ ? origin_->votes() : solver_.votes(row, classes_);
     winner_ = static_cast<int>(std::max_element(votes.begin(), votes.end()) - votes.begin());
@@ -93,31 +96,47 @@ class Deletion {
     return sure ? Forced::yes : Forced::unknown;
   }
 
-  // The same for the box as a problem of its own.
-  Forced forced_in_part() {
-    std::vector<int> classes = possible_rivals();
-    if (classes.empty()) return Forced::yes;
-    const std::vector<int> rivals = classes;
+  // The box as a problem of its own, for the rivals that may be chosen in it.
+  struct Part {
+    std::vector<int> rivals;
+    std::vector<Demand> demands;  // of each rival, with the class numbers of the problem
+    Regrouped made;               // empty if there is no rival
+  };
+
+  Part make_part() {
+    Part part{possible_rivals(), {}, {}};
+    if (part.rivals.empty()) return part;
+    std::vector<int> classes = part.rivals;
     classes.push_back(winner_);
     std::sort(classes.begin(), classes.end());
     const auto number_of = [&](int c) {
       return static_cast<int>(std::lower_bound(classes.begin(), classes.end(), c) - classes.begin());
     };
-    const Regrouped part = Regrouper(p_, box_, classes).make({});
-    Solver solver(part);
-    const Box whole = Box::whole(part.problem);
-    bool sure = true;
-    for (int rival : rivals) {
+    for (int rival : part.rivals) {
       const Demand demand = demand_of(rival);
-      const Demand in_part{number_of(demand.more), number_of(demand.less), demand.by};
-      if (!can_exceed(part.problem, in_part)) continue;
-      goal_.assign(1, in_part);
+      part.demands.push_back({number_of(demand.more), number_of(demand.less), demand.by});
+    }
+    part.made = Regrouper(p_, box_, classes).make({});
+    return part;
+  }
+
+  // Whether all rows of the box have the class of the row, from the box as a problem of its own.
+  Forced forced_in_part() {
+    const Part part = make_part();
+    if (part.rivals.empty()) return Forced::yes;
+    Solver solver(part.made);
+    const Box whole = Box::whole(part.made.problem);
+    bool sure = true;
+    for (std::size_t i = 0; i < part.rivals.size(); ++i) {
+      if (!can_exceed(part.made.problem, part.demands[i])) continue;
+      goal_.assign(1, part.demands[i]);
       const Answer answer = solver.solve(whole, goal_, nullptr, 0, limit_);
       if (answer.status == Status::found) {
         witness_.assign(row_, row_ + p_.n_columns);
-        for (std::size_t v = 0; v < part.variable.size(); ++v)
-          witness_[part.variable[v]] = part.atoms[part.problem.atom[v] + answer.row[v]].front();
-        const auto where = std::find(rivals_.begin(), rivals_.end(), rival);
+        for (std::size_t v = 0; v < part.made.variable.size(); ++v)
+          witness_[part.made.variable[v]] =
+              part.made.atoms[part.made.problem.atom[v] + answer.row[v]].front();
+        const auto where = std::find(rivals_.begin(), rivals_.end(), part.rivals[i]);
         std::rotate(rivals_.begin(), where, where + 1);  // likely again
         return Forced::no;
       }
@@ -151,26 +170,34 @@ class Deletion {
     for (std::size_t at = factor.first_place; at < factor.last_place; ++at) {
       const Place& place = p_.places[at];
       if (box_.size[place.variable] == 1) continue;
-      steps_.push_back({place.n_patterns, place.stride});
       first -= static_cast<std::size_t>(p_.pattern[place.pattern + row_[place.variable]]) * place.stride;
+      steps_.emplace_back();
+      add_patterns(place, steps_.back());
     }
     const std::int32_t* votes = cell_votes_.of_cell(now);
     of_factor_.assign(p_.n_classes, std::numeric_limits<std::int32_t>::min());
     odometer_.assign(steps_.size(), 0);
-    for (;;) {
-      const std::int32_t* here = cell_votes_.of_cell(first);
+    for (std::size_t i = 0; i < steps_.size() || steps_.empty();) {
+      std::size_t cell = first;
+      for (i = 0; i < steps_.size(); ++i) cell += steps_[i][odometer_[i]];
+      const std::int32_t* here = cell_votes_.of_cell(cell);
       const std::int32_t own = here[winner_];
       for (int c = 0; c < p_.n_classes; ++c) of_factor_[c] = std::max(of_factor_[c], here[c] - own);
-      std::size_t i = 0;
-      for (; i < steps_.size(); ++i) {
-        first += steps_[i].second;
-        if (++odometer_[i] < steps_[i].first) break;
-        first -= static_cast<std::size_t>(steps_[i].first) * steps_[i].second;
-        odometer_[i] = 0;
-      }
+      for (i = 0; i < steps_.size() && ++odometer_[i] == steps_[i].size(); ++i) odometer_[i] = 0;
       if (i == steps_.size()) break;
     }
     for (int c = 0; c < p_.n_classes; ++c) most_[c] += of_factor_[c] - (votes[c] - votes[winner_]);
+  }
+
+  // Where the patterns that the box allows are in the table of a factor.
+  void add_patterns(const Place& place, std::vector<std::size_t>& steps) {
+    const int v = place.variable;
+    used_.assign(place.n_patterns, box_.size[v] == p_.n_atoms[v]);
+    if (!used_.front())
+      for (int i = 0; i < box_.size[v]; ++i)
+        used_[p_.pattern[place.pattern + box_.begin(p_, v)[i]]] = 1;
+    for (int pattern = 0; pattern < place.n_patterns; ++pattern)
+      if (used_[pattern]) steps.push_back(static_cast<std::size_t>(pattern) * place.stride);
   }
 
   // Whether the largest votes of each factor for itself are enough for a demand.
@@ -225,22 +252,21 @@ class Deletion {
   // rank are left out first. The witness of a kept column is a row of another class that has all other
   // kept values.
   void minimal(const double* ranks, Reason& reason) {
-    std::vector<int> undecided, free;
+    std::vector<int> undecided;
     for (int v = 0; v < p_.n_columns; ++v)
       if (!p_.readers[v].empty()) undecided.push_back(v);
-    std::vector<Attack> attacks;
     if (origin_)
       for (std::size_t i = 0; i < std::min<std::size_t>(n_attacks, rivals_.size()); ++i)
-        attacks.push_back({rivals_[i], *origin_});
+        attacks_.push_back({rivals_[i], *origin_});
     std::vector<Number> worst(p_.n_columns, 0);
     bool examine = true;
     std::size_t most = p_.n_columns;
     while (!undecided.empty() && !rivals_.empty()) {
       if (examine) {
-        for (Attack& attack : attacks) climb(attack, free);
+        for (Attack& attack : attacks_) climb(attack, free_);
         const auto rest = std::remove_if(undecided.begin(), undecided.end(), [&](int v) {
           worst[v] = -infinite;
-          for (const Attack& attack : attacks) {
+          for (const Attack& attack : attacks_) {
             const auto [atom, excess] = best_atom(attack, v);
             worst[v] = std::max(worst[v], excess);
             if (excess < 0) continue;
@@ -261,13 +287,13 @@ class Deletion {
       }
       // How many columns the sums of their damages allow.
       std::size_t n = std::min(most, undecided.size());
-      n = std::max<std::size_t>(1, std::min(n, n_additive(attacks, undecided)));
+      n = std::max<std::size_t>(1, std::min(n, n_additive(undecided)));
       const std::vector<int> run(undecided.begin(), undecided.begin() + static_cast<std::ptrdiff_t>(n));
       for (int v : run) box_.free(p_, v, domain_);
-      Forced answer = attack_run(attacks, free, run) ? Forced::no : Forced::unknown;
+      Forced answer = attack_run(run) ? Forced::no : Forced::unknown;
       if (answer == Forced::unknown) answer = origin_ ? forced_in_part() : forced(solver_, box_);
       if (answer == Forced::yes) {
-        free.insert(free.end(), run.begin(), run.end());
+        free_.insert(free_.end(), run.begin(), run.end());
         undecided.erase(undecided.begin(), undecided.begin() + static_cast<std::ptrdiff_t>(n));
         examine = true;
         most = 2 * n;
@@ -289,9 +315,9 @@ class Deletion {
   }
 
   // How many columns can be left out, if each costs the same votes as alone.
-  std::size_t n_additive(const std::vector<Attack>& attacks, const std::vector<int>& undecided) {
+  std::size_t n_additive(const std::vector<int>& undecided) {
     std::size_t n = undecided.size();
-    for (const Attack& attack : attacks) {
+    for (const Attack& attack : attacks_) {
       const Number now = attack.row.excess(demand_of(attack.rival));
       Number sum = now;
       for (std::size_t i = 0; i < n; ++i) {
@@ -303,17 +329,34 @@ class Deletion {
   }
 
   // Look for a row of another class that differs in free columns and in those of a run.
-  bool attack_run(const std::vector<Attack>& attacks, const std::vector<int>& free,
-                  const std::vector<int>& run) {
+  bool attack_run(const std::vector<int>& run) {
     std::vector<int> columns = run;
-    columns.insert(columns.end(), free.begin(), free.end());
-    for (const Attack& attack : attacks) {
+    columns.insert(columns.end(), free_.begin(), free_.end());
+    for (const Attack& attack : attacks_) {
       Attack moved = attack;
       if (!climb(moved, columns)) continue;
       witness_ = moved.row.atoms();
       return true;
     }
     return false;
+  }
+
+  // From now on attacks may use the atoms of a kept column that the box allows.
+  void free_in_attacks(int v) {
+    if (!origin_ || box_.size[v] == 1) return;
+    std::fill(allowed_.begin() + p_.atom[v], allowed_.begin() + p_.atom[v + 1], 0);
+    for (int i = 0; i < box_.size[v]; ++i) allowed_[p_.atom[v] + box_.begin(p_, v)[i]] = 1;
+    free_.push_back(v);
+    for (Attack& attack : attacks_) climb(attack, free_);
+  }
+
+  // Mark the atoms of a column with which an attack succeeds.
+  void mark_attacked(int v, std::vector<std::uint8_t>& attacked) {
+    attacked.assign(p_.n_atoms[v], 0);
+    for (const Attack& attack : attacks_) {
+      attack.row.excess_of_atoms(v, demand_of(attack.rival), excess_);
+      for (int atom = 0; atom < p_.n_atoms[v]; ++atom) attacked[atom] |= excess_[atom] >= 0;
+    }
   }
 
   const Problem& p_;
@@ -331,13 +374,15 @@ class Deletion {
 
   const CellVotes& cell_votes_;
   std::optional<NearRow> origin_;      // the row; none if there are definitions
-  std::vector<std::uint8_t> allowed_;  // of each atom of a column: whether the domain contains it
+  std::vector<Attack> attacks_;
+  std::vector<int> free_;              // the columns in which attacks differ
+  std::vector<std::uint8_t> allowed_;  // of each atom of a column: whether attacks may use it
   std::vector<std::int32_t> witness_;
   std::vector<Number> excess_, most_;
-  std::vector<std::uint8_t> seen_;
+  std::vector<std::uint8_t> seen_, used_;
   std::vector<std::int32_t> of_factor_;
-  std::vector<std::pair<int, int>> steps_;  // number of patterns and stride
-  std::vector<int> odometer_;
+  std::vector<std::vector<std::size_t>> steps_;  // of each free place of a factor
+  std::vector<std::size_t> odometer_;
 };
 
 }  // namespace dln::search

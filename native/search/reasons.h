@@ -53,63 +53,104 @@ class Reasoner : private Deletion {
         extend_set(v, reason);
       else
         extend_interval(v, reason);
+      free_in_attacks(v);
     }
   }
 
-  // Make a problem of the box in which one column is free, and find the atoms of the column that can
-  // be added by the bound alone.
+  bool is_allowed(int v, int atom) const {
+    const std::int32_t* atoms = domain_.begin(p_, v);
+    return std::find(atoms, atoms + domain_.size[v], atom) != atoms + domain_.size[v];
+  }
+
+  // Make a problem of the box in which one column is free, but for atoms that cannot be added. Find the
+  // atoms that can be added by the bound alone.
   void open_column(int v) {
-    const std::vector<std::int32_t> before(box_.begin(p_, v), box_.begin(p_, v) + box_.size[v]);
-    safe_.assign(p_.n_atoms[v], 1);
     solver_of_part_.reset();
-    if (!p_.has_definitions) {
-      box_.free(p_, v, domain_);
-      part_ = Regrouper(p_, box_, classes_).make({});
-      set_atoms(v, before);
-      solver_of_part_.emplace(part_);
-      whole_ = Box::whole(part_.problem);
-      const auto where = std::find(part_.variable.begin(), part_.variable.end(), v);
-      number_ = static_cast<int>(where - part_.variable.begin());
-      if (where == part_.variable.end()) return;  // no atom makes a difference
-      std::vector<std::uint8_t> excluded(part_.problem.n_atoms[number_], 1);
-      for (int rival : rivals_)
-        solver_of_part_->excluded_atoms(whole_, demand_of(rival), number_, excluded);
-      for (std::size_t a = 0; a < excluded.size(); ++a)
-        for (std::int32_t atom : part_.atoms[part_.problem.atom[number_] + a]) safe_[atom] = excluded[a];
-    } else {
-      std::fill(safe_.begin(), safe_.end(), 0);
+    if (p_.has_definitions) {
+      attacked_.assign(p_.n_atoms[v], 0);
+      safe_.assign(p_.n_atoms[v], 0);
+      safe_[row_[v]] = 1;
+      return;
     }
-    for (std::int32_t atom : before) safe_[atom] = 1;
+    mark_attacked(v, attacked_);
+    safe_.assign(p_.n_atoms[v], 1);
+    set_atoms(v, candidates(v));
+    if (box_.size[v] > 1) part_ = make_part();
+    if (box_.size[v] > 1 && !part_.rivals.empty()) find_safe(v);
+    set_atoms(v, {row_[v]});
+  }
+
+  // The atoms that no attack excludes: of an interval, those around the one of the row.
+  std::vector<std::int32_t> candidates(int v) const {
+    std::vector<std::int32_t> atoms;
+    const int first = p_.first_ordered[v];
+    const auto is_open = [&](int atom) {
+      return atom == row_[v] || (!attacked_[atom] && is_allowed(v, atom));
+    };
+    int low = 0, high = p_.n_atoms[v] - 1;
+    if (first >= 0) {
+      low = high = std::max(first, row_[v]);
+      while (low > first && is_open(low - 1)) --low;
+      while (high + 1 < p_.n_atoms[v] && is_open(high + 1)) ++high;
+      for (int atom = 0; atom < first; ++atom)
+        if (is_open(atom)) atoms.push_back(atom);
+    }
+    for (int atom = low; atom <= high; ++atom)
+      if (is_open(atom)) atoms.push_back(atom);
+    return atoms;
+  }
+
+  void find_safe(int v) {
+    const Problem& q = part_.made.problem;
+    solver_of_part_.emplace(part_.made);
+    whole_ = Box::whole(q);
+    const auto where = std::find(part_.made.variable.begin(), part_.made.variable.end(), v);
+    number_ = static_cast<int>(where - part_.made.variable.begin());
+    if (where == part_.made.variable.end()) return;  // no atom makes a difference
+    std::vector<std::uint8_t> excluded(q.n_atoms[number_], 1);
+    for (const Demand& demand : part_.demands)
+      solver_of_part_->excluded_atoms(whole_, demand, number_, excluded);
+    for (std::size_t a = 0; a < excluded.size(); ++a)
+      for (std::int32_t atom : part_.made.atoms[q.atom[number_] + a]) safe_[atom] = excluded[a];
+    safe_[row_[v]] = 1;
   }
 
   // Whether all rows of the box with some atoms of the open column have the class.
   Forced forced_with(int v, const std::vector<std::int32_t>& atoms) {
-    const std::vector<std::int32_t> before(box_.begin(p_, v), box_.begin(p_, v) + box_.size[v]);
-    set_atoms(v, atoms);
-    Forced answer = Forced::yes;
     if (!solver_of_part_) {
-      answer = forced(solver_, box_);
-    } else {
-      Box box = whole_;
-      box.size[number_] = 0;
-      for (int a = 0; a < part_.problem.n_atoms[number_]; ++a) {
-        const auto& same = part_.atoms[part_.problem.atom[number_] + a];
-        const bool is_asked = std::any_of(same.begin(), same.end(), [&](std::int32_t atom) {
-          return std::find(atoms.begin(), atoms.end(), atom) != atoms.end();
-        });
-        if (is_asked) box.atoms[part_.problem.atom[number_] + box.size[number_]++] = a;
-      }
-      answer = forced(*solver_of_part_, box);
+      const std::vector<std::int32_t> before(box_.begin(p_, v), box_.begin(p_, v) + box_.size[v]);
+      set_atoms(v, atoms);
+      const Forced answer = forced(solver_, box_);
+      set_atoms(v, before);
+      return answer;
     }
-    set_atoms(v, before);
-    return answer;
+    const Problem& q = part_.made.problem;
+    Box box = whole_;
+    box.size[number_] = 0;
+    for (int a = 0; a < q.n_atoms[number_]; ++a) {
+      const auto& same = part_.made.atoms[q.atom[number_] + a];
+      const bool is_asked = std::any_of(same.begin(), same.end(), [&](std::int32_t atom) {
+        return std::find(atoms.begin(), atoms.end(), atom) != atoms.end();
+      });
+      if (is_asked) box.atoms[q.atom[number_] + box.size[number_]++] = a;
+    }
+    bool sure = true;
+    for (const Demand& demand : part_.demands) {
+      goal_.assign(1, demand);
+      const Answer answer = solver_of_part_->solve(box, goal_, nullptr, 0, limit_);
+      if (answer.status == Status::found) return Forced::no;
+      sure = sure && answer.status == Status::none;
+    }
+    return sure ? Forced::yes : Forced::unknown;
   }
 
   // Try to replace the atoms of a column by more atoms. The answer depends only on the new ones.
   bool try_atoms(int v, const std::vector<std::int32_t>& atoms, Reason& reason) {
     std::vector<std::int32_t> doubtful;
-    for (std::int32_t atom : atoms)
+    for (std::int32_t atom : atoms) {
+      if (atom != row_[v] && attacked_[atom]) return false;
       if (!safe_[atom]) doubtful.push_back(atom);
+    }
     const Forced answer = doubtful.empty() ? Forced::yes : forced_with(v, doubtful);
     if (answer == Forced::unknown) reason.widest = false;
     if (answer != Forced::yes) return false;
@@ -170,11 +211,12 @@ class Reasoner : private Deletion {
   }
 
   ClassProof proof_;
-  Regrouped part_;  // the problem of the column that is widened
+  Part part_;  // the problem of the column that is widened
   std::optional<Solver> solver_of_part_;
   Box whole_;
   int number_ = 0;                  // of the column, in that problem
-  std::vector<std::uint8_t> safe_;  // of each atom of a column: whether it forces the class too
+  std::vector<std::uint8_t> safe_;      // of each atom of a column: whether it forces the class too
+  std::vector<std::uint8_t> attacked_;  // of each: whether a row with it has another class
 };
 
 }  // namespace dln::search

@@ -17,6 +17,7 @@ from dln.core.gates import GATE_BY_NAME
 from dln.core.literals import Above, Among, Column, Missing
 from dln.core.parts import Node, Rule
 from dln.errors import DlnError, OptionError, TableError
+from dln.explain.codes import reason_codes
 from dln.explain.condition import describe_atoms
 from dln.prove.search import rows_of
 from dln.prove.table_check import tables_are_right
@@ -131,6 +132,61 @@ def test_the_public_reason_agrees_and_is_checked(data: st.DataObject, circuit: C
 @given(circuit=ANY)
 def test_the_tables_have_the_votes_of_the_circuit(circuit: Circuit) -> None:
     assert tables_are_right(circuit._search)
+
+
+@law
+@given(data=st.data(), circuit=ANY)
+def test_many_rows_get_the_reasons_that_they_get_alone(
+    data: st.DataObject, circuit: Circuit
+) -> None:
+    _, rows = all_rows(circuit)
+    chosen = [rows[data.draw(st.integers(0, len(rows) - 1))] for _ in range(3)]
+    for row in chosen:
+        for cell, column in zip(row, circuit.columns, strict=True):
+            assume(column.is_numeric or cell is None or isinstance(cell, str))
+    together = reason_codes(circuit, as_objects(circuit, chosen), time_limit=None, check=True)
+    for row, reason in zip(chosen, together, strict=True):
+        assert reason == circuit.reason(row, time_limit=None)
+
+
+def test_columns_of_many_thresholds_are_read_in_tables_of_many_rows() -> None:
+    cutoffs = [float(n) for n in range(20)]
+    circuit = Circuit(
+        (Column("x", "number"), Column("y", "number")),
+        [Above(at, cutoff) for at in (0, 1) for cutoff in cutoffs],
+        (),
+        [Rule(wire, (0, 1)) for wire in range(40)],
+        (20, 0),
+        ("low", "high"),
+    )
+    table = np.random.default_rng(0).uniform(-2, 22, (50, 2))
+    atoms, classes = rows_of(circuit, table)
+    assert (atoms == np.searchsorted(cutoffs, table)).all()
+    assert (classes == (atoms.sum(axis=1) > 20)).all()
+
+
+def test_attacks_find_the_reasons_of_every_row_of_a_sum_of_steps() -> None:
+    """Sums of steps of 5 columns, by brute force: every reason is right and minimal."""
+    rng = np.random.default_rng(1)
+    for _ in range(10):
+        votes = rng.integers(-3, 4, (5, 3, 3)).cumsum(axis=1)
+        rules = [
+            Rule(3 * v + t, tuple(int(x) for x in votes[v, t])) for v in range(5) for t in range(3)
+        ]
+        literals = [Above(v, float(t)) for v in range(5) for t in range(3)]
+        columns = [Column(f"x{v}", "number") for v in range(5)]
+        circuit = Circuit(columns, literals, (), rules, (1, 0, 1), ("a", "b", "c"))
+        table = np.array(list(itertools.product([-0.5, 0.5, 1.5, 2.5], repeat=5)))
+        classes = circuit.predict(table)
+        for at in rng.integers(0, len(table), 20).tolist():
+            reason = circuit.reason(table[at].tolist(), widen="no", time_limit=None)
+            assert reason.minimal
+            kept = [column.name in reason.features for column in circuit.columns]
+            same = table == table[at]
+            assert (classes[same[:, kept].all(axis=1)] == reason.label).all()
+            for v in np.flatnonzero(kept).tolist():
+                others = [c for c in np.flatnonzero(kept).tolist() if c != v]
+                assert (classes[same[:, others].all(axis=1)] != reason.label).any()
 
 
 # -- conditions -------------------------------------------------------------------------------

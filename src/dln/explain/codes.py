@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from typing import Any, get_args
 
 from dln._util.cores import count_cores
@@ -70,12 +72,13 @@ def reason_codes(
     if widen not in get_args(Widen):
         raise OptionError(f'widen is {widen!r}, expected "no", "quick" or "full"')
     circuit = as_classifier(circuit, at_least=at_least, at_most=at_most)
-    table = read_table(X)
     search = circuit._search
+    read = search.variables.read
+    table = read_table(X)
+    places = places_of(table, circuit.columns, list(read))
+    table = replace(table, read=cache(table.read))  # for the literals and for the cells
     evaluation = circuit.evaluate(table, range(circuit.n_literals))
     atoms = search.atoms_of(evaluation.wires(range(circuit.n_literals)))
-    read = search.variables.read
-    places = places_of(table, circuit.columns, list(read))
     columns = [readable_cells(circuit.columns[i], table.read(places[i])) for i in read]
     cells = list(zip(*columns, strict=True)) if columns else [()] * evaluation.n_rows
     for row, of_row in zip(atoms, cells, strict=True):

@@ -99,17 +99,19 @@ class Search:
         integers, and lies between two cutoffs that no whole number separates.
         """
         rows = np.empty((len(literals), len(self.variables.read)), dtype=np.int32)
-        for number, (wires, truths) in enumerate(
-            zip(self.variables.literals, self.variables.truths, strict=True)
-        ):
-            known = {
-                bits.tobytes(): atom for atom, bits in enumerate(np.packbits(truths.T, axis=1))
-            }
+        for number, wires in enumerate(self.variables.literals):
+            known = self._atom_of_truths[number]
             packed = np.packbits(literals[:, list(wires)], axis=1)
-            distinct, places = np.unique(packed, axis=0, return_inverse=True)
-            codes = [known.get(bits.tobytes(), -1) for bits in distinct]
-            rows[:, number] = np.array(codes, dtype=np.int32)[places.ravel()]
+            rows[:, number] = [known.get(bits.tobytes(), -1) for bits in packed]
         return rows
+
+    @cached_property
+    def _atom_of_truths(self) -> list[dict[bytes, int]]:
+        """The atom of each column that has certain literals, packed into bytes."""
+        return [
+            {bits.tobytes(): atom for atom, bits in enumerate(np.packbits(truths.T, axis=1))}
+            for truths in self.variables.truths
+        ]
 
     def check_possible(self, atoms: Atoms, cells: Sequence[Cell]) -> None:
         """Raise `TableError` if a row has a value that is impossible for its column."""
