@@ -25,6 +25,12 @@ N_CODES = 256
 EDGE_ROWS = 200_000
 """Maximum number of rows on which columns are divided into parts."""
 
+EDGE_CELLS = 1 << 25
+"""Maximum number of values of these rows; fewer rows are used of a wide table."""
+
+BLOCK_ROWS = 1 << 16
+"""Number of rows that are coded at a time."""
+
 _FINEST = 2.0**30
 """The largest derivative as a whole number."""
 
@@ -60,12 +66,14 @@ class CodedColumns:
     edges: tuple[NDArray[np.float32], ...]
 
     def on(self, cells: NDArray[np.float32], rows: NDArray[np.int64]) -> CodedColumns:
-        """Return the codes of other encoded rows."""
+        """Return the codes of other encoded rows; they are read block by block."""
         codes = np.empty((len(self.columns), len(rows)), dtype=np.uint8)
-        for place, column in enumerate(self.columns.tolist()):
-            codes[place] = _code(
-                cells[rows, column], ColumnTests(self.tests[place]), self.edges[place]
-            )
+        for first in range(0, len(rows), BLOCK_ROWS):
+            block = slice(first, first + BLOCK_ROWS)
+            part = np.asarray(cells[rows[block]])
+            for place, column in enumerate(self.columns.tolist()):
+                tests = ColumnTests(self.tests[place])
+                codes[place, block] = _code(part[:, column], tests, self.edges[place])
         return CodedColumns(codes, self.columns, self.tests, self.edges)
 
     def split_literal(self, feature: int, threshold: float) -> EncodedLiteral:
@@ -84,26 +92,25 @@ def code_columns(
 ) -> CodedColumns:
     """Divide the columns that have literals into parts, and code some rows."""
     columns = np.unique(literals.column)
-    codes = np.empty((len(columns), len(rows)), dtype=np.uint8)
+    most = max(1, min(EDGE_ROWS, EDGE_CELLS // cells.shape[1]))
+    some = np.asarray(cells[rows[:: -(-len(rows) // most)]])
     tests = np.full(len(columns), ColumnTests.MISSING, dtype=np.uint8)
     edges: list[NDArray[np.float32]] = []
     for place, column in enumerate(columns.tolist()):
         kinds = literals.kind[literals.column == column]
-        values = cells[rows, column]
         own = np.empty(0, dtype=np.float32)
         if (kinds == LiteralKind.ABOVE).any():
-            tests[place], own = ColumnTests.ABOVE, _edges(values)
+            tests[place], own = ColumnTests.ABOVE, _edges(some[:, column])
         elif (kinds == LiteralKind.AMONG).any():
             tests[place] = ColumnTests.AMONG
-        codes[place] = _code(values, ColumnTests(tests[place]), own)
         edges.append(own)
-    return CodedColumns(codes, columns.astype(np.int32), tests, tuple(edges))
+    empty = np.empty((len(columns), 0), dtype=np.uint8)
+    return CodedColumns(empty, columns.astype(np.int32), tests, tuple(edges)).on(cells, rows)
 
 
 def _edges(values: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return cutoffs that divide values into parts of about the same number of rows."""
-    some = values[:: -(-len(values) // EDGE_ROWS)]
-    some = np.sort(some[~np.isnan(some)])
+    some = np.sort(values[~np.isnan(values)])
     if len(some) == 0:
         return some
     most = N_CODES - 2  # codes of cutoffs start after that of missing values

@@ -297,10 +297,8 @@ class _Fit:
         """Train the networks of a recipe on all rows but those held out and validation rows."""
         problem, plan, rng = self.problem, self.plan, self.rng
         rows, valid_rows = _split_validation(
-            problem.target, plan.validation_fraction, rng, problem.groups
+            problem.target, plan.validation_fraction, rng, problem.groups, held
         )
-        if held is not None:
-            rows, valid_rows = (np.setdiff1d(some, held, True) for some in (rows, valid_rows))
         if problem.top is not None:  # validation counts rows, so each one counts once
             valid_rows = valid_rows[problem.top[valid_rows]]
         options = recipe.options
@@ -438,12 +436,16 @@ def _split_validation(
     fraction: float,
     rng: np.random.Generator,
     groups: NDArray[np.int64] | None = None,
+    held: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Split the rows into training rows and validation rows, which choose the epoch.
 
     Each class is split in the same proportion, but keeps at least one training row. Groups stay
-    together, so the proportion is only about right.
+    together, so the proportion is only about right. Rows that are `held` out are in neither part.
     """
+    is_used = np.ones(len(target), dtype=bool)
+    if held is not None:
+        is_used[held] = False
     if groups is not None and fraction > 0.0:
         n_folds = max(2, round(1 / fraction))
         found = make_folds(target, 1, int(rng.integers(2**31)), groups, n_folds)
@@ -452,7 +454,8 @@ def _split_validation(
                 f"validation_fraction is {fraction}, but a class is in a single group, which "
                 "cannot be split; use 0"
             )
-        return found[0]
+        train, valid = found[0]
+        return train[is_used[train]], valid[is_used[valid]]
     is_validation = np.zeros(len(target), dtype=bool)
     if fraction > 0.0:
         for number in np.unique(target):
@@ -463,7 +466,7 @@ def _split_validation(
                 f"validation_fraction is {fraction}, which is none of {len(target)} rows; "
                 "use a larger fraction, or 0"
             )
-    return np.flatnonzero(~is_validation), np.flatnonzero(is_validation)
+    return np.flatnonzero(is_used & ~is_validation), np.flatnonzero(is_used & is_validation)
 
 
 def _reporter(
