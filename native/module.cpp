@@ -11,6 +11,7 @@ void bind_program(nb::module_& module);     // predict/program.cpp
 void bind_population(nb::module_& module);  // train/population.cpp
 void bind_search(nb::module_& module);      // search/bind.cpp
 void bind_splits(nb::module_& module);      // encode/splits.cpp
+void bind_trees(nb::module_& module);       // trees/grow.cpp
 
 NB_MODULE(_native, module) {
   // Circuits may live until the interpreter ends. nanobind would report them as leaks on stderr.
@@ -25,4 +26,5 @@ NB_MODULE(_native, module) {
   bind_population(module);
   bind_search(module);
   bind_splits(module);
+  bind_trees(module);
 }

@@ -273,3 +273,27 @@ def tree_splits(
     n_splits: int,
 ) -> NDArray[np.float64]:
     """Return the first splits of a tree on one column, grown best first by the Gini impurity."""
+
+def grow_tree(
+    codes: NDArray[np.uint8],
+    rows: NDArray[np.int32],
+    pulls: NDArray[np.int32],
+    holds: NDArray[np.int32],
+    tests: NDArray[np.uint8],
+    signs: NDArray[np.int8],
+    n_leaves: int,
+    least_rows: int,
+    penalty: float,
+    n_threads: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Grow a tree best first; return the feature, code, left and right child of each node."""
+
+def find_leaves(
+    codes: NDArray[np.uint8],
+    feature: NDArray[np.int32],
+    code: NDArray[np.int32],
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
+    n_threads: int,
+) -> NDArray[np.int32]:
+    """Return the leaf of each row of coded columns (n_columns, n_rows)."""

@@ -49,7 +49,9 @@ def plan_fit(model: DLNClassifier, problem: Problem) -> FitPlan:
         problem.heaviest_class(),
     )
     if parameters.init is not None:
-        candidates = replace(candidates, growth=growth_from_circuit(parameters))
+        candidates = replace(
+            candidates, growth=growth_from_circuit(parameters, len(problem.target))
+        )
     constraints = constraints_of(parameters, problem)
     if constraints is not None:
         candidates = candidates.within(

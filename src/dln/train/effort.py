@@ -15,6 +15,15 @@ class Size(NamedTuple):
     n_cutoffs: int
 
 
+class ManyTrees(NamedTuple):
+    """Trees on a table of many rows: how many at most, their leaves, their rate and their rows."""
+
+    n_trees: int
+    n_leaves: int
+    rate: float
+    rows_per_tree: int
+
+
 class Level(NamedTuple):
     """What one level does.
 
@@ -33,6 +42,8 @@ class Level(NamedTuple):
     n_trees, n_leaves
         Maximum number of trees that are grown to correct the errors of the networks, and the
         leaves of each.
+    many
+        What is grown instead on tables of many rows, see `dln.train.many_rows`.
     """
 
     sizes: tuple[Size, ...]
@@ -42,14 +53,22 @@ class Level(NamedTuple):
     work: float
     n_trees: int
     n_leaves: int
+    many: ManyTrees
 
 
 _SMALL = (Size(64, 2, 6), Size(256, 2, 12))
 _ALL = (*_SMALL, Size(1024, 1, 24), Size(1024, 2, 24))
 
+_MANY = (
+    ManyTrees(30, 31, 0.3, 200_000),
+    ManyTrees(200, 31, 0.1, 1_000_000),
+    ManyTrees(300, 31, 0.1, 2_000_000),
+    ManyTrees(600, 31, 0.1, 2_000_000),
+)
+
 LEVELS: dict[FitEffort, Level] = {
-    "quick": Level(_SMALL, 512, (10, 5, 3), (3, 1), 1e11, 0, 16),
-    "normal": Level(_ALL, 1024, (15, 7, 4), (5, 5), 5e11, 100, 16),
-    "high": Level(_ALL, 2048, (30, 12, 6), (9, 9), 2e12, 300, 31),
-    "best": Level(_ALL, 2048, (60, 25, 10), (15, 15), 1e13, 600, 31),
+    "quick": Level(_SMALL, 512, (10, 5, 3), (3, 1), 1e11, 0, 16, _MANY[0]),
+    "normal": Level(_ALL, 1024, (15, 7, 4), (5, 5), 5e11, 100, 16, _MANY[1]),
+    "high": Level(_ALL, 2048, (30, 12, 6), (9, 9), 2e12, 300, 31, _MANY[2]),
+    "best": Level(_ALL, 2048, (60, 25, 10), (15, 15), 1e13, 600, 31, _MANY[3]),
 }

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from dln.core.circuit import Circuit
 from dln.core.constraints import Constraints
+from dln.core.limits import Limits
 from dln.decisions.calibrate import Calibrated, calibrate_votes
 from dln.decisions.goal import Goal
-from dln.decisions.points import Points
+from dln.decisions.points import Floats, Points
 from dln.encode.bits import LiteralSet
 from dln.encode.encoder import Encoder, fit_encoder
 from dln.errors import OptionError, TableError
@@ -27,14 +28,25 @@ from dln.train.earlier import find_earlier
 from dln.train.ensemble import Member, temperature_of, train_members
 from dln.train.folds import make_folds
 from dln.train.given import GivenVotes, scales_in_units
-from dln.train.growth import SCALES, Grown, grow, start_from_circuit, start_from_networks
+from dln.train.growth import (
+    SCALES,
+    Grown,
+    grow,
+    grow_large,
+    points_of_networks,
+    start_from_circuit,
+    start_from_networks,
+)
 from dln.train.held_out import HeldOut, make_points, network_noise, points_of
 from dln.train.jobs import Engine, Histories, Job, OnInterrupt, OnProgress, Trained, TrainingRows
+from dln.train.many_rows import hold_out
+from dln.train.network import Network
 from dln.train.pace import Pace
 from dln.train.problem import Problem
 from dln.train.recipe import Candidates, Recipe
 from dln.train.select import Score, compare, leave_out
 from dln.train.trace import Trace
+from dln.train.trees import Growth
 
 T = TypeVar("T")
 
@@ -154,12 +166,14 @@ class _Fit:
         )
         recipe = next((score.recipe for score in scores if score.chosen), candidates.usual)
         encoder, cells = fit_encoder(problem.table, problem.target, problem.weight, recipe.encode)
-        members = self._train_networks(recipe, encoder, cells)
+        held = self._hold_out()
+        members = self._train_networks(recipe, encoder, cells, held)
         # After Ctrl-C some networks may not have started. They have learned nothing, and do not
         # vote.
         voting = [member for member in members if len(member.trained.history)] or members[:1]
         self.interrupted |= any(member.trained.interrupted for member in members)
-        grown = self._grow(recipe, encoder.literals, cells)
+        networks = [member.trained.network for member in voting]
+        grown = self._grow(recipe, encoder.literals, cells, networks, held)
         votes = [member.votes for member in voting]
         unit = 1.0 / temperature_of(recipe.ensemble, recipe.options.tau, votes)
         given = self.plan.given
@@ -170,7 +184,7 @@ class _Fit:
             each, unit = max(1, round(unit / given.worth)), given.worth
             votes = [each] * len(voting)
         circuit = discretise(
-            [member.trained.network for member in voting],
+            networks,
             encoder,
             problem.table,
             classes=problem.classes,
@@ -187,17 +201,18 @@ class _Fit:
             if grown is None and parts:
                 # A network with several votes counts several times. The networks that leave rows
                 # out are trained without boosting, but residual points come from whole chains.
-                networks = [x.trained.network for x in voting for _ in range(x.votes)]
+                shared = [x.trained.network for x in voting for _ in range(x.votes)]
                 if recipe.ensemble == "residuals":
-                    networks = networks[:1]
+                    shared = shared[:1]
                 factor = 1 if given is None else votes[0]
                 before = None if given is None else given.votes(problem.table)
-                points = make_points(parts, problem, networks, cells, factor, before)
+                points = make_points(parts, problem, shared, cells, factor, before)
             elif grown is None:
                 points = None
+            elif grown.is_final:
+                points = points_of(grown.held_out / unit, grown.rows, problem)
             else:
                 # Points come from one network and trees, the circuit has several networks.
-                networks = [member.trained.network for member in voting]
                 noise = network_noise(parts, networks, cells) * votes[0] ** 2
                 surplus = noise * len(voting) * (len(voting) - 1)
                 points = points_of(grown.held_out / unit, grown.rows, problem, surplus)
@@ -221,12 +236,23 @@ class _Fit:
         if self.plan.constraints is not None:
             columns = earlier.extend(encoder, cells).columns
             earlier.check(columns, self.plan.constraints)
-        start = partial(start_from_circuit, earlier=earlier)
-        growth = candidates.growth
+        growth, held = candidates.growth, self._hold_out()
         assert growth is not None
-        grown = self._unless_interrupted(
-            lambda: grow(growth, problem, encoder.literals, cells, start, self.rng, limits), None
-        )
+
+        def correct() -> Grown | None:
+            if held is not None:
+                return self._grow_large(
+                    growth,
+                    encoder.literals,
+                    cells,
+                    lambda rows: earlier.points(problem.table.take(rows)),
+                    held,
+                    limits,
+                )
+            start = partial(start_from_circuit, earlier=earlier)
+            return grow(growth, problem, encoder.literals, cells, start, self.rng, limits)
+
+        grown = self._unless_interrupted(correct, None)
         encoder = earlier.extend(encoder, cells)
         if grown is None:
             if not self.interrupted:
@@ -254,13 +280,24 @@ class _Fit:
             calibrated = self._calibrate(circuit, points)
         return Fitted(calibrated.circuit, candidates.usual, [], [], missed=calibrated.missed)
 
+    def _hold_out(self) -> NDArray[np.int64] | None:
+        """Draw the rows of a large table that choose the number of trees; None if not needed."""
+        growth = self.plan.candidates.growth
+        if growth is None or growth.rows_per_tree is None or self.interrupted:
+            return None
+        return hold_out(self.problem.target, self.problem.groups, self.rng.spawn(1)[0])
+
     def _train_networks(
-        self, recipe: Recipe, encoder: Encoder, cells: NDArray[np.float32]
+        self,
+        recipe: Recipe,
+        encoder: Encoder,
+        cells: NDArray[np.float32],
+        held: NDArray[np.int64] | None,
     ) -> list[Member]:
-        """Train the networks of a recipe on all rows, or on all but the validation rows."""
+        """Train the networks of a recipe on all rows but those held out and validation rows."""
         problem, plan, rng = self.problem, self.plan, self.rng
         rows, valid_rows = _split_validation(
-            problem.target, plan.validation_fraction, rng, problem.groups
+            problem.target, plan.validation_fraction, rng, problem.groups, held
         )
         if problem.top is not None:  # validation counts rows, so each one counts once
             valid_rows = valid_rows[problem.top[valid_rows]]
@@ -286,21 +323,51 @@ class _Fit:
         return train_members(recipe.ensemble, draw_job, train, recipe.n_networks, n_restarts, rng)
 
     def _grow(
-        self, recipe: Recipe, literals: LiteralSet, cells: NDArray[np.float32]
+        self,
+        recipe: Recipe,
+        literals: LiteralSet,
+        cells: NDArray[np.float32],
+        networks: Sequence[Network],
+        held: NDArray[np.int64] | None,
     ) -> Grown | None:
         """Grow trees that correct the errors of the networks, if the plan says so."""
-        growth = self.plan.candidates.growth
+        growth, given = self.plan.candidates.growth, self.plan.given
         if growth is None or self.interrupted:
             return None
+        scales = SCALES if given is None else scales_in_units(recipe, given.worth)
+        if held is not None:
+            points = points_of_networks(networks, recipe, cells)
+            return self._unless_interrupted(
+                lambda: self._grow_large(
+                    growth, literals, cells, points, held, recipe.limits, scales
+                ),
+                None,
+            )
         options = self._stage()
         start = partial(start_from_networks, recipe=recipe, **options)
-        given, rng = self.plan.given, options["rng"]
-        scales = SCALES if given is None else scales_in_units(recipe, given.worth)
+        rng = options["rng"]
         grown = self._unless_interrupted(
             lambda: grow(growth, self.problem, literals, cells, start, rng, recipe.limits, scales),
             None,
         )
         return grown if grown is not None and grown.trees else None
+
+    def _grow_large(
+        self,
+        growth: Growth,
+        literals: LiteralSet,
+        cells: NDArray[np.float32],
+        points: Callable[[NDArray[np.int64]], Floats],
+        held: NDArray[np.int64],
+        limits: Limits | None,
+        scales: Floats = SCALES,
+    ) -> Grown:
+        """Grow trees on a table of many rows."""
+        rng, n_threads = self.rng.spawn(1)[0], self.n_threads
+        problem = self.problem
+        return grow_large(
+            growth, problem, literals, cells, points, held, rng, limits, scales, n_threads
+        )
 
     def _leave_out(
         self, recipe: Recipe, scores: tuple[Score, ...], grown: Grown | None
@@ -369,12 +436,16 @@ def _split_validation(
     fraction: float,
     rng: np.random.Generator,
     groups: NDArray[np.int64] | None = None,
+    held: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Split the rows into training rows and validation rows, which choose the epoch.
 
     Each class is split in the same proportion, but keeps at least one training row. Groups stay
-    together, so the proportion is only about right.
+    together, so the proportion is only about right. Rows that are `held` out are in neither part.
     """
+    is_used = np.ones(len(target), dtype=bool)
+    if held is not None:
+        is_used[held] = False
     if groups is not None and fraction > 0.0:
         n_folds = max(2, round(1 / fraction))
         found = make_folds(target, 1, int(rng.integers(2**31)), groups, n_folds)
@@ -383,7 +454,8 @@ def _split_validation(
                 f"validation_fraction is {fraction}, but a class is in a single group, which "
                 "cannot be split; use 0"
             )
-        return found[0]
+        train, valid = found[0]
+        return train[is_used[train]], valid[is_used[valid]]
     is_validation = np.zeros(len(target), dtype=bool)
     if fraction > 0.0:
         for number in np.unique(target):
@@ -394,7 +466,7 @@ def _split_validation(
                 f"validation_fraction is {fraction}, which is none of {len(target)} rows; "
                 "use a larger fraction, or 0"
             )
-    return np.flatnonzero(~is_validation), np.flatnonzero(is_validation)
+    return np.flatnonzero(is_used & ~is_validation), np.flatnonzero(is_used & is_validation)
 
 
 def _reporter(

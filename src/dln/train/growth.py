@@ -10,7 +10,7 @@ each other fold, from a network trained without both. With 4 folds that is 4 + 6
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, islice, pairwise
 
@@ -21,18 +21,22 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from dln.core.limits import Limits
 from dln.encode.bits import LiteralSet
 from dln.encode.encoder import fit_encoder
+from dln.train.coded_trees import CodedColumns
 from dln.train.earlier import Earlier
+from dln.train.encoded_votes import count_votes_of
 from dln.train.jobs import Engine, Job, OnProgress, TrainingRows
 from dln.train.levels import Level
+from dln.train.many_rows import Rows, code_pool, grow_on_many
+from dln.train.network import Network
 from dln.train.problem import Problem
 from dln.train.recipe import Recipe
 from dln.train.trees import (
     ClassBoosting,
     FeatureLimits,
-    Features,
     Floats,
     Growth,
     Leaf,
+    Splits,
     Tree,
     grow_trees,
     make_features,
@@ -80,14 +84,17 @@ class Grown:
         Those rows.
     unit
         Points that one vote stands for, if given rules determine it.
+    is_final
+        Whether `held_out` are points of the final networks, which were trained without these rows.
     """
 
     trees: tuple[Tree, ...]
-    features: Features
+    features: Splits
     scale: float
     held_out: Floats
     rows: NDArray[np.int64]
     unit: float | None = None
+    is_final: bool = False
 
     def rules(self, unit: float) -> list[Leaf | Level]:
         """Return the rules of all trees, with votes that stand for `unit` points each."""
@@ -164,6 +171,44 @@ def grow(
     return Grown(found, features, scale, held[chosen], rows, growth.tree.unit)
 
 
+def grow_large(
+    growth: Growth,
+    problem: Problem,
+    literals: LiteralSet,
+    cells: NDArray[np.float32],
+    start: Callable[[NDArray[np.int64]], Floats],
+    held: NDArray[np.int64],
+    rng: np.random.Generator,
+    limits: Limits | None = None,
+    scales: Floats = SCALES,
+    n_threads: int = 1,
+) -> Grown:
+    """Grow as many trees as help on the rows `held` out of a large table, within limits.
+
+    `start` takes rows and returns the points of a model that was not trained on `held`.
+    """
+    pool, columns, own = code_pool(literals, cells, held, len(problem.classes), rng)
+    known = problem.only(held)
+    points = start(held)
+    scale = _best_scale(points, known, scales)
+
+    def part(some: Problem, codes: CodedColumns, before: Floats) -> Rows:
+        begin = _with_given(scale * before, some)
+        return Rows(ClassBoosting(some.target), some.weight, codes.codes, begin)
+
+    trees, found = grow_on_many(
+        growth,
+        columns,
+        part(problem.only(pool), columns, start(pool)),
+        part(known, own, points),
+        lambda points: _loss(points, known.target, known.weight),
+        limits,
+        rng=rng,
+        n_threads=n_threads,
+    )
+    return Grown(trees, columns, scale, found, held, growth.tree.unit, is_final=True)
+
+
 def _draw_folds(
     target: NDArray[np.int32], rng: np.random.Generator, groups: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -233,6 +278,14 @@ def start_from_networks(
                 elif other != own:
                     starts[1 + other][rows] = points
     return starts
+
+
+def points_of_networks(
+    networks: Sequence[Network], recipe: Recipe, cells: NDArray[np.float32]
+) -> Callable[[NDArray[np.int64]], Floats]:
+    """Return the function from rows to the points of networks that vote together."""
+    unit = recipe.options.tau * len(networks)
+    return lambda rows: count_votes_of(networks, cells, rows) / unit
 
 
 def start_from_circuit(

@@ -155,6 +155,14 @@ class NumberBoosting:
     loss: NumberLoss
     target: Floats
 
+    def take(self, rows: NDArray[np.int64]) -> NumberBoosting:
+        """Return the loss of some of the rows."""
+        return NumberBoosting(self.loss, self.target[rows])
+
+    def holds(self, points: Floats) -> Floats:
+        """Return the curvature."""
+        return self.loss.curvature(points[:, 0], self.target)
+
     def pulls(self, points: Floats) -> Floats:
         """Return the downhill gradient."""
         return self.loss.pulls(points[:, 0], self.target)

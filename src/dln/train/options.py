@@ -153,7 +153,7 @@ class FitOptions(SharedOptions):
     n_trees: Auto | int = option(
         "auto",
         "Maximum number of small trees that are added to correct the errors of the networks.",
-        more="Each leaf becomes a rule of the circuit. Cross-validation chooses the number. 0 "
+        more="Each leaf becomes a rule of the circuit. Rows left out choose the number. 0 "
         'grows none; so does "auto" if the size of the networks is stated or not compared.',
         low=0,
         high=600,

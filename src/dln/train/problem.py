@@ -21,7 +21,11 @@ class _Rows:
 
     def take(self, rows: NDArray[np.int64]) -> Self:
         """Select some rows."""
-        parts: dict[str, Any] = {"table": self.table.take(rows)}
+        return replace(self.only(rows), table=self.table.take(rows))  # type: ignore[type-var]
+
+    def only(self, rows: NDArray[np.int64]) -> Self:
+        """Select what the arrays say of some rows; the table stays as it is."""
+        parts: dict[str, Any] = {}
         for own in fields(self):  # type: ignore[arg-type]
             value = getattr(self, own.name)
             if isinstance(value, np.ndarray):

@@ -17,6 +17,7 @@ from dln.encode.bits import LiteralSet
 from dln.encode.encoder import EncodeOptions
 from dln.train.effort import LEVELS, Level
 from dln.train.halving import plan_rounds
+from dln.train.many_rows import FROM_ROWS
 from dln.train.network import Network, Shape, build_network
 from dln.train.options import Auto, Ensemble, FitOptions, SharedOptions, TrainOptions, VoteStart
 from dln.train.trees import Growth, TreeOptions
@@ -160,24 +161,33 @@ def make_candidates(
         usual=_with_networks(usual, requested, level, n_rows, n_classes),
         n_fits=n_fits,
         n_restarts=N_RESTARTS if is_choice else 0,
-        growth=_growth(requested, level, is_choice),
+        growth=_growth(requested, level, is_choice, n_rows),
     )
 
 
-def _growth(requested: FitOptions, level: Level, is_choice: bool) -> Growth | None:
+def _growth(requested: FitOptions, level: Level, is_choice: bool, n_rows: int) -> Growth | None:
     """Return what may be grown: nothing beside networks of a stated size, unless asked for."""
     is_open = requested.layers == requested.n_networks == "auto" and is_choice
     if requested.ensemble != "sum":
         return None
-    n_trees = _or(requested.n_trees, level.n_trees if is_open else 0)
-    return Growth(n_trees, TreeOptions(level.n_leaves, TREE_RATE)) if n_trees else None
+    growth = _trees(level, n_rows)
+    n_trees = _or(requested.n_trees, growth.n_trees if is_open else 0)
+    return replace(growth, n_trees=n_trees) if n_trees else None
 
 
-def growth_from_circuit(requested: FitOptions) -> Growth:
+def _trees(level: Level, n_rows: int) -> Growth:
+    """Return the trees of a level for a table of this size."""
+    if n_rows < FROM_ROWS:
+        return Growth(level.n_trees, TreeOptions(level.n_leaves, TREE_RATE))
+    many = level.many
+    return Growth(many.n_trees, TreeOptions(many.n_leaves, many.rate), many.rows_per_tree)
+
+
+def growth_from_circuit(requested: FitOptions, n_rows: int) -> Growth:
     """Return what may be grown to correct an earlier circuit, without networks."""
-    level = LEVELS[requested.effort]
-    most = max(level.n_trees, LEVELS["normal"].n_trees)
-    return Growth(_or(requested.n_trees, most), TreeOptions(level.n_leaves, TREE_RATE))
+    growth = _trees(LEVELS[requested.effort], n_rows)
+    most = max(growth.n_trees, LEVELS["normal"].n_trees)
+    return replace(growth, n_trees=_or(requested.n_trees, most))
 
 
 def _usual_recipe(requested: FitOptions, n_rows: int, n_classes: int, heaviest: float) -> Recipe:

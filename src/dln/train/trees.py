@@ -54,10 +54,14 @@ class TreeOptions:
 
 @dataclass(frozen=True)
 class Growth:
-    """What may be grown: the maximum number of trees, and their options."""
+    """What may be grown: the maximum number of trees, and their options.
+
+    If there are `rows_per_tree`, the table has many rows: see `dln.train.many_rows`.
+    """
 
     n_trees: int
     tree: TreeOptions
+    rows_per_tree: int | None = None
 
 
 Path = tuple[tuple[EncodedLiteral, bool], ...]
@@ -104,6 +108,13 @@ class Features:
         return EncodedLiteral(kind, int(self.literals.column[feature]), float(value))
 
 
+class Splits(Protocol):
+    """What trees split on: features, each with its literals."""
+
+    def split_literal(self, feature: int, threshold: float) -> EncodedLiteral:
+        """Return the literal of a split; it is true on the right-hand side."""
+
+
 def make_features(literals: LiteralSet, cells: NDArray[np.float32]) -> Features:
     """Make features from encoded rows and the literals that training starts from."""
     above = literals.kind == LiteralKind.ABOVE
@@ -145,12 +156,12 @@ class Tree:
     signs: NDArray[np.int8] | None = None
     output: int = 1
 
-    def give(self, matrix: NDArray[np.float32]) -> Floats:
+    def give(self, matrix: NDArray[Any]) -> Floats:
         """Return the points of rows, (n_rows, n_outputs)."""
         given: Floats = self.points[self.structure.apply(take_features(matrix, self.features))]
         return given
 
-    def rules(self, features: Features, unit: float) -> Iterator[Leaf | Level]:
+    def rules(self, features: Splits, unit: float) -> Iterator[Leaf | Level]:
         """Yield the rules of the tree, with votes that stand for `unit` points each."""
         if self.signs is None:
             yield from self.leaves(features, unit)
@@ -160,7 +171,7 @@ class Tree:
             lead -= np.rint(self.points[:, 1 - self.output] / unit).astype(int)
         yield from self.levels(features, lead)
 
-    def levels(self, features: Features, leads: NDArray[np.int64]) -> Iterator[Level]:
+    def levels(self, features: Splits, leads: NDArray[np.int64]) -> Iterator[Level]:
         """Yield rules whose votes add up to the leads (n_nodes,), which must be monotone."""
         assert self.signs is not None
         left, right = self.structure.children_left.tolist(), self.structure.children_right.tolist()
@@ -169,14 +180,14 @@ class Tree:
         tree = LeadTree(tests, signs, left, right, leads.tolist())
         yield from levels(tree, self.output, self.points.shape[1])
 
-    def _test(self, features: Features, node: int) -> EncodedLiteral:
+    def _test(self, features: Splits, node: int) -> EncodedLiteral:
         """Return the literal of a split."""
         feature = int(self.structure.feature[node])
         if self.features is not None:
             feature = int(self.features[feature])
         return features.split_literal(feature, float(self.structure.threshold[node]))
 
-    def paths(self, features: Features) -> Iterator[tuple[int, Path]]:
+    def paths(self, features: Splits) -> Iterator[tuple[int, Path]]:
         """Yield the node of each leaf and the literals on the way to it."""
         left, right = self.structure.children_left, self.structure.children_right
         stack: list[tuple[int, Path]] = [(0, ())]
@@ -189,7 +200,7 @@ class Tree:
             stack.append((int(right[node]), (*path, (test, True))))
             stack.append((int(left[node]), (*path, (test, False))))
 
-    def leaves(self, features: Features, unit: float) -> Iterator[Leaf]:
+    def leaves(self, features: Splits, unit: float) -> Iterator[Leaf]:
         """Yield the leaves as rules, with votes that stand for `unit` points each.
 
         All rows reach exactly one leaf, so the least votes of a leaf's classes can be 0.
@@ -201,6 +212,12 @@ class Tree:
 
 class Boosting(Protocol):
     """The loss of some rows, as trees need it. Weights have the mean 1."""
+
+    def take(self, rows: NDArray[np.int64]) -> Boosting:
+        """Return the loss of some of the rows."""
+
+    def holds(self, points: Floats) -> Floats:
+        """Return the curvature of each row (n_rows,), added up over the outputs."""
 
     def pulls(self, points: Floats) -> Floats:
         """Return the downhill gradient that a tree is fitted to, (n_rows,) or (n_rows, n)."""
@@ -227,6 +244,16 @@ class ClassBoosting:
     """The log loss of class numbers (n_rows,)."""
 
     target: NDArray[np.int32]
+
+    def take(self, rows: NDArray[np.int64]) -> ClassBoosting:
+        """Return the loss of some of the rows."""
+        return ClassBoosting(self.target[rows])
+
+    def holds(self, points: Floats) -> Floats:
+        """Return the curvature; two classes have the same one, so one is enough."""
+        probabilities = softmax(points)
+        curvature = probabilities * (1.0 - probabilities)
+        return np.asarray(curvature[:, 1] if points.shape[1] == 2 else curvature.sum(axis=1))
 
     def pulls(self, points: Floats) -> Floats:
         """Return the gradient of each class; two classes have opposite ones, so one is enough."""
@@ -275,9 +302,7 @@ class ClassBoosting:
         return np.asarray(np.eye(points.shape[1])[self.target])
 
 
-def take_features(
-    matrix: NDArray[np.float32], features: NDArray[np.intp] | None
-) -> NDArray[np.float32]:
+def take_features(matrix: NDArray[Any], features: NDArray[np.intp] | None) -> NDArray[Any]:
     """Return some columns of a matrix; the matrix itself if these are all of them."""
     if features is None or len(features) == matrix.shape[1]:
         return matrix
@@ -331,13 +356,13 @@ def grow_trees(
             steps = loss.monotone_steps(points, leaf, structure, weights, signs, output)
         own_points = options.rate * steps
         if options.unit is not None:
-            own_points = _in_units(own_points, options.unit)
+            own_points = in_units(own_points, options.unit)
         grown = Tree(structure, own_points, chosen, signs, output)
         points += grown.points[leaf]
         yield grown
 
 
-def _in_units(points: Floats, unit: float) -> Floats:
+def in_units(points: Floats, unit: float) -> Floats:
     """Round points (n, n_outputs) to multiples of a unit; of two classes only the lead counts."""
     if points.shape[1] == 2:
         points = np.stack([np.zeros(len(points)), points[:, 1] - points[:, 0]], axis=1)
