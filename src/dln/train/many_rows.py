@@ -24,7 +24,8 @@ from dln.train.coded_trees import (
     code_columns,
     grow_tree,
 )
-from dln.train.trees import PENALTY, Boosting, Floats, Growth, Tree, in_units
+from dln.train.leaves import PENALTY
+from dln.train.trees import Boosting, Floats, Growth, Tree, in_units
 
 FROM_ROWS = 100_000
 """From this number of rows, trees are grown in this way."""
