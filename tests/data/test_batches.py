@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -295,3 +297,23 @@ def test_codes_stand_for_the_categories(cells: list[Any]) -> None:
     assert found.values.tolist() == cells
     assert coded(found) is found
     assert sum(found.counts().values()) == sum(cell is not None for cell in cells)
+
+
+def test_a_table_of_many_columns_raises_the_limit_of_open_files() -> None:
+    """Where the system does not allow that, the error says what to do."""
+    program = """
+import resource, sys
+import numpy as np, pandas as pd
+from dln.data.batches import read_batches
+from dln.errors import TableError
+most = int(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_NOFILE, (200, most))
+frame = pd.DataFrame(np.ones((3, 300)), columns=[f"x{n}" for n in range(300)])
+try:
+    print(read_batches(iter([frame, frame])).n_rows)
+except TableError as error:
+    print(error)
+"""
+    run = [sys.executable, "-c", program]
+    assert subprocess.check_output([*run, "600"], text=True) == "6\n"
+    assert "may have 300; raise the limit" in subprocess.check_output([*run, "300"], text=True)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,9 +11,10 @@ from numpy.testing import assert_array_equal
 from sklearn.tree import DecisionTreeClassifier
 
 from dln import DLNClassifier
+from dln.data import store
 from dln.data.table import read_table
 from dln.encode.encoder import EncodeOptions, fit_encoder
-from dln.encode.screen import MAX_KEPT, MIN_KEPT, WIDE, best_split_scores, choose_columns
+from dln.encode.screen import MAX_KEPT, MIN_KEPT, WIDE, best_split_scores, choose_columns, is_wide
 from tests.support.strategies import law
 
 
@@ -50,8 +52,10 @@ def test_two_informative_columns_among_two_thousand_are_kept() -> None:
 
 
 def test_a_narrow_table_keeps_all_columns() -> None:
+    assert not is_wide(WIDE)
     X, y = wide(50, WIDE)
-    assert_array_equal(choose_columns(X, y, np.ones(50, dtype=np.float32)), np.arange(WIDE))
+    encoder, _ = fit_encoder(read_table(X), y, np.ones(50, dtype=np.float32), EncodeOptions())
+    assert_array_equal(np.unique(encoder.literals.column), np.arange(WIDE))
 
 
 def test_no_more_columns_than_the_limit_are_kept() -> None:
@@ -73,6 +77,24 @@ def test_only_kept_columns_get_literals() -> None:
     kept = choose_columns(X, y, np.ones(100, dtype=np.float32))
     assert_array_equal(np.unique(encoder.literals.column), kept)
     assert len(encoder.columns) == WIDE + 100
+
+
+@pytest.mark.parametrize("options", [{}, {"max_rules": 3}])
+def test_a_wide_table_in_batches_gives_the_circuit_of_one_in_memory(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a wide table in files, only the columns that are kept are encoded."""
+    X, y = wide(240, WIDE + 30)
+    X[:, 5] = np.where(np.arange(240) % 7 == 0, np.nan, X[:, 5])
+    frame = pd.DataFrame(X, columns=[f"x{number}" for number in range(X.shape[1])])
+    frame["text"] = np.where(X[:, 3] > 0.5, "high", "low")
+    frame["y"] = y
+    model = DLNClassifier(effort="quick", random_state=0, **options)
+    if not options:
+        model.set_params(layers=(16,), n_networks=1, epochs=5)
+    expected = model.fit(frame.drop(columns="y"), frame["y"]).circuit_
+    monkeypatch.setattr(store, "SMALL", 0)
+    assert model.fit(iter([frame[:100], frame[100:]]), "y").circuit_ == expected
 
 
 def test_screening_can_be_switched_off() -> None:

@@ -33,6 +33,9 @@ Floats = NDArray[np.float32]
 SMALL = 1 << 26
 """Arrays of fewer bytes stay in memory."""
 
+_OTHER_FILES = 200
+"""Files that a process has open besides those of columns."""
+
 
 class Files:
     """Makes the files of one table: without names, or in the folder of a storage."""
@@ -85,6 +88,27 @@ class Files:
             )
 
 
+def allow_files(n_columns: int) -> None:
+    """Let the process keep a file open for each column.
+
+    Raises `TableError` if the system does not allow so many.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows, which has no such limit
+        return
+    wanted = n_columns + _OTHER_FILES
+    usual, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if usual == resource.RLIM_INFINITY or usual >= wanted:
+        return
+    if most != resource.RLIM_INFINITY and most < wanted:
+        raise TableError(
+            f"the table has {n_columns:,} columns, each of which needs an open file, but a process "
+            f"may have {most:,}; raise the limit (ulimit -Hn {wanted}), or choose fewer columns"
+        )
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
 class ColumnStore:
     """Collects batches of the same columns, inside a `with` block. `table` ends the collection."""
 
@@ -106,6 +130,7 @@ class ColumnStore:
         names = batch.column_names()
         if self._names is None:
             self._names = names
+            allow_files(len(names))
             self._columns = [
                 _Column(name, f"column{index}", self._files) for index, name in enumerate(names)
             ]
@@ -145,6 +170,7 @@ def stored_table(storage: Storage) -> Table | None:
         return None
     found = json.loads(content)
     n_rows = found["n_rows"]
+    allow_files(len(found["columns"]))
     columns: list[RawColumn] = []
     for index, own in enumerate(found["columns"]):
         file = storage.path(f"column{index}").open("rb")

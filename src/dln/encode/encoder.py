@@ -23,7 +23,7 @@ from dln.data.table import RawColumn, Table
 from dln.encode.bits import LiteralSet
 from dln.encode.cutoffs import MAX_ROWS, Target, nested_cutoffs
 from dln.encode.scale import Scale, fit_scale
-from dln.encode.screen import choose_columns
+from dln.encode.screen import choose_columns, is_wide, screened_rows
 
 MAX_GROUPS = 64
 """Maximum number of category literals of a column; the rarest categories are pooled into one."""
@@ -112,19 +112,24 @@ class Encoder:
         return _encode(table, self.codes)
 
 
-def _encode(table: Table, codes: Sequence[ColumnCode]) -> NDArray[np.float32]:
+def _encode(
+    table: Table, codes: Sequence[ColumnCode], chosen: Sequence[int] | None = None
+) -> NDArray[np.float32]:
+    """Encode a table; the cells of columns that are not chosen stay undefined."""
+    columns = range(len(codes)) if chosen is None else chosen
     return table.make_array(
-        lambda: f"encoded-{_digest(table, codes)}",
+        lambda: f"encoded-{_digest(table, codes, columns)}",
         (table.n_rows, len(codes)),
-        lambda cells: _encode_into(cells, table, codes),
+        lambda cells: _encode_into(cells, table, codes, columns),
     )
 
 
-def _digest(table: Table, codes: Sequence[ColumnCode]) -> str:
+def _digest(table: Table, codes: Sequence[ColumnCode], columns: Iterable[int]) -> str:
     """Return a text that differs for other rows of the same table, and for other codes."""
     digest = hashlib.blake2b(digest_size=12)
     rows = table.chosen_rows()
     digest.update(repr(rows).encode() if isinstance(rows, slice) else rows.tobytes())
+    digest.update(repr(list(columns)).encode())
     for code in codes:
         digest.update(repr((code.column, code.groups)).encode())
         if code.scale is not None:
@@ -132,12 +137,14 @@ def _digest(table: Table, codes: Sequence[ColumnCode]) -> str:
     return digest.hexdigest()
 
 
-def _encode_into(cells: NDArray[np.float32], table: Table, codes: Sequence[ColumnCode]) -> None:
-    """Encode all columns; if they are in files, part by part, so that memory stays bounded."""
+def _encode_into(
+    cells: NDArray[np.float32], table: Table, codes: Sequence[ColumnCode], columns: Iterable[int]
+) -> None:
+    """Encode some columns; if they are in files, part by part, so that memory stays bounded."""
     for rows in table.blocks():
         part = table if rows == slice(0, table.n_rows) else table.take(rows)
-        for index, code in enumerate(codes):
-            cells[rows, index] = code.encode(part.read(index))
+        for index in columns:
+            cells[rows, index] = codes[index].encode(part.read(index))
 
 
 class _Known(NamedTuple):
@@ -185,7 +192,8 @@ def fit_encoders(
 ) -> tuple[list[Encoder], NDArray[np.float32]]:
     """Fit encoders that differ only in their number of cutoffs; return them and the encoded rows.
 
-    `n_cutoffs` has the number for each encoder; that of the options is not used.
+    `n_cutoffs` has the number for each encoder; that of the options is not used. If the table is in
+    files, only the cells of columns that may have literals are defined.
     """
     # Columns in memory are encoded as they are read, those in files part by part.
     cells = np.empty((0 if table.is_in_files else table.n_rows, table.n_columns), dtype=np.float32)
@@ -198,12 +206,15 @@ def fit_encoders(
         known.append(_find_known(raw))
         if not table.is_in_files:
             cells[:, index] = codes[-1].encode(raw)
+    worth = list(range(table.n_columns))
+    if options.screening and is_wide(table.n_columns):
+        some = screened_rows(table.n_rows)
+        part = _encode(table.take(some), codes) if table.is_in_files else cells[some]
+        worth = choose_columns(part, target[some], weight[some]).tolist()
     if table.is_in_files:
-        cells = _encode(table, codes)
+        cells = _encode(table, codes, worth)
     literals: list[list[LiteralSet]] = [[] for _ in n_cutoffs]
-    every = np.arange(table.n_columns)
-    worth = choose_columns(cells, target, weight) if options.screening else every
-    for index in worth.tolist():
+    for index in worth:
         if options.unused >> index & 1:
             continue
         code, (rows, n_known) = codes[index], known[index]

@@ -15,7 +15,7 @@ from dln.encode.cutoffs import Target
 Floats = NDArray[np.float64]
 
 WIDE = 200
-"""From this number of columns on, a table is screened."""
+"""A table with more columns is screened."""
 
 MIN_KEPT, MAX_KEPT = 50, 600
 """Minimum and maximum number of columns that are kept."""
@@ -30,6 +30,16 @@ _BLOCK = 500
 """Columns that are scored at once, to bound the memory."""
 
 
+def is_wide(n_columns: int) -> bool:
+    """Check whether a table is screened."""
+    return n_columns > WIDE
+
+
+def screened_rows(n_rows: int) -> NDArray[np.intp]:
+    """Return the rows that scores are computed on."""
+    return np.arange(0, n_rows, -(-n_rows // MAX_ROWS))
+
+
 def choose_columns(
     values: NDArray[np.float32], target: Target, weight: NDArray[np.float32]
 ) -> NDArray[np.intp]:
@@ -37,11 +47,6 @@ def choose_columns(
 
     Missing values (NaN) count as the largest ones.
     """
-    n_rows, n_columns = values.shape
-    if n_columns <= WIDE:
-        return np.arange(n_columns)
-    some = slice(None, None, -(-n_rows // MAX_ROWS))
-    values, target, weight = values[some], target[some], weight[some]
     scores = best_split_scores(values, target, weight)
     shuffled = np.random.default_rng(0).permutation(len(target))
     noise = best_split_scores(values, target[shuffled], weight[shuffled])

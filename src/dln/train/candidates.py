@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dln.core.decimals import readable_cutoff
 from dln.core.literals import Above, Among, Column, Literal, LiteralKind, Missing
+from dln.data.coded import is_missing_in
 from dln.data.codes import MISSING_CODE, encode_cells
 from dln.data.table import Table
 from dln.encode.encoder import ColumnCode, EncodeOptions, fit_encoder
@@ -55,7 +56,7 @@ def find_tests(problem: Problem | NumberProblem, unused: int = 0) -> CandidateTe
     n_cutoffs = int(np.clip(n_rows // 60, 8, 48))
     n_cutoffs = max(3, min(n_cutoffs, _MOST_TESTS // max(1, n_columns)))
     options = EncodeOptions(n_cutoffs, unused=unused)
-    encoder, cells = fit_encoder(problem.table, split_target(problem), problem.weight, options)
+    encoder, _ = fit_encoder(problem.table, split_target(problem), problem.weight, options)
     found: dict[Literal, None] = {}  # in order, without repeats
     own = encoder.literals
     for column, code in enumerate(encoder.codes):
@@ -66,8 +67,10 @@ def find_tests(problem: Problem | NumberProblem, unused: int = 0) -> CandidateTe
             cutoffs = own.value[here & (own.kind == LiteralKind.ABOVE)]
             found |= dict.fromkeys(_thresholds(problem.table, column, code, cutoffs))
         else:
-            found |= dict.fromkeys(_sets(cells[:, column], problem, column, code))
-        if np.isnan(cells[:, column]).any() and not np.isnan(cells[:, column]).all():
+            group_of = code.encode(problem.table.read(column))
+            found |= dict.fromkeys(_sets(group_of, problem, column, code))
+        is_missing = is_missing_in(problem.table.read(column))
+        if is_missing.any() and not is_missing.all():
             found[Missing(column)] = None
     return CandidateTests(encoder.columns, tuple(found))
 
