@@ -71,7 +71,7 @@ def main() -> None:
 
 def make_files(n_rows: int) -> None:
     """Train the model and write the rows: all, and 1,000."""
-    table = make_rows(n_rows, np.random.default_rng(0))
+    table = make_rows(n_rows, 20, np.random.default_rng(0))
     train_model(table.slice(0, 20_000))
     table = table.append_column("id", pa.array(np.arange(n_rows)))
     for place in ("all", "few"):

@@ -24,7 +24,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 import dln
-from benchmarks.large_data import ROWS_PER_GROUP, make_rows
+from benchmarks.large_data import CELLS_PER_GROUP, make_rows
 
 COPY = {
     "parquet": "import pyarrow.parquet as p; p.write_table(p.read_table(argv[1]), argv[3])",
@@ -40,7 +40,7 @@ def main() -> None:
     print(f"{'':36}{'seconds':>9}{'CPU s':>9}{'M rows/s':>10}{'M rows/CPU s':>14}")
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        table = make_rows(n_rows, np.random.default_rng(0))
+        table = make_rows(n_rows, 20, np.random.default_rng(0))
         train_model(table.slice(0, 20_000))
         for ending, part in (("parquet", table), ("csv", table.slice(0, n_rows // 5))):
             write(part, f"all.{ending}")
@@ -61,7 +61,7 @@ def train_model(rows: pa.Table) -> None:
 def write(table: pa.Table, path: str) -> None:
     """Write a table in the format of its name."""
     if Path(path).suffix == ".parquet":
-        pq.write_table(table, path, row_group_size=ROWS_PER_GROUP)
+        pq.write_table(table, path, row_group_size=CELLS_PER_GROUP // 20)
     else:
         pa.csv.write_csv(table.cast(pa.schema([plain(field) for field in table.schema])), path)
 
