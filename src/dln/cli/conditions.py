@@ -74,7 +74,8 @@ def _end(column: Column, text: str, option: str) -> Any:
             return datetime.datetime.fromisoformat(text)
         if column.kind == "boolean" and text in ("true", "false"):
             return text == "true"
-        return float(text)
+        number = float(text)
+        return int(number) if number.is_integer() else number  # people write 3, not 3.0
     except ValueError:
         raise OptionError(
             f"{option} {column.name}={text} is not {with_article(column.kind)}; write "
