@@ -86,7 +86,7 @@ def test_explain_prints_a_reason_and_changes_of_several_features(
     assert found["options"]["options"][0]["class"] == "not ill"
     assert "smallest change:" not in output  # the cheapest changes were asked for
     for options, said in (
-        (("--within", "age=55"), "within has 55.0 for 'age', expected (lowest, highest)"),
+        (("--within", "age=55"), "within has 55 for 'age', expected (lowest, highest)"),
         (
             ("--within", "age=old.."),
             "--within age=old is not an integer; write age=1..5 or age=missing",
@@ -427,7 +427,7 @@ def test_without_typer_the_command_says_what_to_install(
 def test_without_pyarrow_commands_say_what_to_install(
     run: Run, model: Path, rows: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("dln.cli.arrow", "dln.cli.read", "dln.cli.kinds"):
+    for name in ("dln.cli.arrow", "dln.cli.read", "dln.cli.read_files", "dln.cli.kinds"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert run("rules", model)[0] == 0
