@@ -167,12 +167,15 @@ def test_a_column_without_values_in_one_part(run: Run, folder: Path) -> None:
     assert_as_one_file(run, folder)
 
 
-@pytest.mark.parametrize("name", ["evaluate", "predict", "explain", "report"])
+@pytest.mark.parametrize("name", ["evaluate", "explain", "report"])
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ("parts/*.parquet", "stands for several files, which only dln train reads as one table"),
-        ("parts", "stands for several files, which only dln train reads as one table"),
+        (
+            "parts/*.parquet",
+            "stands for several files, which only dln train and dln predict read as one",
+        ),
+        ("parts", "stands for several files, which only dln train and dln predict read as one"),
         ("none/*.parquet", "no file matches"),
     ],
 )

@@ -608,7 +608,7 @@ def test_the_command_proves_ranges(run: Run, tmp_path: Path) -> None:
         (("--always", "none"), "there is no class 'none'"),
         (("--independent", "sax"), "did you mean 'sex'?"),
         (("--always", "high", "--where", "age"), "expected COLUMN=VALUE"),
-        (("--always", "high", "--where", "age=old"), "--where age=old is not a integer"),
+        (("--always", "high", "--where", "age=old"), "--where age=old is not an integer"),
         (("--always", "high", "--where", "sex=x"), "the categories are 'f', 'm'"),
         (("--always", "high", "--where", "age=1", "--where", "age=2"), "twice"),
         (("--robust",), "--robust needs --data"),

@@ -177,7 +177,7 @@ def test_a_space_has_the_names_and_ranges_of_the_table(own: Option) -> None:
     if not own.facts.searched:
         with pytest.raises(
             OptionError,
-            match=f"'{own.name}', which is a parameter of the search|not possible in a search",
+            match=f"'{own.name}', which a search does not vary|not possible in a search",
         ):
             check_space({own.name: own.default})
         return

@@ -81,8 +81,8 @@ def open_input(path: str) -> Iterator[tuple[bytes, IO[bytes]]]:
     """Open a file or standard input and decompress it; yield its beginning and a stream of all."""
     if path != STANDARD and part_files(path) is not None:
         raise TableError(
-            f"{path} stands for several files, which only dln train reads as one table; name one "
-            "file"
+            f"{path} stands for several files, which only dln train and dln predict read as one "
+            "table; name one file"
         )
     with ExitStack() as stack:
         raw: IO[bytes] = (
