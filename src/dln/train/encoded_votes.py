@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,3 +75,5 @@ def _literal(builder: CircuitBuilder, kind: LiteralKind, column: int, value: flo
             )
         case LiteralKind.MISSING:
             return builder.literal(Missing(column))
+        case _:
+            assert_never(kind)
