@@ -11,7 +11,7 @@ import dln
 from dln import DLNClassifier
 from dln.train import growth, select
 from dln.train.fit import _split_validation
-from dln.train.folds import make_folds
+from dln.train.folds import make_folds, split_groups
 from tests.support.classifiers import UNDERTRAINED
 
 
@@ -38,6 +38,34 @@ def test_folds_do_not_separate_groups(
     if folds:
         train, valid = _split_validation(target, 0.3, np.random.default_rng(seed), groups)
         assert not set(groups[train]) & set(groups[valid])
+
+
+@given(
+    n_folds=st.integers(2, 5),
+    n_in_fold=st.lists(st.integers(1, 4), min_size=2, max_size=3),
+    size=st.integers(1, 5),
+    seed=st.integers(0, 1000),
+)
+def test_folds_of_groups_have_the_same_class_frequencies(
+    n_folds: int, n_in_fold: list[int], size: int, seed: int
+) -> None:
+    """Groups of one size and one class each can be divided evenly, so they are."""
+    classes = np.repeat(np.arange(len(n_in_fold)), n_folds * np.array(n_in_fold))
+    classes = np.random.default_rng(seed).permutation(classes)
+    target = np.repeat(classes, size).astype(np.int32)
+    groups = np.repeat(np.arange(len(classes)), size)
+    folds = list(split_groups(target, groups, n_folds, seed))
+    assert len(folds) == n_folds
+    for _, valid in folds:
+        assert np.bincount(target[valid]).tolist() == [size * n for n in n_in_fold]
+    assert sorted(np.concatenate([valid for _, valid in folds])) == list(range(len(target)))
+
+
+def test_another_seed_divides_groups_otherwise() -> None:
+    groups = np.arange(40)
+    target = (groups % 2).astype(np.int32)
+    first, second = (next(split_groups(target, groups, 4, seed))[1] for seed in (0, 1))
+    assert first.tolist() != second.tolist()
 
 
 @UNDERTRAINED

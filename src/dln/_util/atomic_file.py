@@ -52,6 +52,14 @@ def open_atomically(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     _sync_folder(target.parent)
 
 
+def finish_draft(draft: Path, target: Path) -> None:
+    """Give a complete draft its final name, once its content is on disk."""
+    with open(draft, "rb") as file:
+        os.fsync(file.fileno())
+    os.replace(draft, target)
+    _sync_folder(target.parent)
+
+
 def _open_private(path: str, flags: int) -> int:
     """Open a file that only its owner can read until it gets the access of the file it replaces."""
     return os.open(path, flags, 0o600)

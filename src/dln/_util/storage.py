@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from dln._util.atomic_file import write_atomically
+from dln._util.atomic_file import finish_draft, write_atomically
 from dln.errors import OptionError
 
 _SETTINGS = "fit.json"
@@ -108,9 +108,7 @@ class Storage:
 
     def finish(self, name: str) -> Path:
         """Declare that a draft is complete."""
-        with open(self.draft(name), "rb") as file:
-            os.fsync(file.fileno())
-        os.replace(self.draft(name), self.path(name))
+        finish_draft(self.draft(name), self.path(name))
         return self.path(name)
 
     def write(self, name: str, content: bytes) -> None:

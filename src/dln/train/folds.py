@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedGroupKFold
@@ -49,12 +51,25 @@ def _group_folds(
         return []
     found: list[Fold] = []
     for repeat in range(-(-n_fits // n_folds)):
-        splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed + repeat)
-        for train, valid in splitter.split(np.zeros((len(target), 0)), target, groups):
+        for train, valid in split_groups(target, groups, n_folds, seed + repeat):
             # Groups of several classes may leave a fold empty, or a class without training rows.
             if len(valid) and len(np.unique(target[train])) == len(classes):
                 found.append((train, valid))
     return found[:n_fits]
+
+
+def split_groups(
+    target: NDArray[np.int32], groups: NDArray[np.int64], n_folds: int, seed: int
+) -> Iterator[Fold]:
+    """Split rows into folds with similar class frequencies; groups stay together.
+
+    Groups are shuffled here, because `shuffle=True` of scikit-learn 1.7 assigns groups to folds by
+    the classes of other groups. From 1.8 on, it returns the same folds as this function.
+    """
+    names, group = np.unique(groups, return_inverse=True)
+    place = np.argsort(np.random.RandomState(seed).permutation(len(names)))
+    splitter = StratifiedGroupKFold(n_folds)
+    yield from splitter.split(np.zeros((len(target), 0)), target, place[group])
 
 
 def draw_number_folds(

@@ -16,7 +16,7 @@ from itertools import combinations, islice, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from sklearn.model_selection import StratifiedKFold
 
 from dln.core.limits import Limits
 from dln.encode.bits import LiteralSet
@@ -24,6 +24,7 @@ from dln.encode.encoder import fit_encoder
 from dln.train.coded_trees import CodedColumns
 from dln.train.earlier import Earlier
 from dln.train.encoded_votes import count_votes_of
+from dln.train.folds import split_groups
 from dln.train.jobs import Engine, Job, OnProgress, TrainingRows
 from dln.train.levels import Level
 from dln.train.many_rows import Rows, code_pool, grow_on_many
@@ -226,8 +227,7 @@ def _draw_folds(
         own = groups[rows]
         if len(np.unique(own)) < n_folds:
             return nothing
-        splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
-        parts = splitter.split(rows, target[rows], own)
+        parts = split_groups(target[rows], own, n_folds, seed)
     for number, (_, valid) in enumerate(parts):
         fold[valid] = number
     if groups is not None and not _is_complete(target[rows], fold, n_folds):
