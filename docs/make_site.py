@@ -62,6 +62,21 @@ TITLES = {
 """The package that defines a public name decides on which page of the API it is."""
 
 
+TABLES = {
+    "beyond": "Models beyond the paper's",
+    "cost_parts": "Parts of the cost",
+    "lgn": "Logic gate networks (LGN)",
+    "ratios": "Perceptrons relative to logic networks",
+    "time": "Time of the experiment",
+}
+"""The titles of tables of the reproduction that are not clear from the names of their files."""
+
+KERNEL = """# Between the processes of one machine, no encryption is needed.
+c.IPKernelApp.log_level = 40
+"""
+"""Settings of the kernel that executes notebooks; it warns of connections without encryption."""
+
+
 def collect_pages() -> None:
     """Write all pages to the build folder; files that have not changed keep their time."""
     written = {_write(place, text.encode()) for place, text in api_pages()}
@@ -71,7 +86,8 @@ def collect_pages() -> None:
         if source.suffix in {".md", ".ipynb"}:
             text = _with_links(source.read_text("utf-8"), source, place)
             if source.suffix == ".md" and not text.startswith(("# ", "---\n")):
-                text = f"# {source.stem.replace('_', ' ').capitalize()}\n\n{text}"
+                title = TABLES.get(source.stem, source.stem.replace("_", " ").capitalize())
+                text = f"# {title}\n\n{text}"
             content = text.encode()
         else:
             content = source.read_bytes()
@@ -147,7 +163,9 @@ def api_pages() -> Iterator[tuple[str, str]]:
     listed = "\n".join(package for package in known if package in names)
     lines = [
         f"- [{_title(package)}]({package}.md): "
-        + ", ".join(f"`{name}`" for name in sorted(names[package]))
+        + ", ".join(
+            f"{{py:obj}}`{name} <{names[package][name]}.{name}>`" for name in sorted(names[package])
+        )
         for package in known
         if package in names
     ]
@@ -206,10 +224,19 @@ def build_site(check: bool = False) -> int:
     cache, target = (f"site-{'check' if check else 'cache'}", "site-none" if check else "site")
     build = ROOT / "build"
     places = ["-d", str(build / cache), str(PAGES), str(build / target)]
-    done = subprocess.run([*command, *places], check=False)
+    settings = {**os.environ, "IPYTHONDIR": str(_configure_kernel(build / "ipython"))}
+    done = subprocess.run([*command, *places], check=False, env=settings)
     if done.returncode == 0 and not check:
         print(f"The site is in {SITE / 'index.html'}")
     return done.returncode
+
+
+def _configure_kernel(folder: Path) -> Path:
+    """Write the settings of the kernel for notebooks; those of the user are not read."""
+    profile = folder / "profile_default"
+    profile.mkdir(parents=True, exist_ok=True)
+    (profile / "ipython_kernel_config.py").write_text(KERNEL, "utf-8")
+    return folder
 
 
 def make_gallery() -> None:

@@ -178,7 +178,7 @@ def test_simplify_prints_sizes_and_the_proof(run: Run, tmp_path: Path) -> None:
     status, out, _ = run("simplify", "twice.json", "-o", "small.json", "--effort", "quick")
     assert status == 0
     assert out.startswith("before: 4 literals, 2 gates, 2 rules, ")
-    assert "after:  3 literals, 1 gates, 2 rules, " in out
+    assert "after:  3 literals, 1 gate, 2 rules, " in out
     assert "proof:  equal on every possible row (proven by " in out
     report = json.loads(run("simplify", "twice.json", "-o", "small.json", "--json")[1])
     assert report["after"]["total"]["bytes"] < report["before"]["total"]["bytes"]

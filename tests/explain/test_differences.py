@@ -198,6 +198,19 @@ def test_the_command_prints_conditions(run: Run, tmp_path: Path) -> None:
     assert '"complete": true' in run("diff", a, b, "--json")[1]
 
 
+def test_the_command_compares_numbers(run: Run, tmp_path: Path) -> None:
+    a, b, rows = tmp_path / "a.json", tmp_path / "b.json", tmp_path / "rows.csv"
+    for file, cutoff in ((a, 50.0), (b, 60.0)):
+        score = Score((Rule(0, (3,)),), (1,), 0, name="price")
+        Circuit(logic=replace(step(cutoff).logic), readout=score).save(file)
+    rows.write_text("age\n40\n55\n", "utf-8")
+    status, out, _ = run("diff", a, b, "--data", rows)
+    assert (status, out.splitlines()[1]) == (1, "  the first is higher: 50 < age <= 60 (50.0 %)")
+    assert run("diff", a, b, "--tolerance", "3")[0] == 0
+    message = run("diff", a, b, "--tolerance", "-1")[2]
+    assert "--tolerance" in message
+
+
 # -- numbers ----------------------------------------------------------------------------------
 
 

@@ -254,8 +254,8 @@ def test_trends_of_a_number_are_those_of_its_points() -> None:
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda c: c.reason(ROW), r"predicts a number \(price\); give at_least or at_most, such"),
-        (lambda c: c.changes(ROW), "give at_least or at_most"),
+        (lambda c: c.reason(ROW), r"predicts a number \(price\); set a limit, such as at_least=10"),
+        (lambda c: c.changes(ROW), "set a limit, such as at_least=10 or at_most=10"),
         (lambda c: c.changes(ROW, to="x"), "to is 'x', but the circuit predicts a number; use at_"),
         (lambda c: c.changes(ROW, at_least=5, at_most=4), "at_least is 5 and at_most 4: expected"),
         (lambda c: c.changes(ROW, at_least="5"), "at_least is '5', expected a finite number"),

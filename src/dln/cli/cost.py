@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dln._util.messages import count_of
 from dln.cli.files import load_model
 from dln.cli.options import Json, Model, Quiet
 from dln.cli.output import print_json, print_result
@@ -53,6 +54,7 @@ def cost_document(counted: Cost) -> dict[str, Any]:
 def size_text(circuit: Circuit) -> str:
     """Describe the size of a circuit in one line."""
     return (
-        f"{circuit.n_literals:,} literals, {circuit.n_gates:,} gates, "
-        f"{len(circuit.rules):,} rules, {count_cost(circuit).gate_operations:,} gate operations"
+        f"{count_of(circuit.n_literals, 'literal')}, {count_of(circuit.n_gates, 'gate')}, "
+        f"{count_of(len(circuit.rules), 'rule')}, "
+        f"{count_of(count_cost(circuit).gate_operations, 'gate operation')}"
     )

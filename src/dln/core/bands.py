@@ -76,7 +76,7 @@ def split_bands(
         labels = (f"{name} above {_text(high)}", f"{name} at most {_text(high)}")
         return Bands(_classifier(circuit, [first_above(score, high)], labels), 1)
     raise OptionError(
-        f"the circuit predicts a number ({name}); give at_least or at_most, such as at_least=10"
+        f"the circuit predicts a number ({name}); set a limit, such as at_least=10 or at_most=10"
     )
 
 

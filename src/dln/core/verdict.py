@@ -74,7 +74,8 @@ class Counterexample:
     def __str__(self) -> str:
         where = _cells_text(self.row) or "nothing is read"
         if self.numbers is not None:
-            return f"not equal: {self.numbers[0]!r} and {self.numbers[1]!r} where {where}"
+            first, second = map(cell_text, self.numbers)
+            return f"not equal: {first} and {second} where {where}"
         return f"not equal: votes {self.votes_a} and {self.votes_b} where {where}"
 
 
@@ -119,7 +120,9 @@ class Reversal:
 
     def _changed_text(self) -> str:
         if self.numbers is not None:
-            return f"the prediction from {self.numbers[0]!r} to {self.numbers[1]!r}"
+            return (
+                f"the prediction from {cell_text(self.numbers[0])} to {cell_text(self.numbers[1])}"
+            )
         return f"the votes from {self.votes_before} to {self.votes_after}"
 
 

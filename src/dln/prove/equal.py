@@ -113,7 +113,7 @@ def _compare_numbers(
     claim = "equal on every possible row"
     try:
         if allowed:
-            claim = f"within {tolerance} of each other on every possible row"
+            claim = f"within {tolerance:g} of each other on every possible row"
             rng = np.random.default_rng(0)  # a fixed seed: results are reproducible
             sums = _within(miter.sums, allowed)
             found = find_below_zero(miter.graph, _likely(miter), sums, rng, clock)
