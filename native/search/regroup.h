@@ -118,6 +118,17 @@ class Regrouper {
     return n;
   }
 
+  // Number patterns by their first atom. Returns how many there are.
+  int renumber(Patterns& patterns, int n_before) {
+    int n = 0;
+    numbers_.assign(n_before, -1);
+    for (std::int32_t& pattern : patterns) {
+      if (numbers_[pattern] < 0) numbers_[pattern] = n++;
+      pattern = numbers_[pattern];
+    }
+    return n;
+  }
+
   void merge_atoms(const Box& box) {
     number_.assign(p_.n_columns, -1);
     Patterns all, others;
@@ -189,23 +200,29 @@ class Regrouper {
     }
     std::sort(places_.begin(), places_.end());
     for (const auto& [number, place] : places_) {
-      Patterns mine(merged_[number].size(), 0);
-      given_.resize(mine.size());
+      Patterns mine(merged_[number].size());
       for (std::size_t a = 0; a < mine.size(); ++a)
-        given_[a] = p_.pattern[place->pattern + merged_[number][a].front()];
+        mine[a] = p_.pattern[place->pattern + merged_[number][a].front()];
       axes.variables.push_back(number);
-      axes.sizes.push_back(join(mine, given_, place->n_patterns));
+      axes.sizes.push_back(renumber(mine, place->n_patterns));
       axes.n_cells *= axes.sizes.back();
       axes.patterns.push_back(std::move(mine));
     }
     return offset;
   }
 
+  // Whether a table distinguishes every atom of a variable that another one distinguishes: a quick
+  // test, which does not see all such tables.
+  static bool is_as_fine(const Axes& larger, std::size_t j, const Axes& other, std::size_t i) {
+    return larger.sizes[j] == static_cast<int>(larger.patterns[j].size()) || other.sizes[i] == 1 ||
+           larger.patterns[j] == other.patterns[i];
+  }
+
   // Distinguish in a table what another one distinguishes, which has the same variables or fewer.
   void join_axes(Axes& larger, const Axes& other) {
     for (std::size_t i = 0, j = 0; i < other.variables.size(); ++i) {
       while (larger.variables[j] != other.variables[i]) ++j;
-      if (larger.patterns[j] == other.patterns[i]) continue;
+      if (is_as_fine(larger, j, other, i)) continue;
       larger.n_cells /= larger.sizes[j];
       larger.sizes[j] = join(larger.patterns[j], other.patterns[i], other.sizes[i]);
       larger.n_cells *= larger.sizes[j];
@@ -286,6 +303,7 @@ class Regrouper {
     double cells = larger.n_cells;
     for (std::size_t i = 0, j = 0; i < other.variables.size(); ++i) {
       while (larger.variables[j] != other.variables[i]) ++j;
+      if (is_as_fine(larger, j, other, i)) continue;
       joint_ = larger.patterns[j];
       cells *= static_cast<double>(join(joint_, other.patterns[i], other.sizes[i])) / larger.sizes[j];
     }
@@ -424,7 +442,7 @@ class Regrouper {
   std::vector<std::vector<std::vector<std::int32_t>>> merged_;  // of each free column: its atoms
   std::vector<std::size_t> offset_;                             // of each factor: its constant part
   std::vector<Group> groups_;
-  std::vector<int> seen_, odometer_;
+  std::vector<int> seen_, numbers_, odometer_;
   std::vector<std::size_t> used_, starts_;
   std::vector<std::pair<int, const Place*>> places_;
   Patterns given_, joint_;

@@ -77,8 +77,10 @@ class Solver : public Row {
     load_messages();
     sum_messages(box);
     Number lower = 0;
-    for (int i = 0; i < 3; ++i) lower = constant_ + sweep(box);
-    for (int u = 0; u < p_.n_variables(); ++u) lower += least_unary(box, u);
+    for (int i = 0; i < 3 && lower <= 0; ++i) {  // above 0, the bound excludes every atom
+      lower = constant_ + sweep(box);
+      for (int u = 0; u < p_.n_variables(); ++u) lower += least_unary(box, u);
+    }
     const Number* unary = unary_.data() + p_.atom[v];
     const Number least = least_unary(box, v);
     for (int i = 0; i < box.size[v]; ++i) {
