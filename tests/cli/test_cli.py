@@ -109,6 +109,8 @@ def test_explain_prints_several_reasons_and_takes_costs_and_ranges(
     output = run("explain", model, rows, "--reasons", "3")[1]
     assert "ill: all minimal reasons, whatever the other columns hold\n  1. " in output
     assert "in every reason: " in output
+    assert "ill: this is enough" in run("explain", model, rows, "--widen", "no")[1]
+    assert run("explain", model, rows, "--widen", "wide")[0] == 2
     asked = ("explain", model, rows, "--to", "not ill", "--json")
     cheap = json.loads(run(*asked)[1])["options"]["options"][0]
     names = [change["feature"] for change in cheap["changes"]]

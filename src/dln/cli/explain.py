@@ -22,7 +22,7 @@ from dln.cli.table_options import reads_table
 from dln.core.bands import as_classifier
 from dln.core.circuit import Circuit
 from dln.errors import OptionError, TableError
-from dln.explain.why import reason_claim
+from dln.explain.why import Widen, reason_claim
 
 
 @reads_table
@@ -85,6 +85,13 @@ def explain(
         list[str] | None,
         typer.Option(metavar="COLUMNS", help="Comma-separated columns that reasons should use."),
     ] = None,
+    widen: Annotated[
+        Widen,
+        typer.Option(
+            help="How far reasons are widened. no: each value stays between its nearest "
+            "thresholds, which is several times as fast for many rows.",
+        ),
+    ] = "quick",
     cost: Annotated[
         list[str] | None,
         typer.Option(
@@ -169,6 +176,7 @@ def explain(
             template,
             keep or [],
             preferred,
+            widen,
             check,
             layout,
             quiet,
@@ -183,7 +191,7 @@ def explain(
     if reasons is not None:
         parts["reasons"] = circuit.reasons(cells, n=reasons, prefer=preferred, **given)
     if (reasons is None or certificate is not None) and (circuit.task == "classes" or is_bounded):
-        parts["reason"] = circuit.reason(cells, prefer=preferred, **given)
+        parts["reason"] = circuit.reason(cells, prefer=preferred, widen=widen, **given)
     if wants_changes:
         goal = None if to is None else find_class(circuit, to, "--to")
         parts["options"] = circuit.changes(cells, to=goal, n=changes or 1, **limits, **given)

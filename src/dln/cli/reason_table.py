@@ -11,7 +11,7 @@ from dln.cli.output import print_message
 from dln.core.circuit import Circuit
 from dln.errors import OptionError
 from dln.explain.codes import check_template, fill_template, reason_codes
-from dln.explain.why import ClassReason
+from dln.explain.why import ClassReason, Widen
 
 
 def write_reasons(
@@ -23,6 +23,7 @@ def write_reasons(
     template: str | None,
     keep: list[str],
     prefer: list[str],
+    widen: Widen,
     check: bool,
     layout: Layout,
     quiet: bool,
@@ -42,7 +43,7 @@ def write_reasons(
         parts = read_for(circuit, source, kept)
         with open_writer(output) as write:
             for part in parts:
-                reasons = reason_codes(circuit, part.table, prefer=prefer, check=check)
+                reasons = reason_codes(circuit, part.table, prefer=prefer, widen=widen, check=check)
                 copies = {name: part.written.column(name) for name in kept}
                 written = _columns(reasons, labels, part.first_row, template, check, word)
                 twice = [name for name in copies if name in written]

@@ -237,6 +237,8 @@ def reasons_of_rows(
     """Find a reason for each row; the time limit is for one row."""
     seconds = math.inf if time_limit is None else time_limit
     check_seconds = _CHECK_SECONDS if check and search.tables_are_right else 0.0
+    # Rows that no literal distinguishes have the same reason.
+    atoms, first, place_of = np.unique(atoms, axis=0, return_index=True, return_inverse=True)
     kept, boxes, witnessed, witnesses, sure = search.native.reasons(
         np.ascontiguousarray(atoms),
         search.all_rows,
@@ -247,7 +249,7 @@ def reasons_of_rows(
         n_threads,
     )
     if check:
-        check_witnesses(search, atoms, winners, kept, witnessed, witnesses)
+        check_witnesses(search, atoms, winners[first], kept, witnessed, witnesses)
     found = []
     texts: dict[tuple[int, bytes], str] = {}  # rows share many conditions
 
@@ -258,8 +260,10 @@ def reasons_of_rows(
         return texts[key]
 
     names = search.names
-    for place, (box, row, winner) in enumerate(zip(boxes, cells, winners.tolist(), strict=True)):
-        columns = np.flatnonzero(kept[place]).tolist()
+    columns_of = [np.flatnonzero(own).tolist() for own in kept]
+    rows = zip(place_of.ravel().tolist(), cells, winners.tolist(), strict=True)
+    for place, row, winner in rows:
+        box, columns = boxes[place], columns_of[place]
         minimal, widest, checked = map(bool, sure[place])
         parts = tuple(ReasonPart(names[at], row[at], text_of(box, at)) for at in columns)
         label = search.circuit.classes[winner]
