@@ -110,9 +110,10 @@ test-oldest:
 	  --requirement build/oldest/requirements.txt . hypothesis "pytest<9" pytest-xdist
 	CI=false build/oldest/bin/python -m pytest -p no:cacheprovider --override-ini "testpaths=" \
 	  --numprocesses 2 --dist loadfile \
-	  tests/_util tests/cli tests/core tests/data tests/decisions tests/draw tests/edits \
-	  tests/encode tests/estimators tests/evaluate tests/explain tests/language tests/paths \
-	  tests/prove tests/report tests/shrink tests/search/test_search.py
+	  tests/_util tests/cli tests/core tests/costs tests/data tests/decisions tests/draw \
+	  tests/edits tests/encode tests/estimators tests/evaluate tests/explain tests/language \
+	  tests/paths tests/prove tests/report tests/shrink tests/search/test_search.py \
+	  tests/search/test_search_folds.py tests/train/test_folds.py
 
 # Tests the model for AutoGluon and TabArena, in an environment of its own.
 test-autogluon: $(COMMAND)

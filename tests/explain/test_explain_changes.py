@@ -223,7 +223,7 @@ def test_a_condition_spans_neighbours_that_give_the_same_class() -> None:
     circuit = of_one_column(Column("x", "integer"), Above(0, 5.0), Above(0, 9.0), Above(0, 12.0))
     assert change_of(circuit, 3) == (6, "x > 5")
     tie = replace(circuit, rules=(Rule(0, (0, 1)), Rule(1, (2, 0)), Rule(2, (0, 2))))
-    assert change_of(tie, 3) == (6, "x > 5 and x <= 9")
+    assert change_of(tie, 3) == (6, "5 < x <= 9")
 
 
 def test_a_condition_excludes_missing_values_if_they_give_another_class() -> None:

@@ -29,7 +29,7 @@ Holds = Callable[[Row], bool]
 _QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _TOKEN = re.compile(
     rf"\s*(?:(?P<quoted>{_QUOTED})"
-    r"|(?P<sign><=|>|!=|=|[(){},])"
+    r"|(?P<sign><=|<|>|!=|=|[(){},])"
     r"|(?P<number>[+-]?(?:\d+(?:\.\d*)?(?:e[+-]?\d+)?|inf)(?![\w.-])(?: s since 1970)?)"
     r"|(?P<date>\d{4}-\d\d-\d\d(?:T[\d:.]+)?)"
     r"|(?P<word>\w+))"
@@ -90,7 +90,18 @@ class Reader:
             return lambda row: True
         if self.take("never"):
             return lambda row: False
+        if self.tokens[0][0] in ("number", "date"):
+            return self.interval()
         return self.test_of(self.name())
+
+    def interval(self) -> Holds:
+        """Read `low < x <= high`; a missing value is in no interval."""
+        low = self.value()
+        assert self.take("<")
+        column = self.name()[1]
+        assert self.take("<=")
+        high = self.value()
+        return lambda row: is_above(row[column], low) and not is_above(row[column], high)
 
     def name(self) -> tuple[str, str]:
         kind, text = self.tokens.pop(0)
