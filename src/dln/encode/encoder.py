@@ -193,7 +193,7 @@ def fit_encoders(
     """Fit encoders that differ only in their number of cutoffs; return them and the encoded rows.
 
     `n_cutoffs` has the number for each encoder; that of the options is not used. If the table is in
-    files, only the cells of columns that may have literals are defined.
+    files, the cells of columns that get no literals are undefined, unless all values are missing.
     """
     # Columns in memory are encoded as they are read, those in files part by part.
     cells = np.empty((0 if table.is_in_files else table.n_rows, table.n_columns), dtype=np.float32)
@@ -212,7 +212,8 @@ def fit_encoders(
         part = _encode(table.take(some), codes) if table.is_in_files else cells[some]
         worth = choose_columns(part, target[some], weight[some]).tolist()
     if table.is_in_files:
-        cells = _encode(table, codes, worth)
+        empty = [index for index, own in enumerate(known) if own.n_known == 0]
+        cells = _encode(table, codes, sorted({*worth, *empty}))
     literals: list[list[LiteralSet]] = [[] for _ in n_cutoffs]
     for index in worth:
         if options.unused >> index & 1:
