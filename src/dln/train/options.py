@@ -154,7 +154,8 @@ class FitOptions(SharedOptions):
         "auto",
         "Maximum number of small trees that are added to correct the errors of the networks.",
         more="Each leaf becomes a rule of the circuit. Rows left out choose the number. 0 "
-        'grows none; so does "auto" if the size of the networks is stated or not compared.',
+        'grows none. "auto" grows trees if the fit compares sizes of networks, and none if '
+        "`layers` or `n_networks` is stated.",
         low=0,
         high=600,
     )
