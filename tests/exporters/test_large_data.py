@@ -60,6 +60,7 @@ def run(program: str, folder: Path) -> None:
     (folder / "main.py").write_text(program)
     settings = {"RAY_DEDUP_LOGS": "0", "RAY_USAGE_STATS_ENABLED": "0", "RAY_TMPDIR": "/tmp"}
     settings |= {"SPARK_LOCAL_IP": "127.0.0.1"}
+    settings |= {"RAY_ADDRESS": "local"}  # not the cluster of another test
     done = subprocess.run(
         [sys.executable, "main.py"],
         cwd=folder,

@@ -502,7 +502,7 @@ def test_the_command_proves_and_writes_a_certificate(run: Run, tmp_path: Path) -
     options = ("--where", "age=51..", "--where", "sex=m", "--certificate", proof)
     status, out, err = run("prove", model, "--always", "high", *options)
     assert status == 0
-    assert out.startswith("Proven: always high where age >= 51.0 and sex in {m} (bounds, ")
+    assert out.startswith("Proven: always high where age >= 51 and sex in {m} (bounds, ")
     assert "check it: python check_certificate.py" in err
     done = subprocess.run([sys.executable, CHECKER, model, proof], capture_output=True, text=True)
     assert (done.returncode, done.stdout[:22]) == (0, 'PROVEN: always class "'), done

@@ -66,6 +66,8 @@ def _column_codes(frame: Frame, name: str, reading: Reading) -> Hashes:
     try:
         frame = typed(frame, {name: reading})
         cells = frame.column(0)
+        if pa.types.is_dictionary(cells.type):
+            cells = cells.cast(pa.string())
         if not pa.types.is_string(cells.type):
             return number_codes(read_table(frame).read(0).values)
     except ColumnTypeError:  # in a column that the circuit does not read

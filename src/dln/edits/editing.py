@@ -280,8 +280,8 @@ def edit(
     Accuracy: 66.7 % before, 66.7 % after.
     Balanced accuracy: 75.0 % before, 75.0 % after.
     The models differ (66.7 % of the rows) exactly where
-      healthy and ill: 40 < age <= 54 and smoker (33.3 %)
       ill and healthy: 54 < age <= 60 and not smoker (33.3 %)
+      healthy and ill: 40 < age <= 54 and smoker (33.3 %)
     """
     check_is_circuit(circuit, "edit")
     check_time_limit(time_limit)

@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 from dln._util.colours import CLASS_COLOURS, class_colour
 from dln.core.circuit import Circuit
 from dln.core.conditions import Atom, Cell, ColumnAtoms, Gap, column_atoms
-from dln.core.literals import Above, Column, format_category, format_name, sorted_cutoffs
+from dln.core.literals import (
+    Above,
+    Column,
+    format_category,
+    format_name,
+    format_value,
+    sorted_cutoffs,
+)
 from dln.core.moments import seconds_at
 from dln.data.codes import MISSING_CODE, UNSEEN_CODE
 from dln.evaluate.scores import count_pairs
@@ -115,6 +122,7 @@ def _atom(columns: tuple[Column, ...], number: int, atom: Atom) -> dict[str, Any
             "cell": _number(atom.cell),
             "above": _bound(columns, number, atom.low, negated=False),
             "upTo": _bound(columns, number, atom.high, negated=True),
+            "ends": [_end(column, atom.low), _end(column, atom.high)],
             "fromBelow": _entry(entry_from_below, atom) if always or atom.low > -math.inf else None,
             "fromAbove": _entry(entry_from_above, atom) if always or atom.high < math.inf else None,
         }
@@ -137,6 +145,11 @@ def _bound(columns: tuple[Column, ...], number: int, cutoff: float, *, negated: 
     if math.isinf(cutoff):
         return None
     return Above(number, cutoff).describe(columns, negated=negated)
+
+
+def _end(column: Column, cutoff: float) -> str | None:
+    """Write a cutoff; None if it is infinite."""
+    return None if math.isinf(cutoff) else format_value(cutoff, column)
 
 
 def _number(cell: Cell) -> PageCell:

@@ -92,6 +92,8 @@ function conditionOf(feature, winners, place) {
   let first = place, last = place;
   while (atoms[first - 1]?.gap && winners[first - 1] === winners[place]) first--;
   while (atoms[last + 1]?.gap && winners[last + 1] === winners[place]) last++;
+  const low = atoms[first].ends[0], high = atoms[last].ends[1];
+  if (low !== null && high !== null) return `${low} < ${feature.text} <= ${high}`;
   const bounds = [atoms[first].above, atoms[last].upTo].filter((text) => text !== null);
   // A missing value is not above the cutoff either. If its class differs, say so.
   const apart = atoms[0].missing && winners[0] !== winners[place];
